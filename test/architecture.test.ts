@@ -9,7 +9,6 @@ const src = fileURLToPath(new URL('../src/', import.meta.url))
 const domainOfTransport = [
   'domain/app.ts',
   'domain/core/access.ts',
-  'domain/core/deadlines.ts',
   'domain/core/errors.ts',
   'domain/accounts/credentials/credentials.ts',
   'domain/accounts/credentials/sudo.ts',
@@ -27,14 +26,13 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   // The REST protocol could be published alone: it knows nothing of Branchline.
   ['transport/rpc/', ['transport/rpc/', '#gen/google/', '#gen/branchline/rest/']],
   ['transport/', ['transport/', 'services/', 'concurrency/', ...domainOfTransport, '#gen/']],
-  ['services/', ['services/', 'domain/', 'version.ts', '#gen/']],
+  ['services/', ['services/', 'domain/', 'storage/schema/', 'version.ts', '#gen/']],
   ['domain/', ['domain/', 'storage/', 'git/', 'concurrency/']],
-  ['storage/', ['storage/']],
+  ['storage/', ['storage/', 'concurrency/']],
   ['git/', ['git/', 'concurrency/']],
   ['mail/', ['mail/']],
   ['concurrency/', ['concurrency/']],
   // The composition root. Only these files import from every layer.
-  ['server.ts', ['', '#gen/']],
   ['server/', ['', '#gen/']],
   ['main.ts', ['cli.ts', 'node-version.mjs']],
   [
@@ -44,7 +42,6 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'config.ts',
       'data-folder.ts',
       'log.ts',
-      'server.ts',
       'server/',
       'version.ts',
       'domain/',
@@ -132,7 +129,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   // Which of the two is loaded depends on the version of Node.
   [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
   // The domain knows neither protobuf nor RPC nor HTTP.
-  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server']],
+  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
   [/^node:http2?$/, ['transport/', 'domain/outbound/git-gateway.ts']],
   [/^nodemailer/, ['mail/']],
@@ -365,7 +362,7 @@ describe('dependency arrows', () => {
       'transport/rpc/rest/node.ts',
       '@connectrpc/connect/protocol-connect',
     ],
-    ['out of src/', 'server.ts', '../test/support/app.ts'],
+    ['out of src/', 'server/app.ts', '../../test/support/app.ts'],
     ['from a new layer', 'helpers/strings.ts', './numbers.ts'],
   ])('may not lead %s', (_, file, specifier) => {
     expect(mistakeOf(file, specifier)).toContain(file)

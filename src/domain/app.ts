@@ -1,4 +1,4 @@
 import type { DeliveriesApp } from './deliveries/payloads.ts'
 
-/** The sum of what the parts of the domain work with. The server builds it once. */
+/** The sum of the ports of the domain. The server creates it once. */
 export interface App extends DeliveriesApp {}

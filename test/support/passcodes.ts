@@ -3,8 +3,8 @@ import {
   confirmTwoFactor,
   enrollTwoFactor,
 } from '../../src/domain/accounts/credentials/two-factor.ts'
-import type { User } from '../../src/domain/accounts/users/users.ts'
 import type { Clock } from '../../src/domain/core/core.ts'
+import type { User } from '../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER, PASSWORD, type TestApp } from './app.ts'
 
 /** How long a passcode is the current one. */

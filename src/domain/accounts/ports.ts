@@ -1,37 +1,38 @@
 import type { CryptoKey } from 'jose'
+import type { LRUCache } from 'lru-cache'
 import type { Core } from '../core/core.ts'
 
-/** What accounts work with. */
+/** The services that accounts use. */
 export interface AccountsApp extends Core {
   readonly keys: InstanceKeys
   readonly passwords: PasswordHasher
   readonly guesses: GuessLimits
   readonly oauth2: OAuth2Client
-  /** Undefined where no mail is sent. */
+  /** Undefined if no mail is configured. */
   readonly mail: MailTransport | undefined
   readonly resetRequests: ResetRequests
 }
 
 /**
- * Limits how often passwords and second factors may be guessed. Kept in memory: a restart forgives.
+ * Limits guesses of passwords and second factors. Counters are in memory, so a restart resets them.
  */
 export interface GuessLimits {
   /**
-   * Checks a password unless too many were wrong lately: ten for the account or fifty from the
-   * peer, in ten minutes.
+   * Checks a password unless too many recent ones were wrong: 10 for the account or 50 from the
+   * peer within 10 minutes.
    *
-   * No more guesses are checked at once than may still be wrong, so that guesses made at once
-   * cannot all slip through before the first has failed. The others wait until those are decided: a
-   * check under way is no failure. A right one forgives those before it to the account, but not to
-   * the peer, who could otherwise return to an account of its own between guesses. A check that
-   * throws decided nothing and counts for nothing, as do guesses that are refused.
+   * The number of concurrent checks never exceeds the number of wrong guesses left. Concurrent
+   * guesses therefore cannot all pass before the first one fails. Further guesses wait for the
+   * results. A correct guess resets the counter of the account. It does not reset that of the peer,
+   * who could otherwise sign in to an own account between guesses. A check that throws and a guess
+   * that is refused do not count.
    *
    * @param account folded username, whether or not an account has it.
-   * @param peerAddress IP address; those of one IPv6 network of 64 bits, which one customer has,
-   *   count together.
-   * @param check undefined for a wrong password.
+   * @param peerAddress IP address. Addresses in one IPv6 /64 network, which one customer has, count
+   *   together.
+   * @param check returns undefined for a wrong password.
    * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time after which a guess is admitted again, or may wait again.
+   * @throws RATE_LIMITED with the time until a guess may be checked or may wait again.
    */
   attempt<T>(
     account: string,
@@ -40,14 +41,14 @@ export interface GuessLimits {
   ): Promise<T | undefined>
 
   /**
-   * Checks a passcode or recovery code unless five were wrong for the account in five minutes.
-   * Guesses are counted as those of passwords are, but not for the peer: whoever makes one knows
-   * the password.
+   * Checks a passcode or recovery code unless five codes were wrong for the account within five
+   * minutes. Guesses count as passwords do, but not towards the peer, who already knows the
+   * password.
    *
    * @param userId internal number of the account.
-   * @param check undefined for a wrong code.
+   * @param check returns undefined for a wrong code.
    * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time after which a guess is admitted again.
+   * @throws RATE_LIMITED with the time until a guess may be checked again.
    */
   attemptSecondFactor<T>(
     userId: number,
@@ -55,84 +56,108 @@ export interface GuessLimits {
   ): Promise<T | undefined>
 
   /**
-   * Checks a code for single sign-on unless the peer failed too often lately, by whatever sign-in.
-   * Nobody knows yet which account the code is for, so it counts for the peer alone.
+   * Checks a single sign-on code unless the peer had too many recent failures of any sign-in
+   * method. The account is not known yet, so a failure counts towards the peer only.
    *
-   * @param check undefined for a code that the identity provider refuses.
+   * @param check returns undefined for a code that the identity provider refuses.
    * @returns what `check` returned.
-   * @throws RATE_LIMITED with the time after which a code is admitted again.
+   * @throws RATE_LIMITED with the time until a code may be checked again.
    */
   attemptCode<T>(peerAddress: string, check: () => Promise<T | undefined>): Promise<T | undefined>
 }
 
 /**
- * The keys of this instance, all derived from one secret, which is made at the first start and
+ * The keys of this instance. All derive from one secret, which is created at the first start and
  * stored.
  */
 export interface InstanceKeys {
-  /** The `kid` of tokens that are signed with `tokenKey`. */
+  /** The `kid` of tokens signed with `tokenKey`. */
   readonly id: string
   /**
-   * HMAC-SHA-256 key of access and refresh tokens. Imported once, as an import costs as much as a
-   * signature.
+   * HMAC-SHA-256 key of access and refresh tokens. The key is imported once because an import costs
+   * as much as a signature.
    */
   readonly tokenKey: CryptoKey
-  /** A key of 256 bits that is good for one purpose: knowing it tells nothing about the others. */
+  /**
+   * LRU cache of verified access tokens by text. A client sends the same token with every call for
+   * 15 minutes, and verifying a token takes longer than the rest of a small call.
+   */
+  readonly verifiedTokens: LRUCache<string, VerifiedToken>
+  /** Derives a 256-bit key for one purpose. A derived key reveals nothing about the others. */
   derive(purpose: string): Buffer
 }
 
-/** A message to the owner of an account. */
+/** The claims of an access token that the server reads. Role and state come from rows instead. */
+export interface AccessTokenClaims {
+  /** Internal id of the user, as text. */
+  readonly subject: string
+  readonly sessionId: string
+  readonly tokenVersion: number
+}
+
+/** An access token with a valid signature. */
+export interface VerifiedToken {
+  readonly claims: AccessTokenClaims
+  /** Unix seconds. */
+  readonly expireTime: number
+}
+
+/** A mail to the owner of an account. */
 export interface Mail {
-  /** Address alone, without a name. */
+  /** Address without a display name. */
   readonly from: string
-  /** Address alone, without a name. */
+  /** Address without a display name. */
   readonly to: string
   readonly subject: string
-  /** Plain text, lines ended by `\n`. */
+  /** Plain text with lines ending in `\n`. */
   readonly text: string
 }
 
-/** Hands messages to whatever brings them to people. */
+/** Sends mails. */
 export interface MailTransport {
-  /** Resolves once the message is taken over for good. */
+  /** Resolves once the next mail server has accepted the mail. */
   send(mail: Mail): Promise<void>
 }
 
-/** Whose password somebody wants to reset, by the name that they know. */
+/** The account whose password is to be reset, by username or e-mail address. */
 export type ResetSubject = { readonly username: string } | { readonly email: string }
 
-/** Requests for a reset mail that have been answered and wait to be looked at. */
+/** Requests for a reset mail that have been answered but not processed yet. */
 export interface ResetRequests {
-  /** By subject, so that many requests for one account are one. */
+  /** By subject, so that repeated requests for one account become one. */
   readonly waiting: Map<string, ResetSubject>
-  /** Whether somebody sees to those that wait. */
-  attended: boolean
+  /** Whether a worker is processing the requests. */
+  isProcessing: boolean
 }
 
-/** Hashes passwords, off the event loop and a few at a time, since each takes memory and a core. */
+/**
+ * Hashes passwords outside the event loop. The number of concurrent hashes is limited because each
+ * needs memory and a core.
+ */
 export interface PasswordHasher {
   /**
-   * @returns the PHC string of a new hash, with a salt of its own.
-   * @throws RATE_LIMITED when too many hashes wait.
+   * Returns the PHC string of a new hash with its own salt.
+   *
+   * @throws RATE_LIMITED if too many hashes wait.
    */
   hash(password: string): Promise<string>
   /**
-   * Whether a PHC string was made from a password. `NO_PASSWORD` was made from none, which takes as
-   * long to find out.
+   * Returns whether a password matches a PHC string. No password matches `NO_PASSWORD`, which takes
+   * as long to determine.
    *
-   * @throws RATE_LIMITED when too many hashes wait.
+   * @throws RATE_LIMITED if too many hashes wait.
    */
   verify(hash: string, password: string): Promise<boolean>
   /**
-   * Takes the time of a wrong password, for names that no account has: how long an answer takes
-   * must not tell them from those that exist.
+   * Takes as long as checking a wrong password. Used for names without an account, so that response
+   * times do not reveal which accounts exist.
    *
-   * @throws RATE_LIMITED when too many hashes wait.
+   * @throws RATE_LIMITED if too many hashes wait.
    */
   verifyNothing(): Promise<void>
 }
 
-/** An OAuth 2.0 provider, and this instance as its client. */
+/** An OAuth 2.0 provider and this instance's client registration there. */
 export interface OAuth2Provider {
   readonly clientId: string
   /** Empty for a public client. */
@@ -141,23 +166,23 @@ export interface OAuth2Provider {
   readonly userInfoUrl: string
 }
 
-/** What a browser brought back from a provider. */
+/** The authorization code that a browser brought back from a provider. */
 export interface AuthorizationGrant {
   readonly code: string
   readonly redirectUri: string
-  /** Of PKCE (RFC 7636); empty when the flow was started without it. */
+  /** PKCE code verifier (RFC 7636); empty if the flow was started without PKCE. */
   readonly codeVerifier: string
 }
 
-/** What a provider says about a person, by name. Numbers are the text that was sent. */
+/** Claims about a person by name. Numbers have the text that the provider sent. */
 export type Claims = ReadonlyMap<string, unknown>
 
 /** The server's part of the authorization code grant (RFC 6749 section 4.1). */
 export interface OAuth2Client {
   /**
-   * Redeems a code and asks whom it stands for.
+   * Redeems a code and returns the claims about the person who signed in.
    *
-   * @param signal gives the exchange up.
+   * @param signal aborts the exchange.
    * @throws OAuth2Error
    */
   fetchClaims(

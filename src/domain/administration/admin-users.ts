@@ -1,17 +1,19 @@
+import type { User } from '../../storage/schema/accounts.ts'
 import { createUser } from '../accounts/registration/create-user.ts'
+import { type UserField, type UserValues, updateUser } from '../accounts/registration/edit-user.ts'
 import { findUserByUsername, readVisibility } from '../accounts/users/owners.ts'
-import { type User, type UserField, type UserValues, updateUser } from '../accounts/users/users.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { deleteUser } from './delete-user.ts'
 
-// Accounts as the tools of administrators know them, by the rules that every account is subject to.
+// The account methods of administration tools. They follow the same rules as other methods for
+// accounts.
 
-/** Longest name that is shown in a refusal. */
+/** Maximum number of characters of an unknown name in an error. */
 const MAX_SHOWN_NAME_CHARACTERS = 64
 
-/** An account to make. */
+/** An account to create. */
 export interface AdminUserDraft {
   readonly username: string
   readonly email: string
@@ -22,9 +24,9 @@ export interface AdminUserDraft {
   readonly restricted: boolean
 }
 
-/** Changes of an account; what is undefined stays. */
+/** Changes of an account. Undefined fields keep their value. */
 export interface AdminUserEdit {
-  /** Empty changes nothing, as do an empty password and visibility. */
+  /** An empty email, password or visibility keeps the value as well. */
   readonly email: string | undefined
   readonly password: string | undefined
   readonly fullName: string | undefined
@@ -35,7 +37,7 @@ export interface AdminUserEdit {
   readonly restricted: boolean | undefined
 }
 
-/** Values of fields that a request says nothing about. */
+/** Values of fields that are missing in the request. */
 const NOTHING: UserValues = {
   username: '',
   display_name: '',
@@ -48,7 +50,7 @@ const NOTHING: UserValues = {
 }
 
 /**
- * Makes an account for somebody.
+ * Creates an account on behalf of an administrator.
  *
  * @throws INVALID_USERNAME, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD, USERNAME_TAKEN,
  *   EMAIL_TAKEN
@@ -75,7 +77,7 @@ export function createUserAsAdmin(
 }
 
 /**
- * Changes an account: everything that is asked for, or nothing.
+ * Changes an account on behalf of an administrator. Either every field changes or none does.
  *
  * @throws USER_NOT_FOUND, SESSION_REQUIRED, INVALID_EMAIL, INVALID_FIELD, WEAK_PASSWORD,
  *   EMAIL_TAKEN, LAST_ADMIN
@@ -99,13 +101,13 @@ export async function editUserAsAdmin(
     ...(edit.restricted !== undefined && { restricted: edit.restricted }),
   }
   const named = new Set(Object.keys(changes) as UserField[])
-  return updateUser(app, caller, user, { ...NOTHING, ...changes }, named, false)
+  return updateUser(app, caller, user, { values: { ...NOTHING, ...changes }, named, all: false })
 }
 
 /**
- * Deletes an account.
+ * Deletes an account on behalf of an administrator.
  *
- * @param purge deletes what others may rely on too.
+ * @param purge also deletes data that others may rely on.
  * @throws USER_NOT_FOUND, ACCOUNT_NOT_PURGED, LAST_ADMIN, LAST_ORGANIZATION_OWNER
  */
 export async function deleteUserAsAdmin(
@@ -122,9 +124,7 @@ export async function deleteUserAsAdmin(
   }
 }
 
-/**
- * Refusals that have another status where administrators of compatible systems delete an account.
- */
+/** Reasons with a different status in the administration API of compatible systems. */
 const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
   ['HAS_ASSOCIATED_DATA', 'ACCOUNT_NOT_PURGED'],
   ['SOLE_ORGANIZATION_OWNER', 'LAST_ORGANIZATION_OWNER'],

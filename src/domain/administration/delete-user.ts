@@ -2,30 +2,31 @@ import { ownsContent } from '../../storage/accounts/user-content.ts'
 import * as rows from '../../storage/accounts/users.ts'
 import { deleteMemosOf } from '../../storage/memos/memos.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
-import { checkAdministratorRemains, requirePresent, type User } from '../accounts/users/users.ts'
+import { checkAdministratorRemains, requirePresent } from '../accounts/users/users.ts'
 import { DomainError } from '../core/errors.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { removeRepositories } from '../repos/lifecycle/repositories.ts'
 import type { ReposApp } from '../repos/ports.ts'
 
-/**
- * New repositories that an account may get while it is deleted, one after the other, before the
- * deletion gives up.
- */
+/** Number of times that the deletion restarts because the account received another repository. */
 const MAX_ROUNDS = 10
 
 /**
  * Deletes an account with its sessions, tokens and settings.
  *
- * @param force deletes what others may rely on too: its repositories, its memos and comments, with
- *   all comments below them. Its pull requests, reviews and releases in the repositories of others
- *   stay, as those of nobody.
+ * Its repositories are deleted by the code that deletes a single repository, but in the transaction
+ * that deletes the account, so that a refusal deletes nothing.
+ *
+ * @param force also deletes data that others may rely on: its repositories, and its memos and
+ *   comments with all comments below them. Its pull requests, reviews and releases in repositories
+ *   of others remain without an author.
  * @throws LAST_ADMIN, SOLE_ORGANIZATION_OWNER, and HAS_ASSOCIATED_DATA without `force`
  */
 export async function deleteUser(app: ReposApp, user: User, force: boolean): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    // Without force there are none in the end, and nothing is to be prepared for a refusal.
+    // Without force, an account with repositories is not deleted, so none need to be prepared.
     const repositories = force ? await repositoryIdsOf(app.db, user.id) : []
     const isDone = await removeRepositories(app, repositories, (tx) =>
       deleteRows(tx, user, repositories, force),
@@ -36,8 +37,10 @@ export async function deleteUser(app: ReposApp, user: User, force: boolean): Pro
 }
 
 /**
- * @returns false, with nothing changed, when the account has got a repository that is not among
- *   these.
+ * Deletes the rows of an account.
+ *
+ * @returns false, with nothing changed, if the account has received a repository that is not in the
+ *   list.
  */
 async function deleteRows(
   tx: Tx,
@@ -53,7 +56,7 @@ async function deleteRows(
     throw hasAssociatedData(present)
   if (owned.some((id) => !repositories.includes(id))) return false
   await deleteMemosOf(tx, user.id)
-  // Its repositories go with it.
+  // Also deletes the rows of its repositories.
   await rows.deleteUser(tx, user.id)
   return true
 }

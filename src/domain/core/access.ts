@@ -2,16 +2,16 @@ import type { User } from '../../storage/schema/accounts.ts'
 import { DomainError } from './errors.ts'
 import type { Scopes } from './scopes.ts'
 
-/** The other end of the connection that a call came over. */
+/** The other end of a connection. */
 export interface Peer {
   /** IP address, IPv4-mapped IPv6 unwrapped; `unix` for a Unix socket. */
   readonly address: string
   readonly loopback: boolean
-  /** The network by which limits count this peer; undefined for one that no limit counts. */
+  /** The network that connection limits count this peer under; undefined if no limit applies. */
   readonly network?: string | undefined
 }
 
-/** Who makes a call. */
+/** The user, or the anonymous client, that makes a call. */
 export type Caller = Anonymous | SignedIn
 
 export interface Anonymous {
@@ -22,32 +22,32 @@ export interface Anonymous {
 export interface SignedIn {
   readonly kind: 'user'
   readonly peer: Peer
-  /** As stored at this moment: role and state are never taken from a token's claims. */
+  /** The stored row at the time of the call. Role and state never come from a token's claims. */
   readonly user: User
   readonly credential: Credential
-  /** Whose credential that is, where an administrator acts as the user. */
+  /** The owner of the credential, if an administrator acts as the user. */
   readonly administrator?: User | undefined
 }
 
-/** How a caller proved who they are. */
+/** How a caller authenticated. */
 export type Credential =
   | { readonly kind: 'session'; readonly sessionId: string }
   | { readonly kind: 'password' }
-  /** A reverse proxy that the operator trusts said so. */
+  /** A reverse proxy that the operator trusts named the user. */
   | { readonly kind: 'proxy' }
   /**
-   * In a call before, which left something to be done later: by a token with these scopes, if by
-   * one.
+   * The user scheduled this work in an earlier call. Scopes and UUID are those of the token used in
+   * that call, if any.
    */
   | {
-      readonly kind: 'order'
+      readonly kind: 'scheduled'
       readonly scopes: Scopes | undefined
       readonly uuid?: string | undefined
     }
   | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
 
 /**
- * Narrows a caller whom the access rule of the method has let through as signed in.
+ * Narrows a caller that the access rule of a method has admitted to a signed-in caller.
  *
  * @throws UNAUTHENTICATED
  */
@@ -57,58 +57,53 @@ export function signedIn(caller: Caller): SignedIn {
 }
 
 /**
- * An account as the caller that it was when it left something to be done later.
+ * Returns the caller for work that a user scheduled in an earlier call.
  *
- * @param scopes what `scopesOf` gave then.
- * @param uuid what `tokenUuidOf` gave then.
+ * @param scopes what `scopesOf` returned in that call.
+ * @param uuid what `tokenUuidOf` returned in that call.
  */
 export function onBehalfOf(user: User, scopes?: Scopes, uuid?: string): SignedIn {
   return {
     kind: 'user',
     user,
-    credential: { kind: 'order', scopes, uuid },
+    credential: { kind: 'scheduled', scopes, uuid },
     peer: { address: '', loopback: true },
   }
 }
 
 /**
- * The access token that the caller uses, or used when something was left to be done later;
- * undefined for another credential.
+ * Returns the UUID of the access token that the caller uses, or used to schedule the work;
+ * undefined for other credentials.
  */
 export function tokenUuidOf({ credential }: SignedIn): string | undefined {
-  return credential.kind === 'token' || credential.kind === 'order' ? credential.uuid : undefined
+  return 'uuid' in credential ? credential.uuid : undefined
 }
 
-/**
- * What the credential is limited to; undefined for one without limits, as sessions and passwords
- * are.
- */
+/** Returns the scopes of the credential; undefined if it has no limits, like a session. */
 export function scopesOf({ credential }: SignedIn): Scopes | undefined {
-  return credential.kind === 'token' || credential.kind === 'order' ? credential.scopes : undefined
+  return 'scopes' in credential ? credential.scopes : undefined
 }
 
-/**
- * Whether the caller acts with the powers of an administrator: by role, and by scope where a token
- * is used.
- */
+/** Returns whether the caller is an administrator whose credential has the matching scope. */
 export function actsAsAdministrator(caller: Caller, level: 'read' | 'write'): boolean {
   return (
     caller.kind === 'user' && caller.user.role === 'ADMIN' && holdsScope(caller, `${level}:admin`)
   )
 }
 
-/** Whether the credential carries a scope. */
+/** Returns whether the credential includes a scope. */
 export function holdsScope(caller: SignedIn, scope: string): boolean {
   return scopesOf(caller)?.includes(scope) ?? true
 }
 
-/** Whether the caller's credential is restricted to public data. */
+/** Returns whether the caller's credential is restricted to public data. */
 export function seesPublicDataOnly(caller: Caller): boolean {
   return caller.kind === 'user' && scopesOf(caller)?.publicOnly === true
 }
 
 /**
- * Lets nobody make private what they could not see any more.
+ * Prevents a caller with a public-only token from making something private, which the token could
+ * then no longer see.
  *
  * @throws PUBLIC_ONLY_TOKEN
  */

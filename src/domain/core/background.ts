@@ -1,35 +1,34 @@
 import type { Logger } from 'pino'
-import { withoutDeadline } from '../../storage/database/call-deadlines.ts'
-import { deletionBehind } from './errors.ts'
+import { withoutDeadline } from '../../concurrency/call-deadlines.ts'
+import { deletionError } from './errors.ts'
 
-/** Work that no answer waits for. */
+/** Runs work that no response waits for. */
 export interface Background {
   /**
-   * Starts work now. Its failure is logged and goes no further.
+   * Starts work immediately. A failure is logged and not rethrown.
    *
-   * @param name what the log calls the work.
+   * @param name name of the work in the log.
    */
   run(name: string, work: () => Promise<unknown>): void
-  /** Resolves once nothing is under way: before the database is closed, and in tests. */
+  /** Resolves once no work is running. Used before the database closes, and by tests. */
   settled(): Promise<void>
 }
 
-/** @returns a place to run work that no answer waits for. */
 export function createBackground(log: Logger): Background {
-  const underWay = new Set<Promise<unknown>>()
+  const running = new Set<Promise<unknown>>()
   return {
     run(name, work) {
-      const running = withoutDeadline(() => Promise.resolve().then(work))
+      const task = withoutDeadline(() => Promise.resolve().then(work))
         .catch((err: unknown) => {
-          // What it is about may be deleted before it is done, which is no fault.
-          log[deletionBehind(err) ? 'warn' : 'error']({ err, work: name }, 'background work failed')
+          // Deleting what the work is about while the work runs is not a fault.
+          log[deletionError(err) ? 'warn' : 'error']({ err, work: name }, 'background work failed')
         })
-        .finally(() => underWay.delete(running))
-      underWay.add(running)
+        .finally(() => running.delete(task))
+      running.add(task)
     },
     async settled() {
       // Work may start more work.
-      while (underWay.size > 0) await Promise.all(underWay)
+      while (running.size > 0) await Promise.all(running)
     },
   }
 }

@@ -7,7 +7,7 @@ import type { Coordination } from './coordination.ts'
 import type { PageSizes } from './page-sizes.ts'
 import type { Signal } from './signal.ts'
 
-/** What every part of the domain works with. The server builds it once. */
+/** The services and settings that every part of the domain uses. The server creates it once. */
 export interface Core {
   readonly db: Db
   readonly clock: Clock
@@ -18,36 +18,36 @@ export interface Core {
   readonly coordination: Coordination
   readonly outbound: Outbound
   /**
-   * Base of links, without a trailing slash. Known once the server listens, which is before the
-   * first call.
+   * Returns the base URL of links, without a trailing slash. It is known once the server listens,
+   * which is before the first call.
    */
   publicUrl(): string
 }
-/** Given after a commit that left rows behind for somebody to pick up. */
+/** Signals that a commit left rows for a worker or a stream to process. */
 export interface Signals {
-  /** There are webhook deliveries to send. */
+  /** New webhook deliveries are waiting. */
   readonly deliveries: Signal
-  /** There are mirrors to synchronise, or at another time. */
+  /** A mirror was added or its schedule changed. */
   readonly mirrors: Signal
-  /** There are refs of pull requests that have to follow their rows. */
+  /** Refs of pull requests must be brought in line with their rows. */
   readonly pullHeads: Signal
-  /** There are merges to try that were ordered for when they are ready. */
+  /** Scheduled merges may have become ready. */
   readonly autoMerges: Signal
-  /** Pull requests were merged, from which something follows. */
+  /** Merged pull requests have follow-up work. */
   readonly mergeFollowUps: Signal
-  /** There are events of accounts to watch. */
+  /** Events of accounts were recorded. */
   readonly events: Signal
-  /** There are events of repositories to watch. */
+  /** Events of repositories were recorded. */
   readonly repositoryEvents: Signal
 }
 
-/** Time, so that tests can set it. */
+/** The current time. Tests replace it. */
 export interface Clock {
-  /** Unix milliseconds. */
+  /** Returns Unix milliseconds. */
   now(): number
 }
 
-/** The settings that rules depend on. `docs/operations.md` says what each does. */
+/** The settings that the rules depend on. `docs/operations.md` describes each of them. */
 export interface Settings extends PageSizes {
   readonly registration: 'open' | 'closed'
   readonly passwordSignIn: boolean
@@ -56,36 +56,36 @@ export interface Settings extends PageSizes {
   readonly privateInstance: boolean
   readonly usernameChange: boolean
   readonly displayNameChange: boolean
-  /** Time that statistics show memos at: when they were made, or last updated. */
+  /** The time at which statistics count a memo: its creation or its last update. */
   readonly statsBy: 'create' | 'update'
-  /** Most bytes of UTF-8 in a memo. */
+  /** Maximum size of a memo in bytes of UTF-8. */
   readonly memoContentBytes: number
-  /** Most bytes of one push, and of what is fetched at once from another server. */
+  /** Maximum size in bytes of one push, and of one fetch from another server. */
   readonly maxPushBytes: number
-  /** Most bytes of a file that comes with a release. */
+  /** Maximum size in bytes of a release asset. */
   readonly maxAssetBytes: number
   /**
-   * Milliseconds from each failed attempt of a webhook delivery to the next one; behind the last,
-   * it is given up.
+   * Delays in milliseconds before each retry of a failed webhook delivery. After the last retry,
+   * the delivery is abandoned.
    */
   readonly webhookRetryScheduleMs: readonly number[]
-  /** How pull requests of new repositories are merged unless told otherwise. */
+  /** Default merge style of new repositories. */
   readonly defaultMergeStyle: MergeStyle
-  /** Whether the instance signs the commits that it makes. */
+  /** Whether the instance signs the commits that it creates. */
   readonly signing: boolean
-  /** What the titles of work in progress begin with, in any case of its letters. */
+  /** Title prefixes that mark a pull request as work in progress, compared case-insensitively. */
   readonly wipPrefixes: readonly string[]
-  /** Lines of the changes of a file that are looked at, unchanged ones between them included. */
+  /** Maximum number of lines shown in the diff of a file, context lines included. */
   readonly diffMaxLines: number
-  /** Shown of such a line. */
+  /** Maximum number of characters shown of a line of a diff. */
   readonly diffMaxLineCharacters: number
-  /** Whether repositories have scripts that run on pushes. */
+  /** Whether repositories may have Git hooks. */
   readonly gitHooks: boolean
-  /** Longest run of such a script. */
+  /** Maximum running time of a Git hook. */
   readonly hookTimeoutMs: number
 }
 
-/** Whole Unix seconds of a clock. */
+/** Returns the time of a clock in whole Unix seconds. */
 export function nowSeconds(clock: Clock): number {
   return Math.floor(clock.now() / 1000)
 }

@@ -2,10 +2,10 @@ import { GitError } from '../../git/core/errors.ts'
 import { isForeignKeyViolation } from '../../storage/database/database.ts'
 
 /**
- * Everything that can go wrong by the caller's doing, each a value of the proto enum ErrorReason,
- * where its meaning and its metadata are documented. A reason names a situation, so that each has
- * exactly one status; CODE_REFUSED and NO_BRANCHES alone, whose status is their own, go out as
- * BAD_CREDENTIALS and REPOSITORY_EMPTY.
+ * The reasons for which a call is refused. Each is a value of the proto enum ErrorReason, which
+ * documents its meaning and metadata. A reason names one situation and so has exactly one status.
+ * Two reasons have no enum value and are sent under another one: CODE_REFUSED as BAD_CREDENTIALS,
+ * and NO_BRANCHES as REPOSITORY_EMPTY. Their status differs from that of the other one.
  */
 export type Reason =
   | 'ACCOUNT_ARCHIVED'
@@ -310,10 +310,10 @@ export type Reason =
   | 'WEBHOOK_NOT_FOUND'
   | 'WRONG_MERGE_COMMIT'
 
-/** A request that the rules refuse. Anything else that is thrown is a fault of the server. */
+/** A request that the rules refuse. Any other error is a fault of the server. */
 export class DomainError extends Error {
   readonly reason: Reason
-  /** Facts for programs, as the reason documents them. Never a secret. */
+  /** Facts for programs, as documented for the reason. Never contains a secret. */
   readonly metadata: Readonly<Record<string, string>>
 
   constructor(reason: Reason, metadata: Readonly<Record<string, string>> = {}) {
@@ -324,14 +324,14 @@ export class DomainError extends Error {
   }
 }
 
-/** After how long to try again when too much is going on. */
+/** Delay before a retry when the server is busy. */
 const RETRY_AFTER_SECONDS = 5
 
 /**
- * The refusal behind a fault of Git that comes of limits: too much is going on, or it takes more
- * time or memory than it may.
+ * Returns the domain error for a Git error caused by a limit on load, time or memory; undefined for
+ * other errors.
  */
-export function refusalOfGit(error: unknown): DomainError | undefined {
+export function gitLimitError(error: unknown): DomainError | undefined {
   if (!(error instanceof GitError)) return undefined
   switch (error.kind) {
     case 'BUSY':
@@ -346,28 +346,28 @@ export function refusalOfGit(error: unknown): DomainError | undefined {
 }
 
 /**
- * The refusal behind a fault of storage or of Git that comes of a deletion: what a request was
- * allowed to work on may go at any moment until it is done, and no look beforehand changes that.
- * Undefined for all other faults.
+ * Returns the domain error for a storage or Git error caused by a concurrent deletion; undefined
+ * for other errors. What a call works on may be deleted at any time, and no check in advance can
+ * prevent that.
  */
-export function deletionBehind(error: unknown): DomainError | undefined {
+export function deletionError(error: unknown): DomainError | undefined {
   if (error instanceof GitError && error.kind === 'NO_REPOSITORY')
     return new DomainError('REPOSITORY_NOT_FOUND')
   return isForeignKeyViolation(error) ? new DomainError('DELETED_MEANWHILE') : undefined
 }
 
-/** As long as people need to see which text it was that they sent. */
+/** Enough for people to recognise the text that they sent. */
 const MAX_SHOWN_CHARACTERS = 100
 
-/** Metadata that repeats what a client has sent, whatever its length. */
+/** Shortens a text sent by a client for use as metadata. */
 export function metadataText(text: string): string {
   return text.slice(0, MAX_SHOWN_CHARACTERS)
 }
 
-/** Kept of a text in a list. */
+/** Maximum length of a text in a list. */
 const MAX_LISTED_CHARACTERS = 250
 
-/** Metadata that is a list, in JSON: as many of the texts as fit, beginning with the first. */
+/** Returns texts as a JSON array for use as metadata. Texts beyond the size limit are left out. */
 export function metadataList(texts: readonly string[], maxBytes: number): string {
   const listed: string[] = []
   let bytes = 2

@@ -4,61 +4,63 @@ import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
 
 /**
- * Logs of events, of accounts or of repositories: rows that are read behind a position, the id of
- * an event, and forgotten oldest first.
+ * Event logs of accounts and repositories. Readers continue from a position, which is the id of an
+ * event. The oldest events are pruned first.
  */
 
 /**
- * How long a client may be away and go on with its cursor, if what it watches is no busier than its
- * log is long.
+ * How long a client may be disconnected and still resume with its cursor, unless the log reaches
+ * its maximum length earlier.
  */
 export const RETENTION_MS = 7 * 24 * 60 * 60 * 1000
 
 /**
- * Events forgotten in one transaction, for which every other write waits: a few milliseconds.
- * Divides the length of every log.
+ * Events deleted in one transaction. Every other write waits a few milliseconds for it. The maximum
+ * length of every log is a multiple of it.
  */
-const FORGET_STEP = 500
+const PRUNE_STEP = 500
 
 /**
- * Steps in a row. Forgetting goes on with the next events that are recorded, and never holds up the
- * end of the server.
+ * Maximum number of consecutive steps. Later events trigger more steps, so pruning never delays
+ * shutdown.
  */
-const MAX_FORGET_STEPS = 20
+const MAX_PRUNE_STEPS = 20
 
-/** Events read at once, with what they are about: what a stream holds in memory. */
+/** Events read at once, with their subjects. A stream holds this number in memory. */
 export const PAGE_SIZE = 16
 
-/** Some events of a log, in the order in which they were committed. */
+/** Consecutive events of a log, in commit order. */
 export interface EventPage<Event> {
   readonly events: readonly Event[]
-  /** Where to go on, behind these events and behind those that were left out. */
+  /** The position after these events and after any that were filtered out. */
   readonly next: number
-  /** Whether there may be more already. */
+  /** Whether the log may already have more events. */
   readonly more: boolean
 }
 
-/** How far a log goes. */
+/** The range of a log. */
 interface Extent {
   /** Id of the latest event. */
   readonly newest: number
-  /** Events with ids up to this one have been forgotten. */
+  /** Events with ids up to this one have been deleted. */
   readonly floor: number
 }
 
-/** The rows of logs of one kind. */
+/** Access to the rows of one kind of log. */
 export interface EventLogRows<Event extends { readonly id: number; readonly time: number }> {
-  /** Events kept in one log, save for those that a forgetting still to come will take. */
+  /** Maximum length of a log. A log may exceed it until the next pruning. */
   readonly maxEvents: number
   count(db: Db, subjectId: number): Promise<number>
-  /** The oldest events of all logs or of one, in order. */
+  /** Returns the oldest events of all logs or of one, in order. */
   listOldest(tx: Tx, subjectId: number | undefined, limit: number): Promise<Event[]>
-  /** @param events the oldest ones of their logs, in order. */
+  /** @param events the oldest events of their logs, in order. */
   delete(tx: Tx, events: readonly Event[]): Promise<void>
 }
 
 /**
- * @returns where a stream begins that ended at a position, or begins now if that is undefined.
+ * Returns the start position of a stream: the position it resumes from, or the end of the log if
+ * undefined.
+ *
  * @throws CURSOR_EXPIRED
  */
 export function startOfEvents(position: number | undefined, log: Extent): number {
@@ -67,8 +69,9 @@ export function startOfEvents(position: number | undefined, log: Extent): number
 }
 
 /**
- * @param events those behind a position, `PAGE_SIZE` at most.
- * @throws CURSOR_EXPIRED when events behind the position have been forgotten.
+ * Creates a page from the events after a position, at most `PAGE_SIZE`.
+ *
+ * @throws CURSOR_EXPIRED if events after the position have been deleted.
  */
 export function pageOfEvents<Event extends { readonly id: number }>(
   position: number,
@@ -81,46 +84,47 @@ export function pageOfEvents<Event extends { readonly id: number }>(
 }
 
 function checkPosition(position: number, { floor, newest }: Extent): void {
-  // A position beyond the newest event is from before the database was restored from a backup.
+  // A position beyond the newest event was issued before the database was restored from a backup.
   if (position < floor || position > newest) throw new DomainError('CURSOR_EXPIRED')
 }
 
 /**
- * Forgets old events now and then, after one was stored, so that forgetting costs each event about
- * as much as making it did, and needs no timer.
+ * Prunes old events after every `PRUNE_STEP` new ones. Pruning therefore costs about as much per
+ * event as recording does, and needs no timer.
  *
- * @param stored the id of the event, and how many its log has now.
+ * @param stored the id of the new event, and the number of events in its log.
  */
-export function forgetSometimes<Event extends { readonly id: number; readonly time: number }>(
+export function pruneSometimes<Event extends { readonly id: number; readonly time: number }>(
   app: Core,
   rows: EventLogRows<Event>,
   subjectId: number,
   { id, count }: { readonly id: number; readonly count: number },
 ): void {
-  if (id % FORGET_STEP === 0) app.background.run('forget old events', () => forgetOld(app, rows))
-  if (count > rows.maxEvents && count % FORGET_STEP === 0) {
-    app.background.run('forget surplus events', () => forgetSurplus(app, rows, subjectId))
+  if (id % PRUNE_STEP === 0)
+    app.background.run('prune expired events', () => pruneExpired(app, rows))
+  if (count > rows.maxEvents && count % PRUNE_STEP === 0) {
+    app.background.run('prune surplus events', () => pruneSurplus(app, rows, subjectId))
   }
 }
 
-/** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
-export async function forgetOld<Event extends { readonly id: number; readonly time: number }>(
+/** Deletes events older than `RETENTION_MS`, oldest first, in steps. */
+export async function pruneExpired<Event extends { readonly id: number; readonly time: number }>(
   app: Core,
   rows: EventLogRows<Event>,
 ): Promise<void> {
   const horizon = app.clock.now() - RETENTION_MS
   await repeat(() =>
     transaction(app.db, async (tx) => {
-      const oldest = await rows.listOldest(tx, undefined, FORGET_STEP)
+      const oldest = await rows.listOldest(tx, undefined, PRUNE_STEP)
       const young = oldest.findIndex(({ time }) => time >= horizon)
       await rows.delete(tx, young < 0 ? oldest : oldest.slice(0, young))
-      return young < 0 && oldest.length === FORGET_STEP
+      return young < 0 && oldest.length === PRUNE_STEP
     }),
   )
 }
 
-/** Forgets the events that a log has beyond its length, oldest first, in steps. */
-async function forgetSurplus<Event extends { readonly id: number; readonly time: number }>(
+/** Deletes the events that exceed the maximum length of a log, oldest first, in steps. */
+async function pruneSurplus<Event extends { readonly id: number; readonly time: number }>(
   app: Core,
   rows: EventLogRows<Event>,
   subjectId: number,
@@ -128,14 +132,14 @@ async function forgetSurplus<Event extends { readonly id: number; readonly time:
   await repeat(() =>
     transaction(app.db, async (tx) => {
       const count = await rows.count(tx, subjectId)
-      const surplus = Math.min(count - rows.maxEvents, FORGET_STEP)
+      const surplus = Math.min(count - rows.maxEvents, PRUNE_STEP)
       if (surplus > 0) await rows.delete(tx, await rows.listOldest(tx, subjectId, surplus))
       return count - surplus > rows.maxEvents
     }),
   )
 }
 
-/** Takes steps as long as the last one says that there is more to do. */
+/** Repeats a step until it returns false. */
 async function repeat(step: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < MAX_FORGET_STEPS; i++) if (!(await step())) return
+  for (let i = 0; i < MAX_PRUNE_STEPS; i++) if (!(await step())) return
 }

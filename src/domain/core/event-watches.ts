@@ -2,53 +2,55 @@ import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
 import { createSignal, type Signal } from './signal.ts'
 
-/** Proxies cut connections that are silent for 30 seconds or more. */
+/** Proxies close connections that are silent for 30 seconds or more. */
 export const HEARTBEAT_MS = 25_000
 
-/** Starts a timer and returns what stops it, so that tests can let time pass. */
+/** Starts a timer and returns a function that stops it. Tests replace it. */
 export type StartTimer = (run: () => void, delayMs: number) => () => void
 
-/** Waits for events about one subject on behalf of one stream. */
+/** Lets one stream wait for events about one subject. */
 export interface EventWatch {
   /** Whether the stream has been silent for `HEARTBEAT_MS`. */
   readonly isSilent: boolean
-  /** Says that the stream sent something. */
+  /** Records that the stream sent something. */
   sent(): void
   /**
-   * Resolves once the subject may have events that came after the last call began, the stream is
-   * silent, or it ends.
+   * Resolves once the subject may have events newer than the previous call, the stream is silent,
+   * or the watch is closed.
    */
   next(): Promise<void>
-  /** Gives the place of the stream free. */
+  /** Stops waiting and releases the stream's slot. */
   close(): void
 }
 
-/** Whoever streams are counted for. */
+/** The account or peer that a stream counts towards. */
 export interface StreamHolder {
   readonly key: string | number
-  /** Streams that they may have open. */
+  /** Maximum number of open streams. */
   readonly limit: number
-  /** What they are, as `TOO_MANY_STREAMS` says it. */
+  /** The kind of holder, as in the metadata of `TOO_MANY_STREAMS`. */
   readonly scope: 'account' | 'peer'
 }
 
-/** The watches of all subjects of one kind: of accounts, or of repositories. */
+/** The watches of all accounts, or of all repositories. */
 export interface EventWatches {
   /**
-   * Opens a watch. It closes itself when `until` aborts.
+   * Opens a watch, which closes when `until` aborts.
    *
    * @throws TOO_MANY_STREAMS
    */
   open(subjectId: number, holder: StreamHolder, until: AbortSignal): Promise<EventWatch>
 }
 
-/** Where events of one kind come from. */
+/** Reads events of one kind. */
 export interface EventSource {
-  /** Given after a commit that made events. */
+  /** Notified after a commit that recorded events. */
   readonly signal: Signal
-  /** Id of the latest event, whatever it is about; 0 when there is none. */
+  /** Returns the id of the latest event of all subjects; 0 if there is none. */
   findNewest(): Promise<number>
-  /** The subjects of events with ids above `after`, each with the id of its latest one. */
+  /**
+   * Returns the subjects that have events with ids greater than `after`, each with its latest id.
+   */
   findSubjects(
     after: number,
   ): Promise<readonly { readonly subjectId: number; readonly newest: number }[]>
@@ -60,18 +62,18 @@ interface Watched {
   watches: number
 }
 
-/** Looks for new events while there is somebody to tell of them. */
-interface Lookout {
-  /** From then on no event is missed. */
+/** Polls for new events while watches are open. */
+interface Poller {
+  /** Resolves once no new event can be missed. */
   readonly ready: Promise<void>
   stop(): void
 }
 
 /**
- * The watches of all subjects of one kind.
+ * Creates the watches of all subjects of one kind.
  *
- * Every commit that makes events leads to one query for the subjects that they are about, and wakes
- * the streams of these, so that a commit costs the same however many others watch.
+ * Each commit that records events triggers one query for the affected subjects and wakes only their
+ * streams. The cost of a commit does not depend on the number of other watches.
  */
 export function createEventWatches(
   app: Core,
@@ -80,7 +82,7 @@ export function createEventWatches(
 ): EventWatches {
   const subjects = new Map<number, Watched>()
   const held = new Map<StreamHolder['key'], number>()
-  let lookout: Lookout | undefined
+  let poller: Poller | undefined
 
   const enter = (subjectId: number, { key, limit, scope }: StreamHolder) => {
     const streams = held.get(key) ?? 0
@@ -89,8 +91,8 @@ export function createEventWatches(
     const subject = subjects.get(subjectId) ?? { signal: createSignal(), watches: 0 }
     subject.watches += 1
     subjects.set(subjectId, subject)
-    lookout ??= startLookout(app, source, (id) => subjects.get(id)?.signal.notify())
-    return { subject, ready: lookout.ready }
+    poller ??= startPoller(app, source, (id) => subjects.get(id)?.signal.notify())
+    return { subject, ready: poller.ready }
   }
   const leave = (subjectId: number, subject: Watched, { key }: StreamHolder) => {
     const streams = (held.get(key) ?? 0) - 1
@@ -99,8 +101,8 @@ export function createEventWatches(
     subject.watches -= 1
     if (subject.watches === 0) subjects.delete(subjectId)
     if (subjects.size > 0) return
-    lookout?.stop()
-    lookout = undefined
+    poller?.stop()
+    poller = undefined
   }
 
   return {
@@ -153,13 +155,13 @@ function startWatch(
   }
 }
 
-function startLookout(app: Core, source: EventSource, tell: (subjectId: number) => void): Lookout {
+function startPoller(app: Core, source: EventSource, notify: (subjectId: number) => void): Poller {
   const stopped = new AbortController()
   let isReady = () => {}
   const ready = new Promise<void>((resolve) => {
     isReady = resolve
   })
-  app.background.run('look out for events to watch', async () => {
+  app.background.run('poll for events to watch', async () => {
     const { signal } = source
     try {
       let seen = signal.count
@@ -171,7 +173,7 @@ function startLookout(app: Core, source: EventSource, tell: (subjectId: number) 
         seen = signal.count
         for (const subject of await source.findSubjects(newest)) {
           newest = Math.max(newest, subject.newest)
-          tell(subject.subjectId)
+          notify(subject.subjectId)
         }
       }
     } finally {

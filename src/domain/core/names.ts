@@ -1,18 +1,23 @@
-/** A repository by name, as in a path of the API: the name of its owner, and its own. */
+/** The name of a repository in paths of the API: its owner's name and its own. */
 export interface RepositoryName {
   readonly owner: string
   readonly repo: string
 }
 
-/** A pull request by name: its repository, and its number there. */
+/** The name of a pull request: its repository and its number. */
 export interface PullName extends RepositoryName {
   readonly number: number
 }
 
 /** The part of a list that a request asks for. */
 export interface Page {
-  /** Entries before the page. */
+  /** Number of entries before the page. */
   readonly offset: number
-  /** Most entries of the page. */
+  /** Maximum number of entries. */
   readonly limit: number
+}
+
+/** Returns the form in which names of accounts and teams are compared. All of them are ASCII. */
+export function nameKey(name: string): string {
+  return name.toLowerCase()
 }

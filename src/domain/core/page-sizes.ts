@@ -1,16 +1,16 @@
-/** Sizes of the pages of lists, as far as the operator sets them. */
+/** Page sizes of lists that the operator may configure. */
 export interface PageSizes {
-  /** For a request that asks for none; undefined for the usual size of the list. */
+  /** Size for requests that name none; undefined for the default of the list. */
   readonly defaultPageSize: number | undefined
-  /** What larger requests get; undefined for the usual one of the list. */
+  /** Maximum size; undefined for the maximum of the list. */
   readonly maxPageSize: number | undefined
 }
 
 /**
- * The sizes of the pages of a list. One that the operator sets counts for every list, and a usual
- * one gives way to it: no page is larger than the largest.
+ * Returns the page sizes of a list. Configured sizes override those of the list, and no default
+ * exceeds the maximum.
  *
- * @param usual sizes of the list where the operator sets none.
+ * @param usual the sizes of the list if the operator configures none.
  */
 export function pageSizes(
   { defaultPageSize, maxPageSize }: PageSizes,

@@ -4,52 +4,51 @@ import type { Busy, DuePiece, DueQueue } from '../../storage/database/due-queue.
 import type { Core } from './core.ts'
 import type { Signal } from './signal.ts'
 
-/** Work that rows say is due. */
+/** A kind of work whose rows say when each piece is due. */
 export interface DueWork extends DueQueue {
-  /** For the log: what could not be done, when that is our own fault. */
+  /** Log message for a piece that failed because of a server fault. */
   readonly failure: string
-  /** Pieces under way at once. */
-  readonly maxUnderWay: number
-  /** Of which for one account, so that nobody's slow ones take all the places. */
-  readonly maxUnderWayPerOwner: number
-  /** Given when there may be more to do. */
+  /** Maximum number of pieces that run at once. */
+  readonly maxRunning: number
+  /** Maximum for one owner, so that slow pieces of one account do not block the others. */
+  readonly maxRunningPerOwner: number
+  /** Notified when there may be more due work. */
   readonly signal: Signal
   /**
-   * Does a piece and records what came of it.
+   * Runs a piece and records its result.
    *
-   * @param until gives it up as if it had not been begun.
+   * @param until aborts the piece, which then counts as not started.
    */
   run(id: number, until: AbortSignal): Promise<void>
 }
 
 export interface DueWorker {
   /**
-   * Gives up what is under way, which is begun anew after the next start, and resolves when nothing
-   * is left of it.
+   * Aborts running pieces, which start again after a restart, and resolves once they have ended.
    */
   stop(): Promise<void>
 }
 
 /**
- * After a fault of our own, such as a full disk: it will hardly be gone sooner, and the log must
+ * Pause after a server fault, such as a full disk. It will hardly clear up sooner, and the log must
  * not fill up.
  */
 const FAULT_PAUSE_MS = 5_000
 
-/** Timers of Node are good for 24 days; looking once an hour costs nothing. */
+/** Node timers support at most 24 days. Checking once an hour costs nothing. */
 const MAX_SLEEP_MS = 60 * 60 * 1000
 
 /**
- * Does work as it falls due, until it is stopped. Rows are all it works from: what was due before
- * the start is done, too.
+ * Runs work as it falls due until it is stopped. All state is in rows, so work that was due before
+ * the start runs too.
  */
 export function startDueWork(app: Core, work: DueWork): DueWorker {
   const stopping = new AbortController()
-  // Every piece listens; the usual warning about many listeners would be about many pieces.
+  // Each piece adds a listener, so the usual warning about many listeners does not apply.
   setMaxListeners(0, stopping.signal)
   const pieces = createPieces(app, work, stopping.signal)
   let round = new AbortController()
-  const turn = async () => {
+  const loop = async () => {
     while (!stopping.signal.aborted) {
       round = new AbortController()
       const seen = work.signal.count
@@ -59,58 +58,58 @@ export function startDueWork(app: Core, work: DueWork): DueWorker {
     }
     await pieces.settled()
   }
-  const turning = turn()
+  const looping = loop()
   return {
     stop() {
       stopping.abort()
       round.abort()
-      return turning
+      return looping
     },
   }
 }
 
-/** Does what is due, until nothing is: for tests, whose time does not pass by itself. */
+/** Runs due work until none is left. For tests, whose clock does not advance. */
 export async function finishDueWork(app: Core, work: DueWork): Promise<void> {
   const pieces = createPieces(app, work, new AbortController().signal)
   do await pieces.startDue()
   while (await pieces.settled())
 }
 
-/** Pieces under way. */
+/** Manages the running pieces. */
 function createPieces(app: Core, work: DueWork, until: AbortSignal) {
-  const underWay = new Map<number, { readonly ownerId: number; readonly done: Promise<void> }>()
+  const running = new Map<number, { readonly ownerId: number; readonly done: Promise<void> }>()
 
   const start = ({ id, ownerId }: DuePiece) => {
     const done = work
       .run(id, until)
       .catch((err: unknown) => {
         app.log.error({ err }, work.failure)
-        // It counts as busy meanwhile, or it would be tried again at once.
+        // The piece stays busy during the pause. Otherwise it would be retried at once.
         return pause(FAULT_PAUSE_MS, undefined, { signal: until }).catch(() => {})
       })
       .then(() => {
-        underWay.delete(id)
+        running.delete(id)
         work.signal.notify()
       })
-    underWay.set(id, { ownerId, done })
+    running.set(id, { ownerId, done })
   }
 
   const busy = (): Busy => {
-    const owners = [...underWay.values()].map(({ ownerId }) => ownerId)
-    const places = (id: number) => owners.filter((ownerId) => ownerId === id).length
-    const ownerIds = [...new Set(owners)].filter((id) => places(id) >= work.maxUnderWayPerOwner)
-    return { ids: [...underWay.keys()], ownerIds }
+    const owners = [...running.values()].map(({ ownerId }) => ownerId)
+    const runningOf = (id: number) => owners.filter((ownerId) => ownerId === id).length
+    const ownerIds = [...new Set(owners)].filter((id) => runningOf(id) >= work.maxRunningPerOwner)
+    return { ids: [...running.keys()], ownerIds }
   }
 
   return {
     /**
-     * Starts what is due, as far as there are places. @returns milliseconds until there may be
-     * more.
+     * Starts due pieces up to the limits.
+     * @returns milliseconds until there may be more.
      */
     async startDue(): Promise<number> {
       const now = app.clock.now()
       try {
-        while (!until.aborted && underWay.size < work.maxUnderWay) {
+        while (!until.aborted && running.size < work.maxRunning) {
           const piece = await work.next(now, busy())
           if (!piece) break
           start(piece)
@@ -124,11 +123,14 @@ function createPieces(app: Core, work: DueWork, until: AbortSignal) {
         return FAULT_PAUSE_MS
       }
     },
-    /** Resolves once all pieces under way have ended. @returns whether there were any. */
+    /**
+     * Resolves once all running pieces have ended.
+     * @returns whether there were any.
+     */
     async settled(): Promise<boolean> {
-      const running = [...underWay.values()]
-      await Promise.all(running.map(({ done }) => done))
-      return running.length > 0
+      const pieces = [...running.values()]
+      await Promise.all(pieces.map(({ done }) => done))
+      return pieces.length > 0
     },
   }
 }

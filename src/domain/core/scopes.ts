@@ -16,16 +16,16 @@ const CATEGORIES = [
 const ALL = 'all'
 const PUBLIC_ONLY = 'public-only'
 
-/** Every scope, in the order in which scopes are listed. */
+/** All scopes, in their canonical order. */
 const SCOPES: readonly string[] = [
   ALL,
   ...CATEGORIES.flatMap((category) => [`read:${category}`, `write:${category}`]),
   PUBLIC_ONLY,
 ]
 
-/** What a personal access token may do. Immutable. */
+/** The immutable set of scopes of a personal access token. */
 export class Scopes {
-  /** Normalised: in one order, without duplicates and without those that another one implies. */
+  /** Normalised: in canonical order, without duplicates and without implied scopes. */
   readonly names: readonly string[]
 
   private constructor(names: readonly string[]) {
@@ -38,11 +38,11 @@ export class Scopes {
   }
 
   /**
-   * Reads scopes as a client sends them. None at all means `all`, `admin` included: clients of the
-   * compatible API know no scopes.
+   * Parses scopes sent by a client. An empty list means `all`, including `admin`, because clients
+   * of the compatible API do not know scopes.
    *
-   * @throws INVALID_SCOPE for an unknown scope, and when `public-only`, which grants nothing, is
-   *   the only one.
+   * @throws INVALID_SCOPE for an unknown scope, and if `public-only` is the only one, since it
+   *   grants nothing.
    */
   static parse(names: readonly string[]): Scopes {
     if (names.length === 0) return new Scopes([ALL])
@@ -54,24 +54,24 @@ export class Scopes {
     return new Scopes(names)
   }
 
-  /** Reads what `text` gave. Scopes that this version does not know grant nothing. */
+  /** Parses the stored form. Scopes that this version does not know grant nothing. */
   static fromText(text: string): Scopes {
     return new Scopes(text.split(' '))
   }
 
-  /** The form that is stored: the names, separated by blanks. */
+  /** The stored form: the names, separated by spaces. */
   get text(): string {
     return this.names.join(' ')
   }
 
-  /** Whether private data is hidden from the token. */
+  /** Whether the token has no access to private data. */
   get publicOnly(): boolean {
     return this.names.includes(PUBLIC_ONLY)
   }
 
   /**
-   * Whether a `read:` or `write:` scope is granted, by name, by the write scope of its category, or
-   * by `all`.
+   * Returns whether a `read:` or `write:` scope is granted: directly, by the write scope of its
+   * category, or by `all`.
    */
   includes(scope: string): boolean {
     return (
@@ -80,14 +80,13 @@ export class Scopes {
   }
 
   /**
-   * The first scope that the others do not grant. Whether either is restricted to public data makes
-   * no difference.
+   * Returns the first scope that the others do not grant. `public-only` is ignored on both sides.
    */
   firstOutside(others: Scopes): string | undefined {
     return this.names.find((name) => name !== PUBLIC_ONLY && !others.includes(name))
   }
 
-  /** The same scopes, restricted to public data. */
+  /** Returns the same scopes restricted to public data. */
   asPublicOnly(): Scopes {
     return new Scopes([...this.names, PUBLIC_ONLY])
   }

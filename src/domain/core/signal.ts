@@ -1,25 +1,24 @@
 /**
- * Tells those who wait that there is something new to look for. It carries nothing, so nothing
- * piles up in it.
+ * Wakes waiters when there may be something new to read. A signal carries no data, so nothing
+ * queues up.
  */
 export interface Signal {
-  /** Wakes everyone who waits. */
+  /** Wakes all waiters. */
   notify(): void
   /**
-   * How often `notify` was called so far. Read it before looking, and wait from there: nothing is
-   * missed in between.
+   * The number of calls of `notify`. Read the count before reading data, and wait from that count,
+   * so that no change is missed.
    */
   readonly count: number
   /**
-   * Resolves once `notify` was called more often than `seen` times, which may be at once.
+   * Resolves once `notify` has been called more than `seen` times, possibly immediately.
    *
    * @param seen an earlier `count`.
-   * @param until gives up, without an error, when it aborts.
+   * @param until stops waiting, without an error, when it aborts.
    */
   after(seen: number, until: AbortSignal): Promise<void>
 }
 
-/** @returns a signal that was never given. */
 export function createSignal(): Signal {
   let count = 0
   const waiting = new Set<() => void>()

@@ -1,28 +1,27 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** The time that a computation may hold up the event loop at once. */
+/** The longest time that a computation may block the event loop. */
 const MAX_BLOCKING_MS = 10
 
-/** Lets the event loop run in the middle of a long computation. */
+/** Lets a long computation yield to the event loop at regular intervals. */
 export interface Yielder {
   /**
-   * Waits for one round of the event loop if the computation has run for `MAX_BLOCKING_MS` since
-   * the last wait. Returns undefined otherwise.
+   * Yields if the computation has blocked the event loop for long enough. Returns undefined
+   * otherwise.
    */
   yield(): Promise<void> | undefined
-  /** Returns the milliseconds that the computation has run, up to the latest wait. */
+  /** Returns the computing time in milliseconds up to the latest yield, without the pauses. */
   spentMs(): number
 }
 
-/** Returns a yielder of a computation that starts now. */
 export function createYielder(): Yielder {
-  let startedMs = performance.now()
+  let begun = performance.now()
   let spentMs = 0
   return {
     yield() {
-      const elapsedMs = performance.now() - startedMs
-      if (elapsedMs < MAX_BLOCKING_MS) return undefined
-      spentMs += elapsedMs
+      const lasted = performance.now() - begun
+      if (lasted < MAX_BLOCKING_MS) return undefined
+      spentMs += lasted
       return setImmediate().then(() => {
         startedMs = performance.now()
       })

@@ -36,8 +36,8 @@ export function deliverDue(app: DeliveriesApp, userAgent: string): Promise<void>
 function deliveries(app: DeliveriesApp, userAgent: string): DueWork {
   return {
     failure: 'a webhook delivery could not be made or recorded',
-    maxUnderWay: MAX_UNDER_WAY,
-    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    maxRunning: MAX_UNDER_WAY,
+    maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
     signal: app.signals.deliveries,
     ...webhookQueue(app.db),
     run: (id, until) => attemptDelivery(app, userAgent, id, until),

@@ -1,4 +1,4 @@
-import { nameKey } from '../accounts/users/user-fields.ts'
+import { nameKey } from '../core/names.ts'
 
 /** How two numbers compare, in the spelling that storage has for it. */
 export type OrderOperator = '=' | '!=' | '<' | '<=' | '>' | '>='

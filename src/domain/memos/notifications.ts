@@ -1,6 +1,7 @@
 import { findActiveUsersByUsernameKeys, findUsersByIds } from '../../storage/accounts/users.ts'
 import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/memos/notifications.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import type {
   Memo,
   Notification,
@@ -9,13 +10,12 @@ import type {
 } from '../../storage/schema/memos.ts'
 import type { Db, Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { nameKey } from '../accounts/users/user-fields.ts'
-import type { User } from '../accounts/users/users.ts'
+import { nameKey } from '../core/names.ts'
 import { searchBounds, searchInSteps } from '../filters/steps.ts'
 import { timeRangeOf } from '../filters/time-range.ts'
 import { analyzeMemo } from './content.ts'
 import { isReadable, type MemoAccess } from './memo-access.ts'
-import type { MemoEvent } from './memo-events.ts'
+import type { MemoEvent } from './memo-view.ts'
 import { recordUserEvent, type UserEventType } from './user-events.ts'
 
 export type NotificationStatus = NotificationStatusRow

@@ -6,23 +6,21 @@ import {
   listUserEvents,
   type UserEventPage,
 } from '../../storage/memos/user-events.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import type { UserEvent } from '../../storage/schema/memos.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import type { User } from '../accounts/users/users.ts'
 import {
   type EventLogRows,
   type EventPage,
-  forgetOld,
-  forgetSometimes,
   PAGE_SIZE,
   pageOfEvents,
+  pruneExpired,
+  pruneSometimes,
   startOfEvents,
 } from '../core/event-logs.ts'
 import { isReadable } from './memo-access.ts'
-import type { MemoEvent } from './memo-events.ts'
-
-export { PAGE_SIZE, RETENTION_MS } from '../core/event-logs.ts'
+import type { MemoEvent } from './memo-view.ts'
 
 /** Kinds of events that an account can watch. */
 export type UserEventType = UserEvent['type']
@@ -37,10 +35,10 @@ export type OwnEventPage = EventPage<OwnEvent>
  * Events kept for an account, save for those that a forgetting still to come will take: some
  * hundred KiB.
  */
-export const MAX_EVENTS = 10_000
+export const MAX_USER_EVENTS = 10_000
 
 const ROWS: EventLogRows<UserEvent> = {
-  maxEvents: MAX_EVENTS,
+  maxEvents: MAX_USER_EVENTS,
   count: async (db, userId) => (await findUserEventLog(db, userId)).count,
   listOldest: listOldestEvents,
   delete: deleteUserEvents,
@@ -65,7 +63,7 @@ export async function recordUserEvent(
     resource,
     time: app.clock.now(),
   })
-  forgetSometimes(app, ROWS, userId, stored)
+  pruneSometimes(app, ROWS, userId, stored)
 }
 
 const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
@@ -124,5 +122,5 @@ export async function readUserEvents(
 
 /** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
 export function forgetOldEvents(app: AccountsApp): Promise<void> {
-  return forgetOld(app, ROWS)
+  return pruneExpired(app, ROWS)
 }

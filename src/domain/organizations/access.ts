@@ -9,26 +9,26 @@ import {
 } from '../../storage/organizations/teams.ts'
 import type { Organization } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { nameKey } from '../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../core/access.ts'
 import { DomainError, type Reason } from '../core/errors.ts'
+import { nameKey } from '../core/names.ts'
 
 /**
- * What a call takes of its caller: to know of an organisation, to be in it, a team's leave to make
- * repositories, to own it.
+ * What a call requires of its caller: to see the organisation, to be a member, to be allowed to
+ * create repositories, or to be an owner.
  */
 export type OrganizationNeed = 'visible' | 'member' | 'create-repository' | 'owner'
 
-/** An organisation that a caller may know of. */
+/** An organisation that a caller may see. */
 export interface OpenOrganization {
   readonly organization: Organization
   readonly isMember: boolean
-  /** By the team Owners, or as an administrator of the instance. */
+  /** As a member of the team Owners, or as an administrator of the instance. */
   readonly isOwner: boolean
   readonly createsRepositories: boolean
 }
 
-/** What nobody's teams make of them. */
+/** The rights of users without teams. */
 const NO_RIGHTS: OrganizationRights = {
   isMember: false,
   isOwner: false,
@@ -36,12 +36,12 @@ const NO_RIGHTS: OrganizationRights = {
 }
 
 /**
- * The organisation that a caller names.
+ * Returns the organisation with a name.
  *
- * @param name in any case.
- * @throws ORGANIZATION_NOT_FOUND when there is none, or none that the caller may know of;
- *   PUBLIC_ONLY_TOKEN when the caller may, and the token may not; ORGANIZATION_ACCESS_DENIED when
- *   the caller may know of it and no more.
+ * @param name compared case-insensitively.
+ * @throws ORGANIZATION_NOT_FOUND if there is none that the caller may see; PUBLIC_ONLY_TOKEN if the
+ *   caller may see it but the token may not; ORGANIZATION_ACCESS_DENIED if the caller may see it
+ *   but lacks the required right.
  */
 export async function openOrganization(
   app: AccountsApp,
@@ -57,10 +57,10 @@ export async function openOrganization(
 }
 
 /**
- * An organisation as a caller sees it.
+ * Returns an organisation with the caller's rights.
  *
- * @param missing reason for a caller who may not know of it.
- * @throws that; PUBLIC_ONLY_TOKEN
+ * @param missing reason for a caller who may not see the organisation.
+ * @throws `missing`, PUBLIC_ONLY_TOKEN
  */
 export async function enterOrganization(
   app: AccountsApp,
@@ -80,7 +80,7 @@ export async function enterOrganization(
   return standing
 }
 
-/** What a caller is to an organisation, whether or not they may know of it. */
+/** Returns the caller's rights in an organisation, whether or not the caller may see it. */
 export async function standingIn(
   app: AccountsApp,
   caller: Caller,
@@ -99,7 +99,11 @@ export async function standingIn(
   }
 }
 
-/** @throws ORGANIZATION_ACCESS_DENIED */
+/**
+ * Checks that the caller has a right.
+ *
+ * @throws ORGANIZATION_ACCESS_DENIED
+ */
 export function checkOrganizationNeed(open: OpenOrganization, needed: OrganizationNeed): void {
   const suffices = {
     visible: true,
@@ -110,13 +114,16 @@ export function checkOrganizationNeed(open: OpenOrganization, needed: Organizati
   if (!suffices[needed]) throw new DomainError('ORGANIZATION_ACCESS_DENIED', { needed })
 }
 
-/** Whether a caller knows every member of an organisation, or only those who show that they are. */
+/**
+ * Returns whether a caller sees all members of an organisation, or only those whose membership is
+ * public.
+ */
 export function seesAllMembers(caller: Caller, open: OpenOrganization): boolean {
   if (seesPublicDataOnly(caller)) return false
   return open.isMember || open.isOwner || actsAsAdministrator(caller, 'read')
 }
 
-/** Whose eyes a list of organisations for a caller is for. */
+/** Returns the viewer for whom to list organisations. */
 export function organizationViewer(caller: Caller): OrganizationViewer {
   if (caller.kind === 'anonymous') return 'public data'
   const publicOnly = seesPublicDataOnly(caller)
@@ -124,7 +131,7 @@ export function organizationViewer(caller: Caller): OrganizationViewer {
   return { userId: caller.user.id, restricted: caller.user.restricted === 1, publicOnly }
 }
 
-/** Whose eyes a list of teams of an organisation for a caller is for. */
+/** Returns the viewer for whom to list the teams of an organisation. */
 export function teamViewer(caller: Caller, { isMember, isOwner }: OpenOrganization): TeamViewer {
   if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return 'public data'
   if (isOwner || actsAsAdministrator(caller, 'read')) return 'everything'

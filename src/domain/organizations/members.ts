@@ -6,12 +6,13 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
 
 /**
- * The members of an organisation that a caller may know of, by number.
+ * Lists the members of an organisation that a caller may see, by id.
  *
- * @param publicOnly only those who show it, whoever asks.
+ * @param publicOnly lists only members whose membership is public.
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listMembers(
@@ -19,8 +20,7 @@ export async function listMembers(
   caller: Caller,
   name: string,
   publicOnly: boolean,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   const open = await openOrganization(app, caller, name, 'visible')
   const shown = publicOnly || !seesAllMembers(caller, open)
@@ -30,9 +30,9 @@ export async function listMembers(
 }
 
 /**
- * Makes sure that a user is a member of an organisation, as far as the caller may know.
+ * Checks that a user is a member of an organisation and that the caller may see it.
  *
- * @param publicOnly whether to count only those who show it, whoever asks.
+ * @param publicOnly requires that the membership is public.
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
  */
 export async function checkMember(
@@ -51,10 +51,10 @@ export async function checkMember(
 }
 
 /**
- * Takes a user out of an organisation and all of its teams. One who is no member stays none.
+ * Removes a user from an organisation and all of its teams. Succeeds if the user is not a member.
  *
- * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED
- *   unless the caller is an owner or the user, LAST_ORGANIZATION_OWNER
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, LAST_ORGANIZATION_OWNER;
+ *   ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the user
  */
 export async function removeMember(
   app: AccountsApp,
@@ -74,13 +74,13 @@ export async function removeMember(
 }
 
 /**
- * Shows or hides that a user is a member of an organisation, which only they and administrators of
- * the instance may do.
+ * Makes a membership public or private. Only the member and administrators of the instance may do
+ * so.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, PERMISSION_DENIED,
  *   MEMBER_NOT_FOUND
  */
-export async function showMembership(
+export async function publishMembership(
   app: AccountsApp,
   caller: SignedIn,
   name: string,
@@ -98,9 +98,10 @@ export async function showMembership(
 }
 
 /**
- * Refuses to take a user away from an organisation, or from all of them, that nobody else owns.
+ * Checks that a user is not the only owner of an organisation, or of any organisation if none is
+ * given.
  *
- * @throws LAST_ORGANIZATION_OWNER for the one, SOLE_ORGANIZATION_OWNER for all.
+ * @throws LAST_ORGANIZATION_OWNER for one organisation, SOLE_ORGANIZATION_OWNER for any.
  */
 export async function checkOwnerRemains(
   tx: Tx,

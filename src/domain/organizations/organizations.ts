@@ -4,51 +4,43 @@ import * as rows from '../../storage/organizations/organizations.ts'
 import { insertTeamMember } from '../../storage/organizations/team-members.ts'
 import { insertTeam } from '../../storage/organizations/teams.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
-import type {
-  OrganizationChanges,
-  Organization as OrganizationRow,
-} from '../../storage/schema/organizations.ts'
+import type { Organization, OrganizationChanges } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
-import {
-  checkLength,
-  checkSeen,
-  isEmail,
-  isUsername,
-  nameKey,
-} from '../accounts/users/user-fields.ts'
+import { checkLength, checkVisible, isEmail, isUsername } from '../accounts/users/user-fields.ts'
 import { type Caller, checkSeesPrivate, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
+import { nameKey, type Page } from '../core/names.ts'
 import { openOrganization, organizationViewer } from './access.ts'
 import { OWNERS_TEAM } from './teams.ts'
 
-export type Organization = OrganizationRow
+export type { Organization }
 
-/** Limits of compatible systems. */
+/** The limits of compatible systems. */
 const MAX_CHARACTERS = { full_name: 100, description: 255, website: 255, location: 50 }
 
-/** What people say of an organisation; undefined is left as it is. */
+/** The profile of an organisation. Undefined fields keep their value. */
 export interface OrganizationProfile {
   readonly fullName?: string | undefined
   readonly email?: string | undefined
   readonly description?: string | undefined
   readonly website?: string | undefined
   readonly location?: string | undefined
-  /** Empty leaves it as it is, too. */
+  /** Empty keeps the value as well. */
   readonly visibility?: string | undefined
   readonly repoAdminChangeTeamAccess?: boolean | undefined
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface OrganizationPage {
   readonly organizations: readonly Organization[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 
 /**
- * Makes an organisation with the team Owners, whose first member is the caller.
+ * Creates an organisation with the team Owners, whose first member is the caller.
  *
  * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL,
  *   PUBLIC_ONLY_TOKEN
@@ -94,7 +86,7 @@ export async function createOrganization(
 }
 
 /**
- * The organisation with a name.
+ * Returns the organisation with a name.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
@@ -107,7 +99,7 @@ export async function getOrganization(
 }
 
 /**
- * Changes what people say of an organisation, and who may know of it.
+ * Changes the profile and visibility of an organisation.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_FIELD,
  *   INVALID_EMAIL
@@ -128,7 +120,7 @@ export async function editOrganization(
 }
 
 /**
- * Deletes an organisation that owns no repositories, with its teams.
+ * Deletes an organisation and its teams. It must not own repositories.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED,
  *   ORGANIZATION_HAS_REPOSITORIES
@@ -146,33 +138,26 @@ export async function deleteOrganization(
   })
 }
 
-/** The organisations that a caller may know of, by name. */
+/** Lists the organisations that a caller may see, by name. */
 export function listOrganizations(
   app: AccountsApp,
   caller: Caller,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<OrganizationPage> {
-  return pageOf(app, { viewer: organizationViewer(caller) }, offset, limit)
+  return pageOf(app, { viewer: organizationViewer(caller) }, page)
 }
 
-/** The organisations that the caller is a member of, by name. */
+/** Lists the organisations that the caller is a member of, by name. */
 export function listOwnOrganizations(
   app: AccountsApp,
   caller: SignedIn,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<OrganizationPage> {
-  return pageOf(
-    app,
-    { viewer: organizationViewer(caller), memberId: caller.user.id },
-    offset,
-    limit,
-  )
+  return pageOf(app, { viewer: organizationViewer(caller), memberId: caller.user.id }, page)
 }
 
 /**
- * The organisations that a user is a member of, as far as the caller may know, by name.
+ * Lists the organisations of a user that the caller may see, by name.
  *
  * @throws USER_NOT_FOUND
  */
@@ -180,25 +165,20 @@ export async function listOrganizationsOf(
   app: AccountsApp,
   caller: Caller,
   username: string,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<OrganizationPage> {
   const user = await getOwner(app, caller, username)
-  return pageOf(app, { viewer: organizationViewer(caller), memberId: user.id }, offset, limit)
+  return pageOf(app, { viewer: organizationViewer(caller), memberId: user.id }, page)
 }
 
-async function pageOf(
-  app: AccountsApp,
-  filter: rows.OrganizationFilter,
-  offset: number,
-  limit: number,
-) {
+async function pageOf(app: AccountsApp, filter: rows.OrganizationFilter, { offset, limit }: Page) {
   const organizations = await rows.listOrganizations(app.db, filter, offset, limit)
   return { organizations, total: await rows.countOrganizations(app.db, filter) }
 }
 
 /**
- * @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN for what would hide it from the caller
+ * @throws INVALID_FIELD, INVALID_EMAIL; PUBLIC_ONLY_TOKEN if the caller could no longer see the
+ *   organisation
  */
 function readProfile(caller: Caller, profile: OrganizationProfile): OrganizationChanges {
   const { fullName: full_name, email, description, website, location } = profile
@@ -206,7 +186,7 @@ function readProfile(caller: Caller, profile: OrganizationProfile): Organization
   for (const [field, limit] of Object.entries(MAX_CHARACTERS)) {
     checkLength(field, texts[field as keyof typeof texts], limit)
   }
-  checkSeen('website', website)
+  checkVisible('website', website)
   if (email && !isEmail(email)) throw new DomainError('INVALID_EMAIL')
   const visibility = readVisibility(profile.visibility)
   if (visibility !== undefined && visibility !== 'public') checkSeesPrivate(caller)

@@ -11,12 +11,13 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
+import type { Page } from '../core/names.ts'
 import { checkOrganizationNeed, seesAllMembers } from './access.ts'
 import { checkOwnerRemains } from './members.ts'
 import { openTeam } from './teams.ts'
 
 /**
- * The members of a team that a caller may know of, by number.
+ * Lists the members of a team that a caller may see, by id.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
@@ -24,8 +25,7 @@ export async function listTeamMembers(
   app: AccountsApp,
   caller: SignedIn,
   id: number,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   const open = await openTeam(app, caller, id, 'visible')
   const publicOnly = !seesAllMembers(caller, open)
@@ -34,7 +34,7 @@ export async function listTeamMembers(
 }
 
 /**
- * One member of a team.
+ * Returns a member of a team.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND
  */
@@ -54,7 +54,7 @@ export async function getTeamMember(
 }
 
 /**
- * Puts a user into a team, and by that into the organisation. One who is in it stays.
+ * Adds a user to a team and to its organisation. Succeeds if the user is already a member.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, USER_NOT_FOUND,
  *   USER_BLOCKED
@@ -75,10 +75,10 @@ export async function addTeamMember(
 }
 
 /**
- * Takes a user out of a team, and out of the organisation when it was the last one.
+ * Removes a user from a team, and from the organisation if it was the user's last team there.
  *
- * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED unless the
- *   caller is an owner or the user, MEMBER_NOT_FOUND, LAST_ORGANIZATION_OWNER
+ * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND, MEMBER_NOT_FOUND,
+ *   LAST_ORGANIZATION_OWNER; ORGANIZATION_ACCESS_DENIED unless the caller is an owner or the user
  */
 export async function removeTeamMember(
   app: AccountsApp,

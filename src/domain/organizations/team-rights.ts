@@ -1,8 +1,8 @@
 import type { Team } from '../../storage/schema/organizations.ts'
 import { DomainError } from '../core/errors.ts'
-import { LEVELS, type RepositoryAccess as Level } from '../repos/access/permissions.ts'
+import { LEVELS, type RepositoryAccess as Level } from '../core/levels.ts'
 
-/** What teams open parts of repositories for. */
+/** The units of repositories that teams may have access to. */
 const UNITS = [
   'repo.code',
   'repo.issues',
@@ -16,29 +16,29 @@ const UNITS = [
   'repo.actions',
 ] as const
 
-/** Parts that are elsewhere, so that there is nothing to write here. */
+/** Units that link to another system, so nothing can be written here. */
 const READ_ONLY_UNITS: ReadonlySet<string> = new Set(['repo.ext_issues', 'repo.ext_wiki'])
 
-/** The level of a unit; undefined for those that are left out. */
+/** Returns the level for a unit; undefined for units without an entry. */
 type LevelOf = (unit: string) => Level | undefined
 
-/** The columns that say what a team may do. */
+/** The columns with the rights of a team. */
 export type TeamRights = Pick<Team, 'permission' | 'units'>
 
-/** What a request says of them. Texts that are empty and lists without entries say nothing. */
+/** The rights in a request. Empty texts and lists count as missing. */
 export interface RightsRequest {
   readonly permission?: string | undefined
   readonly units: readonly string[]
   readonly unitsMap: Readonly<Record<string, string>>
 }
 
-/** Those of the team Owners: everything, for ever. */
+/** The rights of the team Owners, which never change. */
 export const OWNER_RIGHTS: TeamRights = rightsOf('owner', oneLevel(UNITS, 'owner'))
 
 const ADMIN_RIGHTS: TeamRights = rightsOf('admin', oneLevel(UNITS, 'admin'))
 
 /**
- * Reads the rights of a team that is made.
+ * Parses the rights of a new team.
  *
  * @throws INVALID_FIELD, INVALID_TEAM_UNITS
  */
@@ -49,8 +49,7 @@ export function readRights(request: RightsRequest): TeamRights {
 }
 
 /**
- * Reads the rights of a team that is edited. A permission without units is for the units that are
- * open.
+ * Parses changed rights of a team. A permission without units applies to the current units.
  *
  * @throws INVALID_FIELD, INVALID_TEAM_UNITS, OWNERS_TEAM_FIXED
  */
@@ -63,19 +62,19 @@ export function readChangedRights(request: RightsRequest, present: TeamRights): 
   return rightsOf(undefined, oneLevel(openUnits(present), checkPermission(request.permission)))
 }
 
-/** The units that a team opens. */
+/** Returns the units that a team has access to. */
 export function openUnits(rights: TeamRights): string[] {
   return Object.entries(unitLevels(rights)).flatMap(([unit, level]) =>
     level === 'none' ? [] : [unit],
   )
 }
 
-/** Levels by unit, as stored. */
+/** Returns the levels by unit. */
 export function unitLevels({ units }: TeamRights): Record<string, Level> {
   return JSON.parse(units)
 }
 
-/** @returns undefined when the request names no units and needs some. */
+/** @returns undefined if the request must name units but does not. */
 function readGiven({ units, unitsMap }: RightsRequest, permission: string): TeamRights | undefined {
   const level = checkPermission(permission)
   const mapped = Object.entries(unitsMap)
@@ -87,13 +86,13 @@ function readGiven({ units, unitsMap }: RightsRequest, permission: string): Team
   return units.length === 0 ? undefined : rightsOf(undefined, oneLevel(units.map(checkUnit), level))
 }
 
-/** One level for some units. */
+/** Returns the same level for each of some units. */
 function oneLevel(units: readonly string[], level: Level): LevelOf {
   const capped = (unit: string) => (READ_ONLY_UNITS.has(unit) && level === 'write' ? 'read' : level)
   return (unit) => (units.includes(unit) ? capped(unit) : undefined)
 }
 
-/** @param permission undefined for the lowest level of the units, as far as units can have it. */
+/** @param permission undefined for the lowest level of the units. */
 function rightsOf(permission: Level | undefined, levelOf: LevelOf): TeamRights {
   const levels = UNITS.flatMap((unit): [string, Level][] => {
     const level = levelOf(unit)
@@ -105,7 +104,10 @@ function rightsOf(permission: Level | undefined, levelOf: LevelOf): TeamRights {
   }
 }
 
-/** The lowest level of the open units. Those that cannot be written say nothing beside others. */
+/**
+ * Returns the lowest level of the accessible units. Read-only units count only if there are no
+ * others.
+ */
 function lowest(levels: readonly [unit: string, level: Level][]): Level {
   const open = levels.filter(([, level]) => level !== 'none')
   const telling = open.filter(([unit]) => !READ_ONLY_UNITS.has(unit))
@@ -115,7 +117,7 @@ function lowest(levels: readonly [unit: string, level: Level][]): Level {
     : (LEVELS[Math.min(...ranks, LEVELS.indexOf('write'))] ?? 'none')
 }
 
-/** The team Owners may be told what it has already. */
+/** Accepts requests that do not change the rights of the team Owners. */
 function checkOwnersKeepAll({ permission, units, unitsMap }: RightsRequest): TeamRights {
   const mapped = Object.keys(unitsMap)
   const keeps =
@@ -126,7 +128,7 @@ function checkOwnersKeepAll({ permission, units, unitsMap }: RightsRequest): Tea
   return OWNER_RIGHTS
 }
 
-/** Nobody is made an owner by way of another team. */
+/** Parses the permission of a team. Only the team Owners may have the level owner. */
 function checkPermission(text: string): Level {
   const level = LEVELS.find((known) => known === text)
   if (!level || level === 'owner') throw new DomainError('INVALID_FIELD', { field: 'permission' })

@@ -9,8 +9,8 @@ import * as rows from '../../storage/organizations/teams.ts'
 import type {
   NewTeam,
   Organization,
+  Team,
   TeamChanges,
-  Team as TeamRow,
 } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { readVisibility } from '../accounts/users/owners.ts'
@@ -18,6 +18,7 @@ import { checkLength } from '../accounts/users/user-fields.ts'
 import type { Caller, SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
+import { nameKey, type Page } from '../core/names.ts'
 import {
   checkOrganizationNeed,
   enterOrganization,
@@ -27,19 +28,19 @@ import {
 } from './access.ts'
 import { OWNER_RIGHTS, type RightsRequest, readChangedRights, readRights } from './team-rights.ts'
 
-export type Team = TeamRow
+export type { Team }
 
-/** Limits of compatible systems. */
+/** The limits of compatible systems. */
 const NAME = /^[A-Za-z0-9._-]{1,255}$/
 const MAX_DESCRIPTION_CHARACTERS = 255
 
-/** Longer texts are in no name and no description. */
+/** No name or description is longer. */
 const MAX_SEARCH_CHARACTERS = 256
 
-/** The team that every organisation has, as it begins. */
+/** The initial team of every organisation. */
 export const OWNERS_TEAM: Omit<NewTeam, 'organization_id' | 'create_time'> = {
   name: 'Owners',
-  name_key: teamNameKey('Owners'),
+  name_key: nameKey('Owners'),
   description: '',
   ...OWNER_RIGHTS,
   includes_all_repositories: 1,
@@ -47,23 +48,23 @@ export const OWNERS_TEAM: Omit<NewTeam, 'organization_id' | 'create_time'> = {
   visibility: 'limited',
 }
 
-/** A team with its organisation. */
+/** A team and its organisation. */
 export interface TeamView {
   readonly team: Team
   readonly organization: Organization
 }
 
-/** A team that a caller may know of. */
+/** A team that a caller may see. */
 export interface OpenTeam extends OpenOrganization, TeamView {}
 
-/** A part of a list. */
+/** A page of a list. */
 export interface TeamPage {
   readonly teams: readonly TeamView[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 
-/** What makes a team; undefined, and an empty visibility, is left as it is, or as it usually is. */
+/** Fields of a team. Undefined, and an empty visibility, keep the value or choose the default. */
 export interface TeamRequest extends RightsRequest {
   readonly name?: string | undefined
   readonly description?: string | undefined
@@ -73,18 +74,11 @@ export interface TeamRequest extends RightsRequest {
 }
 
 /**
- * The form in which names of teams are compared: they are ASCII, so this is all the folding that
- * they need.
- */
-export function teamNameKey(name: string): string {
-  return name.toLowerCase()
-}
-
-/**
- * The team with a number.
+ * Returns the team with an id.
  *
- * @throws TEAM_NOT_FOUND when there is none that the caller may know of; PUBLIC_ONLY_TOKEN;
- *   ORGANIZATION_ACCESS_DENIED when it takes an owner of the organisation, and the caller is none
+ * @throws TEAM_NOT_FOUND if there is none that the caller may see; PUBLIC_ONLY_TOKEN;
+ *   ORGANIZATION_ACCESS_DENIED if an owner of the organisation is required and the caller is not
+ *   one
  */
 export async function openTeam(
   app: AccountsApp,
@@ -102,8 +96,8 @@ export async function openTeam(
 }
 
 /**
- * Whether a caller may know of a team of an organisation that they know of. The same as the lists
- * say of many.
+ * Returns whether a caller who sees an organisation may see one of its teams. The queries for lists
+ * apply the same rule.
  */
 async function seesTeam(
   app: AccountsApp,
@@ -121,9 +115,9 @@ async function seesTeam(
 }
 
 /**
- * The teams of an organisation that a caller may know of, by name.
+ * Lists the teams of an organisation that a caller may see, by name.
  *
- * @param search undefined for all of them.
+ * @param search undefined for all teams.
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
 export async function listTeams(
@@ -131,8 +125,7 @@ export async function listTeams(
   caller: SignedIn,
   name: string,
   search: { readonly text: string; readonly inDescription: boolean } | undefined,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<TeamPage> {
   const open = await openOrganization(app, caller, name, 'visible')
   const { organization } = open
@@ -147,12 +140,11 @@ export async function listTeams(
   }
 }
 
-/** The teams that the caller is in, by number. */
+/** Lists the teams that the caller is a member of, by id. */
 export async function listOwnTeams(
   app: AccountsApp,
   caller: SignedIn,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<TeamPage> {
   const found = await rows.listTeamsOfUser(app.db, caller.user.id, offset, limit)
   const organizations = await findOrganizationsByIds(app.db, [
@@ -166,7 +158,7 @@ export async function listOwnTeams(
 }
 
 /**
- * Makes a team without members.
+ * Creates a team without members.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, INVALID_TEAM_NAME,
  *   INVALID_FIELD, INVALID_TEAM_UNITS, TEAM_EXISTS
@@ -190,7 +182,7 @@ export async function createTeam(
         ...columns,
         organization_id: organization.id,
         name,
-        name_key: teamNameKey(name),
+        name_key: nameKey(name),
         create_time: nowSeconds(app.clock),
       }),
     ),
@@ -212,11 +204,11 @@ export async function editTeam(
 ): Promise<TeamView> {
   const { team, organization } = await openTeam(app, caller, id, 'owner')
   const name = checkName(request.name || team.name)
-  if (team.permission === 'owner') checkOwnersStay(team, name, request)
-  const changes = { ...readColumns(request), name, name_key: teamNameKey(name) }
+  if (team.permission === 'owner') checkOwnersUnchanged(team, name, request)
+  const changes = { ...readColumns(request), name, name_key: nameKey(name) }
   const edited = await withUniqueName(name, () =>
     transaction(app.db, async (tx) => {
-      // What the request leaves out goes by what is there now.
+      // Missing rights depend on the current row.
       const present = await rows.findTeamById(tx, id)
       return (
         present && rows.updateTeam(tx, id, { ...changes, ...readChangedRights(request, present) })
@@ -228,7 +220,7 @@ export async function editTeam(
 }
 
 /**
- * Deletes a team; whoever was in no other one is no member of the organisation any more.
+ * Deletes a team. Members without another team leave the organisation.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, OWNERS_TEAM_FIXED
  */
@@ -248,7 +240,7 @@ function checkName(name: string): string {
 }
 
 /** @throws OWNERS_TEAM_FIXED */
-function checkOwnersStay(team: Team, name: string, request: TeamRequest): void {
+function checkOwnersUnchanged(team: Team, name: string, request: TeamRequest): void {
   const loses = request.includesAllRepositories === false || request.canCreateOrgRepo === false
   if (name !== team.name || loses) throw new DomainError('OWNERS_TEAM_FIXED')
 }

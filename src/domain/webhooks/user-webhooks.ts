@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { transaction } from '../../storage/database/database.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import type { Db } from '../../storage/schema/schema.ts'
 import type {
   UserWebhookChanges,
@@ -8,10 +9,10 @@ import type {
 import * as rows from '../../storage/webhooks/user-webhooks.ts'
 import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { requirePresent, type User } from '../accounts/users/users.ts'
+import { requirePresent } from '../accounts/users/users.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
-import { hasUnseenCharacters } from '../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../core/invisible-characters.ts'
 import { OutboundError } from '../outbound/errors.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
 
@@ -190,7 +191,7 @@ function isTarget(url: string): boolean {
     url.length <= MAX_URL_CHARACTERS &&
     WRITTEN_URL.test(url) &&
     URL.canParse(url) &&
-    !hasUnseenCharacters(url)
+    !hasInvisibleCharacters(url)
   )
 }
 

@@ -1,53 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { GitError } from '../core/errors.ts'
 import { limitedCommand } from './git-command.ts'
 import { keepBeginning } from './pooled-text.ts'
-import { Gate } from './process-limits.ts'
-import { type GitStart, gitStarter, signalGroup } from './process-spawner.ts'
-import { countGit, maxGitMemoryBytes } from './running-processes.ts'
-
-/** How a child process ended. */
-export interface Exit {
-  /** Exit status; null when a signal ended it. */
-  readonly code: number | null
-  /**
-   * What it wrote to stderr, as far as it is kept. For the log: it may name paths of this machine.
-   */
-  readonly stderr: string
-}
-
-/** A running git. */
-export interface GitProcess {
-  readonly stdin: Writable
-  readonly stdout: Readable
-  /** The other end of the hooks' descriptor, on a process that runs hooks. */
-  readonly hooks: Duplex | undefined
-  /**
-   * Resolves when it and its output have ended. Rejects when it could not be started, and by a
-   * GitError when it was ended or failed for a reason of ours: NO_REPOSITORY when there is no
-   * repository, TIMEOUT, OUT_OF_MEMORY, BUSY when all gits together took too much memory.
-   */
-  readonly exited: Promise<Exit>
-  /** Ends it and everything it started. */
-  stop(): void
-}
-
-/** A git, by whomever it was started. */
-export interface RunningGit extends Pick<GitProcess, 'stdin' | 'stdout' | 'hooks'> {
-  /** Its process, once it has one. */
-  pid(): number | undefined
-  /** Resolves when it and its output have ended. Rejects when it could not be started. */
-  readonly exited: Promise<Exit>
-  /**
-   * Signals it and everything it started. Returns whether there was anything to signal: a group
-   * that is empty may not be, since its id can be anybody's by now.
-   */
-  signal(name: NodeJS.Signals): boolean
-}
+import { type GitStart, signalGroup } from './process-spawner.ts'
+import type { Exit, GitProcess, RunningGit } from './running-git.ts'
+import type { GitProcesses } from './running-processes.ts'
 
 export interface SpawnOptions {
+  readonly processes: GitProcesses
   /** Path of the bare repository to work in. */
   readonly repository: string
   /** Added to the clean environment. */
@@ -129,10 +91,10 @@ const OUT_OF_MEMORY = /fatal: Out of memory|attempting to allocate \d+ over limi
  * @throws GitError BUSY when more run than may.
  */
 export function spawnGit(args: readonly string[], options: SpawnOptions): GitProcess {
-  const { repository, env, hooks = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { processes, repository, env, hooks = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   let running: RunningGit | undefined
   let cause: GitError | undefined
-  const uncount = countGit({
+  const uncount = processes.count({
     pid: () => running?.pid(),
     onEnded: (reason) => {
       cause ??= reason
@@ -141,7 +103,7 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
   const start = {
     maxMemoryBytes: Math.min(
       options.maxMemoryBytes ?? DEFAULT_MAX_MEMORY_BYTES,
-      maxGitMemoryBytes(),
+      processes.maxMemoryBytes,
     ),
     args: [...CONFIG.flatMap((entry) => ['-c', entry]), ...args],
     cwd: repository,
@@ -151,7 +113,7 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
   }
   let git: RunningGit
   try {
-    git = gitStarter()?.start(start) ?? startHere(start)
+    git = processes.spawner?.start(start) ?? startHere(start)
   } catch (error) {
     uncount()
     throw error
@@ -181,27 +143,13 @@ export interface Printed extends Exit {
   readonly stdout: string
 }
 
-/**
- * Gits that the server runs for what has happened already, such as to record what has moved: they
- * do not wait behind those who read, and are not refused.
- */
-const OWN_GATE = new Gate(32, Number.POSITIVE_INFINITY)
-
-/**
- * Waits for a place among the gits of the server itself; returns what gives it back. Not to be
- * asked for by who has one.
- */
-export function enterOwn(): Promise<() => void> {
-  return OWN_GATE.enter()
-}
-
 /** Runs git to its end, for the server itself. */
 export async function runGit(
   args: readonly string[],
   options: SpawnOptions,
   input = '',
 ): Promise<Printed> {
-  const leave = await enterOwn()
+  const leave = await options.processes.enterOwn()
   try {
     const git = spawnGit(args, options)
     git.stdin.end(input)
@@ -224,7 +172,7 @@ export async function* printedByGit(
   options: SpawnOptions,
   input = '',
 ): AsyncGenerator<Buffer, void, undefined> {
-  const leave = await enterOwn()
+  const leave = await options.processes.enterOwn()
   let git: GitProcess | undefined
   try {
     git = spawnGit(args, options)

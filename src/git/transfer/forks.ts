@@ -1,14 +1,15 @@
 import { constants } from 'node:fs'
 import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { HEADS, type Ref, TAGS } from '../core/ref-names.ts'
+import { hasCode } from '../core/system-errors.ts'
 import { runGit } from '../processes/child-process.ts'
-import { HEADS, listRefs, type Ref, readDefaultBranch, TAGS } from '../refs/refs.ts'
+import { listRefs, readDefaultBranch } from '../refs/refs.ts'
 import { entriesOf } from '../repositories/folders.ts'
 import { transferByGit } from '../repositories/reading.ts'
 import {
   createDraft,
   discardDraft,
-  hasCode,
   type Repositories,
   repositoryPath,
 } from '../repositories/repositories.ts'
@@ -59,7 +60,7 @@ export async function draftFork(repositories: Repositories, parentId: number): P
     // meanwhile.
     await writeRefs(draft, listRefs(repositories, parentId, SHARED_REFS))
     await shareObjects(repositoryPath(repositories, parentId), draft)
-    await packRefs(draft)
+    await packRefs(repositories, draft)
     return draft
   } catch (error) {
     await discardDraft(draft)
@@ -113,8 +114,9 @@ export async function fetchCommit(
 const PACK_REFS_TIMEOUT_MS = 10 * 60_000
 
 /** Puts all refs of a draft into one file, with what they point to in the end, and flushes it. */
-export async function packRefs(draft: string): Promise<void> {
+export async function packRefs({ processes }: Repositories, draft: string): Promise<void> {
   const { code, stderr } = await runGit(['pack-refs', '--all'], {
+    processes,
     repository: draft,
     timeoutMs: PACK_REFS_TIMEOUT_MS,
   })

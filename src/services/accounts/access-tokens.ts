@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type AccessToken, AccessTokenSchema } from '#gen/branchline/v1/access_token_pb.ts'
-import type { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
+import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
 import {
   createNamedToken,
   deleteNamedToken,
@@ -16,6 +16,7 @@ import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { Scopes } from '../../domain/core/scopes.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { NEVER } from './accounts.ts'
 
@@ -26,9 +27,13 @@ export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenServ
   return {
     async listAccessTokens(request, context) {
       const owner = await ownerOf(request, context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      const { tokens, total } = await listNamedTokens(app, owner, offset, limit)
-      return { tokens: tokens.map((token) => tokenMessage(token)), total: BigInt(total), limit }
+      const page = readNumberedPage(app.settings, request)
+      const { tokens, total } = await listNamedTokens(app, owner, page)
+      return {
+        tokens: tokens.map((token) => tokenMessage(token)),
+        total: BigInt(total),
+        limit: page.limit,
+      }
     },
 
     async createAccessToken(request, context) {
@@ -53,7 +58,7 @@ export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenServ
   }
 }
 
-/** @param text of the token, for the one answer that has it. */
+/** @param text of a new token; empty for others. */
 function tokenMessage(token: PersonalAccessToken, text = ''): AccessToken {
   return create(AccessTokenSchema, {
     id: BigInt(token.id),
@@ -66,7 +71,9 @@ function tokenMessage(token: PersonalAccessToken, text = ''): AccessToken {
   })
 }
 
-/** Clients of forges read no fractions of seconds. */
+/** Truncates a time to seconds, because clients of forges cannot parse fractions. */
 function toSeconds(timeMs: number) {
   return timestampFromMs(Math.floor(timeMs / 1000) * 1000)
 }
+
+export const accessTokens = defineService(AccessTokenService, accessTokenService)

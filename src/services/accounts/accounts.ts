@@ -5,7 +5,6 @@ import { type Account, AccountSchema } from '#gen/branchline/v1/account_pb.ts'
 import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import {
   emailFor,
-  type Owner,
   searchUsers,
   seesPrivateFieldsOf,
   userAsOwner,
@@ -14,12 +13,13 @@ import { getUserSettings } from '../../domain/accounts/users/user-settings.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, seesPublicDataOnly, signedIn } from '../../domain/core/access.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 import { avatarUrl } from './users.ts'
 
-/** The methods of AccountService that are about accounts themselves. */
+/** The methods of AccountService about accounts. */
 export type AccountMethods = Pick<
   ServiceImpl<typeof AccountService>,
   'getAuthenticatedAccount' | 'searchAccounts'
@@ -38,19 +38,19 @@ export function accountMethods(app: App): AccountMethods {
 
     async searchAccounts({ q, uid, ...page }, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(app.settings, page)
+      const part = readNumberedPage(app.settings, page)
       const id = uid === 0n ? undefined : Number(uid)
-      const { users, total } = await searchUsers(app, caller, q, id, offset, limit)
+      const { users, total } = await searchUsers(app, caller, { text: q, id }, part)
       const data = users.map((user) => userAccountMessage(app, caller, user))
-      return { results: { ok: true, data }, total: BigInt(total), limit }
+      return { results: { ok: true, data }, total: BigInt(total), limit: part.limit }
     },
   }
 }
 
-/** What compatible systems answer for times that they do not tell. */
+/** The placeholder of compatible systems for unknown times. */
 export const NEVER: Timestamp = timestampFromMs(Date.parse('0001-01-01T00:00:00Z'))
 
-/** A user or an organisation as a viewer may see it. */
+/** Returns a user or an organisation as a viewer sees it. */
 export function accountMessage(app: App, viewer: Caller, owner: Owner): Account {
   const base = app.publicUrl()
   const picture = avatarUrl({ ...owner, username: owner.name })
@@ -76,7 +76,7 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
   })
 }
 
-/** A user as a viewer may see it. */
+/** Returns a user as a viewer sees it. */
 export function userAccountMessage(app: App, viewer: Caller, user: User): Account {
   return accountMessage(app, viewer, userAsOwner(user))
 }

@@ -1,5 +1,5 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type { AuthService, SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
+import { AuthService, type SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
 import { signInByPassword } from '../../domain/accounts/credentials/credentials.ts'
 import {
   createPasswordResetToken,
@@ -19,13 +19,14 @@ import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { callerOf, proxyUserOf, secureOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { parseIdentityProviderName, parseUserName } from '../wire/names.ts'
 import { readPasscodeHeader } from '../wire/passcode-header.ts'
 import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from '../wire/refresh-cookie.ts'
 import { atSecond } from '../wire/times.ts'
 import { userMessage } from './users.ts'
 
-/** The sessions of people. */
+/** Implements AuthService. */
 export function authService(app: App): ServiceImpl<typeof AuthService> {
   return {
     async signIn(request, context) {
@@ -50,8 +51,8 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       if (refreshToken === undefined && !proxyUser) throw new DomainError('UNAUTHENTICATED')
       const session = await resumeSession(app, refreshToken, proxyUser, context).catch(
         (error: unknown) => {
-          // Headers of the context go out with a refusal too, on every protocol. A fault of the
-          // server signs nobody out.
+          // These headers are sent with errors as well, on every protocol. A server fault must not
+          // sign anyone out.
           if (error instanceof DomainError) clearRefreshCookie(context)
           throw error
         },
@@ -159,8 +160,8 @@ function userAgentOf({ requestHeader }: HandlerContext): string {
 }
 
 /**
- * The session of a cookie, or a new one for the account that a trusted proxy names. The proxy knows
- * who is there now; the cookie may be of whoever used the browser before.
+ * Returns the session of a cookie, or a new session for the account that a trusted proxy names. The
+ * proxy takes precedence, because the cookie may be of an earlier user of the browser.
  */
 async function resumeSession(
   app: App,
@@ -195,3 +196,5 @@ function setRefreshCookie(context: HandlerContext, session: SessionGrant): void 
 function clearRefreshCookie(context: HandlerContext): void {
   context.responseHeader.set('set-cookie', clearedRefreshCookie(secureOf(context)))
 }
+
+export const auth = defineService(AuthService, authService)

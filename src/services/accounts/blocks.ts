@@ -8,7 +8,7 @@ import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { userAccountMessage } from './accounts.ts'
 
-/** The methods of AccountService that are about users whom an account keeps away. */
+/** The methods of AccountService about blocked users. */
 export type BlockMethods = Pick<
   ServiceImpl<typeof AccountService>,
   | 'listBlockedUsers'
@@ -26,13 +26,17 @@ export function blockMethods(app: App): BlockMethods {
   const ownId = (caller: Caller) => signedIn(caller).user.id
   const organizationId = async (caller: Caller, name: string) =>
     (await openOrganization(app, caller, name, 'owner')).organization.id
-  const list = async (caller: Caller, blockerId: number, page: { page: number; limit: number }) => {
-    const { offset, limit } = readNumberedPage(app.settings, page)
-    const { users, total } = await blocks.listBlockedUsers(app, blockerId, offset, limit)
+  const list = async (
+    caller: Caller,
+    blockerId: number,
+    request: { page: number; limit: number },
+  ) => {
+    const page = readNumberedPage(app.settings, request)
+    const { users, total } = await blocks.listBlockedUsers(app, blockerId, page)
     return {
       users: users.map((user) => userAccountMessage(app, caller, user)),
       total: BigInt(total),
-      limit,
+      limit: page.limit,
     }
   }
   return {

@@ -5,7 +5,7 @@ import {
   type GpgKey as GpgKeyMessage,
   GpgKeySchema,
 } from '#gen/branchline/v1/gpg_key_pb.ts'
-import type { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import {
   addGpgKey,
   deleteGpgKey,
@@ -22,6 +22,8 @@ import { KEY_FLAGS } from '../../domain/accounts/keys/openpgp-keys.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
+import type { NumberedPage } from '../wire/pages.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
@@ -29,18 +31,15 @@ import { atSecond } from '../wire/times.ts'
 export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
   return {
     async listMyGpgKeys(request, context) {
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(
-        await listMyGpgKeys(app, signedIn(callerOf(context)), offset, limit),
-        limit,
-      )
+      const page = readNumberedPage(app.settings, request)
+      return listMessage(await listMyGpgKeys(app, signedIn(callerOf(context)), page), page)
     },
 
     async listUserGpgKeys(request, context) {
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       return listMessage(
-        await listUserGpgKeys(app, callerOf(context), request.username, offset, limit),
-        limit,
+        await listUserGpgKeys(app, callerOf(context), request.username, page),
+        page,
       )
     },
 
@@ -71,7 +70,7 @@ export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
   }
 }
 
-function listMessage({ keys, total }: GpgKeyPage, limit: number) {
+function listMessage({ keys, total }: GpgKeyPage, { limit }: NumberedPage) {
   return { keys: keys.map(keyWithSubkeysMessage), total: BigInt(total), limit }
 }
 
@@ -98,3 +97,5 @@ function keyMessage(key: GpgKey, primaryKeyId: string): GpgKeyMessage {
     expiresAt: atSecond(key.expire_time ?? 0),
   })
 }
+
+export const gpgKeys = defineService(GpgKeyService, gpgKeyService)

@@ -7,7 +7,7 @@ import {
   IdentityProviderSchema,
   IdentityProvider_Type as Type,
 } from '#gen/branchline/v1/identity_provider_pb.ts'
-import type { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import {
   createIdentityProvider,
   deleteIdentityProvider,
@@ -21,14 +21,15 @@ import {
 } from '../../domain/accounts/sign-on/identity-providers.ts'
 import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
 import { parseIdentityProviderName } from '../wire/names.ts'
 
 const FIELDS: readonly IdentityProviderField[] = ['title', 'identifier_filter', 'config']
 
 /**
- * A config is replaced as a whole, so a path to any part of it stands for all of it: clients derive
- * such paths.
+ * An update replaces the whole config. Clients may derive paths to parts of it, which therefore all
+ * mean `config`.
  */
 const CONFIG_PATHS: readonly string[] = pathsBelow('config', IdentityProviderConfigSchema)
 
@@ -37,7 +38,7 @@ const MASK_PATHS: UpdatableFields<string> = {
   fixed: ['name', 'type'],
 }
 
-/** The services that people sign in through. */
+/** Implements IdentityProviderService. */
 export function identityProviderService(app: App): ServiceImpl<typeof IdentityProviderService> {
   return {
     async listIdentityProviders() {
@@ -80,7 +81,7 @@ export function identityProviderService(app: App): ServiceImpl<typeof IdentityPr
   }
 }
 
-/** Mask paths to everything in a message. */
+/** Returns the mask paths of all fields below a message. */
 function pathsBelow(parent: string, { fields }: DescMessage): string[] {
   return fields.flatMap((field) => {
     const path = `${parent}.${field.name}`
@@ -88,7 +89,7 @@ function pathsBelow(parent: string, { fields }: DescMessage): string[] {
   })
 }
 
-/** The type says which config belongs to it; there is one so far. */
+/** Checks the type, which selects the config. There is only one type so far. */
 function checkType({ type }: IdentityProviderMessage): void {
   if (type !== Type.OAUTH2)
     throw new DomainError('INVALID_FIELD', { field: 'identity_provider.type' })
@@ -120,7 +121,7 @@ function configOf(config: IdentityProviderConfig | undefined): IdentityProviderV
   }
 }
 
-/** A provider as anybody may see it: without the secret, administrators included. */
+/** Returns a provider without its secret, which not even administrators may read. */
 function identityProviderMessage(provider: IdentityProvider): IdentityProviderMessage {
   return create(IdentityProviderSchema, {
     name: identityProviderName(provider.uid),
@@ -147,3 +148,5 @@ function identityProviderMessage(provider: IdentityProvider): IdentityProviderMe
     },
   })
 }
+
+export const identityProviders = defineService(IdentityProviderService, identityProviderService)

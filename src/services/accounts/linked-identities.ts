@@ -18,7 +18,7 @@ import type { App } from '../../domain/app.ts'
 import { ownerOf } from '../wire/call.ts'
 import { invalidName, parseIdentityProviderName, parseOwnedName, userName } from '../wire/names.ts'
 
-/** What follows the owner in the name of an identity: the uid of a provider. */
+/** The part after the owner in the name of an identity: the uid of a provider. */
 const IDENTITY_PATH = /^linkedIdentities\/([\w-]{1,64})$/
 
 type Methods = Pick<
@@ -26,7 +26,7 @@ type Methods = Pick<
   'listLinkedIdentities' | 'createLinkedIdentity' | 'getLinkedIdentity' | 'deleteLinkedIdentity'
 >
 
-/** The methods of UserService about identities at single-sign-on providers. */
+/** Implements the methods of UserService about identities at identity providers. */
 export function linkedIdentityMethods(app: App): Methods {
   return {
     async listLinkedIdentities(_, context) {
@@ -62,7 +62,7 @@ export function linkedIdentityMethods(app: App): Methods {
   }
 }
 
-/** @throws INVALID_NAME when the name is not that of an identity. */
+/** @throws INVALID_NAME if the name is not that of an identity. */
 function parseProviderUid(name: string): string {
   const [, uid] = IDENTITY_PATH.exec(parseOwnedName(name).rest) ?? []
   if (uid === undefined) throw invalidName(name)

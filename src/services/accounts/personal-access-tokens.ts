@@ -22,8 +22,8 @@ import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '
 import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
 
 /**
- * What follows the owner in a token's name. Ids are UUIDs; others that could be one are not found
- * rather than refused.
+ * The part after the owner in the name of a token. Ids are UUIDs. Similar ids lead to a not-found
+ * error.
  */
 const TOKEN_PATH = /^personalAccessTokens\/([\w-]{1,64})$/
 
@@ -32,7 +32,7 @@ type Methods = Pick<
   'createPersonalAccessToken' | 'deletePersonalAccessToken' | 'listPersonalAccessTokens'
 >
 
-/** The methods of UserService about personal access tokens. */
+/** Implements the methods of UserService about personal access tokens. */
 export function personalAccessTokenMethods(app: App): Methods {
   return {
     async listPersonalAccessTokens({ pageSize, pageToken }, context) {

@@ -5,7 +5,7 @@ import {
   type PublicKey as PublicKeyMessage,
   PublicKeySchema,
 } from '#gen/branchline/v1/public_key_pb.ts'
-import type { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import {
   addPublicKey,
   deletePublicKey,
@@ -13,15 +13,12 @@ import {
   listPublicKeys,
   type PublicKey,
 } from '../../domain/accounts/keys/public-keys.ts'
-import {
-  getOwner,
-  type Owner,
-  seesPrivateFieldsOf,
-  userAsOwner,
-} from '../../domain/accounts/users/owners.ts'
+import { getOwner, seesPrivateFieldsOf, userAsOwner } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 import { accountMessage, NEVER } from './accounts.ts'
@@ -30,13 +27,13 @@ import { accountMessage, NEVER } from './accounts.ts'
 export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
   type ListRequest = { fingerprint: string; page: number; limit: number }
   const list = async (caller: Caller, owner: Owner, request: ListRequest) => {
-    const { offset, limit } = readNumberedPage(app.settings, request)
-    const { keys, total } = await listPublicKeys(app, owner, request.fingerprint, offset, limit)
+    const page = readNumberedPage(app.settings, request)
+    const { keys, total } = await listPublicKeys(app, owner, request.fingerprint, page)
     const user = seesPrivateFieldsOf(caller, owner) ? accountMessage(app, caller, owner) : undefined
     return {
       keys: keys.map((key) => publicKeyMessage(app, key, user)),
       total: BigInt(total),
-      limit,
+      limit: page.limit,
     }
   }
   return {
@@ -70,8 +67,8 @@ export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService>
 }
 
 /**
- * @param user whose it is, with what only the owner and administrators see of a key; undefined for
- *   others.
+ * @param user the owner, with the fields that only the owner and administrators see; undefined for
+ *   other viewers.
  */
 function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): PublicKeyMessage {
   return create(PublicKeySchema, {
@@ -85,3 +82,5 @@ function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): 
     ...(user && { user, readOnly: key.read_only === 1, keyType: 'user' }),
   })
 }
+
+export const publicKeys = defineService(PublicKeyService, publicKeyService)

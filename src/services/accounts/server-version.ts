@@ -1,10 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { VERSION } from '../../version.ts'
+import { defineService } from '../wire/define-service.ts'
 
 /**
- * Of the compatible API whose calls are served here. Clients look at it before they make calls that
+ * The version of the compatible API that this server implements. Clients check it before calls that
  * not every version has.
  */
 const FORGE_API_VERSION = '1.24.0'
@@ -20,3 +21,5 @@ export function serverService(app: App): ServiceImpl<typeof ServerService> {
     }),
   }
 }
+
+export const serverVersion = defineService(ServerService, serverService)

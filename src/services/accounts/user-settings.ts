@@ -21,7 +21,7 @@ import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
 import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
 import { userWebhookMessages } from './user-webhooks.ts'
 
-/** Groups of settings, in the order in which lists have them. */
+/** Groups of settings in the order of lists. */
 const KEYS = ['GENERAL', 'WEBHOOKS'] as const
 type Key = (typeof KEYS)[number]
 
@@ -32,7 +32,7 @@ const GENERAL_FIELDS: readonly UserSettingField[] = [
   'keep_email_private',
 ]
 
-/** The member that holds the fields, which masks may start from or leave out. */
+/** The message field that contains the settings. Mask paths may start with it or omit it. */
 const GENERAL_MEMBER = 'general_setting'
 
 const MASK_PATHS: UpdatableFields<string> = {
@@ -49,7 +49,7 @@ type Methods = Pick<
   'listUserSettings' | 'getUserSetting' | 'updateUserSetting'
 >
 
-/** The methods of UserService about settings. */
+/** Implements the methods of UserService about settings. */
 export function userSettingMethods(app: App): Methods {
   return {
     async listUserSettings({ pageSize, pageToken }, context) {
@@ -82,8 +82,7 @@ export function userSettingMethods(app: App): Methods {
       const { fields: paths, all } = readUpdateMask(updateMask, MASK_PATHS)
       const isWhole = all || paths.has(GENERAL_MEMBER)
       const named = GENERAL_FIELDS.filter((field) => {
-        // Who writes all of them and does not know this one means no change of it, and tells nobody
-        // an address.
+        // A client that writes all settings but does not know this one must not reveal an address.
         if (isWhole && field === 'keep_email_private')
           return value.value.keepEmailPrivate !== undefined
         return isWhole || paths.has(field) || paths.has(`${GENERAL_MEMBER}.${field}`)
@@ -101,7 +100,7 @@ export function userSettingMethods(app: App): Methods {
   }
 }
 
-/** @throws INVALID_NAME when the last segment of the name is no key. */
+/** @throws INVALID_NAME if the last segment of the name is not a key. */
 function parseKey(name: string): Key {
   const { rest } = parseOwnedName(name)
   const key = KEYS.find((candidate) => rest === `settings/${candidate}`)
@@ -123,7 +122,7 @@ function generalMessage(owner: User, preferences: Preferences): UserSetting {
     locale,
     memoVisibility: memo_visibility,
     theme,
-    // Clients that do not know it need not see it.
+    // Omitted for clients that do not know the field.
     ...(keep_email_private && { keepEmailPrivate: true }),
   })
   return create(UserSettingSchema, {

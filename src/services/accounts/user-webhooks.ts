@@ -35,8 +35,8 @@ import { invalidName, parseOwnedName, parseUserName, userName } from '../wire/na
 import { atSecond } from '../wire/times.ts'
 
 /**
- * What follows the owner in a webhook's name. Ids have 16 digits; others that could be one are not
- * found.
+ * The part after the owner in the name of a webhook. Ids have 16 digits. Similar ids lead to a
+ * not-found error.
  */
 const WEBHOOK_PATH = /^webhooks\/([\w-]{1,64})$/
 
@@ -59,9 +59,9 @@ type Methods = Pick<
   | 'updateUserWebhook'
 >
 
-/** The methods of UserService about webhooks and their deliveries. */
+/** Implements the methods of UserService about webhooks and their deliveries. */
 export function userWebhookMethods(app: App): Methods {
-  /** The webhook that a call names. */
+  /** Returns the webhook that a request names. */
   const webhookOf = (name: string, context: HandlerContext) => {
     const [, uid] = WEBHOOK_PATH.exec(parseOwnedName(name).rest) ?? []
     if (uid === undefined) throw invalidName(name)
@@ -138,7 +138,7 @@ export function userWebhookMethods(app: App): Methods {
   }
 }
 
-/** The webhooks of an account as clients see them, in the order in which they were made. */
+/** Lists the webhooks of an account in order of creation. */
 export async function userWebhookMessages(app: App, owner: User): Promise<WebhookMessage[]> {
   return (await listUserWebhooks(app, owner)).map((webhook) => webhookMessage(owner, webhook))
 }
@@ -151,7 +151,9 @@ function valuesOf({
   return { url, display_name, signing_secret } satisfies UserWebhookValues
 }
 
-/** The values that an update names: without a mask, those that are not empty. */
+/**
+ * Returns the values that an update names. Without a mask, these are the values that are not empty.
+ */
 function namedValues(
   values: UserWebhookValues,
   mask: FieldMask | undefined,
@@ -163,7 +165,7 @@ function namedValues(
 
 function maskedFields(mask: FieldMask, given: readonly (keyof UserWebhookValues)[]) {
   const { fields, all } = readUpdateMask(mask, WEBHOOK_FIELDS)
-  // Nobody can read a secret and write it back, so its absence from a whole webhook means nothing.
+  // Clients cannot read the secret, so a whole webhook without a secret keeps it.
   return [...fields].filter((field) => !all || field !== 'signing_secret' || given.includes(field))
 }
 

@@ -5,6 +5,11 @@ import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import type { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { createUser } from '../../domain/accounts/registration/create-user.ts'
+import {
+  type UserField,
+  type UserValues,
+  updateUser,
+} from '../../domain/accounts/registration/edit-user.ts'
 import { UPLOADED } from '../../domain/accounts/users/avatars.ts'
 import { parseUserFilter } from '../../domain/accounts/users/user-filter.ts'
 import {
@@ -13,9 +18,6 @@ import {
   getUser,
   listUsers,
   type User,
-  type UserField,
-  type UserValues,
-  updateUser,
 } from '../../domain/accounts/users/users.ts'
 import { deleteUser } from '../../domain/administration/delete-user.ts'
 import type { App } from '../../domain/app.ts'
@@ -53,11 +55,11 @@ const READABLE_FIELDS: readonly string[] = [
 ]
 
 /**
- * Lets a browser keep a picture for a few minutes; the entity tag makes the check after that cheap.
+ * Browsers may cache a picture for a few minutes. Revalidation is cheap because of the entity tag.
  */
 const AVATAR_CACHE_CONTROL = 'public, max-age=300'
 
-/** The methods of UserService that are about accounts themselves. */
+/** The methods of UserService about accounts. */
 export type UserMethods = Pick<
   ServiceImpl<typeof UserService>,
   | 'listUsers'
@@ -131,14 +133,11 @@ export function userMethods(app: App): UserMethods {
       parseUserName(user.name)
       const { fields, all } = readUpdateMask(request.updateMask, USER_FIELDS)
       const caller = callerOf(context)
-      const updated = await updateUser(
-        app,
-        signedIn(caller),
-        ownerOf(context),
-        valuesOf(user),
-        fields,
+      const updated = await updateUser(app, signedIn(caller), ownerOf(context), {
+        values: valuesOf(user),
+        named: fields,
         all,
-      )
+      })
       return userMessage(updated, caller)
     },
 
@@ -154,13 +153,13 @@ export function userMethods(app: App): UserMethods {
   }
 }
 
-/** Who an account is shown to. The creator of an account may see what they wrote. */
+/** The viewer of an account. The creator of an account sees the values of the request. */
 export type Viewer = Caller | { readonly kind: 'creator' }
 
 /**
- * An account as a viewer may see it.
+ * Returns an account as a viewer sees it.
  *
- * @param fields proto names of the fields to fill, beside `name`; undefined for all.
+ * @param fields proto names of the fields to fill, in addition to `name`; undefined for all.
  */
 export function userMessage(user: User, viewer: Viewer, fields?: ReadonlySet<string>): UserMessage {
   const name = userName(user)
@@ -230,7 +229,7 @@ function stateOf(state: State): User['state'] | undefined {
   }
 }
 
-/** The picture comes from a stranger: browsers must take it for nothing but a picture. */
+/** Sets headers that prevent browsers from treating an uploaded picture as anything else. */
 function setAvatarHeaders(context: HandlerContext, data: Buffer): void {
   context.responseHeader.set('etag', `"${createHash('sha256').update(data).digest('base64url')}"`)
   context.responseHeader.set('cache-control', AVATAR_CACHE_CONTROL)
@@ -238,7 +237,7 @@ function setAvatarHeaders(context: HandlerContext, data: Buffer): void {
   context.responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
 }
 
-/** Where the picture of an account is; empty without one. */
+/** Returns the URL of an account's picture; empty if there is none. */
 export function avatarUrl(user: Pick<User, 'avatar_url' | 'user_id' | 'username'>): string {
   return user.avatar_url === UPLOADED ? `/file/${userName(user)}/avatar` : user.avatar_url
 }

@@ -4,15 +4,15 @@ import {
   type Organization as OrganizationMessage,
   OrganizationSchema,
 } from '#gen/branchline/v1/organization_pb.ts'
-import type { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   checkMember,
   listMembers,
+  publishMembership,
   removeMember,
-  showMembership,
 } from '../../domain/organizations/members.ts'
 import {
   createOrganization,
@@ -27,6 +27,8 @@ import {
 } from '../../domain/organizations/organizations.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
+import type { NumberedPage } from '../wire/pages.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
@@ -34,13 +36,17 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
   const listMessage = (
     caller: Caller,
     { organizations, total }: OrganizationPage,
-    limit: number,
+    { limit }: NumberedPage,
   ) => ({
     organizations: organizations.map((organization) => organizationMessage(caller, organization)),
     total: BigInt(total),
     limit,
   })
-  const membersMessage = (caller: Caller, { users, total }: NumberedUserPage, limit: number) => ({
+  const membersMessage = (
+    caller: Caller,
+    { users, total }: NumberedUserPage,
+    { limit }: NumberedPage,
+  ) => ({
     members: users.map((user) => userAccountMessage(app, caller, user)),
     total: BigInt(total),
     limit,
@@ -68,34 +74,30 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
 
     async listOrganizations(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOrganizations(app, caller, offset, limit), limit)
+      const page = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOrganizations(app, caller, page), page)
     },
 
     async listMyOrganizations(request, context) {
       const caller = signedIn(callerOf(context))
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOwnOrganizations(app, caller, offset, limit), limit)
+      const page = readNumberedPage(app.settings, request)
+      return listMessage(caller, await listOwnOrganizations(app, caller, page), page)
     },
 
     async listUserOrganizations(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       return listMessage(
         caller,
-        await listOrganizationsOf(app, caller, request.username, offset, limit),
-        limit,
+        await listOrganizationsOf(app, caller, request.username, page),
+        page,
       )
     },
 
     async listOrganizationMembers(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return membersMessage(
-        caller,
-        await listMembers(app, caller, request.org, false, offset, limit),
-        limit,
-      )
+      const page = readNumberedPage(app.settings, request)
+      return membersMessage(caller, await listMembers(app, caller, request.org, false, page), page)
     },
 
     async checkOrganizationMember({ org, username }, context) {
@@ -110,12 +112,8 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
 
     async listPublicMembers(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      return membersMessage(
-        caller,
-        await listMembers(app, caller, request.org, true, offset, limit),
-        limit,
-      )
+      const page = readNumberedPage(app.settings, request)
+      return membersMessage(caller, await listMembers(app, caller, request.org, true, page), page)
     },
 
     async checkPublicMember({ org, username }, context) {
@@ -124,21 +122,18 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
     },
 
     async publicizeMember({ org, username }, context) {
-      await showMembership(app, signedIn(callerOf(context)), org, username, true)
+      await publishMembership(app, signedIn(callerOf(context)), org, username, true)
       return {}
     },
 
     async concealMember({ org, username }, context) {
-      await showMembership(app, signedIn(callerOf(context)), org, username, false)
+      await publishMembership(app, signedIn(callerOf(context)), org, username, false)
       return {}
     },
   }
 }
 
-/**
- * An organisation as a viewer who may know of it sees it: its address is for those who are signed
- * in.
- */
+/** Returns an organisation as a viewer sees it. Only signed-in viewers see the e-mail address. */
 export function organizationMessage(
   viewer: Caller,
   organization: Organization,
@@ -156,3 +151,5 @@ export function organizationMessage(
     username: organization.name,
   })
 }
+
+export const organizations = defineService(OrganizationService, organizationService)

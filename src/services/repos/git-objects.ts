@@ -12,7 +12,7 @@ import {
   type Reference,
   ReferenceSchema,
 } from '#gen/branchline/v1/git_object_pb.ts'
-import type { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import {
@@ -26,6 +26,7 @@ import {
   type TreeView,
 } from '../../domain/repos/reading/git-objects.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { commitUser, verificationMessage } from './commits.ts'
 
@@ -125,3 +126,5 @@ function tagMessage(app: App, { open, tag, verification }: AnnotatedTagView): An
     verification: verificationMessage(verification),
   })
 }
+
+export const gitObjects = defineService(GitObjectService, gitObjectService)

@@ -5,7 +5,7 @@ import {
 } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
-import { suffices } from '../../domain/repos/access/permissions.ts'
+import { suffices } from '../../domain/core/levels.ts'
 import { formatInterval } from '../../domain/repos/lifecycle/mirror-intervals.ts'
 import type { RepositoryView } from '../../domain/repos/listing/repository-views.ts'
 import { accountMessage, NEVER } from '../accounts/accounts.ts'

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Team as TeamMessage, TeamSchema } from '#gen/branchline/v1/team_pb.ts'
-import type { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
@@ -34,6 +34,7 @@ import {
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { organizationMessage } from '../organizations/organizations.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
@@ -64,14 +65,18 @@ function teamMethods(app: App): TeamMethods {
     async listOrganizationTeams({ org, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
-      return listMessage(caller, await listTeams(app, caller, org, undefined, offset, limit), limit)
+      return listMessage(
+        caller,
+        await listTeams(app, caller, org, undefined, { offset, limit }),
+        limit,
+      )
     },
 
     async searchTeams({ org, q, includeDesc, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
       const search = q === '' ? undefined : { text: q, inDescription: includeDesc ?? true }
-      const { teams, total } = await listTeams(app, caller, org, search, offset, limit)
+      const { teams, total } = await listTeams(app, caller, org, search, { offset, limit })
       const data = teams.map((team) => teamMessage(caller, team))
       return { results: { ok: true, data }, total: BigInt(total), limit }
     },
@@ -99,7 +104,7 @@ function teamMethods(app: App): TeamMethods {
     async listMyTeams(request, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOwnTeams(app, caller, offset, limit), limit)
+      return listMessage(caller, await listOwnTeams(app, caller, { offset, limit }), limit)
     },
   }
 }
@@ -114,7 +119,7 @@ function teamMemberMethods(app: App): TeamMemberMethods {
     async listTeamMembers({ id, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { users, total } = await listTeamMembers(app, caller, Number(id), offset, limit)
+      const { users, total } = await listTeamMembers(app, caller, Number(id), { offset, limit })
       return {
         members: users.map((user) => userAccountMessage(app, caller, user)),
         total: BigInt(total),
@@ -228,3 +233,5 @@ export function teamMessage(viewer: Caller, { team, organization }: TeamView): T
     visibility: team.visibility,
   })
 }
+
+export const teams = defineService(TeamService, teamService)

@@ -1,15 +1,14 @@
 import type { Insertable } from 'kysely'
-import type { GpgKey, GpgKeysTable } from '../schema/accounts.ts'
+import type { GpgKey, GpgKeysTable, KeyPage } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
-import type { KeyPage } from './public-keys.ts'
 
-/** A key with its subkeys. */
+/** A key and its subkeys. */
 export interface GpgKeyWithSubkeys {
   readonly key: GpgKey
   readonly subkeys: readonly GpgKey[]
 }
 
-/** Keys of an account, in the order in which they were added. */
+/** Lists the keys of an account in the order in which they were added. */
 export async function listGpgKeys(
   db: Db,
   userId: number,
@@ -32,7 +31,7 @@ export async function countGpgKeys(db: Db, userId: number): Promise<number> {
   return count
 }
 
-/** The key of an account with a number, which is none of a subkey. */
+/** Returns the primary key of an account with an id. */
 export async function findGpgKey(
   db: Db,
   userId: number,
@@ -45,7 +44,7 @@ export async function findGpgKey(
   return key && (await withSubkeys(db, [key]))[0]
 }
 
-/** The number of the account's key that has a key id, or a subkey with that id. */
+/** Returns the id of the account's primary key that has a key id itself or on a subkey. */
 export async function findGpgKeyByKeyId(
   db: Db,
   userId: number,
@@ -60,7 +59,7 @@ export async function findGpgKeyByKeyId(
   return found && (found.primary_id ?? found.id)
 }
 
-/** The key with a fingerprint, whosever it is. */
+/** Returns the key of any account with a fingerprint. */
 export function findGpgKeyByFingerprint(db: Db, fingerprint: string): Promise<GpgKey | undefined> {
   return db
     .selectFrom('gpg_keys')
@@ -79,22 +78,22 @@ export async function findGpgCertificate(db: Db, id: number): Promise<Buffer | u
   return row?.certificate
 }
 
-/** A key that signatures may be by. */
+/** A key that may have made a signature. */
 export interface SigningKey {
-  /** Of the key itself, although the id be one of a subkey. */
+  /** Id of the primary key, even if the key id is that of a subkey. */
   readonly id: number
   readonly user_id: number
   readonly key_id: string
-  /** 1 when the owner of the account proved to have the private key. */
+  /** 1 if the owner of the account has proved possession of the private key. */
   readonly verified: number
-  /** The addresses that the key names, as a JSON array. */
+  /** The addresses of the key as a JSON array. */
   readonly emails: string
   readonly certificate: Buffer
 }
 
 /**
- * The keys of some accounts that have these ids, or subkeys with them, in the order in which they
- * were added.
+ * Returns the keys of some accounts that have these key ids themselves or on subkeys, in the order
+ * in which they were added.
  */
 export async function findSigningKeys(
   db: Db,
@@ -122,7 +121,7 @@ export async function findSigningKeys(
     .execute()
 }
 
-/** Stores a key with its subkeys. */
+/** Stores a key and its subkeys. */
 export async function insertGpgKey(
   tx: Tx,
   key: Omit<Insertable<GpgKeysTable>, 'primary_id'>,
@@ -139,11 +138,11 @@ export async function insertGpgKey(
     await tx.insertInto('gpg_keys').values(values).execute()
   }
   await tx.insertInto('gpg_certificates').values({ gpg_key_id: stored.id, certificate }).execute()
-  const [made = { key: stored, subkeys: [] }] = await withSubkeys(tx, [stored])
-  return made
+  const [inserted = { key: stored, subkeys: [] }] = await withSubkeys(tx, [stored])
+  return inserted
 }
 
-/** Notes that the owner of the account has the private key, and with it those of its subkeys. */
+/** Records that the owner of the account has the private key. This covers the subkeys. */
 export async function markGpgKeyVerified(db: Db, id: number): Promise<void> {
   await db
     .updateTable('gpg_keys')
@@ -152,7 +151,7 @@ export async function markGpgKeyVerified(db: Db, id: number): Promise<void> {
     .execute()
 }
 
-/** Deletes a key with its subkeys. */
+/** Deletes a key and its subkeys. */
 export async function deleteGpgKey(db: Db, id: number): Promise<void> {
   await db.deleteFrom('gpg_keys').where('id', '=', id).execute()
 }

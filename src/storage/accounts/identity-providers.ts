@@ -5,7 +5,7 @@ import type {
 } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** All providers in the order in which they were made. */
+/** Lists all providers in order of creation. */
 export function listIdentityProviders(db: Db): Promise<IdentityProvider[]> {
   return db.selectFrom('identity_providers').selectAll().orderBy('id').execute()
 }
@@ -14,7 +14,7 @@ export function findIdentityProvider(db: Db, uid: string): Promise<IdentityProvi
   return db.selectFrom('identity_providers').selectAll().where('uid', '=', uid).executeTakeFirst()
 }
 
-/** Whether a provider other than `id` exists. */
+/** Returns whether a provider other than `id` exists. */
 export async function anotherIdentityProviderExists(tx: Tx, id: number): Promise<boolean> {
   const row = await tx
     .selectFrom('identity_providers')
@@ -25,7 +25,7 @@ export async function anotherIdentityProviderExists(tx: Tx, id: number): Promise
   return row !== undefined
 }
 
-/** @throws a unique violation when another provider has the uid. */
+/** @throws a unique violation if another provider has the uid. */
 export function insertIdentityProvider(
   db: Db,
   provider: NewIdentityProvider,
@@ -37,7 +37,7 @@ export function insertIdentityProvider(
     .executeTakeFirstOrThrow()
 }
 
-/** @returns the provider as it is now; undefined when there is none. */
+/** Returns the updated provider; undefined if it does not exist. */
 export function updateIdentityProvider(
   db: Db,
   uid: string,
@@ -51,7 +51,7 @@ export function updateIdentityProvider(
     .executeTakeFirst()
 }
 
-/** Deletes a provider and every identity that is linked at it. */
+/** Deletes a provider and all identities linked at it. */
 export async function deleteIdentityProvider(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('identity_providers').where('id', '=', id).execute()
 }

@@ -2,8 +2,8 @@ import type { InstanceKeysTable } from '../schema/accounts.ts'
 import type { Db } from '../schema/schema.ts'
 
 /**
- * The secret of a key, stored now if the key is new. Two processes that start at once agree on one
- * secret.
+ * Returns the secret of a key, and stores it if the key is new. Processes that start at the same
+ * time get the same secret.
  */
 export async function findOrInsertInstanceKey(db: Db, key: InstanceKeysTable): Promise<Buffer> {
   await db

@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely'
 import type { LinkedIdentitiesTable, User } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** An identity, with the uid of its provider. */
+/** An identity with the uid of its provider. */
 export interface LinkedIdentity {
   readonly id: number
   readonly user_id: number
@@ -10,7 +10,7 @@ export interface LinkedIdentity {
   readonly provider_uid: string
 }
 
-/** The identities of an account in the order in which they were linked. */
+/** Lists the identities of an account in the order in which they were linked. */
 export function listLinkedIdentities(db: Db, userId: number): Promise<LinkedIdentity[]> {
   return selectIdentities(db)
     .where('identity.user_id', '=', userId)
@@ -18,7 +18,7 @@ export function listLinkedIdentities(db: Db, userId: number): Promise<LinkedIden
     .execute()
 }
 
-/** What an account is linked to at a provider. */
+/** Returns the identity of an account at a provider. */
 export function findLinkedIdentity(
   db: Db,
   userId: number,
@@ -30,7 +30,7 @@ export function findLinkedIdentity(
     .executeTakeFirst()
 }
 
-/** The account that an identity is linked to. */
+/** Returns the account that an identity is linked to. */
 export function findUserByIdentity(
   db: Db,
   providerId: number,
@@ -46,8 +46,8 @@ export function findUserByIdentity(
 }
 
 /**
- * @throws a unique violation when the identity is linked already, or the account to another one of
- *   the provider.
+ * @throws a unique violation if the identity is already linked, or the account has another identity
+ *   at the provider.
  */
 export async function insertLinkedIdentity(
   tx: Tx,

@@ -1,71 +1,32 @@
 import { sql } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { AccountsTable, User, UsersTable } from '../schema/accounts.ts'
-import type { Organization, Visibility } from '../schema/organizations.ts'
+import type { Owner } from '../schema/accounts.ts'
 import type { Db } from '../schema/schema.ts'
 
-/** A user or an organisation, as the forge knows both. */
-export interface Owner {
-  /** Number in the one space of accounts. */
-  readonly id: number
-  readonly kind: AccountsTable['kind']
-  /** Username of a user, name of an organisation. */
-  readonly name: string
-  readonly full_name: string
-  /** Empty without one. */
-  readonly email: string
-  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
-  readonly avatar_url: string
-  /** The id that the creator of a user chose, which names the user in resource names. */
-  readonly user_id: string | null
-  readonly description: string
-  readonly website: string
-  readonly location: string
-  readonly visibility: Visibility
-  /** 0 or 1. */
-  readonly restricted: number
-  /** Null for an organisation. */
-  readonly role: UsersTable['role'] | null
-  /** Null for an organisation. */
-  readonly state: UsersTable['state'] | null
-  /** Unix seconds. */
-  readonly create_time: number
-}
-
-const ownerByNameKey = prepareFirst((db, key: string) =>
+/** Returns the user or organisation with a folded name. */
+export const findOwnerByNameKey = prepareFirst((db, key: string) =>
   selectOwners(db)
     .where('accounts.id', '=', (eb) =>
       eb.selectFrom('account_names').select('account_id').where('name_key', '=', key),
     )
-    // The name may be the chosen id of somebody's account, which is no part of a path.
+    // The key may be the custom id of an account, which is not valid in paths.
     .where((eb) =>
       eb(eb.fn('lower', [eb.fn.coalesce('users.username', 'organizations.name')]), '=', key),
     ),
 )
 
-const formerOwnerByNameKey = prepareFirst((db, key: string) =>
+/** Returns the user or organisation that had a folded name before it was renamed. */
+export const findFormerOwner = prepareFirst((db, key: string) =>
   selectOwners(db).where('accounts.id', '=', (eb) =>
     eb.selectFrom('account_redirects').select('account_id').where('name_key', '=', key),
   ),
 )
 
-const ownerById = prepareFirst((db, id: number) => selectOwners(db).where('accounts.id', '=', id))
+export const findOwnerById = prepareFirst((db, id: number) =>
+  selectOwners(db).where('accounts.id', '=', id),
+)
 
-/** The user or organisation with a folded name. */
-export function findOwnerByNameKey(db: Db, key: string): Promise<Owner | undefined> {
-  return ownerByNameKey(db, key)
-}
-
-/** The user or organisation that had a folded name before, and has another one now. */
-export function findFormerOwner(db: Db, key: string): Promise<Owner | undefined> {
-  return formerOwnerByNameKey(db, key)
-}
-
-export function findOwnerById(db: Db, id: number): Promise<Owner | undefined> {
-  return ownerById(db, id)
-}
-
-/** The users and organisations with these numbers, by number. */
+/** Returns the users and organisations with these ids, by id. */
 export async function findOwnersByIds(
   db: Db,
   ids: readonly number[],
@@ -75,58 +36,7 @@ export async function findOwnersByIds(
   return new Map(found.map((owner) => [owner.id, owner]))
 }
 
-/** A user as an owner. */
-export function userAsOwner(user: User): Owner {
-  const {
-    id,
-    username: name,
-    display_name: full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-  } = user
-  const { visibility, restricted, role, state, create_time } = user
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-    website: '',
-    location: '',
-  }
-  return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
-}
-
-/** An organisation as an owner. */
-export function organizationAsOwner(organization: Organization): Owner {
-  const { id, name, full_name, email, description, website, location, visibility, create_time } =
-    organization
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url: '',
-    user_id: null,
-    description,
-    website,
-    location,
-  }
-  return {
-    id,
-    kind: 'ORGANIZATION',
-    ...texts,
-    visibility,
-    restricted: 0,
-    role: null,
-    state: null,
-    create_time,
-  }
-}
-
-/** What both kinds have in common, and what users have besides. */
+/** Selects the columns of owners. Columns that only users have are null for organisations. */
 function selectOwners(db: Db) {
   return (
     db
@@ -150,7 +60,7 @@ function selectOwners(db: Db) {
         'users.state',
         fn.coalesce('users.create_time', 'organizations.create_time').as('create_time'),
       ])
-      // One of the two is always there.
+      // Each account has a row in one of the two tables.
       .$castTo<Owner>()
   )
 }

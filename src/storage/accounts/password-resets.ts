@@ -15,7 +15,7 @@ const mailTime = prepareQuery((db, userId: number) =>
   db.selectFrom('password_resets').select('mail_time').where('user_id', '=', userId),
 )
 
-/** The account that a live token is for. */
+/** Returns the account that a valid token belongs to. */
 export async function findUserByResetToken(
   db: Db,
   tokenHash: string,
@@ -24,14 +24,14 @@ export async function findUserByResetToken(
   return (await userByToken(db, tokenHash, now))[0]
 }
 
-/** When an account was last mailed a token, Unix seconds. */
+/** Returns when a token was last mailed to an account, in Unix seconds. */
 export async function findResetMailTime(db: Db, userId: number): Promise<number | undefined> {
   return (await mailTime(db, userId))[0]?.mail_time ?? undefined
 }
 
 /**
- * Stores a token in the place of the account's older one. Without a `mail_time` the stored one
- * stays.
+ * Stores a token and replaces an older one of the account. Without a `mail_time`, the stored time
+ * remains.
  */
 export async function putPasswordReset(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function putPasswordReset(
     .execute()
 }
 
-/** Uses up a live token. Of any number of attempts one gets true. */
+/** Consumes a valid token. Only one of several concurrent calls returns true. */
 export async function usePasswordReset(tx: Tx, tokenHash: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('password_resets')

@@ -18,7 +18,7 @@ const tokenByHash = prepareFirst((db, hash: string) =>
     .where('token.token_hash', '=', hash),
 )
 
-/** A token with the account that it acts for. */
+/** A token and the account that it belongs to. */
 export interface OwnedToken {
   readonly owner: User
   readonly token: Pick<
@@ -43,7 +43,11 @@ export async function findTokenByHash(db: Db, hash: string): Promise<OwnedToken 
   }
 }
 
-const ownerOfLiveToken = prepareFirst((db, uuid: string, now: number) =>
+/**
+ * Returns the account that a token belongs to; undefined if the token was deleted or has expired.
+ * `now` is in Unix milliseconds.
+ */
+export const findOwnerOfLiveToken = prepareFirst((db, uuid: string, now: number) =>
   db
     .selectFrom('personal_access_tokens as token')
     .innerJoin('users', 'users.id', 'token.user_id')
@@ -53,14 +57,9 @@ const ownerOfLiveToken = prepareFirst((db, uuid: string, now: number) =>
 )
 
 /**
- * The account that a token acts for; undefined when it was deleted or has expired. `now` in Unix
- * milliseconds.
+ * Returns when a token expires, in Unix milliseconds; undefined if it does not expire or was
+ * deleted.
  */
-export function findOwnerOfLiveToken(db: Db, uuid: string, now: number): Promise<User | undefined> {
-  return ownerOfLiveToken(db, uuid, now)
-}
-
-/** When a token expires, in Unix milliseconds; undefined when it does not, or is gone. */
 export async function findTokenExpiry(db: Db, uuid: string): Promise<number | undefined> {
   const token = await db
     .selectFrom('personal_access_tokens')
@@ -81,7 +80,7 @@ export function insertToken(
     .executeTakeFirstOrThrow()
 }
 
-/** Tokens of an account with ids above `afterId`, in the order in which they were made. */
+/** Lists the tokens of an account with ids greater than `afterId`, in order of creation. */
 export function listTokens(
   db: Db,
   userId: number,
@@ -98,7 +97,7 @@ export function listTokens(
     .execute()
 }
 
-/** A part of the same list. */
+/** Lists the tokens of an account from an offset, in order of creation. */
 export function listTokensFrom(
   db: Db,
   userId: number,
@@ -115,7 +114,7 @@ export function listTokensFrom(
     .execute()
 }
 
-/** The token of an account with a number. */
+/** Returns the token of an account with an id. */
 export function findTokenById(
   db: Db,
   userId: number,
@@ -129,7 +128,7 @@ export function findTokenById(
     .executeTakeFirst()
 }
 
-/** The token of an account with the last segment of its resource name. */
+/** Returns the token of an account with the UUID from its resource name. */
 export function findTokenByUuid(
   db: Db,
   userId: number,
@@ -143,7 +142,7 @@ export function findTokenByUuid(
     .executeTakeFirst()
 }
 
-/** The tokens of an account with a description, at most `limit`. */
+/** Returns the tokens of an account with a description, at most `limit`. */
 export function findTokensByDescription(
   db: Db,
   userId: number,
@@ -168,7 +167,7 @@ export async function countTokens(db: Db, userId: number): Promise<number> {
   return count
 }
 
-/** @returns whether the account had such a token. */
+/** @returns whether the account had the token. */
 export async function deleteToken(db: Db, userId: number, uuid: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('personal_access_tokens')
@@ -179,10 +178,10 @@ export async function deleteToken(db: Db, userId: number, uuid: string): Promise
 }
 
 /**
- * Notes a use of a token, unless one after `staleUntil` is noted already. Both in Unix
+ * Records a use of a token unless a use after `staleUntil` is recorded. Times are Unix
  * milliseconds.
  */
-export async function noteTokenUse(
+export async function recordTokenUse(
   db: Db,
   id: number,
   usedAt: number,

@@ -1,18 +1,12 @@
 import type { Insertable } from 'kysely'
-import type { PublicKeysTable, StoredPublicKey } from '../schema/accounts.ts'
+import type { KeyPage, PublicKeysTable, StoredPublicKey } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** A key of an account. */
+/** A key that belongs to an account. */
 export type PublicKey = StoredPublicKey & { readonly user_id: number }
 
-/** A part of a list of keys, of whatever kind, and how long the whole list is. */
-export interface KeyPage<Key> {
-  readonly keys: readonly Key[]
-  readonly total: number
-}
-
 /**
- * Keys of an account, in the order in which they were added.
+ * Lists the keys of an account in the order in which they were added.
  *
  * @param fingerprint of the only key to list; empty for all.
  */
@@ -49,7 +43,7 @@ export async function countPublicKeys(db: Db, userId: number): Promise<number> {
   return count
 }
 
-/** The key of an account with a number, whosever it is. */
+/** Returns the key of any account with an id. */
 export function findPublicKey(db: Db, id: number): Promise<PublicKey | undefined> {
   return db
     .selectFrom('public_keys')
@@ -60,7 +54,7 @@ export function findPublicKey(db: Db, id: number): Promise<PublicKey | undefined
     .executeTakeFirst()
 }
 
-/** The key with a fingerprint, be it one of an account or of repositories. */
+/** Returns the key with a fingerprint, whether it belongs to an account or to repositories. */
 export function findKeyByFingerprint(
   db: Db,
   fingerprint: string,
@@ -72,7 +66,7 @@ export function findKeyByFingerprint(
     .executeTakeFirst()
 }
 
-/** The accounts whose keys have these fingerprints, by fingerprint. */
+/** Returns the accounts whose keys have these fingerprints, by fingerprint. */
 export async function findPublicKeyOwners(
   db: Db,
   fingerprints: readonly string[],
@@ -88,7 +82,7 @@ export async function findPublicKeyOwners(
   return new Map(keys.map(({ fingerprint, user_id }) => [fingerprint, user_id]))
 }
 
-/** Whether a key of the account has the title. */
+/** Returns whether a key of the account has the title. */
 export async function hasPublicKeyTitle(db: Db, userId: number, title: string): Promise<boolean> {
   const found = await db
     .selectFrom('public_keys')

@@ -1,8 +1,9 @@
 import { prepareFirst } from '../database/prepared.ts'
-import type { Session, User } from '../schema/accounts.ts'
+import type { Session } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-const userOfSession = prepareFirst((db, id: string) =>
+/** Returns the account of a session; undefined if the session has ended. */
+export const findUserOfSession = prepareFirst((db, id: string) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -10,12 +11,11 @@ const userOfSession = prepareFirst((db, id: string) =>
     .where('sessions.id', '=', id),
 )
 
-/** The account that a session belongs to; undefined when the session has ended. */
-export function findUserOfSession(db: Db, id: string): Promise<User | undefined> {
-  return userOfSession(db, id)
-}
-
-const userOfLiveSession = prepareFirst((db, id: string, now: number) =>
+/**
+ * Returns the account of a session; undefined if the session has ended or expired. `now` is in Unix
+ * seconds.
+ */
+export const findUserOfLiveSession = prepareFirst((db, id: string, now: number) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -23,14 +23,6 @@ const userOfLiveSession = prepareFirst((db, id: string, now: number) =>
     .where('sessions.id', '=', id)
     .where('sessions.expire_time', '>', now),
 )
-
-/**
- * The account that a session belongs to; undefined when the session has ended or expired. `now` in
- * Unix seconds.
- */
-export function findUserOfLiveSession(db: Db, id: string, now: number): Promise<User | undefined> {
-  return userOfLiveSession(db, id, now)
-}
 
 export function findSession(db: Db, id: string): Promise<Session | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
@@ -41,9 +33,9 @@ export async function insertSession(tx: Tx, session: Session): Promise<void> {
 }
 
 /**
- * Puts a new refresh token in the place of the current one.
+ * Replaces the current refresh token of a session.
  *
- * @returns the session as it is now; undefined when `currentTokenId` is not its current token.
+ * @returns the updated session; undefined if `currentTokenId` is not the current token.
  */
 export function replaceSessionToken(
   tx: Tx,
@@ -64,7 +56,7 @@ export async function deleteSession(db: Db, id: string): Promise<void> {
   await db.deleteFrom('sessions').where('id', '=', id).execute()
 }
 
-/** Deletes the sessions of an account, all of them or all but one. */
+/** Deletes all sessions of an account, or all but one. */
 export async function deleteSessionsOfUser(
   tx: Tx,
   userId: number,
@@ -77,7 +69,7 @@ export async function deleteSessionsOfUser(
     .execute()
 }
 
-/** Deletes the sessions of an account except for those refreshed last. */
+/** Deletes the sessions of an account except the `keep` most recently refreshed ones. */
 export async function deleteStalestSessions(tx: Tx, userId: number, keep: number): Promise<void> {
   await tx
     .deleteFrom('sessions')
@@ -94,7 +86,7 @@ export async function deleteStalestSessions(tx: Tx, userId: number, keep: number
     .execute()
 }
 
-/** Deletes the sessions that expired up to a time, in Unix seconds. */
+/** Deletes the sessions that expired up to a time in Unix seconds. */
 export async function deleteExpiredSessions(tx: Tx, now: number): Promise<void> {
   await tx.deleteFrom('sessions').where('expire_time', '<=', now).execute()
 }

@@ -6,17 +6,15 @@ const twoFactorOfUser = prepareQuery((db, userId: number) =>
   db.selectFrom('two_factors').selectAll().where('user_id', '=', userId),
 )
 
-/**
- * The second factor of an account; undefined when it never had a secret, or turned the factor off.
- */
+/** Returns the second factor of an account; undefined if the account has no secret. */
 export async function findTwoFactor(db: Db, userId: number): Promise<TwoFactor | undefined> {
   return (await twoFactorOfUser(db, userId))[0]
 }
 
 /**
- * Stores a secret that waits for its first passcode, in place of one that waits already.
+ * Stores a secret that waits for its first passcode, and replaces an unconfirmed one.
  *
- * @returns the row; undefined when the account has confirmed a secret.
+ * @returns the row; undefined if the account has a confirmed secret.
  */
 export function putPendingTwoFactor(
   db: Db,
@@ -37,9 +35,8 @@ export function putPendingTwoFactor(
 /**
  * Confirms a secret.
  *
- * @param step of the passcode that proves it, which is used up.
- * @returns the row as it is now; undefined when the secret was confirmed or replaced since it was
- *   read.
+ * @param step of the passcode that confirms the secret, which is consumed.
+ * @returns the updated row; undefined if the secret was confirmed or replaced since it was read.
  */
 export function confirmTwoFactor(
   tx: Tx,
@@ -58,14 +55,13 @@ export function confirmTwoFactor(
 }
 
 /**
- * Uses up a passcode, and with it those of earlier steps.
+ * Consumes a passcode and those of earlier steps.
  *
- * One statement decides: of any number of calls with one step, one is told that it was first.
+ * A single statement ensures that only one of several concurrent calls with the same step succeeds.
  *
- * @returns whether it was good: no passcode of this step or of a later one was used, and the
- *   enrolment still stands.
+ * @returns whether neither this step nor a later one was used, and the secret is still the same.
  */
-export async function spendPasscode(
+export async function consumePasscode(
   db: Db,
   { user_id, secret }: TwoFactor,
   step: number,
@@ -82,9 +78,9 @@ export async function spendPasscode(
 }
 
 /**
- * Yielder a second factor off, recovery codes included.
+ * Deletes a second factor with its recovery codes.
  *
- * @returns whether it was still on.
+ * @returns whether the second factor was still enabled.
  */
 export async function deleteTwoFactor(db: Db, { user_id, secret }: TwoFactor): Promise<boolean> {
   const { numDeletedRows } = await db
@@ -108,7 +104,7 @@ export function findRecoveryCode(
     .executeTakeFirst()
 }
 
-/** How many recovery codes an account has left. */
+/** Returns the number of recovery codes that an account has left. */
 export async function countRecoveryCodes(db: Db, userId: number): Promise<number> {
   const { count } = await db
     .selectFrom('recovery_codes')
@@ -118,7 +114,7 @@ export async function countRecoveryCodes(db: Db, userId: number): Promise<number
   return count
 }
 
-/** Makes these the recovery codes of an account, in place of those that it had. */
+/** Replaces the recovery codes of an account. */
 export async function replaceRecoveryCodes(
   tx: Tx,
   userId: number,
@@ -132,11 +128,11 @@ export async function replaceRecoveryCodes(
 }
 
 /**
- * Uses up a recovery code that was found before.
+ * Consumes a recovery code.
  *
- * @returns whether it was still there.
+ * @returns whether the code still existed.
  */
-export async function spendRecoveryCode(
+export async function consumeRecoveryCode(
   tx: Tx,
   { user_id, lookup, code_hash }: RecoveryCode,
   time: number,

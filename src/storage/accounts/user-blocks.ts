@@ -1,7 +1,7 @@
 import type { User, UserBlock } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Whom an account has blocked, by number. */
+/** Lists the users that an account has blocked, by id. */
 export function listBlockedUsers(
   db: Db,
   blockerId: number,
@@ -19,7 +19,6 @@ export function listBlockedUsers(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countBlockedUsers(db: Db, blockerId: number): Promise<number> {
   const { count } = await db
     .selectFrom('user_blocks')
@@ -29,7 +28,7 @@ export async function countBlockedUsers(db: Db, blockerId: number): Promise<numb
   return count
 }
 
-/** Whether one of some accounts has blocked a user. */
+/** Returns whether any of some accounts has blocked a user. */
 export async function blockExists(
   db: Db,
   blockerIds: readonly number[],
@@ -45,7 +44,7 @@ export async function blockExists(
   return row !== undefined
 }
 
-/** Stores a block. One that is there gets the note, unless that is empty. */
+/** Stores a block. If it exists, its note is updated unless the new one is empty. */
 export async function putBlock(tx: Tx, block: UserBlock): Promise<void> {
   const { note } = block
   await tx
@@ -58,7 +57,7 @@ export async function putBlock(tx: Tx, block: UserBlock): Promise<void> {
     .execute()
 }
 
-/** Takes a block back; that there is none is no error. */
+/** Deletes a block, if there is one. */
 export async function deleteBlock(tx: Tx, blockerId: number, blockedId: number): Promise<void> {
   await tx
     .deleteFrom('user_blocks')

@@ -2,9 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from '../schema/schema.ts'
 
 /**
- * Whether an account made something that others may rely on and that it would leave without an
- * author: memos, pull requests, comments, reviews or releases. Reviews that only their reviewer
- * sees, and requests for one, do not count.
+ * Returns whether an account is the author of content that others may rely on: memos, pull
+ * requests, comments, reviews or releases. Pending reviews and review requests do not count.
  */
 export async function ownsContent(db: Db, userId: number): Promise<boolean> {
   const { rows } = await sql<{ owns: number }>`select

@@ -3,18 +3,18 @@ import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
 import type { Db } from '../schema/schema.ts'
 
-/** Which active users to find. */
+/** Search criteria for active users. */
 export interface UserSearch {
-  /** Part of the username or the name for people, ASCII letters in any case; empty for all. */
+  /** Part of the username or display name, with ASCII letters in any case; empty for all. */
   readonly text: string
-  /** Number of the only user to find; undefined for all. */
+  /** Id of the only user to find; undefined for all. */
   readonly id: number | undefined
-  /** Users that can be found by who searches, besides that one. */
+  /** Visibilities of users to find. The searching user is always found. */
   readonly visible: readonly Visibility[]
   readonly searcherId: number
 }
 
-/** Users of a search by name. */
+/** Returns the found users by name. */
 export function searchUsers(
   db: Db,
   search: UserSearch,
@@ -29,7 +29,6 @@ export function searchUsers(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countFoundUsers(db: Db, search: UserSearch): Promise<number> {
   const { count } = await selectFound(db, search)
     .select((eb) => eb.fn.countAll<number>().as('count'))

@@ -3,7 +3,7 @@ import type { Db } from '../schema/schema.ts'
 
 const COLUMNS = ['locale', 'memo_visibility', 'theme'] as const
 
-/** What an account wrote; undefined when it never wrote a preference. */
+/** Returns the stored preferences of an account; undefined if there are none. */
 export function findUserSettings(db: Db, userId: number): Promise<UserSettings | undefined> {
   return db
     .selectFrom('user_settings')
@@ -13,11 +13,11 @@ export function findUserSettings(db: Db, userId: number): Promise<UserSettings |
 }
 
 /**
- * Changes preferences of an account, in one statement, so that changes of different ones at once do
- * not undo each other.
+ * Changes preferences of an account. A single statement ensures that concurrent changes of
+ * different preferences are all kept.
  *
- * @param defaults for those that were never written.
- * @returns all of them, as they are now.
+ * @param defaults for preferences that were never stored.
+ * @returns all preferences after the change.
  */
 export function putUserSettings(
   db: Db,

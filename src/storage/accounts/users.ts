@@ -10,7 +10,8 @@ import type {
 } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-const userByNameKey = prepareFirst((db, key: string) =>
+/** Returns the user with a folded name. */
+export const findUserByNameKey = prepareFirst((db, key: string) =>
   db
     .selectFrom('account_names')
     .innerJoin('users', 'users.id', 'account_names.account_id')
@@ -18,35 +19,25 @@ const userByNameKey = prepareFirst((db, key: string) =>
     .where('account_names.name_key', '=', key),
 )
 
-const userByEmailKey = prepareFirst((db, key: string) =>
+/** Returns the account with a folded e-mail address. The empty address matches no account. */
+export const findUserByEmailKey = prepareFirst((db, key: string) =>
   db
     .selectFrom('users')
     .selectAll()
     .where('email_key', '=', key)
-    // The index leaves the empty key out, and SQLite takes it only for a query that says so too, in
-    // so many words (https://sqlite.org/partialindex.html, section 3).
+    // The index omits the empty key. SQLite uses a partial index only if the query states its
+    // condition literally (https://sqlite.org/partialindex.html, section 3).
     .where('email_key', '<>', sql.lit('')),
 )
 
-const userById = prepareFirst((db, id: number) =>
+export const findUserById = prepareFirst((db, id: number) =>
   db.selectFrom('users').selectAll().where('id', '=', id),
 )
 
-/** The user that a folded name leads to. */
-export function findUserByNameKey(db: Db, key: string): Promise<User | undefined> {
-  return userByNameKey(db, key)
-}
-
-export function findUserById(db: Db, id: number): Promise<User | undefined> {
-  return userById(db, id)
-}
-
-/** The account with a folded e-mail address; none has the empty one. */
-export function findUserByEmailKey(db: Db, key: string): Promise<User | undefined> {
-  return userByEmailKey(db, key)
-}
-
-/** The accounts, active or not, with folded e-mail addresses that no token wrote, by address. */
+/**
+ * Returns the accounts, active or not, with folded e-mail addresses that no token has set, by
+ * address.
+ */
 export async function findUsersByEmailKeys(
   db: Db,
   keys: readonly string[],
@@ -56,14 +47,14 @@ export async function findUsersByEmailKeys(
     .selectFrom('users')
     .selectAll()
     .where('email_key', 'in', keys)
-    // As in `userByEmailKey`.
+    // As in `findUserByEmailKey`.
     .where('email_key', '<>', sql.lit(''))
     .where('email_by_token', '=', 0)
     .execute()
   return new Map(found.map((user) => [user.email_key, user]))
 }
 
-/** The accounts with these ids, active or not, by id. */
+/** Returns the accounts with these ids, active or not, by id. */
 export async function findUsersByIds(
   db: Db,
   ids: readonly number[],
@@ -73,7 +64,7 @@ export async function findUsersByIds(
   return new Map(found.map((user) => [user.id, user]))
 }
 
-/** Active accounts with a username among the folded ones, in no particular order. */
+/** Returns the active accounts with these folded usernames, in no particular order. */
 export async function findActiveUsersByUsernameKeys(
   db: Db,
   keys: readonly string[],
@@ -84,12 +75,12 @@ export async function findActiveUsersByUsernameKeys(
     .selectAll('users')
     .where('account_names.name_key', 'in', keys)
     .execute()
-  // Not in SQL: given a hundred names, SQLite would rather go through all active accounts than look
-  // the names up.
+  // Not in SQL: for a hundred names, SQLite would scan all active accounts instead of looking up
+  // the names.
   return named.filter((user) => user.state === 'NORMAL')
 }
 
-/** The ids of the accounts, active or not, that some folded names lead to, by name. */
+/** Returns the ids of the accounts, active or not, with these folded names, by name. */
 export async function findUserIdsByNameKeys(
   db: Db,
   keys: readonly string[],
@@ -104,7 +95,7 @@ export async function findUserIdsByNameKeys(
   return new Map(found.map(({ name_key, id }) => [name_key, id]))
 }
 
-/** The number of the account, of either kind, that a folded name leads to. */
+/** Returns the id of the user or organisation with a folded name. */
 export async function findNameHolder(db: Db, key: string): Promise<number | undefined> {
   const holder = await db
     .selectFrom('account_names')
@@ -114,13 +105,13 @@ export async function findNameHolder(db: Db, key: string): Promise<number | unde
   return holder?.account_id
 }
 
-/** Whether the e-mail key belongs to an account other than `exceptId`. */
+/** Returns whether an account other than `exceptId` has the e-mail key. */
 export async function emailTaken(db: Db, emailKey: string, exceptId?: number): Promise<boolean> {
   const user = await findUserByEmailKey(db, emailKey)
   return user !== undefined && user.id !== exceptId
 }
 
-/** A place in the list of accounts: the sort key of the last one seen. */
+/** A position in the list of accounts: the sort key of the last account before it. */
 export interface UserListPosition {
   readonly createTime: number
   readonly id: number
@@ -132,7 +123,7 @@ export interface UserListFilter {
   readonly usernameKey: string | undefined
 }
 
-/** Accounts behind a position, newest first, then by descending id. */
+/** Lists accounts after a position, newest first, then by descending id. */
 export function listUsers(
   db: Db,
   filter: UserListFilter,
@@ -156,7 +147,7 @@ export function listUsers(
     .execute()
 }
 
-/** How many accounts a filter lets through. */
+/** Returns the number of accounts that match a filter. */
 export async function countUsers(db: Db, filter: UserListFilter): Promise<number> {
   if (filter.usernameKey !== undefined) {
     return (await selectUsers(db, filter).select('users.id').execute()).length
@@ -175,7 +166,7 @@ function selectUsers(db: Db, filter: UserListFilter) {
       query
         .innerJoin('account_names', 'account_names.account_id', 'users.id')
         .where('account_names.name_key', '=', filter.usernameKey ?? '')
-        // The same name may be the chosen id of somebody else's account.
+        // The key may also be the custom id of another account.
         .where((eb) =>
           eb(eb.fn<string>('lower', ['users.username']), '=', filter.usernameKey ?? ''),
         ),
@@ -187,7 +178,7 @@ export async function anyUserExists(db: Db): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Whether an active administrator other than `id` exists. */
+/** Returns whether an active administrator other than `id` exists. */
 export async function anotherAdministratorExists(tx: Tx, id: number): Promise<boolean> {
   const row = await tx
     .selectFrom('users')
@@ -200,7 +191,7 @@ export async function anotherAdministratorExists(tx: Tx, id: number): Promise<bo
   return row !== undefined
 }
 
-/** Stores an account. Its names are claimed by `claimNames`, in the same transaction. */
+/** Stores an account. `claimNames` must claim its names in the same transaction. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<User> {
   const id = await insertAccount(tx, 'USER')
   return tx
@@ -210,7 +201,7 @@ export async function insertUser(tx: Tx, user: NewUser): Promise<User> {
     .executeTakeFirstOrThrow()
 }
 
-/** Draws the number of an account that is about to be stored. */
+/** Allocates the id of a new account. */
 export async function insertAccount(tx: Tx, kind: AccountsTable['kind']): Promise<number> {
   const { id } = await tx
     .insertInto('accounts')
@@ -220,7 +211,7 @@ export async function insertAccount(tx: Tx, kind: AccountsTable['kind']): Promis
   return id
 }
 
-/** Changes an account that exists. */
+/** Updates an existing account. */
 export function updateUser(tx: Tx, id: number, changes: UserChanges): Promise<User> {
   return tx
     .updateTable('users')
@@ -230,16 +221,16 @@ export function updateUser(tx: Tx, id: number, changes: UserChanges): Promise<Us
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes a user and every row that hangs off the account. */
+/** Deletes a user and all rows that depend on the account. */
 export async function deleteUser(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('users').where('id', '=', id).execute()
 }
 
 /**
- * Makes `keys` the names of an account, in place of those that it had, which lead to it still where
- * nothing else is found.
+ * Replaces the names of an account. Its former names redirect to it until another account takes
+ * them.
  *
- * @throws a unique violation when one of them leads to another account.
+ * @throws a unique violation if another account has one of the names.
  */
 export async function claimNames(
   tx: Tx,
@@ -267,7 +258,7 @@ export async function claimNames(
     .execute()
 }
 
-/** Stores, replaces or, with undefined, removes the picture of an account. */
+/** Stores or replaces the picture of an account, or deletes it if undefined. */
 export async function putAvatar(
   tx: Tx,
   userId: number,
@@ -300,7 +291,7 @@ export async function insertCreateRequest(tx: Tx, request: CreateRequest): Promi
   await tx.insertInto('create_requests').values(request).execute()
 }
 
-/** Forgets the create requests made before a time, in Unix seconds. */
+/** Deletes the create requests made before a time in Unix seconds. */
 export async function deleteCreateRequestsBefore(tx: Tx, time: number): Promise<void> {
   await tx.deleteFrom('create_requests').where('create_time', '<', time).execute()
 }

@@ -6,22 +6,23 @@ import type { NewOrganization, Organization, OrganizationChanges } from '../sche
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /**
- * Whose eyes a list of organisations is for: administrators', those of whoever is not signed in, or
- * a user's. A restricted user sees nothing but what they are a member of.
+ * The viewer for whom to list organisations: an administrator, an anonymous caller, or a user. A
+ * restricted user sees only the organisations that they are a member of.
  */
 export type OrganizationViewer =
   | 'everything'
   | 'public data'
   | { readonly userId: number; readonly restricted: boolean; readonly publicOnly: boolean }
 
-/** Which organisations to list. */
+/** Criteria for listing organisations. */
 export interface OrganizationFilter {
   readonly viewer: OrganizationViewer
-  /** Only those that this user is a member of; undefined for all. */
+  /** Lists only organisations with this member; undefined for all. */
   readonly memberId?: number
 }
 
-const organizationByNameKey = prepareFirst((db, key: string) =>
+/** Returns the organisation with a folded name. */
+export const findOrganizationByNameKey = prepareFirst((db, key: string) =>
   db
     .selectFrom('account_names')
     .innerJoin('organizations', 'organizations.id', 'account_names.account_id')
@@ -29,20 +30,11 @@ const organizationByNameKey = prepareFirst((db, key: string) =>
     .where('account_names.name_key', '=', key),
 )
 
-const organizationById = prepareFirst((db, id: number) =>
+export const findOrganizationById = prepareFirst((db, id: number) =>
   db.selectFrom('organizations').selectAll().where('id', '=', id),
 )
 
-/** The organisation with a folded name. */
-export function findOrganizationByNameKey(db: Db, key: string): Promise<Organization | undefined> {
-  return organizationByNameKey(db, key)
-}
-
-export function findOrganizationById(db: Db, id: number): Promise<Organization | undefined> {
-  return organizationById(db, id)
-}
-
-/** The organisations with these numbers, by number. */
+/** Returns the organisations with these ids, by id. */
 export async function findOrganizationsByIds(
   db: Db,
   ids: readonly number[],
@@ -52,7 +44,7 @@ export async function findOrganizationsByIds(
   return new Map(found.map((organization) => [organization.id, organization]))
 }
 
-/** Organisations by name. */
+/** Lists organisations by name. */
 export function listOrganizations(
   db: Db,
   filter: OrganizationFilter,
@@ -67,7 +59,6 @@ export function listOrganizations(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countOrganizations(db: Db, filter: OrganizationFilter): Promise<number> {
   const { count } = await selectOrganizations(db, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -96,7 +87,7 @@ function visibleTo(eb: Builder, viewer: OrganizationViewer): Expression<SqlBool>
   return viewer.publicOnly ? eb.and([isPublic, isKnown]) : isKnown
 }
 
-/** Numbers of the organisations that a user is a member of, as far as a viewer may know. */
+/** Selects the ids of a user's organisations that a viewer may see. */
 function membershipsOf(
   eb: Pick<Builder, 'selectFrom'>,
   userId: number,
@@ -108,7 +99,7 @@ function membershipsOf(
     .where('user_id', '=', userId)
   if (viewer === 'everything') return memberships
   if (viewer === 'public data' || viewer.publicOnly) return memberships.where('is_public', '=', 1)
-  // Whoever is in an organisation knows who else is.
+  // Members see each other.
   const joined = eb
     .selectFrom('organization_members as joined')
     .select('joined.organization_id')
@@ -119,10 +110,7 @@ function membershipsOf(
 }
 
 /**
- * Stores an organisation under a number of its own. Its name is claimed by `claimNames`, in the
- * same transaction.
- *
- * @returns it as stored.
+ * Stores an organisation under a new id. `claimNames` must claim its name in the same transaction.
  */
 export async function insertOrganization(
   tx: Tx,
@@ -136,7 +124,7 @@ export async function insertOrganization(
     .executeTakeFirstOrThrow()
 }
 
-/** Changes an organisation; undefined when there is none any more. */
+/** Updates an organisation. Returns undefined if it no longer exists. */
 export function updateOrganization(
   tx: Tx,
   id: number,
@@ -150,7 +138,7 @@ export function updateOrganization(
     .executeTakeFirst()
 }
 
-/** Deletes an organisation with its name and every row that hangs off it. */
+/** Deletes an organisation, its name and all rows that depend on it. */
 export async function deleteOrganization(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('organizations').where('id', '=', id).execute()
 }
@@ -163,7 +151,7 @@ const memberRow = prepareFirst((db, organizationId: number, userId: number) =>
     .where('user_id', '=', userId),
 )
 
-/** Whether a user is a member, and whether outsiders may know. */
+/** Returns whether a user is a member, and whether the membership is public. */
 export async function findMembership(
   db: Db,
   organizationId: number,
@@ -173,7 +161,7 @@ export async function findMembership(
   return row && (row.is_public === 1 ? 'public' : 'concealed')
 }
 
-/** Members by number; only those who show it when `publicOnly`. */
+/** Lists members by id; only public memberships if `publicOnly`. */
 export function listMembers(
   db: Db,
   organizationId: number,
@@ -190,7 +178,6 @@ export function listMembers(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countMembers(
   db: Db,
   organizationId: number,
@@ -209,7 +196,7 @@ function selectMembers(db: Db, organizationId: number, publicOnly: boolean) {
     .$if(publicOnly, (query) => query.where('is_public', '=', 1))
 }
 
-/** Makes a user a member whom outsiders do not see; one who is a member stays one as they are. */
+/** Adds a member with a private membership. An existing membership does not change. */
 export async function insertMember(tx: Tx, organizationId: number, userId: number): Promise<void> {
   await tx
     .insertInto('organization_members')
@@ -218,7 +205,11 @@ export async function insertMember(tx: Tx, organizationId: number, userId: numbe
     .execute()
 }
 
-/** Shows or hides a membership. @returns whether there is one. */
+/**
+ * Makes a membership public or private.
+ *
+ * @returns whether it exists.
+ */
 export async function updateMembership(
   tx: Tx,
   organizationId: number,
@@ -234,9 +225,7 @@ export async function updateMembership(
   return numUpdatedRows > 0n
 }
 
-/**
- * Ends the memberships of those who are in no team any more; only that of `userId` if it is given.
- */
+/** Deletes the memberships of users without a team, or only that of `userId` if given. */
 export async function deleteMembersWithoutTeam(
   tx: Tx,
   organizationId: number,

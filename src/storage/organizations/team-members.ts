@@ -14,7 +14,7 @@ export async function isTeamMember(db: Db, teamId: number, userId: number): Prom
   return (await teamMember(db, teamId, userId)) !== undefined
 }
 
-/** Of some users those who are in one of some teams. */
+/** Returns those of some users who are in any of some teams. */
 export async function findMembersOf(
   db: Db,
   teamIds: readonly number[],
@@ -30,10 +30,7 @@ export async function findMembersOf(
   return new Set(found.map(({ user_id }) => user_id))
 }
 
-/**
- * Members of a team by number; only those who show that they are in the organisation when
- * `publicOnly`.
- */
+/** Lists the members of a team by id; only public members of the organisation if `publicOnly`. */
 export function listTeamMembers(
   db: Db,
   teamId: number,
@@ -50,7 +47,6 @@ export function listTeamMembers(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countTeamMembers(
   db: Db,
   teamId: number,
@@ -81,7 +77,7 @@ function selectTeamMembers(db: Db, teamId: number, publicOnly: boolean) {
     )
 }
 
-/** Puts a user into a team; one who is in it stays. */
+/** Adds a user to a team. Does nothing if the user is a member. */
 export async function insertTeamMember(tx: Tx, teamId: number, userId: number): Promise<void> {
   await tx
     .insertInto('team_members')
@@ -90,7 +86,11 @@ export async function insertTeamMember(tx: Tx, teamId: number, userId: number): 
     .execute()
 }
 
-/** Takes a user out of a team. @returns whether the user was in it. */
+/**
+ * Removes a user from a team.
+ *
+ * @returns whether the user was a member.
+ */
 export async function deleteTeamMember(tx: Tx, teamId: number, userId: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('team_members')
@@ -100,7 +100,7 @@ export async function deleteTeamMember(tx: Tx, teamId: number, userId: number): 
   return numDeletedRows > 0n
 }
 
-/** Takes a user out of every team of an organisation. */
+/** Removes a user from all teams of an organisation. */
 export async function deleteFromTeams(
   tx: Tx,
   organizationId: number,
@@ -115,7 +115,7 @@ export async function deleteFromTeams(
     .execute()
 }
 
-/** An organisation that a user owns and nobody else does; undefined when there is none. */
+/** Returns an organisation whose only owner is the user; undefined if there is none. */
 export async function findOnlyOwned(
   tx: Tx,
   userId: number,

@@ -7,31 +7,32 @@ import type { Repository } from '../schema/repos.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 
 /**
- * Whose eyes a list of teams of one organisation is for: those of its owners and of administrators,
- * a user's, or those of whoever sees no private data.
+ * The viewer for whom to list the teams of an organisation: an owner or administrator, a user, or a
+ * caller who sees only public data.
  */
 export type TeamViewer =
   | 'everything'
   | 'public data'
   | { readonly userId: number; readonly isMember: boolean }
 
-/** Which teams of an organisation to list. */
+/** Criteria for listing the teams of an organisation. */
 export interface TeamFilter {
   readonly organizationId: number
   readonly viewer: TeamViewer
-  /** Only those that have a text in their name, or else in their description; undefined for all. */
+  /** Lists only teams with a text in their name or, optionally, description; undefined for all. */
   readonly search?: { readonly text: string; readonly inDescription: boolean }
-  /** Only those that have this repository; undefined for all. */
+  /** Lists only teams with access to this repository; undefined for all. */
   readonly repositoryId?: number
-  /** Only the one with this folded name; undefined for all. */
+  /** Lists only the team with this folded name; undefined for all. */
   readonly nameKey?: string
 }
 
-const teamById = prepareFirst((db, id: number) =>
+export const findTeamById = prepareFirst((db, id: number) =>
   db.selectFrom('teams').selectAll().where('id', '=', id),
 )
 
-const teamByName = prepareFirst((db, organizationId: number, key: string) =>
+/** Returns the team of an organisation with a folded name. */
+export const findTeamByName = prepareFirst((db, organizationId: number, key: string) =>
   db
     .selectFrom('teams')
     .selectAll()
@@ -52,27 +53,14 @@ const rightsOfUser = prepareFirst((db, organizationId: number, userId: number) =
     .where('teams.organization_id', '=', organizationId),
 )
 
-export function findTeamById(db: Db, id: number): Promise<Team | undefined> {
-  return teamById(db, id)
-}
-
-/** The team of an organisation with a folded name. */
-export function findTeamByName(
-  db: Db,
-  organizationId: number,
-  nameKey: string,
-): Promise<Team | undefined> {
-  return teamByName(db, organizationId, nameKey)
-}
-
-/** What a user's teams make of the user in an organisation. */
+/** The rights in an organisation that a user has through teams. */
 export interface OrganizationRights {
   readonly isMember: boolean
   readonly isOwner: boolean
   readonly createsRepositories: boolean
 }
 
-/** What a user's teams make of the user in an organisation. */
+/** Returns the rights in an organisation that a user has through teams. */
 export async function findOrganizationRights(
   db: Db,
   organizationId: number,
@@ -86,7 +74,7 @@ export async function findOrganizationRights(
   }
 }
 
-/** Teams of an organisation by name. */
+/** Lists the teams of an organisation by name. */
 export function listTeams(
   db: Db,
   filter: TeamFilter,
@@ -101,7 +89,6 @@ export function listTeams(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countTeams(db: Db, filter: TeamFilter): Promise<number> {
   const { count } = await selectTeams(db, filter)
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -132,7 +119,7 @@ function selectTeams(
     )
 }
 
-/** Whether a team other than the owners' has a repository, which is one of its organisation. */
+/** Matches teams other than Owners that have access to a repository of their organisation. */
 function reachesRepository(
   eb: ExpressionBuilder<Schema, 'teams'>,
   repositoryId: number,
@@ -145,7 +132,7 @@ function reachesRepository(
   return eb.or([eb('includes_all_repositories', '=', 1), eb.exists(listed)])
 }
 
-/** The condition under which a viewer may know of a team, for lists. */
+/** Matches teams that a viewer may see. */
 export function teamsVisibleTo(
   viewer: TeamViewer,
 ): (eb: ExpressionBuilder<Schema, 'teams'>) => Expression<SqlBool> {
@@ -166,7 +153,7 @@ export function teamsVisibleTo(
   }
 }
 
-/** The teams that a user is in, by number. */
+/** Lists the teams of a user by id. */
 export function listTeamsOfUser(
   db: Db,
   userId: number,
@@ -184,7 +171,6 @@ export function listTeamsOfUser(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countTeamsOfUser(db: Db, userId: number): Promise<number> {
   const { count } = await db
     .selectFrom('team_members')
@@ -197,30 +183,30 @@ export async function countTeamsOfUser(db: Db, userId: number): Promise<number> 
 /**
  * Stores a team.
  *
- * @throws a unique violation when the organisation has one of that name.
+ * @throws a unique violation if the organisation has a team with the name.
  */
 export function insertTeam(tx: Tx, team: NewTeam): Promise<Team> {
   return tx.insertInto('teams').values(team).returningAll().executeTakeFirstOrThrow()
 }
 
 /**
- * Changes a team; undefined when there is none any more.
+ * Updates a team. Returns undefined if it no longer exists.
  *
- * @throws a unique violation when the organisation has another one of the new name.
+ * @throws a unique violation if the organisation has another team with the name.
  */
 export function updateTeam(tx: Tx, id: number, changes: TeamChanges): Promise<Team | undefined> {
   return tx.updateTable('teams').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
 /**
- * Deletes a team. Whoever is in no other one is a member of the organisation until
+ * Deletes a team. Members without another team remain in the organisation until
  * `deleteMembersWithoutTeam`.
  */
 export async function deleteTeam(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('teams').where('id', '=', id).execute()
 }
 
-/** Repositories of a team that a reader may read, by name. */
+/** Lists the repositories of a team that a reader may read, by name. */
 export function listTeamRepositories(
   db: Db,
   team: Team,
@@ -236,7 +222,6 @@ export function listTeamRepositories(
     .execute()
 }
 
-/** How many there are in that list. */
 export async function countTeamRepositories(
   db: Db,
   team: Team,
@@ -264,7 +249,7 @@ function selectTeamRepositories(db: Db, team: Team, reader: RepositoryReader) {
     .where(readableBy(reader))
 }
 
-/** Whether a team has a repository by having been given it. */
+/** Returns whether a repository was assigned to a team. */
 export async function hasRepository(
   db: Db,
   teamId: number,
@@ -279,7 +264,7 @@ export async function hasRepository(
   return row !== undefined
 }
 
-/** Of some teams those that have a repository, which is one of their organisation. */
+/** Returns those of some teams that have access to a repository of their organisation. */
 export async function findTeamsAt(
   db: Db,
   { id, owner_id }: Pick<Repository, 'id' | 'owner_id'>,
@@ -295,7 +280,7 @@ export async function findTeamsAt(
     .execute()
 }
 
-/** Of some teams those of an organisation that a viewer may know of. */
+/** Returns those of some teams of an organisation that a viewer may see. */
 export async function findVisibleTeams(
   db: Db,
   { organizationId, viewer }: Pick<TeamFilter, 'organizationId' | 'viewer'>,
@@ -308,7 +293,11 @@ export async function findVisibleTeams(
     .execute()
 }
 
-/** Gives a team a repository. @returns whether it did not have it. */
+/**
+ * Assigns a repository to a team.
+ *
+ * @returns whether it was not assigned before.
+ */
 export async function insertTeamRepository(
   tx: Tx,
   teamId: number,
@@ -322,7 +311,11 @@ export async function insertTeamRepository(
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** Takes a repository from a team. @returns whether it had been given it. */
+/**
+ * Unassigns a repository from a team.
+ *
+ * @returns whether it was assigned.
+ */
 export async function deleteTeamRepository(
   tx: Tx,
   teamId: number,
@@ -336,7 +329,7 @@ export async function deleteTeamRepository(
   return numDeletedRows > 0n
 }
 
-/** Takes a repository, which gets another owner, from all teams. */
+/** Unassigns a repository from all teams, because its owner changes. */
 export async function deleteTeamsOfRepository(tx: Tx, repositoryId: number): Promise<void> {
   await tx.deleteFrom('team_repositories').where('repository_id', '=', repositoryId).execute()
 }

@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import type { KeyPage } from '../schema/accounts.ts'
 import type { DeployKey, DeployKeysTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 

@@ -3,11 +3,11 @@ import type { Visibility } from './organizations.ts'
 export interface GpgKeysTable {
   id: Generated<number>
   user_id: number
-  /** The key that this one is a subkey of; null for a key that is none. */
+  /** Id of the primary key; null for a primary key. */
   primary_id: number | null
-  /** 16 hexadecimal digits in upper case, by which signatures name their key. */
+  /** 16 hexadecimal digits in upper case. Signatures identify their key by it. */
   key_id: string
-  /** Hexadecimal, in lower case. */
+  /** Hexadecimal digits in lower case. */
   fingerprint: string
   /** The packet of the key in base64. */
   packet: string
@@ -16,43 +16,43 @@ export interface GpgKeysTable {
    * encrypt files.
    */
   flags: number
-  /** The addresses that it names, as a JSON array; empty for a subkey. */
+  /** The addresses of the key as a JSON array; empty for a subkey. */
   emails: string
-  /** 1 when the owner of the account proved to have the private key. */
+  /** 1 if the owner of the account has proved possession of the private key. */
   verified: number
-  /** Unix seconds; of the key, not of its row. */
+  /** Unix seconds. Creation time of the key, not of the row. */
   create_time: number
-  /** Unix seconds; null for never. */
+  /** Unix seconds; null if the key does not expire. */
   expire_time: number | null
 }
 
-/** Whole keys, for checking signatures. */
+/** Complete keys, for verifying signatures. */
 export interface GpgCertificatesTable {
   gpg_key_id: number
-  /** The transferable public key (RFC 9580, section 10.1), without signatures of others. */
+  /** The transferable public key (RFC 9580, section 10.1), without third-party signatures. */
   certificate: Buffer
 }
 
 export type GpgKey = Selectable<GpgKeysTable>
 
-/** External services that people sign in through, all of them OAuth 2.0. */
+/** OAuth 2.0 services that users sign in through. */
 export interface IdentityProvidersTable {
   id: Generated<number>
   /** Last segment of the resource name. */
   uid: string
   title: string
-  /** Regular expression in the syntax of RE2; empty admits everybody. */
+  /** Regular expression in RE2 syntax; empty to admit everyone. */
   identifier_filter: string
   client_id: string
   /** Sealed; null for a public client. */
   client_secret: Buffer | null
-  /** Empty when browsers need none. */
+  /** Empty if browsers need none. */
   auth_url: string
   token_url: string
   user_info_url: string
-  /** Separated by blanks. */
+  /** Separated by spaces. */
   scopes: string
-  /** Names of members of the user info answer. All but the first may be empty. */
+  /** Names of claims in the user info response. Only the first one is required. */
   identifier_claim: string
   display_name_claim: string
   email_claim: string
@@ -73,25 +73,27 @@ export interface InstanceKeysTable {
   create_time: number
 }
 
-/** Who accounts are at identity providers. */
+/** Identities of accounts at identity providers. */
 export interface LinkedIdentitiesTable {
   id: Generated<number>
   user_id: number
   provider_id: number
-  /** What the provider calls the person, compared exactly. */
+  /** The provider's identifier of the person, compared case-sensitively. */
   extern_uid: string
 }
 
 export interface PasswordResetsTable {
   user_id: number
   /**
-   * SHA-256 of the token, in hex; null when it was used or is void. A trigger voids it when the
+   * SHA-256 of the token in hex; null once it is used or void. A trigger voids the token when the
    * username, address, password or state of the account changes.
    */
   token_hash: string | null
-  /** From when on the token is refused, Unix seconds. */
+  /** Unix seconds. */
   expire_time: number
-  /** When a token was last mailed, Unix seconds; null for never. It outlives the token. */
+  /**
+   * When a token was last mailed, in Unix seconds; null for never. Kept after the token is used.
+   */
   mail_time: number | null
 }
 
@@ -100,19 +102,19 @@ export interface PersonalAccessTokensTable {
   /** Last segment of the resource name. */
   uuid: string
   user_id: number
-  /** SHA-256 of the whole token text, in hex. The text itself is stored nowhere. */
+  /** SHA-256 of the whole token text, in hex. The text itself is not stored. */
   token_hash: string
   /**
-   * The last characters of the text, by which people tell their tokens; empty for one made before
-   * they were kept.
+   * The last characters of the text, so that people can tell their tokens apart; empty for tokens
+   * created before this column.
    */
   last_eight: Generated<string>
   description: string
-  /** Normalised scopes, separated by blanks. */
+  /** Normalised scopes, separated by spaces. */
   scopes: string
   /** Unix milliseconds. */
   created_at: number
-  /** Unix milliseconds; null for never. */
+  /** Unix milliseconds; null for no expiry. */
   expires_at: number | null
   /** Unix milliseconds; null before the first use. */
   last_used_at: number | null
@@ -122,13 +124,15 @@ export type PersonalAccessToken = Selectable<PersonalAccessTokensTable>
 
 export interface PublicKeysTable {
   id: Generated<number>
-  /** Null for a key that repositories have. */
+  /** Null for a key that belongs to repositories. */
   user_id: number | null
   /** `SHA256:` and base64, as OpenSSH prints it. */
   fingerprint: string
-  /** Empty for a key that repositories have: each gives it a title of its own. */
+  /**
+   * Empty for a key that belongs to repositories, since each repository has its own title for it.
+   */
   title: string
-  /** Type, base64 and comment. Without the comment for a key that repositories have. */
+  /** Type, base64 and comment. A key that belongs to repositories has no comment. */
   line: string
   /** 0 or 1. */
   read_only: number
@@ -136,54 +140,53 @@ export interface PublicKeysTable {
   create_time: number
 }
 
-/** A key that an account or repositories have. */
+/** A key that belongs to an account or to repositories. */
 export type StoredPublicKey = Selectable<PublicKeysTable>
 
 export interface SessionsTable {
-  /** Random; the `sid` claim of the session's tokens. */
+  /** Random. The `sid` claim of the session's tokens. */
   id: string
   user_id: number
-  /** The refresh token that is valid now, the `tid` claim. */
+  /** The current refresh token, as in the `tid` claim. */
   token_id: string
-  /** When it was made, Unix seconds. */
+  /** When the current refresh token was created, in Unix seconds. */
   token_issued_at: number
   /**
-   * The refresh token before it, still good for a moment after the change; null before the first.
+   * The previous refresh token, valid for a short time after the change; null before the first
+   * change.
    */
   previous_token_id: string | null
   /** Unix seconds. */
   create_time: number
   /** Unix seconds. */
   expire_time: number
-  /** Of the client that signed in, cut to a sane length. */
+  /** Of the client that signed in, truncated. */
   user_agent: string
 }
 
 export type Session = Selectable<SessionsTable>
 
-/** The second factor of an account that has been handed a secret. */
+/** The second factor of an account with a secret. */
 export interface TwoFactorsTable {
   user_id: number
-  /** Sealed, with a nonce of its own, so that equal bytes mean the same enrolment. */
+  /** Sealed with a random nonce, so equal bytes identify the same enrolment. */
   secret: Buffer
-  /**
-   * The step of the newest passcode accepted, whichever way it was presented; 0 before the first.
-   */
+  /** The step of the latest accepted passcode; 0 before the first. */
   last_used_step: Generated<number>
-  /** When the secret was handed out, Unix seconds. */
+  /** When the secret was issued, in Unix seconds. */
   create_time: number
-  /** Unix seconds; null until the first passcode. */
+  /** Unix seconds; null before the first passcode. */
   confirm_time: number | null
-  /** When a passcode or recovery code was last accepted, Unix seconds. */
+  /** When a passcode or recovery code was last accepted, in Unix seconds. */
   last_used_time: number | null
 }
 
-/** Recovery codes that were not used yet. */
+/** Unused recovery codes. */
 export interface RecoveryCodesTable {
   user_id: number
-  /** The part of the code that it is found by. */
+  /** The part of the code by which it is found. */
   lookup: string
-  /** PHC string of argon2id, of the whole code. */
+  /** PHC string of argon2id of the whole code. */
   code_hash: string
 }
 
@@ -194,12 +197,12 @@ export type RecoveryCode = Selectable<RecoveryCodesTable>
 /** A recovery code to store. */
 export type NewRecoveryCode = Omit<RecoveryCode, 'user_id'>
 
-/** Users whom another account keeps away from what it owns. */
+/** Users that another account has blocked. */
 export interface UserBlocksTable {
   /** A user or an organisation. */
   blocker_id: number
   blocked_id: number
-  /** Why, for the blocker's eyes. */
+  /** A note that only the blocker sees. */
   note: string
   /** Unix seconds. */
   create_time: number
@@ -207,51 +210,51 @@ export interface UserBlocksTable {
 
 export type UserBlock = Selectable<UserBlocksTable>
 
-/** Preferences of the accounts that ever wrote one. */
+/** Preferences of accounts that have stored any. */
 export interface UserSettingsTable {
   user_id: number
   /** Language tag. */
   locale: string
-  /** Of memos that are made without one. */
+  /** Default for new memos. */
   memo_visibility: 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
-  /** Name of a stylesheet; empty for the frontend's own choice. */
+  /** Name of a stylesheet; empty for the default of the frontend. */
   theme: string
 }
 
 export type UserSettings = Omit<UserSettingsTable, 'user_id'>
 
 export interface UsersTable {
-  /** Number of the account: subject of access tokens, and what clients of the forge know it by. */
+  /** The id of the account in access tokens and in the forge API. */
   id: number
-  /** The id that the creator chose; null when the resource name follows the username. */
+  /** The custom id; null if the resource name follows the username. */
   user_id: string | null
   username: string
   email: string
-  /** The e-mail address folded for comparison; empty when there is none. */
+  /** The e-mail address folded for comparison; empty if there is none. */
   email_key: string
   /**
-   * 1 when a personal access token of the account wrote the address, which then proves nothing
-   * about its owner.
+   * 1 if a personal access token of the account set the address, which therefore does not prove who
+   * the owner is.
    */
   email_by_token: Generated<number>
-  /** 1 when commits that the server makes name the account by an address that takes no mail. */
+  /**
+   * 1 if the server uses an address that accepts no mail for the account in commits that it
+   * creates.
+   */
   keep_email_private: Generated<number>
   display_name: string
   /** '', an https URL, or `data:` for a picture in `user_avatars`. */
   avatar_url: string
   description: string
-  /** PHC string of argon2id; empty when the account has no password. */
+  /** PHC string of argon2id; empty if the account has no password. */
   password_hash: string
   role: 'ADMIN' | 'USER'
   state: 'NORMAL' | 'ARCHIVED'
-  /**
-   * Who may know of the user and of what the user owns: everybody, whoever is signed in, or nobody
-   * else.
-   */
+  /** Who may see the user and what the user owns: everyone, signed-in users, or only the user. */
   visibility: Generated<Visibility>
-  /** 1 when the user sees only what was opened to them by name. */
+  /** 1 if the user sees only what they were given access to explicitly. */
   restricted: Generated<number>
-  /** Access tokens carry the version they were made under; a higher one here voids them. */
+  /** Access tokens contain the version at their creation. A higher version revokes them. */
   token_version: Generated<number>
   /** Unix seconds. */
   create_time: number
@@ -259,41 +262,38 @@ export interface UsersTable {
   update_time: number
 }
 
-/** A picture that was uploaded. It is not in `users`, so that lists of accounts do not carry it. */
+/** Uploaded pictures, in a separate table so that lists of accounts do not load them. */
 export interface UserAvatarsTable {
   user_id: number
   content_type: string
   data: Buffer
 }
 
-/** Everybody who may own something: users and organisations, in one space of numbers. */
+/** The common sequence of ids of users and organisations. */
 export interface AccountsTable {
   id: Generated<number>
   kind: 'USER' | 'ORGANIZATION'
 }
 
-/**
- * Every name that leads to an account, folded: of a user the username and the id that its creator
- * chose.
- */
+/** All folded names of accounts. Users have their username and their custom id. */
 export interface AccountNamesTable {
   name_key: string
   account_id: number
 }
 
-/** Names that led to an account before, until another one takes them. */
+/** Former names of accounts, until another account takes them. */
 export interface AccountRedirectsTable {
   name_key: string
   account_id: number
 }
 
-/** How many accounts are in a state, kept by triggers. */
+/** The number of accounts in each state, maintained by triggers. */
 export interface UserCountsTable {
   state: UsersTable['state']
   count: number
 }
 
-/** A CreateUser call that carried a request id. */
+/** A CreateUser call with a request id. */
 export interface CreateRequestsTable {
   caller: string
   request_id: string
@@ -313,3 +313,37 @@ export type NewUser = Omit<Insertable<UsersTable>, 'id'>
 export type UserChanges = Updateable<UsersTable>
 
 export type CreateRequest = Selectable<CreateRequestsTable>
+
+/** A page of a list of keys, and the length of the whole list. */
+export interface KeyPage<Key> {
+  readonly keys: readonly Key[]
+  readonly total: number
+}
+
+/** A user or an organisation. */
+export interface Owner {
+  /** Users and organisations share one sequence of ids. */
+  readonly id: number
+  readonly kind: AccountsTable['kind']
+  /** Username of a user, name of an organisation. */
+  readonly name: string
+  readonly full_name: string
+  /** Empty if there is none. */
+  readonly email: string
+  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
+  readonly avatar_url: string
+  /** The custom id of a user, which identifies the user in resource names. */
+  readonly user_id: string | null
+  readonly description: string
+  readonly website: string
+  readonly location: string
+  readonly visibility: Visibility
+  /** 0 or 1. */
+  readonly restricted: number
+  /** Null for an organisation. */
+  readonly role: UsersTable['role'] | null
+  /** Null for an organisation. */
+  readonly state: UsersTable['state'] | null
+  /** Unix seconds. */
+  readonly create_time: number
+}

@@ -1,9 +1,9 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
-/** Who may know of an account or team: everybody, whoever is signed in, or its members. */
+/** Who may see an account or team: everyone, signed-in users, or its members. */
 export type Visibility = 'public' | 'limited' | 'private'
 
 export interface OrganizationsTable {
-  /** Drawn from `accounts`, whose numbers users have too. */
+  /** Allocated from `accounts`, like the ids of users. */
   id: number
   name: string
   /** The name folded for comparison, as in `account_names`. */
@@ -14,7 +14,7 @@ export interface OrganizationsTable {
   website: string
   location: string
   visibility: Visibility
-  /** 0 or 1: whether administrators of a repository choose which teams have access to it. */
+  /** 0 or 1: whether administrators of a repository choose the teams with access to it. */
   repo_admin_change_team_access: number
   /** Unix seconds. */
   create_time: number
@@ -22,11 +22,11 @@ export interface OrganizationsTable {
   update_time: number
 }
 
-/** Members: whoever is in at least one team. */
+/** Users who are in at least one team. */
 export interface OrganizationMembersTable {
   organization_id: number
   user_id: number
-  /** 0 or 1: whether outsiders may know. */
+  /** 0 or 1: whether non-members see the membership. */
   is_public: number
 }
 
@@ -34,7 +34,7 @@ export type Organization = Selectable<OrganizationsTable>
 
 export type NewOrganization = Omit<Insertable<OrganizationsTable>, 'id'>
 
-/** What may change of an organisation. */
+/** The columns that may change. */
 export type OrganizationChanges = Partial<
   Omit<Organization, 'id' | 'name' | 'name_key' | 'create_time'>
 >
@@ -45,7 +45,7 @@ export interface TeamMembersTable {
 }
 
 export interface TeamsTable {
-  /** Never given a second time. */
+  /** Never reused. */
   id: Generated<number>
   organization_id: number
   name: string
@@ -53,17 +53,19 @@ export interface TeamsTable {
   name_key: string
   description: string
   /**
-   * `owner` for the team Owners alone. Below `admin` it is the lowest level among the open units,
-   * so that `none` says that the team opens nothing.
+   * `owner` only for the team Owners. Below `admin`, this is the lowest level of the accessible
+   * units; `none` means that no unit is accessible.
    */
   permission: 'none' | 'read' | 'write' | 'admin' | 'owner'
   /**
-   * What members may do, as JSON: an object of unit names such as `repo.code` to levels, `none`
-   * included; units that it leaves out are closed. Levels above `write` are what somebody called
-   * it, and mean `write` unless `permission` says more.
+   * Levels by unit as a JSON object with keys such as `repo.code`. Units without an entry have no
+   * access. Levels above `write` are stored as given and mean `write` unless `permission` is
+   * higher.
    */
   units: string
-  /** 0 or 1: whether it has every repository of the organisation, those that will be made too. */
+  /**
+   * 0 or 1: whether the team has access to all present and future repositories of the organisation.
+   */
   includes_all_repositories: number
   /** 0 or 1. */
   can_create_org_repo: number
@@ -72,7 +74,7 @@ export interface TeamsTable {
   create_time: number
 }
 
-/** Repositories that teams have, besides all of them for teams that include all. */
+/** Repositories assigned to teams that do not include all. */
 export interface TeamRepositoriesTable {
   team_id: number
   repository_id: number
@@ -82,5 +84,5 @@ export type Team = Selectable<TeamsTable>
 
 export type NewTeam = Insertable<TeamsTable>
 
-/** What may change of a team. */
+/** The columns that may change. */
 export type TeamChanges = Partial<Omit<Team, 'id' | 'organization_id' | 'create_time'>>

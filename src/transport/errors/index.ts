@@ -6,7 +6,7 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from '#gen/google/rpc/error_details_pb.ts'
-import { DomainError, deletionBehind, type Reason, refusalOfGit } from '../../domain/core/errors.ts'
+import { DomainError, deletionError, gitLimitError, type Reason } from '../../domain/core/errors.ts'
 import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { BRANCHES } from './branches.ts'
@@ -133,7 +133,7 @@ export function restStatusOf(reason: string): number | undefined {
 export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
   if (error instanceof ConnectError) return error
   const refused =
-    error instanceof DomainError ? error : (deletionBehind(error) ?? refusalOfGit(error))
+    error instanceof DomainError ? error : (deletionError(error) ?? gitLimitError(error))
   if (refused) return refusal(refused.reason, refused.metadata, requestUrl)
   return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
 }

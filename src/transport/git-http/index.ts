@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import {
   type DomainError,
-  deletionBehind,
+  deletionError,
+  gitLimitError,
   type Reason,
-  refusalOfGit,
 } from '../../domain/core/errors.ts'
-import type { HttpRequest, HttpResponse } from '../connection.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
@@ -122,7 +122,7 @@ export function createGitHttp(
     if (!route) return false
     handle(request, response, route, observed(request, response, route, options.observe)).catch(
       (err: unknown) => {
-        const refusal = deletionBehind(err) ?? refusalOfGit(err)
+        const refusal = deletionError(err) ?? gitLimitError(err)
         options.log[refusal ? 'warn' : 'error']({ err }, 'a git request failed')
         if (response.headersSent) abort(response)
         else answerFailure(response, refusal)

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { HttpRequest, HttpResponse } from '../connection.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from './git-access.ts'
 import { BodyError, drained, feed } from './request-body.ts'

@@ -1,6 +1,5 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { readRetryAfter } from '../../../src/domain/deliveries/webhook-attempts.ts'
 import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
 import {
@@ -20,6 +19,7 @@ import {
 } from '../../../src/domain/webhooks/user-webhooks.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { DueWorker } from '../../../src/domain/core/scheduled-work.ts'
 import { startDeliveries } from '../../../src/domain/deliveries/webhook-worker.ts'
 import { testWebhook } from '../../../src/domain/memos/memo-deliveries.ts'
@@ -8,6 +7,7 @@ import {
   type UserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 

@@ -1,8 +1,8 @@
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { SignedIn } from '../../../src/domain/core/access.ts'
 import { Scopes } from '../../../src/domain/core/scopes.ts'
 import { type MemoReader, readerOf } from '../../../src/domain/memos/memo-access.ts'
 import type { MemoDraft } from '../../../src/domain/memos/memo-values.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER } from '../../support/app.ts'
 
 /** Nobody in particular. */

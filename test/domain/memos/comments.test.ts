@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { createComment, listMemoComments } from '../../../src/domain/memos/comments.ts'
 import type { MemoReader } from '../../../src/domain/memos/memo-access.ts'
 import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
 import type { MemoDraft, MemoField } from '../../../src/domain/memos/memo-values.ts'
 import { readableSnippet } from '../../../src/domain/memos/memo-view.ts'
 import { createMemo, getMemo, updateMemo } from '../../../src/domain/memos/memos.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { ANONYMOUS, caller, draft, reader, tokenCaller } from './cast.ts'
 

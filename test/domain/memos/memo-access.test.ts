@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { DomainError } from '../../../src/domain/core/errors.ts'
 import {
   isReadable,
@@ -9,6 +8,7 @@ import {
   requireReadable,
   requireWritable,
 } from '../../../src/domain/memos/memo-access.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, testApp } from '../../support/app.ts'
 import { ANONYMOUS, caller, tokenCaller } from './cast.ts'
 

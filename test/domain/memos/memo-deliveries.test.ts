@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import {
   listWebhookDeliveries,
   queueDeliveries,
   redeliver,
   testWebhook,
 } from '../../../src/domain/memos/memo-deliveries.ts'
-import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
+import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

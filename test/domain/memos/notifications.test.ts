@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
-import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
-import type { MemoView } from '../../../src/domain/memos/memo-view.ts'
+import type { MemoEvent, MemoView } from '../../../src/domain/memos/memo-view.ts'
 import {
   deleteNotification,
   findNotification,
@@ -11,6 +9,7 @@ import {
 } from '../../../src/domain/memos/notifications.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import type { Memo } from '../../../src/storage/schema/memos.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

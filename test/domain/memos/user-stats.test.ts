@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { deleteUser } from '../../../src/domain/administration/delete-user.ts'
 import { createComment } from '../../../src/domain/memos/comments.ts'
 import { analyzeMemo } from '../../../src/domain/memos/content.ts'
@@ -12,6 +11,7 @@ import {
   type UserStats,
 } from '../../../src/domain/memos/user-stats.ts'
 import { MAX_LISTED_MEMOS, MAX_LISTED_OF_ALL } from '../../../src/storage/memos/user-stats.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'

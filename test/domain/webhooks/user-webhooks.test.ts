@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../../src/domain/webhooks/user-webhooks.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { disableUserWebhook } from '../../../src/storage/webhooks/user-webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 

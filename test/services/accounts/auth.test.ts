@@ -11,9 +11,9 @@ import {
   SignOutRequestSchema,
 } from '#gen/branchline/v1/auth_service_pb.ts'
 import { authenticateAccessToken } from '../../../src/domain/accounts/credentials/sessions.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { Caller } from '../../../src/domain/core/access.ts'
 import { authService } from '../../../src/services/accounts/auth.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'

@@ -11,8 +11,8 @@ import {
   ListPersonalAccessTokensResponseSchema,
   UserService,
 } from '#gen/branchline/v1/user_service_pb.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { personalAccessTokenMethods } from '../../../src/services/accounts/personal-access-tokens.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 

@@ -7,12 +7,12 @@ import {
   UserWebhookDelivery_State,
   type UserWebhookSchema,
 } from '#gen/branchline/v1/user_webhook_pb.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import { deliverDue } from '../../../src/domain/deliveries/webhook-worker.ts'
 import {
   userWebhookMessages,
   userWebhookMethods,
 } from '../../../src/services/accounts/user-webhooks.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { startReceiver } from '../../support/receiver.ts'

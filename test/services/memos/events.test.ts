@@ -7,14 +7,15 @@ import {
   WatchEventsRequestSchema,
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { Credential } from '../../../src/domain/core/access.ts'
+import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
+import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import { Scopes } from '../../../src/domain/core/scopes.ts'
-import { HEARTBEAT_MS } from '../../../src/domain/memos/user-event-watches.ts'
-import { forgetOldEvents, RETENTION_MS } from '../../../src/domain/memos/user-events.ts'
+import { forgetOldEvents } from '../../../src/domain/memos/user-events.ts'
 import { eventService } from '../../../src/services/memos/events.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { manualTimers, type Timers } from '../../support/timers.ts'

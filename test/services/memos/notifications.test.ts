@@ -14,11 +14,11 @@ import {
   UpdateUserNotificationRequestSchema,
   UserService,
 } from '#gen/branchline/v1/user_service_pb.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { MemoView } from '../../../src/domain/memos/memo-view.ts'
 import { notifyOf } from '../../../src/domain/memos/notifications.ts'
 import { notificationMethods } from '../../../src/services/memos/notifications.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { storeMemo } from '../../support/memo-rows.ts'

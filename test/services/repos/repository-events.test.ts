@@ -6,7 +6,6 @@ import {
   WatchRepositoryRequestSchema,
   type WatchRepositoryResponseSchema,
 } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { Caller } from '../../../src/domain/core/access.ts'
 import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import {
@@ -17,6 +16,7 @@ import { repositoryEventService } from '../../../src/services/repos/repository-e
 import { transaction } from '../../../src/storage/database/database.ts'
 import { deleteCollaborator, putCollaborator } from '../../../src/storage/repos/collaborators.ts'
 import { deleteRepository } from '../../../src/storage/repos/repositories.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 import { addRepository, session } from '../../support/forge-rows.ts'

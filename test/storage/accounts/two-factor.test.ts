@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   confirmTwoFactor,
+  consumePasscode,
   deleteTwoFactor,
   findTwoFactor,
   putPendingTwoFactor,
-  spendPasscode,
 } from '../../../src/storage/accounts/two-factor.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import type { TwoFactor } from '../../../src/storage/schema/accounts.ts'
@@ -53,7 +53,7 @@ describe('a second factor', () => {
     const row = await pending('one')
     await confirm(row, 5)
     const spent = []
-    for (const step of [5, 4, 7, 7, 6, 8]) spent.push(await spendPasscode(db, row, step, 300))
+    for (const step of [5, 4, 7, 7, 6, 8]) spent.push(await consumePasscode(db, row, step, 300))
     expect(spent).toEqual([false, false, true, false, false, true])
   })
 
@@ -64,7 +64,7 @@ describe('a second factor', () => {
     const fresh = await pending('two')
     expect(await confirm(stale, 6)).toBeUndefined()
     await confirm(fresh, 6)
-    expect(await spendPasscode(db, stale, 7, 300)).toBe(false)
+    expect(await consumePasscode(db, stale, 7, 300)).toBe(false)
     expect(await deleteTwoFactor(db, stale)).toBe(false)
     expect(await findTwoFactor(db, userId)).toMatchObject({
       secret: fresh.secret,

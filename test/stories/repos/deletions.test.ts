@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { DomainError, deletionBehind } from '../../../src/domain/core/errors.ts'
+import { DomainError, deletionError } from '../../../src/domain/core/errors.ts'
 import { repositoriesIn, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { insertLabel } from '../../../src/storage/repos/labels.ts'
@@ -71,7 +71,7 @@ describe('a row that would hang off a deleted one', () => {
       insertLabel(tx, { repository_id: 7, organization_id: null }, label),
     )
     const error: unknown = await late.catch((reason: unknown) => reason)
-    expect(deletionBehind(error)).toEqual(new DomainError('DELETED_MEANWHILE'))
-    expect(deletionBehind(new Error('a fault'))).toBeUndefined()
+    expect(deletionError(error)).toEqual(new DomainError('DELETED_MEANWHILE'))
+    expect(deletionError(new Error('a fault'))).toBeUndefined()
   })
 })

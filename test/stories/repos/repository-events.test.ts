@@ -255,8 +255,7 @@ describe('the events of a repository', () => {
     const surplus = 500
     await changeWatched(app, async (tx) => {
       for (let i = 0; i < MAX_REPOSITORY_EVENTS + surplus; i++) {
-        await recordProtectionChange(app, tx, undefined, 'TAG_PROTECTION_CREATED', {
-          repositoryId: id,
+        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', {
           id: i,
           name: 'v*',
         })

@@ -5,12 +5,12 @@ import {
   type SessionGrant,
   startSession,
 } from '../../../src/domain/accounts/credentials/sessions.ts'
-import type { User } from '../../../src/domain/accounts/users/users.ts'
 import type { App } from '../../../src/domain/app.ts'
 import type { Caller, Peer } from '../../../src/domain/core/access.ts'
 import type { Settings } from '../../../src/domain/core/core.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { User } from '../../../src/storage/schema/accounts.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { toConnectError } from '../../../src/transport/errors/index.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../support/app.ts'

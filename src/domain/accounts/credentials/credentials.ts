@@ -2,30 +2,28 @@ import { findUserByNameKey } from '../../../storage/accounts/users.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Caller, Peer, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { nameKey } from '../users/user-fields.ts'
 import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
 import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
 
-/**
- * What clients that know no passwordless Basic send beside a token in the place of the username.
- */
+/** The password that some clients send when the username is a token. */
 const TOKEN_ONLY_PASSWORD = 'x-oauth-basic'
 
-/** A username, in any case, and a password. */
+/** A username, compared case-insensitively, and a password. */
 export interface PasswordCredentials {
   readonly username: string
   readonly password: string
 }
 
 /**
- * Starts a session by password, and by a second factor where the account has one.
+ * Starts a session by password, and by a second factor if the account has one.
  *
- * Whether an account exists, is archived, may sign in by password or has a second factor is told
- * only to those who know its password.
+ * Only a caller who knows the password learns whether the account exists, is archived, may sign in
+ * by password or has a second factor.
  *
- * @param userAgent of the client, kept with the session.
+ * @param userAgent of the client, stored with the session.
  * @throws BAD_CREDENTIALS, ACCOUNT_ARCHIVED, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED,
  *   TWO_FACTOR_INVALID, RATE_LIMITED
  */
@@ -44,8 +42,8 @@ export async function signInByPassword(
 }
 
 /**
- * The caller behind `Authorization: Bearer`: a personal access token, by its prefix, or an access
- * token.
+ * Authenticates `Authorization: Bearer`, which carries a personal access token, recognised by its
+ * prefix, or an access token.
  *
  * @throws BAD_CREDENTIALS
  */
@@ -60,7 +58,7 @@ export async function authenticateBearer(
 }
 
 /**
- * The caller behind a personal access token.
+ * Authenticates a personal access token.
  *
  * @throws BAD_CREDENTIALS
  */
@@ -75,14 +73,14 @@ export async function authenticateToken(
 }
 
 /**
- * The caller behind Basic authentication: a password; a token in its place, beside any username; or
- * a token in the place of the username.
+ * Authenticates `Authorization: Basic`. A token may replace the password, with any username, or the
+ * username.
  *
- * Where passwords are switched off for Basic they are ignored rather than refused, since proxies in
- * front of a server add such headers for themselves.
+ * If passwords are disabled for Basic, they are ignored instead of refused, because proxies in
+ * front of a server add such headers.
  *
- * @param passcode of the account's second factor, beside a password; empty for none. Recovery codes
- *   are not for programs, which would present them again and again.
+ * @param passcode second factor beside a password; empty for none. Recovery codes are not accepted,
+ *   because programs would send them repeatedly.
  * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID,
  *   RATE_LIMITED
  */
@@ -105,7 +103,7 @@ export async function authenticateBasic(
   return { kind: 'user', peer, user, credential: { kind: 'password' } }
 }
 
-/** The account, archived or not, that has a username and a password. */
+/** Returns the account, archived or not, that has this username and password. */
 async function userByPassword(
   app: AccountsApp,
   peer: Peer,
@@ -114,7 +112,7 @@ async function userByPassword(
   const key = nameKey(username)
   const user = await app.guesses.attempt(key, peer.address, async () => {
     const found = await findUserByNameKey(app.db, key)
-    // The name may be the chosen id of somebody's account, which is no name to sign in with.
+    // The name may be the custom id of an account, which is not valid for signing in.
     if (!found || nameKey(found.username) !== key) {
       await app.passwords.verifyNothing()
       return undefined

@@ -9,28 +9,28 @@ const MAX_WRONG_PASSWORDS_PER_ACCOUNT = 10
 const MAX_WRONG_PASSWORDS_PER_PEER = 50
 
 /**
- * Three of a million passcodes are good at any time. At five in five minutes, guessing one takes
- * eight months on average.
+ * Three of a million passcodes are valid at any time. At five guesses in five minutes, guessing one
+ * takes eight months on average.
  */
 const SECOND_FACTOR_WINDOW_MS = 5 * 60 * 1000
 const MAX_WRONG_SECOND_FACTORS = 5
 
-/** Keys that each log remembers. Full, the three take some 25 MB. */
+/** Maximum number of keys in each log. When full, the three logs take some 25 MB. */
 const MAX_KEYS = 50_000
 
 /**
- * Guesses that wait at one time until others are decided, of one account and in all. A waiting
- * guess is a few hundred bytes; the last of an account's waits for some four seconds, at 25 ms of
- * two cores for each password.
+ * Maximum number of guesses that wait for results, per account and in total. A waiting guess takes
+ * a few hundred bytes. The last guess of an account waits some four seconds, at 25 ms of two cores
+ * for each password.
  */
 const MAX_WAITING_PER_KEY = 300
 const MAX_WAITING = 2000
 const RETRY_AFTER_SECONDS = 5
 
-/** How often in its window a log drops what has left it. */
+/** How often a log removes expired entries within its window. */
 const SWEEPS_PER_WINDOW = 10
 
-/** @returns limits with nothing counted yet. */
+/** Creates limits with empty counters. */
 export function createGuessLimits(clock: Clock): GuessLimits {
   const accounts = new FailureLog(MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
   const peers = new FailureLog(MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
@@ -53,31 +53,36 @@ export function createGuessLimits(clock: Clock): GuessLimits {
   }
 }
 
-/** What a guess counts for. */
+/** A log and the key in it that a guess counts towards. */
 interface Counter {
   readonly log: FailureLog
   readonly key: string
-  /** Whether a right guess takes back the wrong ones before it. */
+  /** Whether a correct guess clears earlier wrong ones. */
   readonly forgives: boolean
 }
 
-/** A guess that waits until others are decided. */
+/** A guess that waits for the results of others. */
 interface Waiting {
   readonly counters: readonly Counter[]
   readonly admit: () => void
   readonly refuse: (error: DomainError) => void
 }
 
-/** Returns what makes checks, each when its counters have room for one more failure. */
+/**
+ * Returns a function that runs each check once its counters allow one more failure.
+ *
+ * A semaphore does not do the same: a slot becomes free when a check succeeds, but not when it
+ * fails, and one check needs a slot of each of its counters.
+ */
 function createCounting(clock: Clock) {
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   const waiting = new Set<Waiting>()
 
-  /** Starts or refuses those that wait no longer. */
+  /** Starts or refuses guesses that need not wait any longer. */
   const wake = () => {
     for (const guess of waiting) {
       const refusal = refusalOf(guess.counters, clock.now())
-      if (!refusal && !hasRoom(guess.counters, clock.now())) continue
+      if (!refusal && !hasCapacity(guess.counters, clock.now())) continue
       waiting.delete(guess)
       for (const { log, key } of guess.counters) log.leave(key)
       if (refusal) guess.refuse(refusal)
@@ -92,7 +97,7 @@ function createCounting(clock: Clock) {
     const now = clock.now()
     const refusal = refusalOf(counters, now)
     if (refusal) throw refusal
-    if (hasRoom(counters, now)) {
+    if (hasCapacity(counters, now)) {
       begin(counters)
       return undefined
     }
@@ -126,8 +131,8 @@ function begin(counters: readonly Counter[]): void {
   for (const { log, key } of counters) log.begin(key)
 }
 
-function hasRoom(counters: readonly Counter[], now: number): boolean {
-  return counters.every(({ log, key }) => log.hasRoom(key, now))
+function hasCapacity(counters: readonly Counter[], now: number): boolean {
+  return counters.every(({ log, key }) => log.hasCapacity(key, now))
 }
 
 function refusalOf(counters: readonly Counter[], now: number): DomainError | undefined {
@@ -139,7 +144,7 @@ function rateLimited(seconds: number): DomainError {
   return new DomainError('RATE_LIMITED', { retry_after_seconds: String(seconds) })
 }
 
-/** How often each key occurs. */
+/** Counts the occurrences of keys. */
 class Tally {
   readonly #counts = new Map<string, number>()
 
@@ -155,19 +160,19 @@ class Tally {
 }
 
 /**
- * When each key failed within the window, and how many of its checks are under way or wait.
+ * The failure times of each key within the window, and the numbers of its running and waiting
+ * checks.
  *
- * Memory is bounded by forgetting, when the log is full, the key with the fewest failures, the one
- * that failed longest ago among equals. To have n failures of one name forgotten, an attacker must
- * fill the log with names that failed more often than n times, which takes more guesses, from more
- * addresses, than are won.
+ * When the log is full, it evicts the key with the fewest failures, and the oldest among equals. To
+ * evict a key with n failures, an attacker must fill the log with keys that have more than n
+ * failures each. That takes more guesses, from more addresses, than it gains.
  */
 class FailureLog {
   readonly #limit: number
   readonly #windowMs: number
   /** Oldest first, at most `limit` for each key. */
   readonly #times = new Map<string, readonly number[]>()
-  /** At index n the keys with n failures, in the order in which they got there. */
+  /** Index n holds the keys with n failures, in the order in which they reached that number. */
   readonly #keysByCount: readonly Set<string>[]
   readonly #running = new Tally()
   readonly #waiting = new Tally()
@@ -179,14 +184,14 @@ class FailureLog {
     this.#keysByCount = Array.from({ length: limit + 1 }, () => new Set<string>())
   }
 
-  /** Milliseconds until the key may fail once more; 0 when it may now. */
+  /** Returns the milliseconds until the key may fail once more; 0 if it may fail now. */
   waitMs(key: string, now: number): number {
     const times = this.#recent(key, now)
     return times.length < this.#limit ? 0 : (times[0] ?? now) + this.#windowMs - now
   }
 
-  /** Whether the key may fail once more, should all of its checks that are under way fail. */
-  hasRoom(key: string, now: number): boolean {
+  /** Returns whether the key may fail once more even if all of its running checks fail. */
+  hasCapacity(key: string, now: number): boolean {
     return this.#recent(key, now).length + this.#running.get(key) < this.#limit
   }
 
@@ -195,7 +200,7 @@ class FailureLog {
     this.#running.change(key, 1)
   }
 
-  /** Counts a check that has ended; `failedAt` is undefined unless it failed. */
+  /** Counts a check that ends. `failedAt` is undefined unless the check failed. */
   end(key: string, failedAt: number | undefined): void {
     this.#running.change(key, -1)
     if (failedAt !== undefined) this.#add(key, failedAt)
@@ -215,11 +220,11 @@ class FailureLog {
 
   #add(key: string, now: number): void {
     if (now - this.#sweptAt >= this.#windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
-    if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#forgetOne()
+    if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#evictOne()
     this.#set(key, [...this.#recent(key, now), now])
   }
 
-  /** Forgets the failures of a key. */
+  /** Removes the failures of a key. */
   clear(key: string): void {
     this.#set(key, [])
   }
@@ -241,7 +246,7 @@ class FailureLog {
     for (const key of [...this.#times.keys()]) this.#set(key, this.#recent(key, now))
   }
 
-  #forgetOne(): void {
+  #evictOne(): void {
     for (const keys of this.#keysByCount) {
       for (const key of keys) {
         this.#set(key, [])
@@ -251,18 +256,21 @@ class FailureLog {
   }
 }
 
-/** A name may be as long as a request. */
+/** Hashes the name, which may be as long as a request. */
 function accountKey(account: string): string {
   return createHash('sha256').update(account).digest('base64')
 }
 
-/** The first 64 bits of an IPv6 address (RFC 4291 section 2.2); any other address as it is. */
+/**
+ * Returns the first 64 bits of an IPv6 address (RFC 4291 section 2.2), and other addresses
+ * unchanged.
+ */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [head = [], tail = []] = address
     .split('::')
     .map((part) => part.split(':').filter((group) => group !== ''))
-  // The last group may be an IPv4 address, which stands for two.
+  // The last group may be an IPv4 address, which counts as two groups.
   const written = head.length + tail.length + (address.includes('.') ? 1 : 0)
   const zeros = Array.from({ length: 8 - written }, () => '0')
   const groups = [...head, ...zeros, ...tail].slice(0, 4)

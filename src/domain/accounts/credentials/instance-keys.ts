@@ -1,19 +1,23 @@
 import { hkdfSync, randomBytes, webcrypto } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { findOrInsertInstanceKey } from '../../../storage/accounts/instance-keys.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import { type Clock, nowSeconds } from '../../core/core.ts'
 import type { InstanceKeys } from '../ports.ts'
 
 /**
- * The key that is used now. Another id would be another secret beside it, for tokens made before a
- * change of keys.
+ * The current key. After a key rotation, another id would identify the new secret, and tokens made
+ * earlier would keep using this one.
  */
 const KEY_ID = 'v1'
 
 const SECRET_BYTES = 32
 const DERIVED_KEY_BYTES = 32
 
-/** Loads the keys of the instance, making them on the first start. */
+/** Maximum size of the LRU cache of verified access tokens, some 8 MB when full. */
+const MAX_VERIFIED_TOKENS = 10_000
+
+/** Loads the keys of the instance. Creates them at the first start. */
 export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKeys> {
   const secret = await findOrInsertInstanceKey(db, {
     id: KEY_ID,
@@ -31,5 +35,10 @@ export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKe
     false,
     ['sign', 'verify'],
   )
-  return { id: KEY_ID, tokenKey, derive }
+  return {
+    id: KEY_ID,
+    tokenKey,
+    verifiedTokens: new LRUCache({ max: MAX_VERIFIED_TOKENS }),
+    derive,
+  }
 }

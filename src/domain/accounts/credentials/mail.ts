@@ -1,12 +1,12 @@
 import { isIPv4 } from 'node:net'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { AccountsApp, Mail } from '../ports.ts'
-import type { User } from '../users/users.ts'
 
 /**
- * The message that brings a reset token to its owner. Nothing in it was chosen by whoever asked for
- * it, and the link is on a line of its own.
+ * Creates the mail that carries a reset token. It contains no text chosen by the sender of the
+ * request, and the link is on a separate line.
  *
- * @param lifetimeMinutes how long the token is good.
+ * @param lifetimeMinutes lifetime of the token.
  */
 export function passwordResetMail(
   app: AccountsApp,
@@ -34,8 +34,8 @@ export function passwordResetMail(
 }
 
 /**
- * An address that is never read, at the host of a URL; a literal where that is an IP address (RFC
- * 5321 section 4.1.3).
+ * Returns a sender address at the host of a URL that accepts no mail. An IP address becomes an
+ * address literal (RFC 5321 section 4.1.3).
  */
 function senderAt(url: string): string {
   const host = new URL(url).hostname

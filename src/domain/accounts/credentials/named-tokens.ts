@@ -1,32 +1,35 @@
 import * as rows from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import {
+  type CreatedToken,
   checkTokenDescription,
   deletePersonalAccessToken,
-  type MadeToken,
   type PersonalAccessToken,
   storeToken,
 } from './personal-access-tokens.ts'
 
-// Personal access tokens as clients of forges know them: by a name that is unique among those of an
-// account. It is the description of the token, which other clients need not make unique.
+// Personal access tokens as clients of forges see them, with a name that is unique within an
+// account. The name is the description of the token, which other clients need not make unique.
 
-/** A part of an account's tokens. */
+/** A page of an account's tokens. */
 export interface NamedTokenPage {
   readonly tokens: readonly PersonalAccessToken[]
   readonly total: number
 }
 
 /**
- * The account whose tokens a caller wants to manage: the caller's, or for administrators any.
+ * Returns the account whose tokens a caller wants to manage: the caller's own, or any account if
+ * the caller is an administrator.
  *
- * @param username in any case.
+ * @param username compared case-insensitively.
  * @throws USER_NOT_FOUND, PERMISSION_DENIED
  */
 export async function openTokenOwner(
@@ -43,12 +46,11 @@ export async function openTokenOwner(
   return user
 }
 
-/** A part of an account's tokens in the order in which they were made, expired ones included. */
+/** Lists an account's tokens in order of creation, including expired ones. */
 export async function listNamedTokens(
   app: AccountsApp,
   owner: User,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NamedTokenPage> {
   return {
     tokens: await rows.listTokensFrom(app.db, owner.id, offset, limit),
@@ -57,7 +59,7 @@ export async function listNamedTokens(
 }
 
 /**
- * Makes a token of an account that does not expire.
+ * Creates a token without expiry for an account.
  *
  * @throws INVALID_FIELD, INVALID_SCOPE, TOKEN_NAME_TAKEN, USER_NOT_FOUND
  */
@@ -66,7 +68,7 @@ export async function createNamedToken(
   owner: User,
   name: string,
   scopeNames: readonly string[],
-): Promise<MadeToken> {
+): Promise<CreatedToken> {
   if (name.trim() === '') throw new DomainError('INVALID_FIELD', { field: 'name' })
   checkTokenDescription('name', name)
   if (scopeNames.length === 0) throw new DomainError('INVALID_SCOPE', { scope: '' })
@@ -75,14 +77,14 @@ export async function createNamedToken(
     await requirePresent(tx, owner)
     const [taken] = await rows.findTokensByDescription(tx, owner.id, name, 1)
     if (taken) throw new DomainError('TOKEN_NAME_TAKEN')
-    return storeToken(app, tx, owner, name, scopes, undefined)
+    return storeToken(app, tx, owner, { description: name, scopes, expiresInMs: undefined })
   })
 }
 
 /**
  * Deletes a token of an account.
  *
- * @param idOrName digits are a number where a token has it, and a name else.
+ * @param idOrName a number is an id if a token has that id, and a name otherwise.
  * @throws TOKEN_NOT_FOUND, TOKEN_NAME_AMBIGUOUS
  */
 export async function deleteNamedToken(
@@ -110,9 +112,9 @@ async function findToken(
 }
 
 /**
- * The token that a caller's request carries.
+ * Returns the token that a request carries.
  *
- * @throws TOKEN_NOT_FOUND when it carries other credentials.
+ * @throws TOKEN_NOT_FOUND if the request carries other credentials.
  */
 export async function getTokenInUse(
   app: AccountsApp,
@@ -125,9 +127,9 @@ export async function getTokenInUse(
 }
 
 /**
- * Deletes the token that a caller's request carries.
+ * Deletes the token that a request carries.
  *
- * @throws TOKEN_NOT_FOUND when it carries other credentials.
+ * @throws TOKEN_NOT_FOUND if the request carries other credentials.
  */
 export async function deleteTokenInUse(app: AccountsApp, caller: SignedIn): Promise<void> {
   const { uuid } = await getTokenInUse(app, caller)

@@ -18,8 +18,9 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import type { AccountsApp, MailTransport, ResetRequests, ResetSubject } from '../ports.ts'
-import { emailKey, nameKey } from '../users/user-fields.ts'
+import { emailKey } from '../users/user-fields.ts'
 import { passwordResetMail } from './mail.ts'
 import { checkNewPassword, NO_PASSWORD } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -28,36 +29,35 @@ import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
 const TOKEN_BYTES = 32
 const TOKEN_LIFETIME_MINUTES = 180
 
-/** A mailbox must not fill up because a stranger keeps asking. */
+/** Minimum time between two mails, so that a stranger cannot fill a mailbox. */
 const MAIL_INTERVAL_S = 3 * 60
 
-/** Longest name or address looked up; longer than any that an account may have. */
+/** Maximum length of a name or address to look up. Those of accounts are shorter. */
 const MAX_NAME_CHARACTERS = 256
 
-/** Requests that wait, some 500 kB of names when all are as long as they may be. */
+/** Maximum number of waiting requests. At maximum length, their names take some 500 kB. */
 const MAX_WAITING = 1000
 const RETRY_AFTER_SECONDS = 5
 
-/**
- * How long requests are left alone, so that the answers to them are on their way before any of them
- * is looked at.
- */
+/** Delay before processing requests, so that their responses are sent first. */
 const WAIT_MS = 100
 
-/** @returns a list with nobody on it. */
+/** Creates an empty queue. */
 export function createResetRequests(): ResetRequests {
-  return { waiting: new Map(), attended: false }
+  return { waiting: new Map(), isProcessing: false }
 }
 
 /**
- * Asks for a mail with a reset token to the owner of an account. The account gets none when it is
- * archived, has no address or no password, or got one in the last three minutes; nobody is told.
+ * Requests a mail with a reset token for the owner of an account. No mail is sent if the account is
+ * archived, has no address or password, or received a mail within the last three minutes. The
+ * caller is not told.
  *
- * Neither the answer nor its time depends on the account: it is not looked up before the answer has
- * left. One worker sees to the requests one after the other, so a flood costs an index lookup for
- * each name and a bounded list. A crash loses those that wait; whoever gets no mail asks again.
+ * Neither the response nor its timing depends on the account, which is looked up only after the
+ * response has been sent. One worker processes the requests in sequence, so a flood costs one index
+ * lookup per name and a bounded queue. A crash loses the waiting requests, and their users ask
+ * again.
  *
- * @throws MAIL_NOT_CONFIGURED; RATE_LIMITED when too many requests wait, whomever they are for.
+ * @throws MAIL_NOT_CONFIGURED; RATE_LIMITED if too many requests wait, for any account.
  */
 export function requestPasswordReset(app: AccountsApp, subject: ResetSubject): void {
   const { mail, resetRequests } = app
@@ -71,12 +71,12 @@ export function requestPasswordReset(app: AccountsApp, subject: ResetSubject): v
     throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
   }
   resetRequests.waiting.set(`${by}:${name}`, subject)
-  if (resetRequests.attended) return
-  resetRequests.attended = true
-  app.background.run('password reset mails', () => attend(app, mail, resetRequests))
+  if (resetRequests.isProcessing) return
+  resetRequests.isProcessing = true
+  app.background.run('password reset mails', () => processRequests(app, mail, resetRequests))
 }
 
-async function attend(
+async function processRequests(
   app: AccountsApp,
   mail: MailTransport,
   requests: ResetRequests,
@@ -91,7 +91,7 @@ async function attend(
       )
     }
   }
-  requests.attended = false
+  requests.isProcessing = false
 }
 
 async function mailToken(
@@ -105,7 +105,7 @@ async function mailToken(
   const lastMailTime = await findResetMailTime(app.db, found.id)
   if (lastMailTime !== undefined && now - lastMailTime < MAIL_INTERVAL_S) return
   const issued = await transaction(app.db, async (tx) => {
-    // What voids a token may have happened since, when there was no token to void.
+    // Since the first check, the account may have changed in a way that voids tokens.
     const user = await findUserById(tx, found.id)
     return user && isMailable(user)
       ? { user, ...(await issueToken(app, tx, user, { mail_time: now })) }
@@ -120,11 +120,13 @@ async function findSubject(app: AccountsApp, subject: ResetSubject): Promise<Use
   if ('email' in subject) return findUserByEmailKey(app.db, emailKey(subject.email))
   const key = nameKey(subject.username)
   const user = await findUserByNameKey(app.db, key)
-  // The name may be the chosen id of somebody's account, which is not what they sign in with.
+  // The name may be the custom id of an account, which is not valid for signing in.
   return user && nameKey(user.username) === key ? user : undefined
 }
 
-/** An address that a token wrote may be that of its thief. */
+/**
+ * Returns whether a reset mail may be sent. An address that was set by a token may be a thief's.
+ */
 function isMailable(user: User): boolean {
   return (
     user.state === 'NORMAL' &&
@@ -135,8 +137,8 @@ function isMailable(user: User): boolean {
 }
 
 /**
- * Makes a reset token for an administrator to hand over. An account without a password gets one
- * this way.
+ * Creates a reset token for an administrator to hand over. This is how an account without a
+ * password gets one.
  *
  * @returns the token, which is stored as a hash only, and its expiry in Unix seconds.
  * @throws SESSION_REQUIRED, USER_NOT_FOUND, ACCOUNT_ARCHIVED
@@ -146,7 +148,7 @@ export async function createPasswordResetToken(
   caller: SignedIn,
   user: User,
 ): Promise<{ token: string; expireTime: number }> {
-  // As for changing the password itself: a stolen token must not become the account.
+  // As for changing the password: a stolen token must not be able to take over the account.
   if (caller.user.id === user.id && caller.credential.kind === 'token')
     throw new DomainError('SESSION_REQUIRED')
   return transaction(app.db, async (tx) => {
@@ -176,10 +178,10 @@ async function issueToken(
 }
 
 /**
- * Sets a new password by a reset token, which is used up, and ends every session of the account.
- * Personal access tokens stay.
+ * Sets a new password with a reset token, consumes the token and ends all sessions of the account.
+ * Personal access tokens remain valid.
  *
- * The second factor is asked for last, so that a password that is too short costs no passcode, and
+ * The second factor is checked after the password, so that a weak password costs no passcode, and
  * before the token is used, so that a wrong passcode costs no token.
  *
  * @throws INVALID_RESET_TOKEN, WEAK_PASSWORD, TWO_FACTOR_REQUIRED, TWO_FACTOR_INVALID, RATE_LIMITED
@@ -198,7 +200,7 @@ export async function resetPassword(
   const password_hash = await app.passwords.hash(newPassword)
   await transaction(app.db, async (tx) => {
     const now = nowSeconds(app.clock)
-    // A token that is still live says too that name and state are those checked above.
+    // A token that is still valid also proves that name and state have not changed.
     const present = (await usePasswordReset(tx, tokenHash, now))
       ? await findUserById(tx, user.id)
       : undefined

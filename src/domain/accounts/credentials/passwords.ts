@@ -1,24 +1,25 @@
 import { hash, type Options, verify } from '@node-rs/argon2'
+import { createLimited } from '../../../concurrency/limited.ts'
 import type { Settings } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { PasswordHasher } from '../ports.ts'
 
 /**
- * Argon2id with 19 MiB, two passes and one lane: the first choice of the OWASP Password Storage
+ * Argon2id with 19 MiB, two passes and one lane, the first choice of the OWASP Password Storage
  * Cheat Sheet (https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html).
- * About 25 ms of one core.
+ * Takes about 25 ms of one core.
  */
 const PARAMETERS: Options = { algorithm: 2, memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }
 
 /**
- * Hashes at work at one time. They run on libuv's pool, which has four threads unless told
- * otherwise; file access and the verification of access tokens need the other two.
+ * Maximum number of concurrent hashes. They run on libuv's thread pool, which has four threads by
+ * default. File access and the verification of access tokens need the other two.
  */
 const MAX_RUNNING = 2
 
 /**
- * Hashes that wait. The last one waits for some three seconds, which is as long as a person may be
- * asked to.
+ * Maximum number of waiting hashes. The last one waits some three seconds, about as long as a
+ * person accepts.
  */
 const MAX_WAITING = 200
 const RETRY_AFTER_SECONDS = 3
@@ -26,27 +27,31 @@ const RETRY_AFTER_SECONDS = 3
 const MAX_PASSWORD_BYTES = 256
 
 /**
- * Longest text compared with a hash. The same password may take three times as many bytes when its
- * characters arrive decomposed; normalising an endless text would stop the event loop.
+ * Maximum length of a text to compare with a hash. Decomposed characters may take three times as
+ * many bytes. Normalising a text of unlimited length would block the event loop.
  */
 const MAX_COMPARED_BYTES = 4 * MAX_PASSWORD_BYTES
 
-/**
- * Stands in the place of a hash for accounts that have no password: those that single sign-on made.
- */
+/** Stored in place of a hash for accounts without a password, which single sign-on creates. */
 export const NO_PASSWORD = ''
 
-/** @returns a hasher with a queue of its own. */
+/** Creates a hasher with its own queue. */
 export function createPasswordHasher(): PasswordHasher {
-  const inTurn = createTurnstile()
+  const limited = createLimited({
+    maxRunning: MAX_RUNNING,
+    maxWaitingPerKey: MAX_WAITING,
+    full: () =>
+      new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) }),
+  })
+  const run = <T>(work: () => Promise<T>) => limited('hash', work)
   const verifyNothing = async () => {
-    await inTurn(() => hash('', PARAMETERS))
+    await run(() => hash('', PARAMETERS))
   }
   return {
-    hash: (password) => inTurn(() => hash(normalize(password), PARAMETERS)),
+    hash: (password) => run(() => hash(normalize(password), PARAMETERS)),
     async verify(phc, password) {
       const isComparable = phc !== NO_PASSWORD && Buffer.byteLength(password) <= MAX_COMPARED_BYTES
-      if (isComparable) return inTurn(() => verify(phc, normalize(password)))
+      if (isComparable) return run(() => verify(phc, normalize(password)))
       await verifyNothing()
       return false
     },
@@ -55,8 +60,8 @@ export function createPasswordHasher(): PasswordHasher {
 }
 
 /**
- * Checks a password that somebody chooses: long enough in characters, at most 256 bytes, and not
- * the username. Nothing else is asked of it, as NIST SP 800-63B section 5.1.1.2 advises.
+ * Checks a new password: long enough in characters, at most 256 bytes, and different from the
+ * username. There are no other rules, as NIST SP 800-63B section 5.1.1.2 advises.
  *
  * @throws WEAK_PASSWORD
  */
@@ -84,28 +89,9 @@ function isTooShort(settings: Pick<Settings, 'minPasswordLength'>, password: str
 }
 
 /**
- * Keyboards differ in whether `é` is one code point or two. RFC 8265 section 4.2.2 settles on NFC;
- * its other mappings are left out, so that a password stays what its owner typed.
+ * Applies NFC (RFC 8265 section 4.2.2), because keyboards differ in whether `é` is one code point
+ * or two. The other mappings of the RFC are not applied, so that a password stays as typed.
  */
 function normalize(password: string): string {
   return password.normalize('NFC')
-}
-
-function createTurnstile() {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running < MAX_RUNNING) running++
-    else if (waiting.length < MAX_WAITING)
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    else throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      // A turn is handed on as it is, so a newcomer cannot take it in between.
-      if (next) next()
-      else running--
-    }
-  }
 }

@@ -6,84 +6,83 @@ import {
   findTokenByHash,
   insertToken,
   listTokens,
-  noteTokenUse,
   type OwnedToken,
+  recordTokenUse,
 } from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
-import type { PersonalAccessToken } from '../../../storage/schema/accounts.ts'
+import type { PersonalAccessToken, User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 
 export type { PersonalAccessToken }
 
-/** Every token starts with this, so that programs and secret scanners know one when they see it. */
+/** Identifies tokens to programs and secret scanners. */
 const PREFIX = 'branchline_pat_'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /**
- * 190 random bits: as good as a key, so a plain hash is enough to store and nobody needs to limit
- * guesses.
+ * 190 random bits are as strong as a key. A plain hash is therefore safe to store, and guesses need
+ * no limit.
  */
 const RANDOM_CHARACTERS = 32
 
-/** Holds any number of 32 bits. */
+/** Enough for any 32-bit number. */
 const CHECKSUM_CHARACTERS = 6
 
 const MAX_DESCRIPTION_CHARACTERS = 256
 const MAX_EXPIRY_DAYS = 36_500
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** `last_used_at` is written at most this often: a read must not cost a write. */
+/** Minimum interval between writes of `last_used_at`, so that not every read costs a write. */
 const USE_INTERVAL_MS = 60 * 1000
 
 /**
- * The end of the text, kept for people to tell their tokens by. Two random characters and the
- * checksum: 145 bits stay unknown.
+ * The end of the text, stored so that people can tell their tokens apart. It has two random
+ * characters and the checksum, which leaves 145 bits secret.
  */
 const SHOWN_CHARACTERS = 8
 
-/** A token to make. */
+/** A token to create. */
 export interface NewPersonalAccessToken {
   readonly description: string
-  /** 0 for never. */
+  /** 0 for no expiry. */
   readonly expiresInDays: number
-  /** Names as the client sent them; none for `all`. */
+  /** Scope names as the client sent them; empty for `all`. */
   readonly scopes: readonly string[]
 }
 
-/** A token that was made. */
-export interface MadeToken {
+/** A new token. */
+export interface CreatedToken {
   readonly token: PersonalAccessToken
-  /** What clients send. It cannot be read again. */
+  /** The text that clients send. It cannot be read again. */
   readonly text: string
 }
 
-/** Whether a text claims to be a personal access token. */
+/** Returns whether a text has the form of a personal access token. */
 export function looksLikeToken(text: string): boolean {
   return text.startsWith(PREFIX)
 }
 
 /**
- * Makes a token for the caller's own account.
+ * Creates a token for the caller's own account.
  *
- * A caller who uses a token cannot make a wider one: each scope must be within its own, and the
- * restriction to public data is handed on.
+ * A caller who uses a token cannot create a token with more permissions. Each scope must be within
+ * the caller's own, and the restriction to public data is inherited.
  *
- * @returns the token, and its text, which cannot be read again.
  * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND
  */
 export async function createPersonalAccessToken(
   app: AccountsApp,
   caller: SignedIn,
   input: NewPersonalAccessToken,
-): Promise<MadeToken> {
-  const scopes = mintableScopes(caller, Scopes.parse(input.scopes))
+): Promise<CreatedToken> {
+  const scopes = grantableScopes(caller, Scopes.parse(input.scopes))
   checkTokenDescription('description', input.description)
   if (input.expiresInDays < 0 || input.expiresInDays > MAX_EXPIRY_DAYS) {
     throw new DomainError('INVALID_EXPIRY', { max_days: String(MAX_EXPIRY_DAYS) })
@@ -91,23 +90,25 @@ export async function createPersonalAccessToken(
   const expiresInMs = input.expiresInDays === 0 ? undefined : input.expiresInDays * DAY_MS
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, caller.user)
-    return storeToken(app, tx, caller.user, input.description, scopes, expiresInMs)
+    return storeToken(app, tx, caller.user, { description: input.description, scopes, expiresInMs })
   })
 }
 
-/**
- * Makes a token of an account whose description and scopes have been checked.
- *
- * @param expiresInMs undefined for never.
- */
+/** A token whose fields have been checked. */
+export interface CheckedToken {
+  readonly description: string
+  readonly scopes: Scopes
+  /** Undefined for a token that does not expire. */
+  readonly expiresInMs: number | undefined
+}
+
+/** Creates a token for an account. */
 export async function storeToken(
   app: AccountsApp,
   tx: Tx,
   owner: User,
-  description: string,
-  scopes: Scopes,
-  expiresInMs: number | undefined,
-): Promise<MadeToken> {
+  { description, scopes, expiresInMs }: CheckedToken,
+): Promise<CreatedToken> {
   const now = app.clock.now()
   const text = newTokenText()
   const token = await insertToken(tx, {
@@ -125,7 +126,9 @@ export async function storeToken(
 }
 
 /**
- * @param field the request's name for it.
+ * Checks the length of a token's description.
+ *
+ * @param field name of the field in the request.
  * @throws INVALID_FIELD
  */
 export function checkTokenDescription(field: string, description: string): void {
@@ -137,7 +140,7 @@ export function checkTokenDescription(field: string, description: string): void 
   }
 }
 
-function mintableScopes(caller: SignedIn, wanted: Scopes): Scopes {
+function grantableScopes(caller: SignedIn, wanted: Scopes): Scopes {
   if (caller.credential.kind !== 'token') return wanted
   const held = caller.credential.scopes
   const scope = wanted.firstOutside(held)
@@ -146,9 +149,9 @@ function mintableScopes(caller: SignedIn, wanted: Scopes): Scopes {
 }
 
 /**
- * One page of an account's tokens in the order in which they were made, expired ones included.
+ * Lists a page of an account's tokens in order of creation, including expired ones.
  *
- * @param afterId the last one of the page before; 0 for the first page.
+ * @param afterId id of the last token of the previous page; 0 for the first page.
  */
 export async function listPersonalAccessTokens(
   app: AccountsApp,
@@ -164,7 +167,7 @@ export async function listPersonalAccessTokens(
 /**
  * Deletes a token. The next request that carries it is refused.
  *
- * @returns whether the account had such a token.
+ * @returns whether the account had the token.
  */
 export async function deletePersonalAccessToken(
   app: AccountsApp,
@@ -172,7 +175,7 @@ export async function deletePersonalAccessToken(
   uuid: string,
 ): Promise<boolean> {
   const isDeleted = await transaction(app.db, async (tx) => {
-    // Nobody stands behind what it has ordered for later any more.
+    // Merges scheduled with this token must be cancelled.
     await wakeAutoMergesBy(tx, app.clock.now(), { token_uuid: uuid, scheduler_id: owner.id })
     return deleteToken(tx, owner.id, uuid)
   })
@@ -181,9 +184,9 @@ export async function deletePersonalAccessToken(
 }
 
 /**
- * The account and scopes that the text of a token stands for.
+ * Returns the account and scopes of a token.
  *
- * @throws BAD_CREDENTIALS when there is no such token, it has expired, or its owner is archived.
+ * @throws BAD_CREDENTIALS if the token does not exist or has expired, or its owner is archived.
  */
 export async function authenticatePersonalAccessToken(
   app: AccountsApp,
@@ -197,24 +200,21 @@ export async function authenticatePersonalAccessToken(
   ) {
     throw new DomainError('BAD_CREDENTIALS')
   }
-  noteUse(app, found.token, now)
+  recordUse(app, found.token, now)
   return { user: found.owner, uuid: found.token.uuid, scopes: Scopes.fromText(found.token.scopes) }
 }
 
-function noteUse(app: AccountsApp, token: OwnedToken['token'], now: number): void {
+function recordUse(app: AccountsApp, token: OwnedToken['token'], now: number): void {
   const staleUntil = now - USE_INTERVAL_MS
   if (token.last_used_at !== null && token.last_used_at > staleUntil) return
-  app.background.run('note the use of a token', () =>
-    noteTokenUse(app.db, token.id, now, staleUntil),
+  app.background.run('record the use of a token', () =>
+    recordTokenUse(app.db, token.id, now, staleUntil),
   )
 }
 
-/**
- * Prefix, random characters, and a checksum by which a scanner can tell a token from a text that
- * looks like one.
- */
+/** Returns a prefix, random characters, and a checksum that lets scanners recognise tokens. */
 function newTokenText(): string {
-  // randomInt draws again instead of folding, so that every character is as likely as any other.
+  // randomInt avoids modulo bias, so all characters are equally likely.
   const random = Array.from(
     { length: RANDOM_CHARACTERS },
     () => BASE62[randomInt(BASE62.length)],

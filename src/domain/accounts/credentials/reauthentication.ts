@@ -9,13 +9,13 @@ import type { AccountsApp } from '../ports.ts'
 import { stillActsAs } from './sudo.ts'
 
 /**
- * The caller of a call that has been running for a while, as of now. One query by primary key.
+ * Authenticates the caller of a long-running call again, with one query by primary key.
  *
- * An access token may expire meanwhile: what counts is the session behind it.
+ * An access token may expire during the call. Only the session behind it must still exist.
  *
- * @throws BAD_CREDENTIALS when the session has ended or expired, the token was deleted or has
- *   expired, the password was changed, or the account was archived or deleted; and when an
- *   administrator acts as it who is none any more.
+ * @throws BAD_CREDENTIALS if the session has ended or expired, the token was deleted or has
+ *   expired, the password was changed, the account was archived or deleted, or the administrator
+ *   who acts as the user has lost that role.
  */
 export async function reauthenticate(app: AccountsApp, caller: SignedIn): Promise<SignedIn> {
   const { administrator, ...held } = caller
@@ -23,7 +23,7 @@ export async function reauthenticate(app: AccountsApp, caller: SignedIn): Promis
     return stillActsAs(app, caller, await reauthenticate(app, { ...held, user: administrator }))
   }
   const user = await currentUser(app, caller)
-  // Tokens outlive a change of the password, here as in a new call.
+  // As in a new call, tokens remain valid after a password change.
   const outdated =
     caller.credential.kind !== 'token' && user?.token_version !== caller.user.token_version
   if (user?.state !== 'NORMAL' || outdated) throw new DomainError('BAD_CREDENTIALS')

@@ -1,31 +1,31 @@
 import { randomInt } from 'node:crypto'
 
-/** Base32 (RFC 4648 section 6), which has no 0, 1 and 8 to be taken for O, I and B. */
+/** Base32 (RFC 4648 section 6), which avoids 0, 1 and 8 because they look like O, I and B. */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** Groups are what people copy at one go. */
+/** People copy one group at a time. */
 const GROUP_CHARACTERS = 4
 
-/** One group to find the code by, and four that are secret: 80 bits. */
+/** One group for the lookup and four secret groups: 80 bits. */
 const GROUPS = 5
 
 const CODE = new RegExp(`^[${ALPHABET}]{${GROUPS * GROUP_CHARACTERS}}$`)
 
-/** How many codes an account gets at a time. */
+/** Number of codes in a set. */
 export const RECOVERY_CODE_COUNT = 10
 
-/** A recovery code, in the one form in which it is hashed. */
+/** A recovery code in its canonical form. */
 export interface RecoveryCode {
-  /** As shown and stored: groups with hyphens between. */
+  /** The form that is shown and hashed: groups separated by hyphens. */
   readonly text: string
   /**
-   * The group that the code is found by, different for each code of a set. It is no secret: it
-   * makes checking a code one slow hash instead of one for each code of the account.
+   * The group by which the code is found, different for each code of a set. It is not secret. It
+   * reduces a check to one slow hash, instead of one for each code of the account.
    */
   readonly lookup: string
 }
 
-/** @returns a new set of codes. */
+/** Generates a new set of codes. */
 export function newRecoveryCodes(): RecoveryCode[] {
   const codes = new Map<string, RecoveryCode>()
   while (codes.size < RECOVERY_CODE_COUNT) {
@@ -38,9 +38,9 @@ export function newRecoveryCodes(): RecoveryCode[] {
 }
 
 /**
- * Reads a recovery code as people type it: in any case, with hyphens and blanks anywhere.
+ * Parses a recovery code in any case, with hyphens and spaces anywhere.
  *
- * @returns undefined for a text that no recovery code looks like.
+ * @returns undefined if the text cannot be a recovery code.
  */
 export function parseRecoveryCode(text: string): RecoveryCode | undefined {
   const characters = text.replace(/[\s-]/g, '').toUpperCase()

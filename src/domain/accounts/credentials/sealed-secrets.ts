@@ -3,18 +3,17 @@ import type { AccountsApp } from '../ports.ts'
 
 const CIPHER = 'aes-256-gcm'
 
-/** The nonce length that GCM is made for (NIST SP 800-38D section 8.2). */
+/** The standard nonce length of GCM (NIST SP 800-38D section 8.2). */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Encrypts a secret that the server must be able to read again, for storage: AES-256-GCM under a
- * key of this instance that serves this purpose only. Secrets that are only ever compared are
- * hashed instead.
+ * Encrypts a secret for storage that the server must be able to read again. Uses AES-256-GCM with a
+ * key of this instance and purpose. Secrets that are only compared are hashed instead.
  *
- * Nonces are random, which is sound for 2^32 secrets per purpose (NIST SP 800-38D section 8.3).
+ * Random nonces are safe for 2^32 secrets per purpose (NIST SP 800-38D section 8.3).
  *
- * @param purpose what the secret is, for example `webhook-signing`. It must be the same for `open`.
+ * @param purpose kind of secret, such as `webhook-signing`; the same as for `open`.
  * @returns nonce, tag and ciphertext.
  */
 export function seal(app: Pick<AccountsApp, 'keys'>, purpose: string, secret: Uint8Array): Buffer {
@@ -25,10 +24,10 @@ export function seal(app: Pick<AccountsApp, 'keys'>, purpose: string, secret: Ui
 }
 
 /**
- * Decrypts what `seal` made for the same purpose on the same instance.
+ * Decrypts a secret that `seal` encrypted for the same purpose on the same instance.
  *
- * @throws Error when it was sealed elsewhere or has been changed: a fault of the data, not of a
- *   caller.
+ * @throws Error if another instance sealed the secret or it has been changed. That is a data fault,
+ *   not an error of the caller.
  */
 export function open(app: Pick<AccountsApp, 'keys'>, purpose: string, sealed: Uint8Array): Buffer {
   const nonce = sealed.subarray(0, NONCE_BYTES)

@@ -1,34 +1,27 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Session, User } from '../../../storage/schema/accounts.ts'
 import { nowSeconds } from '../../core/core.ts'
-import type { AccountsApp, InstanceKeys } from '../ports.ts'
+import type { AccessTokenClaims, AccountsApp } from '../ports.ts'
 
 const ISSUER = 'branchline'
 
-/** The two kinds of token, which share a key and must never pass for each other. */
+/** The two kinds of token. They share a key and must never be accepted for each other. */
 const AUDIENCE = { access: 'user.access-token', refresh: 'user.refresh-token' } as const
 
 const ACCESS_TOKEN_LIFETIME_SECONDS = 15 * 60
 
-/**
- * What an access token says. Role, state and name are in it too, for clients; the server asks its
- * rows instead.
- */
-export interface AccessTokenClaims {
-  /** Internal id of the user, as text. */
-  readonly subject: string
-  readonly sessionId: string
-  readonly tokenVersion: number
-}
-
-/** What a refresh token says. */
+/** The claims of a refresh token. */
 export interface RefreshTokenClaims {
   readonly subject: string
   readonly sessionId: string
   readonly tokenId: string
 }
 
-/** @returns the text of a new access token, and its expiry in Unix seconds. */
+/**
+ * Creates an access token.
+ *
+ * @returns its text, and its expiry in Unix seconds.
+ */
 export async function signAccessToken(
   app: AccountsApp,
   user: User,
@@ -43,72 +36,52 @@ export async function signAccessToken(
     username: user.username,
     ver: user.token_version,
     sid: sessionId,
+    sub: String(user.id),
+    iat: issueTime,
+    exp: expireTime,
   }
-  return { text: await sign(app, 'access', claims, user.id, issueTime, expireTime), expireTime }
+  return { text: await sign(app, 'access', claims), expireTime }
 }
 
 /**
- * @returns the text of a session's current refresh token: the same one each time, since the
- *   signature adds no chance.
+ * Returns the current refresh token of a session. Repeated calls return the same text because the
+ * signature is deterministic.
  */
 export function signRefreshToken(app: AccountsApp, session: Session): Promise<string> {
-  const claims = { type: 'refresh', tid: session.token_id, sid: session.id }
-  return sign(app, 'refresh', claims, session.user_id, session.token_issued_at, session.expire_time)
+  return sign(app, 'refresh', {
+    type: 'refresh',
+    tid: session.token_id,
+    sid: session.id,
+    sub: String(session.user_id),
+    iat: session.token_issued_at,
+    exp: session.expire_time,
+  })
 }
 
 /**
- * What an access token says; undefined when it is not ours, not an access token, or expired.
+ * Returns the claims of an access token; undefined if the text is not a valid access token of this
+ * server.
  *
- * Whether the session behind it still stands is for the caller to ask, of rows, on every call.
+ * The caller must check on every call that the session still exists.
  */
 export async function readAccessToken(
   app: AccountsApp,
   text: string,
 ): Promise<AccessTokenClaims | undefined> {
-  const known = verifiedBy(app.keys).get(text)
+  const known = app.keys.verifiedTokens.get(text)
   if (known && known.expireTime > nowSeconds(app.clock)) return known.claims
   const { sub, sid, ver, exp } = (await read(app, 'access', text)) ?? {}
   if (sub === undefined || exp === undefined || typeof sid !== 'string' || typeof ver !== 'number')
     return undefined
   const claims = { subject: sub, sessionId: sid, tokenVersion: ver }
-  remember(verifiedBy(app.keys), text, { claims, expireTime: exp })
+  app.keys.verifiedTokens.set(text, { claims, expireTime: exp })
   return claims
 }
 
-/** An access token whose signature has been checked. */
-interface Verified {
-  readonly claims: AccessTokenClaims
-  /** Unix seconds. */
-  readonly expireTime: number
-}
-
-/** Tokens remembered for each key: some 8 MB when full. */
-const MAX_VERIFIED = 10_000
-
 /**
- * Verified tokens by the key that verified them. A client sends the same token with every call for
- * a quarter of an hour, and verifying it takes longer than everything else in a small call; what it
- * says cannot change in between.
+ * Returns the claims of a refresh token; undefined if the text is not a valid refresh token of this
+ * server.
  */
-const verified = new WeakMap<InstanceKeys, Map<string, Verified>>()
-
-function verifiedBy(keys: InstanceKeys): Map<string, Verified> {
-  let tokens = verified.get(keys)
-  if (!tokens) {
-    tokens = new Map()
-    verified.set(keys, tokens)
-  }
-  return tokens
-}
-
-/** A full memory forgets the token that it has known for longest. */
-function remember(tokens: Map<string, Verified>, text: string, token: Verified): void {
-  const [oldest] = tokens.size >= MAX_VERIFIED ? tokens.keys() : []
-  if (oldest !== undefined) tokens.delete(oldest)
-  tokens.set(text, token)
-}
-
-/** What a refresh token says; undefined when it is not ours, not a refresh token, or expired. */
 export async function readRefreshToken(
   app: AccountsApp,
   text: string,
@@ -118,21 +91,11 @@ export async function readRefreshToken(
   return { subject: sub, sessionId: sid, tokenId: tid }
 }
 
-function sign(
-  app: AccountsApp,
-  kind: keyof typeof AUDIENCE,
-  claims: JWTPayload,
-  userId: number,
-  issueTime: number,
-  expireTime: number,
-): Promise<string> {
+function sign(app: AccountsApp, kind: keyof typeof AUDIENCE, claims: JWTPayload): Promise<string> {
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: app.keys.id })
     .setIssuer(ISSUER)
     .setAudience([AUDIENCE[kind]])
-    .setSubject(String(userId))
-    .setIssuedAt(issueTime)
-    .setExpirationTime(expireTime)
     .sign(app.keys.tokenKey)
 }
 
@@ -143,7 +106,7 @@ async function read(
 ): Promise<JWTPayload | undefined> {
   try {
     const { payload, protectedHeader } = await jwtVerify(text, app.keys.tokenKey, {
-      // Named, so that a token cannot choose how it is verified (RFC 8725 section 3.1).
+      // Fixed, so that a token cannot choose how it is verified (RFC 8725 section 3.1).
       algorithms: ['HS256'],
       typ: 'JWT',
       issuer: ISSUER,

@@ -27,19 +27,20 @@ import {
 const REFRESH_TOKEN_LIFETIME_SECONDS = 30 * 24 * 60 * 60
 
 /**
- * How long the refresh token before the current one still leads to it: tabs of one browser refresh
- * at once.
+ * How long the previous refresh token remains usable, because the tabs of a browser refresh at the
+ * same time.
  */
 const GRACE_SECONDS = 30
 
 /**
- * Sessions that an account may have. Scripts that sign in again and again must not pile up rows.
+ * Maximum number of sessions of an account. Scripts that sign in repeatedly must not accumulate
+ * rows.
  */
 const MAX_SESSIONS_PER_USER = 100
 
 const MAX_USER_AGENT_CHARACTERS = 256
 
-/** A session, as given to the client that holds it. */
+/** A session with its tokens, as given to the client. */
 export interface SessionGrant {
   readonly user: User
   readonly sessionId: string
@@ -52,10 +53,10 @@ export interface SessionGrant {
 }
 
 /**
- * Starts a session for an account whose owner has just proved who they are.
+ * Starts a session for an account whose owner has just authenticated.
  *
- * @param user as it was when the proof was checked.
- * @throws BAD_CREDENTIALS when the account changed its password, was archived or was deleted since.
+ * @param user the row that the credentials were checked against.
+ * @throws BAD_CREDENTIALS if the password was changed or the account was archived or deleted since.
  */
 export async function startSession(
   app: AccountsApp,
@@ -86,9 +87,9 @@ export async function startSession(
 /**
  * Exchanges a refresh token for its successor.
  *
- * The token before the current one answers with the current one for a moment. Any other token of
- * the session has been used before: whoever presents it, two parties hold the session, so it ends
- * (RFC 9700 section 4.14.2).
+ * For a short time, the previous token returns the current one. Any other token of the session is a
+ * reuse, which means that two parties have the session. The session therefore ends (RFC 9700
+ * section 4.14.2).
  *
  * @throws BAD_CREDENTIALS
  */
@@ -97,8 +98,8 @@ export async function refreshSession(
   refreshToken: string,
 ): Promise<SessionGrant> {
   const claims = await readRefreshToken(app, refreshToken)
-  // Refusals are thrown outside of the transaction, which would undo the end of the session
-  // otherwise.
+  // The error is thrown outside the transaction, which would otherwise roll back the end of the
+  // session.
   const refreshed = claims && (await transaction(app.db, (tx) => advance(app, tx, claims)))
   if (!refreshed) throw new DomainError('BAD_CREDENTIALS')
   return grant(app, refreshed.user, refreshed.session)
@@ -154,10 +155,10 @@ async function grant(app: AccountsApp, user: User, session: Session): Promise<Se
 }
 
 /**
- * The account and session that an access token stands for.
+ * Returns the account and session of an access token.
  *
- * The session must still exist, so signing out ends its access tokens at once, and the account must
- * be at the token version that the token was made under.
+ * The session must still exist, so that signing out revokes its access tokens immediately. The
+ * account must have the token version of the access token.
  *
  * @throws BAD_CREDENTIALS
  */
@@ -178,8 +179,8 @@ export async function authenticateAccessToken(
 }
 
 /**
- * The session that a refresh token belongs to, whether or not it goes on; undefined for a token
- * that is not good.
+ * Returns the id of the session that a refresh token belongs to, even if the session has ended;
+ * undefined for an invalid token.
  */
 export async function sessionOfRefreshToken(
   app: AccountsApp,
@@ -188,16 +189,18 @@ export async function sessionOfRefreshToken(
   return (await readRefreshToken(app, refreshToken))?.sessionId
 }
 
-/** Ends a session with its access and refresh tokens. One that has ended already is no error. */
+/** Ends a session and revokes its tokens. A session that has already ended is not an error. */
 export function endSession(app: AccountsApp, sessionId: string): Promise<void> {
   return deleteSession(app.db, sessionId)
 }
 
 /**
- * Ends the sessions of an account, except for the one given. Their access tokens end with them.
+ * Ends the sessions of an account and revokes their tokens.
  *
- * The access tokens of the session that stays end when the caller raises `token_version`, in the
- * same transaction.
+ * The access tokens of the remaining session are revoked if the caller increases `token_version` in
+ * the same transaction.
+ *
+ * @param exceptSessionId the session that remains, if any.
  */
 export function endOtherSessions(tx: Tx, userId: number, exceptSessionId?: string): Promise<void> {
   return deleteSessionsOfUser(tx, userId, exceptSessionId)

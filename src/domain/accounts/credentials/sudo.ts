@@ -4,16 +4,16 @@ import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { getUser } from '../users/users.ts'
 
-/** Shown of a name that no account has. */
+/** Maximum number of characters of an unknown name in an error. */
 const MAX_SHOWN_NAME_CHARACTERS = 64
 
 /**
- * An administrator as the account that they want to act as. What the credential is good for stays
- * as it is: its scopes, and whether it is a session or a password.
+ * Returns an administrator as a caller who acts as another account. The kind and scopes of the
+ * credential do not change.
  *
- * @param name username or id of the account, in any case.
- * @throws SUDO_DENIED unless the caller is an administrator, SCOPE_MISSING for a token of theirs
- *   without `write:admin`, USER_NOT_FOUND, ACCOUNT_ARCHIVED
+ * @param name username or id of the account, compared case-insensitively.
+ * @throws SUDO_DENIED unless the caller is an administrator, SCOPE_MISSING for an administrator's
+ *   token without `write:admin`, USER_NOT_FOUND, ACCOUNT_ARCHIVED
  */
 export async function actAs(app: AccountsApp, caller: Caller, name: string): Promise<SignedIn> {
   if (caller.kind !== 'user' || caller.user.role !== 'ADMIN') throw new DomainError('SUDO_DENIED')
@@ -30,10 +30,10 @@ export async function actAs(app: AccountsApp, caller: Caller, name: string): Pro
 }
 
 /**
- * The same, as of now, for a call that has been running for a while.
+ * Checks again, during a long-running call, that an administrator may act as the account.
  *
- * @param administrator as of now.
- * @throws BAD_CREDENTIALS when they administer the instance no more, or the account was archived or
+ * @param administrator the administrator, authenticated again.
+ * @throws BAD_CREDENTIALS if the administrator has lost that role, or the account was archived or
  *   deleted.
  */
 export async function stillActsAs(

@@ -1,37 +1,36 @@
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 
-/** The name that authenticator apps show. A colon in it would end it (see `otpauthUri`). */
+/** The name that authenticator apps show. It must not contain a colon (see `otpauthUri`). */
 const ISSUER = 'Branchline'
 
-/** As long as the hash, which RFC 4226 section 4 recommends. */
+/** The length of the hash, as RFC 4226 section 4 recommends. */
 const SECRET_BYTES = 20
 
-/** What every authenticator app supports; some ignore that a URI asks for anything else. */
+/** The parameters that all authenticator apps support. Some ignore other values in a URI. */
 const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 }
 
 /**
- * Steps that a clock may be off, both ways. RFC 6238 section 5.2 recommends one at most for the
- * delay of the network; the step ahead is for clocks that are fast.
+ * Accepted clock difference in steps, in both directions. RFC 6238 section 5.2 recommends at most
+ * one step for network delay. The step ahead is for fast clocks.
  */
 const WINDOW_STEPS = 1
 
 const PASSCODE = /^[0-9]{6}$/
 
-/** @returns a new secret of 160 random bits. */
+/** Generates a secret of 160 random bits. */
 export function newTotpSecret(): Buffer {
   return randomBytes(SECRET_BYTES)
 }
 
-/** A secret as people type it in: base32 (RFC 4648 section 6) without padding. */
+/** Returns a secret in base32 (RFC 4648 section 6) without padding, for typing. */
 export function totpSecretText(secret: Uint8Array): string {
   return secretOf(secret).base32
 }
 
 /**
- * A secret as authenticator apps scan it.
- *
- * @returns a URI by https://github.com/google/google-authenticator/wiki/Key-Uri-Format.
+ * Returns a secret as a URI for authenticator apps to scan:
+ * https://github.com/google/google-authenticator/wiki/Key-Uri-Format.
  */
 export function otpauthUri(secret: Uint8Array, username: string): string {
   return new TOTP({
@@ -43,12 +42,11 @@ export function otpauthUri(secret: Uint8Array, username: string): string {
 }
 
 /**
- * The time step (RFC 6238 section 4.2) whose passcode somebody typed: the current one, the one
- * before or the one after.
+ * Returns the time step (RFC 6238 section 4.2) of a passcode: the current, previous or next step.
  *
- * @param passcode six ASCII digits; blanks anywhere are dropped.
+ * @param passcode six ASCII digits. Whitespace is ignored.
  * @param nowMs Unix milliseconds.
- * @returns undefined for a passcode that is wrong, or none at all.
+ * @returns undefined for an invalid passcode.
  */
 export function passcodeStep(
   secret: Uint8Array,

@@ -8,18 +8,18 @@ import type {
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { nameKey } from '../users/user-fields.ts'
 import { requirePresent } from '../users/users.ts'
 import { NO_PASSWORD } from './passwords.ts'
 import { newRecoveryCodes, parseRecoveryCode, type RecoveryCode } from './recovery-codes.ts'
 import { open, seal } from './sealed-secrets.ts'
 import { newTotpSecret, otpauthUri, passcodeStep, totpSecretText } from './totp.ts'
 
-/** How far the second factor of an account is set up. Times are Unix seconds. */
+/** The state of an account's second factor. Times are Unix seconds. */
 export interface TwoFactor {
   readonly state: 'DISABLED' | 'PENDING' | 'ENABLED'
-  /** When the secret was handed out; null while DISABLED. */
+  /** When the secret was issued; null while DISABLED. */
   readonly createTime: number | null
   /** Null unless ENABLED. */
   readonly confirmTime: number | null
@@ -29,7 +29,7 @@ export interface TwoFactor {
 }
 
 /**
- * What somebody presents beside a password, empty where nothing is given. A passcode wins over a
+ * A second factor in a request. Missing values are empty. A passcode takes precedence over a
  * recovery code.
  */
 export interface SecondFactor {
@@ -37,7 +37,7 @@ export interface SecondFactor {
   readonly recoveryCode: string
 }
 
-/** Where a second factor is presented. One that was used on any of them is used up for all. */
+/** Where a second factor is presented. Use in one place counts in all of them. */
 export type Surface = 'sign-in' | 'basic' | 'password-reset' | 'disable' | 'regenerate'
 
 const SECRET_PURPOSE = 'totp-secret'
@@ -54,14 +54,13 @@ const DISABLED: TwoFactor = {
 }
 
 /**
- * Asks for a second factor where the account has one. To be called once the first factor has been
- * proved, so that nobody else learns whether there is a second, or uses one up.
+ * Requires a second factor if the account has one. Call this only after the first factor has been
+ * verified, so that others cannot find out whether there is a second factor, or use up a code.
  *
- * What is good is used up at once, whatever becomes of the request after that (RFC 6238 section
- * 5.2).
+ * A valid code is consumed immediately, whatever the result of the request (RFC 6238 section 5.2).
  *
- * @throws TWO_FACTOR_REQUIRED when there is one and nothing is given; TWO_FACTOR_INVALID when it is
- *   wrong or was used before, without telling which; RATE_LIMITED after too many wrong ones.
+ * @throws TWO_FACTOR_REQUIRED if none is given; TWO_FACTOR_INVALID if the code is wrong or was used
+ *   before, without telling which; RATE_LIMITED after too many wrong codes.
  */
 export async function requireSecondFactor(
   app: AccountsApp,
@@ -73,22 +72,22 @@ export async function requireSecondFactor(
   if (!enabled) return
   if (factor.passcode === '' && factor.recoveryCode === '')
     throw new DomainError('TWO_FACTOR_REQUIRED')
-  await spend(app, enabled, factor, surface)
+  await consume(app, enabled, factor, surface)
 }
 
-/** The second factor of an account. */
+/** Returns the second factor of an account. */
 export async function getTwoFactor(app: AccountsApp, user: User): Promise<TwoFactor> {
   const found = await rows.findTwoFactor(app.db, user.id)
   return found ? view(app, found) : DISABLED
 }
 
 /**
- * Hands out a new secret, in place of one that was not confirmed. Signing in stays as it is until
- * it is.
+ * Issues a new secret and replaces an unconfirmed one. Signing in does not change until the secret
+ * is confirmed.
  *
- * @param password needed where the account has one: whoever finds a session open must not lock its
- *   owner out.
- * @returns the secret as text and as URI, neither of which can be read again.
+ * @param password required if the account has one, so that someone who finds an open session cannot
+ *   lock out its owner.
+ * @returns the secret as text and as URI. Neither can be read again.
  * @throws BAD_CREDENTIALS, RATE_LIMITED, TWO_FACTOR_ALREADY_ENABLED, USER_NOT_FOUND
  */
 export async function enrollTwoFactor(
@@ -115,9 +114,9 @@ export async function enrollTwoFactor(
 }
 
 /**
- * Yielder the second factor on, by a passcode that proves that the secret has arrived.
+ * Enables the second factor. The passcode proves that the user has the secret.
  *
- * @returns also the texts of the recovery codes, which cannot be read again.
+ * @returns also the recovery codes, which cannot be read again.
  * @throws TWO_FACTOR_NOT_PENDING, TWO_FACTOR_INVALID, RATE_LIMITED
  */
 export async function confirmTwoFactor(
@@ -139,14 +138,14 @@ export async function confirmTwoFactor(
     if (row) await rows.replaceRecoveryCodes(tx, user.id, hashed)
     return row
   })
-  // Confirmed by another request, or replaced by another secret, while the codes were made.
+  // While the codes were hashed, another request has confirmed or replaced the secret.
   if (!confirmed) throw new DomainError('TWO_FACTOR_NOT_PENDING')
   return { twoFactor: await view(app, confirmed), recoveryCodes: textsOf(codes) }
 }
 
 /**
- * Yielder the second factor off. The owner proves both factors; an administrator does it for somebody
- * who has lost theirs.
+ * Disables the second factor. The owner must present both factors. An administrator may do so for a
+ * user who has lost theirs.
  *
  * @throws TWO_FACTOR_NOT_ENABLED, BAD_CREDENTIALS, TWO_FACTOR_INVALID, RATE_LIMITED
  */
@@ -160,20 +159,20 @@ export async function disableTwoFactor(
   const own = caller.user.id === user.id
   if (own) {
     await requirePassword(app, caller, proof.password)
-    await spend(app, enabled, proof, 'disable')
+    await consume(app, enabled, proof, 'disable')
   }
   if (!(await rows.deleteTwoFactor(app.db, enabled)))
     throw new DomainError('TWO_FACTOR_NOT_ENABLED')
   if (!own) {
     app.log.warn(
       { userId: user.id, administratorId: caller.user.id },
-      'an administrator turned a second factor off',
+      'an administrator disabled a second factor',
     )
   }
 }
 
 /**
- * Makes new recovery codes, and the old ones useless.
+ * Creates new recovery codes and revokes the old ones.
  *
  * @returns their texts, which cannot be read again.
  * @throws TWO_FACTOR_NOT_ENABLED, TWO_FACTOR_INVALID, RATE_LIMITED
@@ -184,7 +183,7 @@ export async function regenerateRecoveryCodes(
   passcode: string,
 ): Promise<string[]> {
   const enabled = await requireEnabled(app, user)
-  await spend(app, enabled, { passcode, recoveryCode: '' }, 'regenerate')
+  await consume(app, enabled, { passcode, recoveryCode: '' }, 'regenerate')
   const codes = newRecoveryCodes()
   const hashed = await hashAll(app, codes)
   await transaction(app.db, async (tx) => {
@@ -196,7 +195,7 @@ export async function regenerateRecoveryCodes(
 }
 
 /**
- * Whoever holds a session open must know the password too; accounts made by single sign-on may have
+ * Requires the password in addition to the session. Accounts created by single sign-on may have
  * none.
  */
 async function requirePassword(
@@ -227,8 +226,8 @@ async function requireEnabled(app: AccountsApp, user: User): Promise<TwoFactorRo
   return enabled
 }
 
-/** Uses up what is presented, or refuses it. */
-async function spend(
+/** Consumes a passcode or recovery code, or throws. */
+async function consume(
   app: AccountsApp,
   enabled: TwoFactorRow,
   factor: SecondFactor,
@@ -237,11 +236,11 @@ async function spend(
   const { passcode, recoveryCode } = factor
   const userId = enabled.user_id
   const good = await app.guesses.attemptSecondFactor(userId, async () => {
-    const spent =
+    const isConsumed =
       passcode === ''
-        ? await spendRecoveryCode(app, userId, recoveryCode)
-        : await spendPasscode(app, enabled, passcode)
-    return spent || undefined
+        ? await consumeRecoveryCode(app, userId, recoveryCode)
+        : await consumePasscode(app, enabled, passcode)
+    return isConsumed || undefined
   })
   if (!good) {
     app.log.info({ userId, surface }, 'a second factor was refused')
@@ -250,25 +249,29 @@ async function spend(
   if (passcode === '') app.log.warn({ userId, surface }, 'a recovery code was used')
 }
 
-async function spendPasscode(
+async function consumePasscode(
   app: AccountsApp,
   enabled: TwoFactorRow,
   passcode: string,
 ): Promise<boolean> {
   const step = stepOf(app, enabled, passcode)
-  return step !== undefined && rows.spendPasscode(app.db, enabled, step, nowSeconds(app.clock))
+  return step !== undefined && rows.consumePasscode(app.db, enabled, step, nowSeconds(app.clock))
 }
 
-async function spendRecoveryCode(app: AccountsApp, userId: number, text: string): Promise<boolean> {
+async function consumeRecoveryCode(
+  app: AccountsApp,
+  userId: number,
+  text: string,
+): Promise<boolean> {
   const code = parseRecoveryCode(text)
   const found = code && (await rows.findRecoveryCode(app.db, userId, code.lookup))
   if (!found) {
-    // A code that was used takes as long as one that is wrong.
+    // A used code takes as long to refuse as a wrong one.
     await app.passwords.verifyNothing()
     return false
   }
   if (!(await app.passwords.verify(found.code_hash, code.text))) return false
-  return transaction(app.db, (tx) => rows.spendRecoveryCode(tx, found, nowSeconds(app.clock)))
+  return transaction(app.db, (tx) => rows.consumeRecoveryCode(tx, found, nowSeconds(app.clock)))
 }
 
 function stepOf(app: AccountsApp, { secret }: TwoFactorRow, passcode: string): number | undefined {

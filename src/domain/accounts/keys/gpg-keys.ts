@@ -1,34 +1,34 @@
 import { createHmac } from 'node:crypto'
 import * as rows from '../../../storage/accounts/gpg-keys.ts'
-import type { KeyPage } from '../../../storage/accounts/public-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { GpgKey as GpgKeyRow } from '../../../storage/schema/accounts.ts'
+import type { GpgKey, KeyPage, User } from '../../../storage/schema/accounts.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 import { getOwner, seesPrivateFieldsOf } from '../users/owners.ts'
 import { emailKey } from '../users/user-fields.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import { hasSigned, type OpenPgpKeyPart, readOpenPgpKey } from './openpgp-keys.ts'
 
-export type GpgKey = GpgKeyRow
+export type { GpgKey }
 
-/** A key as its owner sees it; without addresses for others. */
+/** A key as its owner sees it. Other users do not see the addresses. */
 export interface GpgKeyView extends rows.GpgKeyWithSubkeys {
   readonly emails: readonly { readonly email: string; readonly verified: boolean }[]
 }
 
-/** A part of an account's keys. */
+/** A page of an account's keys. */
 export type GpgKeyPage = KeyPage<GpgKeyView>
 
-/** More than anybody signs with. */
+/** More keys than one person signs with. */
 const MAX_KEYS = 50
 
-/** How long a text to sign is the current one; the one before it is good as well. */
+/** How long a text to sign is current. The previous text is accepted as well. */
 const TOKEN_LIFETIME_MS = 60 * 60 * 1000
 
-/** What shells and editors put behind a text that is signed. */
+/** Line endings that shells and editors append to a text before it is signed. */
 const LINE_ENDINGS = ['', '\n', '\r\n']
 
 /** A key to add. */
@@ -39,7 +39,7 @@ export interface GpgKeyDraft {
 }
 
 /**
- * Adds an OpenPGP key to the caller's.
+ * Adds an OpenPGP key to the caller's account.
  *
  * @throws INVALID_GPG_KEY, GPG_SIGNATURE_INVALID, GPG_KEY_EMAIL_UNKNOWN, GPG_KEY_IN_USE,
  *   TOO_MANY_KEYS, USER_NOT_FOUND
@@ -59,7 +59,7 @@ export async function addGpgKey(
     }
     const holder = await rows.findGpgKeyByFingerprint(tx, key.primary.fingerprint)
     if (holder && (!isProven || holder.verified === 1)) throw new DomainError('GPG_KEY_IN_USE')
-    // Anybody can have a public key. Who proves that it is theirs must not be kept from it.
+    // Anyone may have added a copy of a public key. The user who proves ownership takes it over.
     if (holder) await rows.deleteGpgKey(tx, holder.id)
     if ((await rows.countGpgKeys(tx, user.id)) >= MAX_KEYS) {
       throw new DomainError('TOO_MANY_KEYS', { limit: String(MAX_KEYS) })
@@ -84,19 +84,18 @@ function rowOf(user: User, part: OpenPgpKeyPart, emails: readonly string[], isPr
   }
 }
 
-/** A part of the caller's OpenPGP keys, in the order in which they were added. */
+/** Lists the caller's OpenPGP keys in the order in which they were added. */
 export async function listMyGpgKeys(
   app: AccountsApp,
   { user }: SignedIn,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<GpgKeyPage> {
   const { keys, total } = await rows.listGpgKeys(app.db, user.id, offset, limit)
   return { keys: keys.map((key) => viewOf(key, user)), total }
 }
 
 /**
- * A part of an account's OpenPGP keys, in the order in which they were added.
+ * Lists an account's OpenPGP keys in the order in which they were added.
  *
  * @throws USER_NOT_FOUND
  */
@@ -104,8 +103,7 @@ export async function listUserGpgKeys(
   app: AccountsApp,
   caller: Caller,
   username: string,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<GpgKeyPage> {
   const owner = await getOwner(app, caller, username)
   const user = seesPrivateFieldsOf(caller, owner) ? await findUserById(app.db, owner.id) : undefined
@@ -114,7 +112,7 @@ export async function listUserGpgKeys(
 }
 
 /**
- * An OpenPGP key of the caller.
+ * Returns an OpenPGP key of the caller.
  *
  * @throws KEY_NOT_FOUND
  */
@@ -128,7 +126,7 @@ export async function getGpgKey(
   return viewOf(found, user)
 }
 
-/** @param owner undefined for the eyes of others, who are not told the address of an account. */
+/** @param owner undefined for other viewers, who do not see the addresses. */
 function viewOf(found: rows.GpgKeyWithSubkeys, owner: User | undefined): GpgKeyView {
   const emails: string[] = owner ? JSON.parse(found.key.emails) : []
   return {
@@ -141,7 +139,7 @@ function viewOf(found: rows.GpgKeyWithSubkeys, owner: User | undefined): GpgKeyV
 }
 
 /**
- * Deletes an OpenPGP key of the caller, with its subkeys.
+ * Deletes an OpenPGP key of the caller and its subkeys.
  *
  * @throws KEY_NOT_FOUND
  */
@@ -151,9 +149,9 @@ export async function deleteGpgKey(app: AccountsApp, caller: SignedIn, id: bigin
 }
 
 /**
- * Proves that a key of the caller is theirs.
+ * Marks a key of the caller as verified if the signature proves ownership.
  *
- * @param keyId of the key or of one of its subkeys, in any case.
+ * @param keyId of the key or of a subkey, compared case-insensitively.
  * @throws KEY_NOT_FOUND, GPG_SIGNATURE_INVALID
  */
 export async function verifyGpgKey(
@@ -171,8 +169,8 @@ export async function verifyGpgKey(
 }
 
 /**
- * The text whose signature proves now that a key is an account's. It is the same for an hour and of
- * no use to anybody else, so that it need not be stored.
+ * Returns the text to sign in order to prove that a key belongs to an account. It changes once an
+ * hour and is useless to other accounts, so it need not be stored.
  */
 export function gpgKeyToken(app: AccountsApp, user: Pick<User, 'id'>): string {
   return tokenAt(app, user, app.clock.now())
@@ -199,7 +197,10 @@ async function checkProof(
   throw new DomainError('GPG_SIGNATURE_INVALID', { token: gpgKeyToken(app, user) })
 }
 
-/** Whether an address is known to be an account's. One that a token wrote may be anybody's. */
+/**
+ * Returns whether an address is known to belong to an account. An address set by a token may belong
+ * to anyone.
+ */
 function isEmailOf(user: Pick<User, 'email_key' | 'email_by_token'>, email: string): boolean {
   return user.email_key !== '' && user.email_by_token === 0 && emailKey(email) === user.email_key
 }

@@ -12,33 +12,30 @@ import {
 } from 'openpgp'
 import { DomainError } from '../../core/errors.ts'
 
-/**
- * An OpenPGP public key as it was read, whose parts are bound together by valid signatures of its
- * own.
- */
+/** A parsed OpenPGP public key. Valid self-signatures bind its parts together. */
 export interface OpenPgpKey {
   readonly primary: OpenPgpKeyPart
-  /** Those that are not revoked. */
+  /** The subkeys that are not revoked. */
   readonly subkeys: readonly OpenPgpKeyPart[]
-  /** Addresses of the names that are not revoked, in their order. */
+  /** The addresses of the user ids that are not revoked, in order. */
   readonly emails: readonly string[]
-  /** The transferable public key (RFC 9580, section 10.1), without signatures of others. */
+  /** The transferable public key (RFC 9580, section 10.1), without third-party signatures. */
   readonly certificate: Buffer
 }
 
-/** A key that signs or encrypts. */
+/** A primary key or subkey. */
 export interface OpenPgpKeyPart {
   /** 16 hexadecimal digits in upper case. */
   readonly keyId: string
-  /** Hexadecimal, in lower case. */
+  /** Hexadecimal digits in lower case. */
   readonly fingerprint: string
   /** The packet in base64. */
   readonly packet: string
-  /** Some of `KEY_FLAGS`, added up. */
+  /** The sum of some `KEY_FLAGS`. */
   readonly flags: number
   /** Unix seconds. */
   readonly createTime: number
-  /** Unix seconds; null for never. */
+  /** Unix seconds; null if the key does not expire. */
   readonly expireTime: number | null
 }
 
@@ -46,21 +43,23 @@ export interface OpenPgpKeyPart {
 export const KEY_FLAGS = { certify: 1, sign: 2, encryptComms: 4, encryptStorage: 8 } as const
 
 /**
- * Ten names and ten subkeys with signatures of RSA take a fifth of it. What is larger carries
- * pictures, or signatures of many.
+ * Ten user ids and ten subkeys with RSA signatures take a fifth of this. Larger keys carry pictures
+ * or many third-party signatures.
  */
 const MAX_ARMORED_BYTES = 64 * 1024
 
-/** Names, subkeys and signatures of the key itself, each of which costs up to a millisecond. */
+/**
+ * Maximum number of user ids, subkeys and self-signatures, each of which takes up to a millisecond.
+ */
 const MAX_PARTS = 100
 
 const MIN_RSA_BITS = 2048
-/** OpenSSL checks no signatures of longer ones. */
+/** OpenSSL does not verify signatures of longer keys. */
 const MAX_RSA_BITS = 16_384
 
 /**
- * What makes signatures here. All of these are checked by OpenSSL, on a thread of its own; others
- * would be by JavaScript, for milliseconds each in which nobody else is served.
+ * Algorithms of keys that sign. OpenSSL verifies all of these on its own threads. JavaScript would
+ * verify others and block the event loop for milliseconds each.
  */
 const SIGNING: ReadonlySet<string> = new Set([
   'rsaEncryptSign',
@@ -71,15 +70,15 @@ const SIGNING: ReadonlySet<string> = new Set([
 ])
 const CURVES: ReadonlySet<string> = new Set(['nistP256', 'nistP384', 'nistP521', 'ed25519Legacy'])
 
-/** What subkeys may be besides. Nothing is done with them. */
+/** Further algorithms that subkeys may have. They are not used. */
 const ENCRYPTING: ReadonlySet<string> = new Set(['rsaEncrypt', 'elgamal', 'ecdh', 'x25519', 'x448'])
 
-/** One signature by RSA of the longest kind, in armor, takes 3 KB. */
+/** An armored signature of the longest RSA key takes 3 KB. */
 const MAX_SIGNATURE_CHARACTERS = 8192
 
 /**
- * Reads one armored public key. One that has expired is read as well: what it signed before it did
- * stays signed.
+ * Parses an armored public key. An expired key is accepted, since its earlier signatures remain
+ * valid.
  *
  * @throws INVALID_GPG_KEY
  */
@@ -106,10 +105,10 @@ export async function readOpenPgpKey(armored: string): Promise<OpenPgpKey> {
 }
 
 /**
- * Whether a key, or a subkey of it that may sign, made a detached signature of one of some texts.
+ * Returns whether a key, or a signing subkey, made a detached signature of one of some texts.
  *
- * @param certificate as `readOpenPgpKey` gives it.
- * @param nowMs Unix milliseconds. What was made later is no signature yet.
+ * @param certificate as in `OpenPgpKey`.
+ * @param nowMs Unix milliseconds. Signatures made later are not valid yet.
  */
 export async function hasSigned(
   certificate: Buffer,
@@ -134,16 +133,16 @@ export async function hasSigned(
       if (await signatures[0]?.verified.catch(() => false)) return true
     }
   } catch {
-    // Whatever is wrong with it, it proves nothing.
+    // An error means that the signature proves nothing.
   }
   return false
 }
 
-/** The library takes null for "whenever that was", which its types know of some functions only. */
+/** The library accepts null for the time of signing, but the types of some functions omit it. */
 const ANY_TIME = null as unknown as Date
 
 async function parse(armored: string): Promise<PublicKey> {
-  // Before anything looks at it any closer. What is private after all is refused below.
+  // Checked before parsing. Other forms of private keys are refused below.
   if (armored.includes('PRIVATE KEY'))
     throw invalid('this is a private key, which nobody but its owner should see')
   let keys: Key[]
@@ -185,7 +184,7 @@ async function selfSignatureOf(key: Key): Promise<SignaturePacket> {
   }
 }
 
-/** Those that are bound to the key by a valid signature, and were not revoked. */
+/** Returns the subkeys with a valid binding signature that are not revoked. */
 async function subkeysOf(key: Key): Promise<OpenPgpKeyPart[]> {
   const parts: OpenPgpKeyPart[] = []
   for (const subkey of key.subkeys) {
@@ -200,9 +199,9 @@ async function subkeysOf(key: Key): Promise<OpenPgpKeyPart[]> {
 }
 
 /**
- * Whether a subkey that may sign says so itself, by a signature of its own: else somebody else's
- * subkey could be bound to a key, and what it signs would be taken for the work of the wrong person
- * (RFC 9580, section 5.2.1.8).
+ * Returns whether a signing subkey confirms the binding with a signature of its own. Otherwise, a
+ * key could claim another person's subkey, and signatures of the subkey would be attributed to the
+ * wrong person (RFC 9580, section 5.2.1.8).
  */
 async function signsFor(key: Key, subkey: Subkey): Promise<boolean> {
   const found = await key.getSigningKey(subkey.getKeyID(), null).catch(() => undefined)
@@ -235,7 +234,7 @@ function describe(
   }
 }
 
-/** What a key may be used for that does not say so: whatever it can. */
+/** Returns the default flags of a key without key flags: everything that its algorithm supports. */
 function flagsOf(algorithm: string): number {
   const signs = SIGNING.has(algorithm) ? KEY_FLAGS.certify | KEY_FLAGS.sign : 0
   const encrypts =

@@ -8,33 +8,32 @@ import {
   verify,
 } from 'openpgp'
 
-/** A detached signature of a text, by one key. */
+/** A detached signature of a text by one key. */
 export interface OpenPgpSignature {
-  /** Of the key or subkey that it claims to be by: 16 hexadecimal digits in upper case. */
+  /**
+   * Of the key or subkey that allegedly made the signature: 16 hexadecimal digits in upper case.
+   */
   readonly keyId: string
   /** Unix milliseconds. */
   readonly createTime: number
-  /** Unix milliseconds; infinite for never. */
+  /** Unix milliseconds; infinite if the signature does not expire. */
   readonly expireTime: number
   readonly armored: string
 }
 
-/**
- * A key that is ready to check signatures. What it finds out about its own parts it does not find
- * out twice.
- */
+/** A key prepared for verifying signatures. It caches the verification of its own parts. */
 export type OpenPgpCertificate = PublicKey
 
-/** One signature by RSA of the longest kind, in armor, takes 3 KB. */
+/** An armored signature of the longest RSA key takes 3 KB. */
 const MAX_ARMORED_CHARACTERS = 8192
 
 const BEGINNING = '-----BEGIN PGP SIGNATURE-----'
 const END = '-----END PGP SIGNATURE-----'
 
-/** Of a text, as opposed to those of keys, or of nothing at all (RFC 9580, section 5.2.1). */
+/** The types of signatures of texts, as opposed to keys (RFC 9580, section 5.2.1). */
 const OF_TEXTS: ReadonlySet<number | null> = new Set([enums.signature.binary, enums.signature.text])
 
-/** Reads an armored signature; undefined if it is none. */
+/** Parses an armored signature; undefined if it is invalid. */
 export async function readOpenPgpSignature(armored: string): Promise<OpenPgpSignature | undefined> {
   if (armored.length > MAX_ARMORED_CHARACTERS || !isOneBlock(armored)) return undefined
   const signature = await parse(armored)
@@ -49,7 +48,7 @@ export async function readOpenPgpSignature(armored: string): Promise<OpenPgpSign
 }
 
 /**
- * Whether there is nothing besides one block: what stood behind it would be neither signed nor part
+ * Returns whether a text consists of a single armor block. Text after the block would not be part
  * of the signature.
  */
 function isOneBlock(armored: string): boolean {
@@ -66,18 +65,22 @@ async function parse(armoredSignature: string): Promise<Signature | undefined> {
   }
 }
 
-/** @param certificate as `readOpenPgpKey` gives it. */
+/**
+ * Prepares a key for verifying signatures.
+ *
+ * @param certificate as in `OpenPgpKey`.
+ */
 export function openCertificate(certificate: Buffer): Promise<OpenPgpCertificate> {
   return readKey({ binaryKey: certificate })
 }
 
 /**
- * Whether a signature is one of a text by a key, or by a subkey of it that may sign, which was
- * neither expired nor revoked when it was made. This does not depend on when it is asked; whether
- * the signature has expired itself the caller sees by its times.
+ * Returns whether a key or one of its signing subkeys made a signature of a text, and was neither
+ * expired nor revoked at that time. The result does not depend on the current time. The caller
+ * checks the expiry of the signature.
  *
- * A key whose expiry is put off gets new signatures of its own in place of the old ones. What it
- * signed before is judged as of then.
+ * When the expiry of a key is extended, new self-signatures replace the old ones. Earlier
+ * signatures are therefore checked as of the time of the latest self-signature.
  */
 export async function isOpenPgpSignatureOf(
   { armored, createTime }: OpenPgpSignature,
@@ -88,7 +91,7 @@ export async function isOpenPgpSignatureOf(
     const verificationKeys = await certificate
     const { signatures } = await verify({
       message: await createMessage({ binary: text }),
-      // Read anew: it remembers what it was found to be.
+      // Parsed again because the object caches its verification result.
       signature: await readSignature({ armoredSignature: armored }),
       verificationKeys,
       date: new Date(Math.max(createTime, lastSelfSignature(verificationKeys))),
@@ -97,12 +100,12 @@ export async function isOpenPgpSignatureOf(
     })
     return (await signatures[0]?.verified) ?? false
   } catch {
-    // Whatever is wrong with it, it proves nothing.
+    // An error means that the signature proves nothing.
     return false
   }
 }
 
-/** When a key last said something about itself, in Unix milliseconds. */
+/** Returns the time of a key's latest self-signature in Unix milliseconds. */
 function lastSelfSignature({ users, subkeys }: OpenPgpCertificate): number {
   const own = [
     ...users.flatMap(({ selfCertifications }) => selfCertifications),

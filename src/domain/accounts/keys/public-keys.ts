@@ -1,22 +1,24 @@
 import * as rows from '../../../storage/accounts/public-keys.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { KeyPage, User } from '../../../storage/schema/accounts.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import { readSshKey } from './ssh-keys.ts'
 
 export type PublicKey = rows.PublicKey
 
-/** More than anybody has machines, and few enough to go through them all. */
+/** More keys than one person has machines, and few enough to scan. */
 const MAX_KEYS = 100
 
-/** What compatible systems have room for. */
+/** The limit of compatible systems. */
 const MAX_TITLE_CHARACTERS = 255
 
-/** A key with the account whose it is. */
+/** A key and the account that it belongs to. */
 export interface OwnedPublicKey {
   readonly key: PublicKey
   readonly owner: User
@@ -25,13 +27,13 @@ export interface OwnedPublicKey {
 /** A key to add. */
 export interface PublicKeyDraft {
   readonly title: string
-  /** A line as OpenSSH writes it. */
+  /** A line in the format of OpenSSH. */
   readonly key: string
   readonly readOnly: boolean
 }
 
 /**
- * Adds an SSH key to the caller's.
+ * Adds an SSH key to the caller's account.
  *
  * @throws INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, SSH_KEY_TITLE_TAKEN, TOO_MANY_KEYS,
  *   USER_NOT_FOUND
@@ -64,7 +66,7 @@ export async function addPublicKey(
 }
 
 /**
- * A part of an account's SSH keys, in the order in which they were added.
+ * Lists an account's SSH keys in the order in which they were added.
  *
  * @param fingerprint of the only key to list; empty for all.
  */
@@ -72,14 +74,13 @@ export function listPublicKeys(
   app: AccountsApp,
   owner: Pick<User, 'id'>,
   fingerprint: string,
-  offset: number,
-  limit: number,
-): Promise<rows.KeyPage<rows.PublicKey>> {
+  { offset, limit }: Page,
+): Promise<KeyPage<rows.PublicKey>> {
   return rows.listPublicKeys(app.db, owner.id, fingerprint, offset, limit)
 }
 
 /**
- * An SSH key of the caller; for administrators, of anybody.
+ * Returns an SSH key of the caller. Administrators may read the keys of all accounts.
  *
  * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
  */
@@ -92,7 +93,7 @@ export function getPublicKey(
 }
 
 /**
- * Deletes an SSH key of the caller; for administrators, of anybody.
+ * Deletes an SSH key of the caller. Administrators may delete the keys of all accounts.
  *
  * @throws KEY_NOT_FOUND, KEY_ACCESS_DENIED
  */
@@ -120,9 +121,8 @@ async function openPublicKey(
 }
 
 /**
- * Checks the title of an SSH key.
+ * Checks and trims the title of an SSH key.
  *
- * @returns it without blanks around it.
  * @throws INVALID_FIELD
  */
 export function checkKeyTitle(text: string): string {

@@ -3,20 +3,22 @@ import sshpk from 'sshpk'
 import { DomainError } from '../../core/errors.ts'
 import { readStrings, writeStrings } from './ssh-strings.ts'
 
-/** An SSH public key as it was read. */
+/** A parsed SSH public key. */
 export interface SshKey {
   /** Type, base64 and comment, as in a line of `authorized_keys`. */
   readonly line: string
-  /** The same without a comment. */
+  /** Type and base64. */
   readonly lineWithoutComment: string
   /** `SHA256:` and base64, as OpenSSH prints it. */
   readonly fingerprint: string
 }
 
-/** The longest RSA key that OpenSSH takes has 2.8 KB of base64; what is more is a long comment. */
+/**
+ * The longest RSA key that OpenSSH accepts has 2.8 KB of base64. Longer lines have a long comment.
+ */
 const MAX_LINE_CHARACTERS = 4096
 
-/** Shorter ones are within reach of those who break keys (NIST SP 800-57 part 1, table 2). */
+/** Shorter keys can be broken (NIST SP 800-57 part 1, table 2). */
 const MIN_RSA_BITS = 2048
 /** SSHBUF_MAX_BIGNUM of OpenSSH. */
 const MAX_RSA_BITS = 16_384
@@ -27,7 +29,7 @@ const MAX_RSA_BITS = 16_384
  */
 const LINE = /^([a-z0-9@.-]{1,64})[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t]+([^\p{Cc}]*))?$/u
 
-/** The types that are taken, each with the type of the signature algorithm behind it. */
+/** Supported key types with the type of their signature algorithm. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['ssh-ed25519', 'ssh-ed25519'],
   ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp256'],
@@ -39,7 +41,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Reads a public key as OpenSSH writes it.
+ * Parses a public key in the format of OpenSSH.
  *
  * @throws INVALID_SSH_KEY
  */
@@ -64,15 +66,17 @@ export function readSshKey(text: string): SshKey {
   }
 }
 
-/** What OpenSSH prints of a key in the form of RFC 4253, section 6.6: `SHA256:` and base64. */
+/**
+ * Returns the fingerprint of a key in the form of RFC 4253, section 6.6, as OpenSSH prints it:
+ * `SHA256:` and base64.
+ */
 export function fingerprintOf(blob: Buffer): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
 }
 
 /**
- * The key of a security key in the form of one that is held elsewhere. They differ by their type,
- * and by the name of the application behind what they have in common (OpenSSH, PROTOCOL.u2f, "SSH
- * U2F Key formats").
+ * Converts the key of a security key to the plain form of its algorithm. The two differ in the type
+ * and in the application name at the end (OpenSSH, PROTOCOL.u2f, "SSH U2F Key formats").
  */
 function withoutApplication(parts: readonly Buffer[], plainType: string): Buffer {
   return writeStrings([Buffer.from(plainType), ...parts.slice(1, -1)])
@@ -81,7 +85,7 @@ function withoutApplication(parts: readonly Buffer[], plainType: string): Buffer
 /** Checks a key in the form of RFC 4253, section 6.6. */
 function checkMaterial(blob: Buffer, type: string): void {
   const key = parse(blob)
-  // What sshpk repairs would have another fingerprint than what was sent.
+  // If sshpk corrects the key, its fingerprint differs from that of the input.
   if (!key?.toBuffer('rfc4253').equals(blob)) throw misfit()
   if (key.type === 'rsa' && (key.size < MIN_RSA_BITS || key.size > MAX_RSA_BITS)) {
     throw invalid(
@@ -99,7 +103,9 @@ function parse(blob: Buffer): sshpk.Key | undefined {
   }
 }
 
-/** sshpk takes any numbers for a point of a curve. OpenSSL does not. */
+/**
+ * Returns whether OpenSSL accepts the key. Unlike sshpk, it checks that a point is on its curve.
+ */
 function isSound(key: sshpk.Key): boolean {
   try {
     createPublicKey(key.toString('pem'))

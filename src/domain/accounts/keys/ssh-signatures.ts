@@ -3,25 +3,23 @@ import { promisify } from 'node:util'
 import { fingerprintOf } from './ssh-keys.ts'
 import { readStrings, writeStrings } from './ssh-strings.ts'
 
-/** A signature of a text, as `ssh-keygen -Y sign` makes it (OpenSSH, PROTOCOL.sshsig). */
+/** A signature of a text, as created by `ssh-keygen -Y sign` (OpenSSH, PROTOCOL.sshsig). */
 export interface SshSignature {
-  /** Of the key that it claims to be by, as `readSshKey` gives it. */
+  /** Of the key that allegedly made the signature, as in `SshKey`. */
   readonly fingerprint: string
-  /** That key in the form of RFC 4253, section 6.6. Nobody has looked at it yet. */
+  /** That key in the form of RFC 4253, section 6.6, not validated. */
   readonly publicKey: Buffer
-  /** What the text is meant for. */
+  /** The purpose of the text. */
   readonly namespace: string
-  /** For later versions of the format; signed as it is. */
+  /** For later versions of the format; included in the signed data. */
   readonly reserved: Buffer
-  /** Of the text. */
+  /** Hash algorithm of the text. */
   readonly hashAlgorithm: string
-  /**
-   * As in RFC 4253, section 6.6, of what a security key makes with flags and a counter behind it.
-   */
+  /** As in RFC 4253, section 6.6. A security key appends flags and a counter. */
   readonly signature: Buffer
 }
 
-/** A key and a signature by the longest RSA key take 6 KB. */
+/** An armored key and signature of the longest RSA key take 6 KB. */
 const MAX_ARMORED_CHARACTERS = 8192
 
 const ARMOR =
@@ -30,18 +28,18 @@ const ARMOR =
 const MAGIC = Buffer.from('SSHSIG')
 const VERSION = 1
 
-/** PROTOCOL.sshsig allows these two. */
+/** The hash algorithms that PROTOCOL.sshsig allows. */
 const HASH_ALGORITHMS: ReadonlySet<string> = new Set(['sha256', 'sha512'])
 
-/** A way to sign with keys of a type. */
+/** A signature scheme. */
 interface Scheme {
   readonly keyType: string
   readonly family: 'ed25519' | 'ecdsa' | 'rsa'
-  /** Of what is signed; null where the scheme has one of its own. */
+  /** Hash algorithm of the signed data; null if the scheme defines one. */
   readonly hash: string | null
   /**
-   * Whether the key is in a device, which signs more than what it is given (OpenSSH, PROTOCOL.u2f,
-   * "SSH U2F Signatures").
+   * Whether a device holds the key. It signs additional data (OpenSSH, PROTOCOL.u2f, "SSH U2F
+   * Signatures").
    */
   readonly isOnDevice: boolean
 }
@@ -54,8 +52,8 @@ const plain = (keyType: string, family: Scheme['family'], hash: string | null): 
 })
 
 /**
- * By the name that a signature has. `ssh-rsa`, which is SHA-1, is none of them, and PROTOCOL.sshsig
- * does not allow it.
+ * Schemes by signature type. `ssh-rsa` is missing because it uses SHA-1 and PROTOCOL.sshsig forbids
+ * it.
  */
 const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
   ['ssh-ed25519', plain('ssh-ed25519', 'ed25519', null)],
@@ -80,8 +78,8 @@ const SCHEMES: ReadonlyMap<string, Scheme> = new Map([
 ])
 
 /**
- * By the name that the curve has in keys: its name in a JSON Web Key, and the bytes of a
- * coordinate.
+ * Curves by their name in keys, each with its name in a JSON Web Key and the size of a coordinate
+ * in bytes.
  */
 const CURVES: ReadonlyMap<string, readonly [crv: string, bytes: number]> = new Map([
   ['nistp256', ['P-256', 32]],
@@ -89,13 +87,13 @@ const CURVES: ReadonlyMap<string, readonly [crv: string, bytes: number]> = new M
   ['nistp521', ['P-521', 66]],
 ])
 
-/** One byte of flags, four of a counter. */
+/** One byte of flags and a counter of four bytes. */
 const DEVICE_BYTES = 5
 
-/** On OpenSSL's threads, where the longest RSA key holds up nobody. */
+/** Runs on OpenSSL's threads, so that long RSA keys do not block the event loop. */
 const verifyApart = promisify(verify)
 
-/** Reads an armored signature; undefined if it is none. */
+/** Parses an armored signature; undefined if it is invalid. */
 export function readSshSignature(armored: string): SshSignature | undefined {
   if (armored.length > MAX_ARMORED_CHARACTERS) return undefined
   const [, base64] = ARMOR.exec(armored) ?? []
@@ -119,10 +117,10 @@ export function readSshSignature(armored: string): SshSignature | undefined {
 }
 
 /**
- * Whether a signature is one of a text for a purpose, by the key that it brings along. Whose key
- * that is, and that it is a sound one, the caller knows by its fingerprint.
+ * Returns whether a signature of a text for a purpose was made by the key that it contains. The
+ * caller checks by the fingerprint that the key is valid and whose it is.
  *
- * As for ssh-keygen(1), it does not matter whether somebody touched a security key.
+ * Like ssh-keygen(1), this does not require that a user touched the security key.
  */
 export async function isSshSignatureOf(
   signature: SshSignature,
@@ -152,19 +150,19 @@ export async function isSshSignatureOf(
     const key = { key: keyOf(scheme, numbers), dsaEncoding: 'ieee-p1363' as const }
     return await verifyApart(scheme.hash, signed, key, encoded)
   } catch {
-    // Whatever is wrong with it, it proves nothing.
+    // An error means that the signature proves nothing.
     return false
   }
 }
 
-/** Characters in a line of armor, as OpenSSH breaks them. */
+/** Line length of armor, as in OpenSSH. */
 const ARMOR_WIDTH = 70
 
 /**
- * Signs a text for a purpose by an Ed25519 key, as `ssh-keygen -Y sign` does.
+ * Signs a text for a purpose with an Ed25519 key, as `ssh-keygen -Y sign` does.
  *
  * @param publicKey in the form of RFC 4253, section 6.6.
- * @returns the signature with its armor.
+ * @returns the armored signature.
  */
 export function signAsSsh(
   privateKey: KeyObject,
@@ -190,7 +188,7 @@ export function signAsSsh(
 }
 
 /**
- * What is signed in place of a text (PROTOCOL.sshsig, "Signed Data, of which the signature goes
+ * Returns the data to sign for a text (PROTOCOL.sshsig, "Signed Data, of which the signature goes
  * into the blob above").
  */
 function statementOf(
@@ -209,15 +207,15 @@ function statementOf(
 }
 
 /**
- * A public key from what is behind the type in its SSH form (RFC 4253, section 6.6; RFC 5656,
- * section 3.1; RFC 8709, section 4).
+ * Creates a public key from the fields after the type in its SSH form (RFC 4253, section 6.6; RFC
+ * 5656, section 3.1; RFC 8709, section 4).
  */
 function keyOf({ family }: Scheme, [first = EMPTY, second = EMPTY]: readonly Buffer[]): KeyObject {
   if (family === 'ed25519') return keyFrom({ kty: 'OKP', crv: 'Ed25519', x: base64url(first) })
   if (family === 'rsa')
     return keyFrom({ kty: 'RSA', e: base64url(unsigned(first)), n: base64url(unsigned(second)) })
   const [crv, bytes] = curveOf(first)
-  // Behind a byte that says that both coordinates follow (SEC 1, section 2.3.3).
+  // The first byte says that both coordinates follow (SEC 1, section 2.3.3).
   const [x, y] = [second.subarray(1, 1 + bytes), second.subarray(1 + bytes)]
   return keyFrom({ kty: 'EC', crv, x: base64url(x), y: base64url(y) })
 }
@@ -228,7 +226,7 @@ function keyFrom(key: Record<string, string>): KeyObject {
   return createPublicKey({ key, format: 'jwk' })
 }
 
-/** Two numbers as RFC 5656, section 3.1.2 writes them, in the length that the curve gives them. */
+/** Converts the two numbers of RFC 5656, section 3.1.2 to the coordinate length of the curve. */
 function pointOf(value: Buffer, curve = EMPTY): Buffer {
   const [, bytes] = curveOf(curve)
   return Buffer.concat(
@@ -246,10 +244,7 @@ function curveOf(name: Buffer): readonly [crv: string, bytes: number] {
   return curve
 }
 
-/**
- * A number without the zero in front that keeps it from being a negative one (RFC 4251, section 5,
- * `mpint`).
- */
+/** Removes the leading zero that keeps a number positive (RFC 4251, section 5, `mpint`). */
 function unsigned(number: Buffer): Buffer {
   return number[0] === 0 ? number.subarray(1) : number
 }

@@ -1,6 +1,5 @@
 /**
- * Strings behind each other, each behind its length (RFC 4251, section 5); none if the bytes are
- * something else.
+ * Parses consecutive length-prefixed strings (RFC 4251, section 5); empty if the bytes are invalid.
  */
 export function readStrings(bytes: Buffer): Buffer[] {
   const strings: Buffer[] = []
@@ -14,7 +13,7 @@ export function readStrings(bytes: Buffer): Buffer[] {
   return strings
 }
 
-/** The same, written. */
+/** Writes consecutive length-prefixed strings (RFC 4251, section 5). */
 export function writeStrings(strings: readonly Buffer[]): Buffer {
   return Buffer.concat(
     strings.flatMap((bytes) => {

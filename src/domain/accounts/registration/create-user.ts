@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as rows from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { CreateRequest } from '../../../storage/schema/accounts.ts'
+import type { CreateRequest, User } from '../../../storage/schema/accounts.ts'
 import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { actsAsAdministrator, type Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -10,27 +10,28 @@ import { checkNewPassword } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
 import { type Avatar, parseAvatar, UPLOADED } from '../users/avatars.ts'
 import { checkProfile, checkUserId, checkUsername } from '../users/user-fields.ts'
-import { avatarRow, checkNamesFree, namesOf, type User, type UserValues } from '../users/users.ts'
+import { avatarRow, checkNamesFree, namesOf } from '../users/users.ts'
+import type { UserValues } from './edit-user.ts'
 
-/** An account to be made. */
+/** An account to create. */
 export interface UserDraft extends UserValues {
-  /** The id that the creator chose; empty to let the resource name follow the username. */
+  /** The custom id; empty if the resource name follows the username. */
   readonly userId: string
 }
 
-/** How long a request id is remembered. */
+/** How long a request id is stored. */
 const REQUEST_ID_LIFETIME_S = 24 * 60 * 60
 
-/** Printable ASCII, blanks included. */
+/** Printable ASCII, including spaces. */
 const REQUEST_ID = /^[\x20-\x7e]{1,64}$/
 
 /**
- * Makes an account as CreateUser does.
+ * Creates an account as CreateUser does.
  *
- * @param options.requestId empty for none; a repeat of the same request under the same id answers
- *   the same account.
- * @param options.validateOnly checks everything and stores nothing; the answer has the id 0 and no
- *   times.
+ * @param options.requestId empty for none. Repeating a request with the same id returns the same
+ *   account.
+ * @param options.validateOnly checks the request without storing anything. The result has the id 0
+ *   and no times.
  * @throws the reasons that CreateUser documents.
  */
 export async function createUser(
@@ -46,7 +47,7 @@ export async function createUser(
   const account = readDraft(app, caller, draft)
   if (options.validateOnly) {
     await checkNamesFree(app.db, account.columns)
-    return { ...UNMADE, ...account.columns, role }
+    return { ...NOT_STORED, ...account.columns, role }
   }
   const password_hash = await app.passwords.hash(draft.password)
   const make = async (tx: Tx) => {
@@ -65,7 +66,7 @@ export async function createUser(
 }
 
 /**
- * Makes an account for whoever may read and write the database file: the command line.
+ * Creates an account for the command line, whose user has access to the database file.
  *
  * @throws the reasons that CreateUser documents for its fields.
  */
@@ -76,9 +77,9 @@ export async function createUserAsOperator(app: AccountsApp, draft: UserDraft): 
 }
 
 /**
- * The role that a new account gets.
+ * Returns the role of a new account.
  *
- * The first account administers the instance, so only somebody who is on the machine may take it.
+ * The first account administers the instance, so it can only be created on the machine.
  *
  * @throws FIRST_ACCOUNT_REFUSED, SCOPE_MISSING, REGISTRATION_CLOSED, PASSWORD_SIGN_IN_CLOSED
  */
@@ -101,8 +102,8 @@ function grantedRole(
   return 'USER'
 }
 
-/** What a draft says nothing about, of an account that is not stored. */
-const UNMADE = {
+/** Columns of an account that is only validated. */
+const NOT_STORED = {
   id: 0,
   token_version: 1,
   password_hash: '',
@@ -112,14 +113,16 @@ const UNMADE = {
   update_time: 0,
 } as const
 
-/** A draft whose every field has been checked. */
+/** A draft whose fields are all valid. */
 interface CheckedDraft {
-  readonly columns: Omit<User, keyof typeof UNMADE | 'role'>
+  readonly columns: Omit<User, keyof typeof NOT_STORED | 'role'>
   readonly avatar: string | Avatar
 }
 
 /**
- * @param caller undefined for the operator, who may make archived accounts as administrators may.
+ * Validates a draft.
+ *
+ * @param caller undefined for the operator, who may create archived accounts like an administrator.
  */
 function readDraft(app: AccountsApp, caller: Caller | undefined, draft: UserDraft): CheckedDraft {
   const username = checkUsername(draft.username)
@@ -168,7 +171,7 @@ async function store(
   return user
 }
 
-/** A create request that can be recognised when it comes again. */
+/** A create request that can be recognised when it is repeated. */
 interface IdentifiedRequest {
   readonly caller: string
   readonly requestId: string
@@ -225,10 +228,10 @@ async function remember(
 }
 
 /**
- * The answer to a request that was made before. The password is compared through its hash, and
- * outside of any transaction, because that takes a while.
+ * Returns the account of an earlier identical request. The password is compared by its hash,
+ * outside a transaction because that takes a while.
  *
- * @throws REQUEST_ID_REUSED when the two requests differ.
+ * @throws REQUEST_ID_REUSED if the requests differ.
  */
 async function repeated(
   app: AccountsApp,

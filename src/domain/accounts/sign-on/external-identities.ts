@@ -1,41 +1,42 @@
 import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp, AuthorizationGrant, Claims } from '../ports.ts'
-import { checkLength, checkSeen } from '../users/user-fields.ts'
+import { checkLength, checkVisible } from '../users/user-fields.ts'
 import { admitsIdentifier } from './identifier-filter.ts'
 import { clientSecretOf, getIdentityProvider, identityProviderName } from './identity-providers.ts'
 import { OAuth2Error } from './oauth2.ts'
 
 export type { AuthorizationGrant }
 
-/** Who somebody is at a provider. */
+/** A person's identity at a provider. */
 export interface ExternalIdentity {
   readonly provider: IdentityProvider
   readonly externUid: string
-  /** What the provider says beside; each empty when it does not. */
+  /** Further claims of the provider; empty if not given. */
   readonly displayName: string
   readonly email: string
   readonly avatarUrl: string
 }
 
 /**
- * Subjects of OpenID Connect Core 1.0 section 2 have up to 255 characters, and so has almost any
- * e-mail address.
+ * OpenID Connect Core 1.0 section 2 limits subjects to 255 characters. Almost all e-mail addresses
+ * are shorter, too.
  */
 const IDENTIFIER = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
 /**
- * What is handed on to the provider is never longer than this. PKCE sets the last one (RFC 7636
- * section 4.1).
+ * Maximum lengths of the values sent to the provider. PKCE defines the last one (RFC 7636 section
+ * 4.1).
  */
 const MAX_CODE_CHARACTERS = 8192
 const MAX_REDIRECT_URI_CHARACTERS = 2048
 const MAX_CODE_VERIFIER_CHARACTERS = 128
 
 /**
- * Asks a provider whom a code stands for. This calls other servers: no transaction may be open.
+ * Redeems a code at a provider and returns the identity of the person who signed in. Calls other
+ * servers, so no transaction may be open.
  *
- * @param signal gives up asking.
+ * @param signal aborts the calls.
  * @throws IDENTITY_PROVIDER_NOT_FOUND, INVALID_FIELD, CODE_REFUSED, IDENTITY_PROVIDER_UNAVAILABLE,
  *   IDENTITY_REFUSED
  */
@@ -53,7 +54,7 @@ export async function identify(
   if (typeof externUid !== 'string' || !IDENTIFIER.test(externUid)) {
     app.log.warn(
       { provider: name, claim: provider.identifier_claim },
-      'an identity provider names nobody',
+      'an identity provider returned no identifier',
     )
     throw new DomainError('IDENTITY_PROVIDER_UNAVAILABLE', { name })
   }
@@ -63,8 +64,8 @@ export async function identify(
     provider,
     externUid,
     displayName: textClaim(claims, provider.display_name_claim),
-    // The standard claim, a text with some providers: an address that is not the person's own would
-    // block its owner.
+    // A standard claim, which some providers send as text. An unverified address may belong to
+    // someone else, who could then not use it.
     email:
       String(claims.get('email_verified')) === 'false'
         ? ''
@@ -78,7 +79,7 @@ function checkGrant({ code, redirectUri, codeVerifier }: AuthorizationGrant): vo
   if (redirectUri === '') throw new DomainError('INVALID_FIELD', { field: 'redirect_uri' })
   checkLength('code', code, MAX_CODE_CHARACTERS)
   checkLength('redirect_uri', redirectUri, MAX_REDIRECT_URI_CHARACTERS)
-  checkSeen('redirect_uri', redirectUri)
+  checkVisible('redirect_uri', redirectUri)
   checkLength('code_verifier', codeVerifier, MAX_CODE_VERIFIER_CHARACTERS)
 }
 
@@ -108,7 +109,7 @@ async function fetchClaims(
   })
 }
 
-/** A claim that is a text, without what no text may hold; empty for any other. */
+/** Returns a text claim without control characters; empty for other types. */
 function textClaim(claims: Claims, name: string): string {
   const value = claims.get(name)
   return typeof value === 'string' ? value.replace(/[\p{Cc}\p{Cs}]/gu, ' ').trim() : ''

@@ -4,15 +4,15 @@ import { DomainError } from '../../core/errors.ts'
 const MAX_PATTERN_CHARACTERS = 256
 
 /**
- * Instructions of a compiled pattern. Matching takes time in proportion to them and to the
- * identifier; a short pattern of nested repetitions compiles to hundreds of thousands, and matching
- * would take seconds.
+ * Maximum number of instructions of a compiled pattern. Matching time is proportional to it. A
+ * short pattern of nested repetitions may compile to hundreds of thousands of instructions, which
+ * take seconds to match.
  */
 const MAX_PROGRAM_INSTRUCTIONS = 1000
 
 /**
- * Checks a filter of identifiers: nothing, or a regular expression of RE2, whose engine never goes
- * back (https://swtch.com/~rsc/regexp/regexp1.html).
+ * Validates a filter, which is empty or an RE2 regular expression. RE2 never backtracks
+ * (https://swtch.com/~rsc/regexp/regexp1.html).
  *
  * @throws INVALID_IDENTIFIER_FILTER
  */
@@ -21,7 +21,7 @@ export function checkIdentifierFilter(filter: string): string {
   return filter
 }
 
-/** Whether a filter that was checked admits an identifier: it is found somewhere in it. */
+/** Returns whether a valid filter matches a part of an identifier. */
 export function admitsIdentifier(filter: string, identifier: string): boolean {
   return filter === '' || compile(filter)?.test(identifier) === true
 }
@@ -32,7 +32,7 @@ function compile(filter: string): RE2JS | undefined {
     const pattern = RE2JS.compile(filter)
     return pattern.programSize() <= MAX_PROGRAM_INSTRUCTIONS ? pattern : undefined
   } catch {
-    // Whatever the parser stumbles over, the pattern is not one that can be used.
+    // Any parser error means that the pattern is invalid.
     return undefined
   }
 }

@@ -1,79 +1,82 @@
 import { randomBytes } from 'node:crypto'
 import * as rows from '../../../storage/accounts/identity-providers.ts'
 import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
-import type { IdentityProvider as IdentityProviderRow } from '../../../storage/schema/accounts.ts'
+import type { IdentityProvider } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import { open, seal } from '../credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../ports.ts'
 import { checkIdentifierFilter } from './identifier-filter.ts'
 
-/** A provider as stored. */
-export type IdentityProvider = IdentityProviderRow
+export type { IdentityProvider }
 
-/** What an update may change. */
+/** The fields that an update may change. */
 export type IdentityProviderField = 'title' | 'identifier_filter' | 'config'
 
-/** How to reach a provider and what its answers mean. */
+/** The endpoints of a provider and the meaning of its claims. */
 export interface OAuth2Config {
   readonly clientId: string
-  /** Empty for none, and in an update for the one that is stored. */
+  /** Empty for a public client. In an update, empty keeps the stored secret. */
   readonly clientSecret: string
   readonly authUrl: string
   readonly tokenUrl: string
   readonly userInfoUrl: string
   readonly scopes: readonly string[]
-  /** Names of claims; all but the first may be empty. */
+  /** Names of claims. Only the identifier claim is required. */
   readonly identifierClaim: string
   readonly displayNameClaim: string
   readonly emailClaim: string
   readonly avatarUrlClaim: string
 }
 
-/** Values for a provider; those that an update does not name are not looked at. */
+/** Values of a provider. An update ignores the values of fields that it does not name. */
 export interface IdentityProviderValues {
   readonly title: string
   readonly identifierFilter: string
-  /** Undefined when the request leaves it, or the type that it belongs to, out. */
+  /** Undefined if missing in the request. */
   readonly config: OAuth2Config | undefined
 }
 
-/** What the client secret is sealed for. */
+/** Purpose for `seal` and `open`. */
 const SECRET_PURPOSE = 'identity-provider-client-secret'
 
 const UID = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,34}[A-Za-z0-9])?$/
 
-/** 48 random bits: ids of a few providers never meet. */
+/** 48 random bits, so ids do not collide in practice. */
 const RANDOM_UID_BYTES = 6
 
 const MAX_TITLE_CHARACTERS = 128
 const MAX_URL_CHARACTERS = 2048
 
 /**
- * Absolute and without a fragment (RFC 6749 section 3); without credentials, which everybody would
- * be shown; and without what URL parsers pass over in silence.
+ * An absolute URL without a fragment (RFC 6749 section 3), without credentials, which would be
+ * public, and without characters that URL parsers silently remove.
  */
 const ENDPOINT = /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?][^\s\p{Cc}#\\]*)?$/iu
 
 const MAX_CLAIM_NAME_CHARACTERS = 128
 const MAX_SCOPES = 100
 
-/** RFC 6749 appendix A.1, with an end to it. */
+/** RFC 6749 appendix A.1, with a maximum length. */
 const CLIENT_ID = /^[\x20-\x7e]{1,1024}$/
 
-/** RFC 6749 appendix A.2. Some providers take a signed token for a secret. */
+/** RFC 6749 appendix A.2. Some providers use a signed token as the secret. */
 const CLIENT_SECRET = /^[\x20-\x7e]{0,4096}$/
 
-/** RFC 6749 appendix A.4, with an end to it. */
+/** RFC 6749 appendix A.4, with a maximum length. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
-/** All providers in the order in which they were made. */
+/** Lists all providers in order of creation. */
 export function listIdentityProviders(app: AccountsApp): Promise<IdentityProvider[]> {
   return rows.listIdentityProviders(app.db)
 }
 
-/** @throws IDENTITY_PROVIDER_NOT_FOUND */
+/**
+ * Returns a provider.
+ *
+ * @throws IDENTITY_PROVIDER_NOT_FOUND
+ */
 export async function getIdentityProvider(
   app: Pick<AccountsApp, 'db'>,
   uid: string,
@@ -82,19 +85,19 @@ export async function getIdentityProvider(
 }
 
 /**
- * Makes sure that a provider that was read before the transaction still exists.
+ * Checks in a transaction that a provider read earlier still exists.
  *
  * @throws IDENTITY_PROVIDER_NOT_FOUND
  */
 export async function requirePresentProvider(tx: Tx, { id, uid }: IdentityProvider): Promise<void> {
-  // Another one may have taken its uid.
+  // A new provider may have the same uid.
   if ((await rows.findIdentityProvider(tx, uid))?.id !== id) refuseMissing(uid)
 }
 
 /**
- * Adds a provider.
+ * Creates a provider.
  *
- * @param uid empty to have one made.
+ * @param uid empty to generate one.
  * @throws INVALID_IDENTITY_PROVIDER_ID, INVALID_FIELD, INVALID_IDENTIFIER_FILTER,
  *   IDENTITY_PROVIDER_ID_TAKEN
  */
@@ -120,7 +123,7 @@ export async function createIdentityProvider(
 }
 
 /**
- * Changes the named fields of a provider, all or none.
+ * Changes fields of a provider. Either every field changes or none does.
  *
  * @throws INVALID_FIELD, INVALID_IDENTIFIER_FILTER, IDENTITY_PROVIDER_NOT_FOUND
  */
@@ -145,7 +148,7 @@ export async function updateIdentityProvider(
 }
 
 /**
- * Deletes a provider with all identities that are linked at it.
+ * Deletes a provider and all identities linked at it.
  *
  * @throws IDENTITY_PROVIDER_NOT_FOUND, LAST_IDENTITY_PROVIDER
  */
@@ -159,12 +162,12 @@ export async function deleteIdentityProvider(app: AccountsApp, uid: string): Pro
   })
 }
 
-/** The secret of this instance at a provider; empty for a public client. */
+/** Returns the client secret of this instance at a provider; empty for a public client. */
 export function clientSecretOf(app: AccountsApp, { client_secret }: IdentityProvider): string {
   return client_secret === null ? '' : open(app, SECRET_PURPOSE, client_secret).toString()
 }
 
-/** Resource name of a provider. */
+/** Returns the resource name of a provider. */
 export function identityProviderName(uid: string): string {
   return `identity-providers/${uid}`
 }
@@ -173,7 +176,7 @@ function refuseMissing(uid: string): never {
   throw new DomainError('IDENTITY_PROVIDER_NOT_FOUND', { name: identityProviderName(uid) })
 }
 
-/** The columns of a config, without the secret where that is empty. */
+/** Returns the columns of a config, without the secret if it is empty. */
 function configColumns(app: AccountsApp, config: OAuth2Config | undefined) {
   if (!config) throw invalid('config')
   const { clientId, clientSecret, scopes } = config
@@ -208,12 +211,12 @@ function checkUrl(field: string, text: string): string {
     text.length <= MAX_URL_CHARACTERS &&
     ENDPOINT.test(text) &&
     URL.canParse(text) &&
-    !hasUnseenCharacters(text)
+    !hasInvisibleCharacters(text)
   if (!isEndpoint) throw invalid(`config.oauth2_config.${field}`)
   return text
 }
 
-/** Only the claim that people are known by is needed. */
+/** Checks the name of a claim. Only the identifier claim is required. */
 function checkClaimName(field: string, name: string): string {
   const isMissing = field === 'identifier' && name === ''
   if (isMissing || [...name].length > MAX_CLAIM_NAME_CHARACTERS) {

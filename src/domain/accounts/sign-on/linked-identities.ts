@@ -1,20 +1,25 @@
 import * as rows from '../../../storage/accounts/linked-identities.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from '../users/users.ts'
+import { requirePresent } from '../users/users.ts'
 import { type AuthorizationGrant, identify } from './external-identities.ts'
 import { requirePresentProvider } from './identity-providers.ts'
 
 export type LinkedIdentity = rows.LinkedIdentity
 
-/** The identities of an account in the order in which they were linked. */
+/** Lists the identities of an account in the order in which they were linked. */
 export function listLinkedIdentities(app: AccountsApp, owner: User): Promise<LinkedIdentity[]> {
   return rows.listLinkedIdentities(app.db, owner.id)
 }
 
-/** @throws LINKED_IDENTITY_NOT_FOUND when the account is not linked to anybody at the provider. */
+/**
+ * Returns the identity of an account at a provider.
+ *
+ * @throws LINKED_IDENTITY_NOT_FOUND
+ */
 export async function getLinkedIdentity(
   app: Pick<AccountsApp, 'db'>,
   owner: User,
@@ -29,10 +34,11 @@ export async function getLinkedIdentity(
 }
 
 /**
- * Links whom a code stands for to an account. The same identity again is answered as it is.
+ * Links the identity behind a code to an account. Linking the same identity again returns the
+ * existing link.
  *
- * @param signal gives up asking the provider.
- * @throws what `identify` throws, IDENTITY_TAKEN, IDENTITY_ALREADY_LINKED, USER_NOT_FOUND
+ * @param signal aborts the calls to the provider.
+ * @throws the reasons of `identify`, IDENTITY_TAKEN, IDENTITY_ALREADY_LINKED, USER_NOT_FOUND
  */
 export async function linkIdentity(
   app: AccountsApp,

@@ -1,35 +1,40 @@
+import { LRUCache } from 'lru-cache'
+import { createLimited } from '../../../concurrency/limited.ts'
 import { OutboundError } from '../../outbound/errors.ts'
 import type { Outbound, OutboundRequest, OutboundResponse } from '../../outbound/outbound.ts'
 import type { AuthorizationGrant, Claims, OAuth2Client, OAuth2Provider } from '../ports.ts'
 
-/** Of each call. Somebody waits for the answer, and may wait for three calls. */
+/** Time limit of each call. A person waits for up to three calls. */
 const CALL_TIMEOUT_MS = 10_000
 
-/** More than any provider says about a person, and little enough to parse at once. */
+/**
+ * Maximum size of a response: more than any provider sends about a person, and small enough to
+ * parse at once.
+ */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 /**
- * Exchanges under way with one provider. Nobody has to be signed in to start one, and it holds a
- * connection for as long as the provider takes.
+ * Maximum number of concurrent exchanges with one provider. An exchange can be started without
+ * signing in, and holds a connection for as long as the provider takes.
  */
 const MAX_EXCHANGES_PER_PROVIDER = 20
 
 /**
- * Token URLs remembered: more than an instance has providers. What is forgotten costs one more
- * call.
+ * Maximum number of token URLs in the LRU cache: more than an instance has providers. An evicted
+ * URL costs one more call.
  */
-const MAX_REMEMBERED = 1000
+const MAX_TOKEN_URLS = 1000
 
-/** An exchange that did not come to its end. */
+/** A failed exchange. */
 export class OAuth2Error extends Error {
   /**
-   * Whether the provider refuses the grant; else it could not be asked, or its answer makes no
-   * sense.
+   * Whether the provider refused the grant. Otherwise, the provider could not be reached or sent an
+   * invalid response.
    */
   readonly isRefusal: boolean
   /**
-   * The provider's error code for a refusal, empty when it gave none; else what went wrong. Never a
-   * secret.
+   * The provider's error code for a refusal, empty if it sent none. For other failures, what went
+   * wrong. Never contains a secret.
    */
   readonly detail: string
 
@@ -41,16 +46,16 @@ export class OAuth2Error extends Error {
   }
 }
 
-/** How the client says who it is (RFC 6749 section 2.3.1). */
+/** How the client authenticates (RFC 6749 section 2.3.1). */
 type ClientAuthentication = 'basic' | 'form' | 'none'
 
 type TokenAnswer =
   | { readonly accessToken: string; readonly doubtsClient: false }
-  /** `error` is empty when the provider gave no code for it. */
+  /** `error` is empty if the provider sent no error code. */
   | { readonly accessToken?: undefined; readonly error: string; readonly doubtsClient: boolean }
 
 /**
- * Errors that the grant has no part in, or need not have: the client may have to authenticate in
+ * Errors that may be about the client instead of the grant. The client may have to authenticate in
  * the other way.
  */
 const CLIENT_ERRORS: readonly string[] = [
@@ -60,16 +65,25 @@ const CLIENT_ERRORS: readonly string[] = [
   'unauthorized_client',
 ]
 
-/** RFC 6749 section 5.2, with an end to it. */
+/** RFC 6749 section 5.2, with a maximum length. */
 const ERROR_CODE = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,64}$/
 
-/** RFC 6749 appendix A.12. Anything else would not fit into a header. */
+/** RFC 6749 appendix A.12. Other characters cannot be sent in a header. */
 const ACCESS_TOKEN = /^[\x20-\x7e]+$/
 
-/** What some providers answer with instead of JSON. */
+/** Content types that some providers use instead of JSON. */
 const FORM_TYPES = /^(application\/x-www-form-urlencoded|text\/plain)\b/i
 
-/** @param options.timeoutMs of each call. */
+/**
+ * Creates a client of OAuth 2.0 providers.
+ *
+ * The package oauth4webapi is not used, because it refuses responses that the contract allows: user
+ * info without the claim `sub` (GitHub names a person by the number `id`), token responses in form
+ * encoding, and token responses without `token_type`. It also parses identifiers into numbers,
+ * which loses digits beyond 2^53. Only the few lines that build the token request would be saved.
+ *
+ * @param options.timeoutMs time limit of each call.
+ */
 export function createOAuth2Client({
   outbound,
   userAgent,
@@ -79,10 +93,14 @@ export function createOAuth2Client({
   readonly userAgent: string
   readonly timeoutMs?: number
 }): OAuth2Client {
-  /** Token URLs that took the form where they had not taken Basic. */
-  const prefersForm = new Set<string>()
-  /** Exchanges under way by token URL. */
-  const exchanges = new Map<string, number>()
+  /** Token URLs of providers that accept the client secret only in the form. */
+  const prefersForm = new LRUCache<string, true>({ max: MAX_TOKEN_URLS })
+  /** Limits concurrent exchanges by token URL. */
+  const limited = createLimited({
+    maxRunningPerKey: MAX_EXCHANGES_PER_PROVIDER,
+    maxWaitingPerKey: 0,
+    full: () => new OAuth2Error(false, 'too many exchanges at once'),
+  })
 
   async function send(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
     const headers = { accept: 'application/json', 'user-agent': userAgent, ...request.headers }
@@ -101,7 +119,8 @@ export function createOAuth2Client({
     let refusal = ''
     for (const way of waysToAuthenticate(provider, prefersForm.has(tokenUrl))) {
       const answer = readTokenAnswer(await send(tokenRequest(provider, grant, way), signal))
-      // Unless the client is in doubt it is known in this way, whatever becomes of the code.
+      // An answer that does not doubt the client proves that the provider accepts this
+      // authentication, whatever it says about the code.
       if (!answer.doubtsClient) remember(tokenUrl, way)
       if (answer.accessToken !== undefined) return answer.accessToken
       refusal = answer.error
@@ -111,10 +130,8 @@ export function createOAuth2Client({
   }
 
   function remember(tokenUrl: string, way: ClientAuthentication): void {
-    prefersForm.delete(tokenUrl)
-    if (way !== 'form') return
-    if (prefersForm.size >= MAX_REMEMBERED) prefersForm.clear()
-    prefersForm.add(tokenUrl)
+    if (way === 'form') prefersForm.set(tokenUrl, true)
+    else prefersForm.delete(tokenUrl)
   }
 
   async function readUserInfo(
@@ -131,26 +148,16 @@ export function createOAuth2Client({
   }
 
   return {
-    async fetchClaims(provider, grant, signal) {
-      const { tokenUrl, userInfoUrl } = provider
-      const underWay = exchanges.get(tokenUrl) ?? 0
-      if (underWay >= MAX_EXCHANGES_PER_PROVIDER)
-        throw new OAuth2Error(false, 'too many exchanges at once')
-      exchanges.set(tokenUrl, underWay + 1)
-      try {
-        return await readUserInfo(userInfoUrl, await redeem(provider, grant, signal), signal)
-      } finally {
-        const left = (exchanges.get(tokenUrl) ?? 1) - 1
-        if (left > 0) exchanges.set(tokenUrl, left)
-        else exchanges.delete(tokenUrl)
-      }
-    },
+    fetchClaims: (provider, grant, signal) =>
+      limited(provider.tokenUrl, async () =>
+        readUserInfo(provider.userInfoUrl, await redeem(provider, grant, signal), signal),
+      ),
   }
 }
 
 /**
- * Basic first, which every provider has to support (RFC 6749 section 2.3.1), unless the other way
- * worked before.
+ * Returns the methods to try, in order. Every provider must support Basic (RFC 6749 section 2.3.1),
+ * which comes first unless the form worked before.
  */
 function waysToAuthenticate(
   { clientSecret }: OAuth2Provider,
@@ -187,14 +194,15 @@ function tokenRequest(
   }
 }
 
-/**
- * Id and secret are encoded as in a form before they go into the header (RFC 6749 section 2.3.1).
- */
+/** Encodes an id or a secret for the Basic header (RFC 6749 section 2.3.1). */
 function formEncode(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice('='.length)
 }
 
-/** Some providers refuse with status 200, so members decide before the status does. */
+/**
+ * Reads a token response. Members are read before the status because some providers send errors
+ * with status 200.
+ */
 function readTokenAnswer(response: OutboundResponse): TokenAnswer {
   const { status } = response
   const members = readTokenMembers(response)
@@ -203,7 +211,7 @@ function readTokenAnswer(response: OutboundResponse): TokenAnswer {
     return { accessToken, doubtsClient: false }
   }
   const given = members?.get('error')
-  // Too many requests are a refusal to work, not a refusal of the code.
+  // Too many requests are a failure of the provider, not a refusal of the code.
   const isRefusal = isSuccess(response)
     ? given !== undefined
     : status >= 400 && status < 500 && status !== 429
@@ -223,8 +231,8 @@ function isSuccess({ status }: OutboundResponse): boolean {
 }
 
 /**
- * The body as text; empty when it is too long, or not UTF-8: repaired, two identifiers could become
- * one.
+ * Returns the body as text; empty if it is too long or not UTF-8. Replacing invalid bytes could
+ * make two identifiers equal.
  */
 function textOf({ body, isTruncated }: OutboundResponse): string {
   if (isTruncated) return ''
@@ -235,17 +243,12 @@ function textOf({ body, isTruncated }: OutboundResponse): string {
   }
 }
 
-/**
- * The tokens of JSON that digits can occur in. In a text that is JSON, nothing else looks like one
- * of them.
- */
+/** The JSON tokens that can contain digits. In valid JSON, nothing else matches. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
 /**
- * The members of a JSON object, numbers as the text that was sent: identifiers may have more digits
- * than a number keeps.
- *
- * @returns undefined for any other text.
+ * Returns the members of a JSON object; undefined for any other text. Numbers become the text that
+ * was sent, because identifiers may have more digits than a number can hold.
  */
 function readJsonObject(text: string): ReadonlyMap<string, unknown> | undefined {
   try {

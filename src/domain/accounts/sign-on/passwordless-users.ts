@@ -1,26 +1,27 @@
 import * as rows from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
 import type { AccountsApp } from '../ports.ts'
 import { emailKey, isEmail, MAX_DISPLAY_NAME_CHARACTERS } from '../users/user-fields.ts'
-import { namesOf, type User } from '../users/users.ts'
+import { namesOf } from '../users/users.ts'
 
-/** An account for somebody whom another service vouches for. */
+/** A new account for a person whom another service has authenticated. */
 export interface PasswordlessUser extends Pick<User, 'username' | 'role'> {
-  /** Left out unless it is an address that nobody has. */
+  /** Ignored if invalid or taken. */
   readonly email: string
-  /** Cut where it is too long. */
+  /** Truncated if too long. */
   readonly displayName: string
   /** '' or an https URL. */
   readonly avatarUrl: string
 }
 
 /**
- * Stores an active account that has no password. What the other service says about the person is
- * taken as far as it fits: nobody is there to correct it.
+ * Creates an active account without a password. Profile values that do not fit are dropped or
+ * truncated, because nobody could correct them.
  *
- * @param account its username must be allowed and free.
+ * @param account the username must be valid and free.
  */
 export async function insertPasswordlessUser(
   app: AccountsApp,

@@ -7,27 +7,28 @@ import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { isUsername, nameKey } from '../users/user-fields.ts'
+import { isUsername } from '../users/user-fields.ts'
 import { insertPasswordlessUser } from './passwordless-users.ts'
 
-/** Who a trusted reverse proxy says the caller is. */
+/** The user that a trusted reverse proxy names. */
 export interface ProxyIdentity {
   readonly username: string
-  /** Of a new account; empty for none. */
+  /** For a new account; empty for none. */
   readonly email: string
-  /** Of a new account; empty for none. */
+  /** For a new account; empty for none. */
   readonly displayName: string
 }
 
 /**
- * The account that a trusted reverse proxy names. It is not asked for a second factor, which is the
- * proxy's to ask for.
+ * Returns the account that a trusted reverse proxy names. Requiring a second factor is up to the
+ * proxy.
  *
- * @param register whether an unknown username gets an account: of role USER, or ADMIN when it is
- *   the first one, since whoever configured the proxy decided who gets that far. It has no
- *   password.
- * @throws BAD_CREDENTIALS when there is no such account, and none is made, or it is archived.
+ * @param register whether to create an account without a password for an unknown username. The
+ *   first account gets the role ADMIN, because the operator of the proxy decides who may sign in,
+ *   and later ones get USER.
+ * @throws BAD_CREDENTIALS if the account is archived, or does not exist and is not created.
  */
 export async function userOfProxy(
   app: AccountsApp,
@@ -36,19 +37,18 @@ export async function userOfProxy(
 ): Promise<User> {
   const found = await findUserByNameKey(app.db, nameKey(identity.username))
   const user =
-    found || !register ? found : await transaction(app.db, (tx) => makeUser(app, tx, identity))
-  // The name may be the chosen id of somebody's account, which is another name than the one that
-  // they sign in with.
+    found || !register ? found : await transaction(app.db, (tx) => registerUser(app, tx, identity))
+  // The name may be the custom id of an account, which is not valid for signing in.
   const isMeant = user?.state === 'NORMAL' && nameKey(user.username) === nameKey(identity.username)
   if (!isMeant) throw new DomainError('BAD_CREDENTIALS')
   return user
 }
 
 /**
- * Makes an account unless somebody made it since; undefined for a username that the rules refuse,
- * or an organisation has.
+ * Creates an account, or returns one created in the meantime. Returns undefined if the username is
+ * invalid or belongs to an organisation.
  */
-async function makeUser(
+async function registerUser(
   app: AccountsApp,
   tx: Tx,
   { username, ...profile }: ProxyIdentity,

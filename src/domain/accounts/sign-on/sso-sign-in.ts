@@ -5,28 +5,28 @@ import {
 } from '../../../storage/accounts/linked-identities.ts'
 import { anyUserExists, findNameHolder } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Peer } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import { type SessionGrant, startSession } from '../credentials/sessions.ts'
 import type { AccountsApp } from '../ports.ts'
 import { isAvatarUrl } from '../users/avatars.ts'
-import { isUsername, nameKey } from '../users/user-fields.ts'
-import type { User } from '../users/users.ts'
+import { isUsername } from '../users/user-fields.ts'
 import { type AuthorizationGrant, type ExternalIdentity, identify } from './external-identities.ts'
 import { requirePresentProvider } from './identity-providers.ts'
 import { insertPasswordlessUser } from './passwordless-users.ts'
 
 /**
- * Starts a session by single sign-on: in the account that the identity is linked to, or in a new
- * one.
+ * Starts a session by single sign-on, in the account linked to the identity or in a new one.
  *
- * It asks for no second factor, which is the provider's to ask for. An account that shares its name
- * or address with the identity is never taken over: the provider says nothing about who owns it.
+ * Requiring a second factor is up to the provider. An existing account is never linked because of
+ * its name or address, since the provider does not prove who owns that account.
  *
- * @param client.userAgent kept with the session.
- * @param client.signal gives up asking the provider.
- * @throws what `identify` throws, RATE_LIMITED, REGISTRATION_CLOSED, ACCOUNT_ARCHIVED,
+ * @param client.userAgent stored with the session.
+ * @param client.signal aborts the calls to the provider.
+ * @throws the reasons of `identify`, RATE_LIMITED, REGISTRATION_CLOSED, ACCOUNT_ARCHIVED,
  *   BAD_CREDENTIALS
  */
 export async function signInByIdentity(
@@ -50,7 +50,7 @@ export async function signInByIdentity(
   return startSession(app, user, client.userAgent)
 }
 
-/** Codes that the provider refuses count as failed sign-ins of the peer. */
+/** Counts codes that the provider refuses as failed sign-ins of the peer. */
 async function identifyWithinLimits(
   app: AccountsApp,
   peer: Peer,
@@ -69,8 +69,8 @@ async function identifyWithinLimits(
 }
 
 async function register(app: AccountsApp, tx: Tx, identity: ExternalIdentity): Promise<User> {
-  // The first account administers the instance, and is made by somebody on the machine, as
-  // CreateUser demands.
+  // The first account administers the instance. CreateUser requires that it is created on the
+  // machine.
   const isOpen = app.settings.registration === 'open' && (await anyUserExists(tx))
   if (!isOpen) throw new DomainError('REGISTRATION_CLOSED')
   const { provider, externUid, displayName, email, avatarUrl } = identity

@@ -1,34 +1,32 @@
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 
-/** A picture that was uploaded as a data URI. */
+/** A picture uploaded as a data URI. */
 export interface Avatar {
   readonly contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
   readonly data: Buffer
 }
 
 /**
- * What `users.avatar_url` holds for an uploaded picture; its bytes are in `user_avatars`, so that
- * lists of accounts do not carry them.
+ * Value of `users.avatar_url` for an uploaded picture. The bytes are in `user_avatars`, so that
+ * lists of accounts do not load them.
  */
 export const UPLOADED = 'data:'
 
 const MAX_AVATAR_BYTES = 1024 * 1024
 const MAX_URL_CHARACTERS = 2048
 
-/**
- * Base64 takes four characters for three bytes. Longer texts are refused before they are decoded.
- */
+/** Base64 takes four characters for three bytes. Longer texts are refused before decoding. */
 const MAX_DATA_URI_CHARACTERS = Math.ceil(MAX_AVATAR_BYTES / 3) * 4 + 64
 
 const DATA_URI = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]+={0,2})$/i
 
 /**
- * Reads an avatar as a client writes it.
+ * Parses an avatar from a request.
  *
- * @returns '' for none, an https URL, or the picture of a data URI.
- * @throws INVALID_AVATAR for anything else: another type or scheme, more than a mebibyte, or bytes
- *   that are not of the type that they claim.
+ * @returns '' for none, an https URL, or the picture in a data URI.
+ * @throws INVALID_AVATAR for anything else: another type or scheme, more than 1 MiB, or content
+ *   that does not match the type.
  */
 export function parseAvatar(text: string): string | Avatar {
   if (text === '') return ''
@@ -42,19 +40,19 @@ export function parseAvatar(text: string): string | Avatar {
   return { contentType, data }
 }
 
-/** Whether this is the address of a picture, as far as it shows. */
+/** Returns whether a text is a plausible URL of a picture. */
 export function isAvatarUrl(text: string): boolean {
   return (
     text.startsWith('https://') &&
     text.length <= MAX_URL_CHARACTERS &&
     URL.canParse(text) &&
-    !hasUnseenCharacters(text)
+    !hasInvisibleCharacters(text)
   )
 }
 
 /**
- * The type by the first bytes of the file, as
- * https://mimesniff.spec.whatwg.org/#matching-an-image-type-pattern.
+ * Detects the type by the first bytes of the file
+ * (https://mimesniff.spec.whatwg.org/#matching-an-image-type-pattern).
  */
 function pictureType(data: Buffer): Avatar['contentType'] | undefined {
   const starts = (text: string, at = 0) =>

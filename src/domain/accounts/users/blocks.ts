@@ -4,19 +4,20 @@ import { findMembership } from '../../../storage/organizations/organizations.ts'
 import { deleteCollaborationsWith } from '../../../storage/repos/collaborators.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
 import { findUserByUsername, getUserByUsername, type NumberedUserPage } from './owners.ts'
 import { checkLength } from './user-fields.ts'
 
-/** As in compatible systems. */
+/** The limit of compatible systems. */
 const MAX_NOTE_CHARACTERS = 250
 
 /**
- * Whether one of some accounts has blocked a user, who then may not fork their repositories,
- * comment there, open pull requests or be given access to them.
+ * Returns whether any of some accounts has blocked a user. A blocked user cannot fork the blocker's
+ * repositories, comment or open pull requests there, or be given access to them.
  *
- * @param blockerIds numbers of users and organisations: of a repository's owner, and of whom the
- *   user would write to.
+ * @param blockerIds users and organisations, such as the owner of a repository and the author to
+ *   reply to.
  */
 export function isBlocked(
   app: AccountsApp,
@@ -26,12 +27,11 @@ export function isBlocked(
   return rows.blockExists(app.db, blockerIds, userId)
 }
 
-/** Whom an account has blocked. */
+/** Lists the users that an account has blocked. */
 export async function listBlockedUsers(
   app: AccountsApp,
   blockerId: number,
-  offset: number,
-  limit: number,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   return {
     users: await rows.listBlockedUsers(app.db, blockerId, offset, limit),
@@ -39,7 +39,11 @@ export async function listBlockedUsers(
   }
 }
 
-/** @throws BLOCK_NOT_FOUND when the account has not blocked the user, or there is no such user. */
+/**
+ * Checks that the account has blocked a user.
+ *
+ * @throws BLOCK_NOT_FOUND if it has not, or the user does not exist.
+ */
 export async function checkBlockedUser(
   app: AccountsApp,
   blockerId: number,
@@ -51,8 +55,8 @@ export async function checkBlockedUser(
 }
 
 /**
- * Blocks a user on behalf of a user or an organisation. Neither keeps access that the other one
- * gave to single repositories.
+ * Blocks a user on behalf of a user or an organisation. Both lose access that the other one gave
+ * them to single repositories.
  *
  * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
  */
@@ -79,7 +83,7 @@ export async function blockUser(
 }
 
 /**
- * Takes a block back, if there is one.
+ * Removes a block, if there is one.
  *
  * @throws USER_NOT_FOUND
  */

@@ -1,8 +1,9 @@
-import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
 import { findUserByNameKey } from '../../../storage/accounts/users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
+import type { Owner, User } from '../../../storage/schema/accounts.ts'
+import type { Organization } from '../../../storage/schema/organizations.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import {
   actsAsAdministrator,
@@ -11,21 +12,18 @@ import {
   seesPublicDataOnly,
 } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey, type Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { nameKey } from './user-fields.ts'
-
-export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
-export type { Owner }
 
 const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']
 
-/** Longer texts are in no name that is found. */
+/** No name that can be found is longer. */
 const MAX_SEARCH_CHARACTERS = 128
 
-/** As much of a wrong name as its refusal repeats. */
+/** Maximum number of characters of an unknown name in an error. */
 const MAX_SHOWN_NAME_CHARACTERS = 64
 
-/** Stands in where an account has been deleted. */
+/** Represents deleted accounts. */
 export const GHOST: Owner = {
   id: -1,
   kind: 'USER',
@@ -45,9 +43,9 @@ export const GHOST: Owner = {
 }
 
 /**
- * The user or organisation of a name, in any case.
+ * Returns the user or organisation with a name, compared case-insensitively.
  *
- * @throws USER_NOT_FOUND when there is none that the caller may know of.
+ * @throws USER_NOT_FOUND if there is none that the caller may see.
  */
 export async function getOwner(app: AccountsApp, caller: Caller, name: string): Promise<Owner> {
   const owner = await findOwnerByNameKey(app.db, nameKey(name))
@@ -57,8 +55,8 @@ export async function getOwner(app: AccountsApp, caller: Caller, name: string): 
 }
 
 /**
- * The user of a username, in any case. Unlike in resource names, the id that the creator chose does
- * not count.
+ * Returns the user with a username, compared case-insensitively. Unlike in resource names, a custom
+ * id does not match.
  */
 export async function findUserByUsername(db: Db, username: string): Promise<User | undefined> {
   const user = await findUserByNameKey(db, nameKey(username))
@@ -66,7 +64,7 @@ export async function findUserByUsername(db: Db, username: string): Promise<User
 }
 
 /**
- * The same for a user who has to be there.
+ * Returns the user with a username, compared case-insensitively.
  *
  * @throws USER_NOT_FOUND
  */
@@ -79,26 +77,27 @@ export async function getUserByUsername(db: Db, username: string): Promise<User>
   return user
 }
 
-/** A part of a list of users, by its number. */
+/** A page of a list of users. */
 export interface NumberedUserPage {
   readonly users: readonly User[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 
-/**
- * Active users that a caller may know of, by name.
- *
- * @param text part of the username or of the name for people.
- * @param id number of the only user to find; undefined for all.
- */
+/** Search criteria for users. */
+export interface UserSearch {
+  /** Part of the username or of the display name. */
+  readonly text: string
+  /** The only user to find; undefined for all. */
+  readonly id: number | undefined
+}
+
+/** Returns the active users that a caller may see, ordered by name. */
 export async function searchUsers(
   app: AccountsApp,
   caller: SignedIn,
-  text: string,
-  id: number | undefined,
-  offset: number,
-  limit: number,
+  { text, id }: UserSearch,
+  { offset, limit }: Page,
 ): Promise<NumberedUserPage> {
   const search = {
     text: text.slice(0, MAX_SEARCH_CHARACTERS),
@@ -113,9 +112,9 @@ export async function searchUsers(
 }
 
 /**
- * Reads who may know of an account or team.
+ * Parses the visibility of an account or team.
  *
- * @returns undefined for a text that is missing or empty.
+ * @returns undefined for a missing or empty text.
  * @throws INVALID_FIELD
  */
 export function readVisibility(text: string | undefined): Owner['visibility'] | undefined {
@@ -133,8 +132,8 @@ function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {
 }
 
 /**
- * Whether a caller may know of an owner: everybody of public ones, whoever is signed in of limited
- * ones, its members of others.
+ * Returns whether a caller may see an owner. Everyone may see public owners, signed-in users
+ * limited ones, and members private organisations.
  */
 export async function maySeeOwner(
   app: AccountsApp,
@@ -150,15 +149,15 @@ export async function maySeeOwner(
   return (await findMembership(app.db, owner.id, caller.user.id)) !== undefined
 }
 
-/** Whether a caller may see what an account shows to itself and to administrators alone. */
+/** Returns whether a caller may see fields that are private to an account and to administrators. */
 export function seesPrivateFieldsOf(caller: Caller, owner: Pick<Owner, 'id'>): boolean {
   if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return false
   return caller.user.id === owner.id || actsAsAdministrator(caller, 'read')
 }
 
 /**
- * The address of an account for the eyes of a caller: that of an organisation is there for whoever
- * is signed in.
+ * Returns the address of an account as a caller sees it. Signed-in users see the addresses of
+ * organisations.
  */
 export function emailFor(app: AccountsApp, caller: Caller, owner: Owner): string {
   const isShown =
@@ -166,12 +165,63 @@ export function emailFor(app: AccountsApp, caller: Caller, owner: Owner): string
   return (isShown && owner.email) || noReplyAddress(app, owner)
 }
 
-/** An address that names an account and takes no mail. */
+/** Returns an address that identifies an account and accepts no mail. */
 export function noReplyAddress(app: AccountsApp, { id, name }: Pick<Owner, 'id' | 'name'>): string {
   return `${id}+${name.toLowerCase()}@noreply.${new URL(app.publicUrl()).hostname}`
 }
 
-/** The same for the instance, which is no account. */
+/** Returns the address that identifies the instance and accepts no mail. */
 export function instanceAddress(app: AccountsApp): string {
   return `branchline@noreply.${new URL(app.publicUrl()).hostname}`
+}
+
+/** Returns a user as an owner. */
+export function userAsOwner(user: User): Owner {
+  const {
+    id,
+    username: name,
+    display_name: full_name,
+    email,
+    avatar_url,
+    user_id,
+    description,
+  } = user
+  const { visibility, restricted, role, state, create_time } = user
+  const texts = {
+    name,
+    full_name,
+    email,
+    avatar_url,
+    user_id,
+    description,
+    website: '',
+    location: '',
+  }
+  return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
+}
+
+/** Returns an organisation as an owner. */
+export function organizationAsOwner(organization: Organization): Owner {
+  const { id, name, full_name, email, description, website, location, visibility, create_time } =
+    organization
+  const texts = {
+    name,
+    full_name,
+    email,
+    avatar_url: '',
+    user_id: null,
+    description,
+    website,
+    location,
+  }
+  return {
+    id,
+    kind: 'ORGANIZATION',
+    ...texts,
+    visibility,
+    restricted: 0,
+    role: null,
+    state: null,
+    create_time,
+  }
 }

@@ -1,37 +1,40 @@
 import type { NewUser } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
+import { nameKey } from '../../core/names.ts'
 
 /**
- * Letters, digits and hyphens with alphanumeric ends: what fits a URL segment, a Git remote and a
- * mention alike.
+ * Letters, digits and inner hyphens, which are valid in a URL segment, a Git remote and a mention.
  */
 const USERNAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,34}[A-Za-z0-9])?$/
 
-/** From the specification; the length as for usernames, since both name the account in paths. */
+/**
+ * From the specification. The maximum length is that of usernames, because both identify the
+ * account in paths.
+ */
 const USER_ID = /^[a-z0-9-]{1,36}$/
 
-/** Names that paths and clients give a meaning of their own. */
+/** Names with a special meaning in paths or clients. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'me',
   '-',
-  // Where other things are than the repositories of somebody.
+  // Top-level paths that are not owners of repositories.
   'api',
   'attachments',
   'file',
   'healthz',
   'metrics',
   'readyz',
-  // Behind `/users/`.
+  // A path below `/users/`.
   'search',
-  // Who stands for deleted accounts.
+  // Represents deleted accounts.
   'ghost',
 ])
 
 /**
- * One `@`, no blanks and nothing unseen, a dotted or single-label domain. Only the mail server
- * knows which addresses exist; this catches slips of the hand. RFC 5321 section 4.5.3.1.3 limits a
- * path to 256 octets, brackets included.
+ * One `@`, no whitespace or invisible characters, and a domain of one or more labels. Detects
+ * typing errors. Only the mail server knows which addresses exist. RFC 5321 section 4.5.3.1.3
+ * limits a path to 256 octets, including the brackets.
  */
 const EMAIL = /^[^\s@<>(),;:"\\[\]]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 const MAX_EMAIL_CHARACTERS = 254
@@ -39,27 +42,19 @@ const MAX_EMAIL_CHARACTERS = 254
 export const MAX_DISPLAY_NAME_CHARACTERS = 128
 const MAX_DESCRIPTION_CHARACTERS = 1024
 
-/**
- * The form in which names are compared: usernames are ASCII, so this is all the folding that they
- * need.
- */
-export function nameKey(name: string): string {
-  return name.toLowerCase()
-}
-
-/** The form in which e-mail addresses are compared. */
+/** Returns the form in which e-mail addresses are compared. */
 export function emailKey(email: string): string {
   return email.toLowerCase()
 }
 
-/** Whether an account may be called this. */
+/** Returns whether a text is a valid username. */
 export function isUsername(text: string): boolean {
   return USERNAME.test(text) && !RESERVED_NAMES.has(nameKey(text))
 }
 
-/** Whether this can be an e-mail address. */
+/** Returns whether a text is a plausible e-mail address. */
 export function isEmail(text: string): boolean {
-  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text) && !hasUnseenCharacters(text)
+  return text.length <= MAX_EMAIL_CHARACTERS && EMAIL.test(text) && !hasInvisibleCharacters(text)
 }
 
 /** @throws INVALID_USERNAME */
@@ -79,9 +74,9 @@ export function checkUserId(userId: string): string {
 }
 
 /**
- * Checks the fields of an account that say something about a person.
+ * Checks the profile fields of an account.
  *
- * @param fields only those that are written.
+ * @param fields the fields to write.
  * @returns the columns to store.
  * @throws INVALID_EMAIL, INVALID_FIELD
  */
@@ -100,18 +95,23 @@ export interface Profile {
 }
 
 /**
- * @throws INVALID_FIELD for an address, or another text to copy and follow, with characters that
- *   cannot be seen.
+ * Checks an address, or another text that people copy, for invisible characters.
+ *
+ * @throws INVALID_FIELD
  */
-export function checkSeen(field: string, text: string | undefined): void {
-  if (text !== undefined && hasUnseenCharacters(text))
+export function checkVisible(field: string, text: string | undefined): void {
+  if (text !== undefined && hasInvisibleCharacters(text))
     throw new DomainError('INVALID_FIELD', { field })
 }
 
-/** @throws INVALID_FIELD for a text of more characters. */
+/**
+ * Checks the maximum length of a text.
+ *
+ * @throws INVALID_FIELD
+ */
 export function checkLength(field: string, text: string | undefined, maxCharacters: number): void {
-  // Of a character there are at most two of what `length` counts: what is far too long need not be
-  // taken apart.
+  // `length` counts at most two units per character, which quickly excludes texts that are far too
+  // long.
   const isTooLong =
     text !== undefined && (text.length > 2 * maxCharacters || [...text].length > maxCharacters)
   if (isTooLong) {

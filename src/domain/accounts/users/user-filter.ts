@@ -1,7 +1,7 @@
 import { readFilter } from '../../filters/conditions.ts'
 import type { FilterSchema } from '../../filters/schema.ts'
 
-/** Its one term is the username. */
+/** The only term is the username. */
 const USER_FILTER: FilterSchema<string> = {
   logic: [],
   fields: {
@@ -9,15 +9,15 @@ const USER_FILTER: FilterSchema<string> = {
   },
 }
 
-/** No field of accounts is a moment, so that `now` is refused whatever it is. */
+/** Unused, because no field of this filter is a time. */
 const NO_TIME = 0
 
 /**
- * Reads the filter of ListUsers: `username == '<username>'`, operands in either order, in any
- * number of parentheses.
+ * Parses the filter of ListUsers: `username == '<username>'`, with the operands in either order and
+ * optional parentheses.
  *
  * @returns the username, or undefined for a blank filter.
- * @throws INVALID_FILTER for everything else that CEL could say, an empty username included.
+ * @throws INVALID_FILTER for any other CEL expression, and for an empty username.
  */
 export function parseUserFilter(filter: string): string | undefined {
   const condition = readFilter(filter, USER_FILTER, NO_TIME)

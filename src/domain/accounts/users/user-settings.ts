@@ -1,46 +1,50 @@
 import { findUserSettings, putUserSettings } from '../../../storage/accounts/user-settings.ts'
 import { updateUser } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
-import type { UserSettings } from '../../../storage/schema/accounts.ts'
+import type { User, UserSettings } from '../../../storage/schema/accounts.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
-import { requirePresent, type User } from './users.ts'
+import { requirePresent } from './users.ts'
 
 /** Preferences of an account. */
 export interface Preferences extends UserSettings {
-  /** Whether commits that the server makes name the account by an address that takes no mail. */
+  /**
+   * Whether the server uses an address that accepts no mail for the account in commits that it
+   * creates.
+   */
   readonly keep_email_private: boolean
 }
 
-/** One of the preferences of an account. */
+/** A field of the preferences. */
 export type UserSettingField = keyof Preferences
 
-/** Preferences as a client writes them: any texts. */
+/** Preferences in a request, which are unchecked texts. */
 export interface WrittenPreferences extends Readonly<Record<keyof UserSettings, string>> {
   readonly keep_email_private: boolean
 }
 
-/** What accounts have that never wrote a preference. */
+/** Values for accounts that have never stored a preference. */
 const DEFAULTS: UserSettings = { locale: 'en', memo_visibility: 'PRIVATE', theme: '' }
 
 /**
- * Room for any language tag that is in use (RFC 5646 section 4.4.1), in the spelling of POSIX too.
+ * Long enough for language tags in practice (RFC 5646 section 4.4.1), including POSIX spellings.
  */
 const LOCALE = /^[A-Za-z0-9_-]{2,35}$/
 
 const THEME = /^[A-Za-z0-9._-]{1,64}$/
 
-/** The preferences of an account. */
+/** Returns the preferences of an account. */
 export async function getUserSettings(app: AccountsApp, user: User): Promise<Preferences> {
   const settings = (await findUserSettings(app.db, user.id)) ?? DEFAULTS
   return { ...settings, keep_email_private: user.keep_email_private === 1 }
 }
 
 /**
- * Changes the named preferences of an account, all or none. An empty text goes back to the default.
+ * Changes preferences of an account. Either every field changes or none does. An empty text resets
+ * a field to its default.
  *
- * @returns all of them, as they are now.
+ * @returns all preferences after the change.
  * @throws INVALID_FIELD, USER_NOT_FOUND
  */
 export async function updateUserSettings(
@@ -66,7 +70,7 @@ export async function updateUserSettings(
   })
 }
 
-/** The visibility of a memo that an account makes without one. */
+/** Returns the visibility of memos that an account creates without naming one. */
 export async function defaultMemoVisibility(
   db: Db,
   userId: number,

@@ -1,9 +1,9 @@
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import { nameKey } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import {
   type OpenRepository,
   openRepository,

@@ -1,13 +1,9 @@
-import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { type RepositoryEventType, recordEvent } from '../../repos/events/repository-events.ts'
+import { type PullEventType, recordEvent } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
 
-/** The repository events about pull requests. */
-export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
-
-/** The webhook message of each event. */
+/** What webhooks are told of each event. */
 const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
   PULL_REQUEST_OPENED: 'pull_request.opened',
   PULL_REQUEST_EDITED: 'pull_request.edited',
@@ -24,11 +20,11 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
 }
 
 /**
- * Records a change to a pull request: an event for the watchers of its repository, and messages for
- * the webhooks of the participants.
+ * Records what became of a pull request, for those who watch its repository and for the webhooks of
+ * those whom it concerns.
  *
  * @param actorId undefined for the server.
- * @param pull the pull request after the change.
+ * @param pull as it is from then on.
  */
 export async function recordPullChange(
   app: ReposApp,
@@ -45,20 +41,11 @@ export async function recordPullChange(
     subject_id: pull.id,
     subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
   })
+  const timeMs = app.clock.now()
   await queuePullDeliveries(tx, {
     type: MESSAGE_TYPES[type],
     actorId: actorId ?? null,
     pull,
-    timeMs: app.clock.now(),
+    timeMs,
   })
-}
-
-/** Returns the number and branches that an event stores about its pull request. */
-export function pullOfEvent({ subject }: Pick<RepositoryEvent, 'subject'>): {
-  number: number
-  base: string
-  head: string
-} {
-  const [number, base, head] = JSON.parse(subject) as [number, string, string]
-  return { number, base, head }
 }

@@ -9,7 +9,8 @@ import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
-import { accessOfUsers, suffices } from '../../repos/access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
+import { accessOfUsers } from '../../repos/access/permissions.ts'
 import { queueMessage, webhooksWithRoom } from '../../webhooks/waiting-deliveries.ts'
 
 /** What webhooks are told of pull requests. */

@@ -19,25 +19,27 @@ import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepositoryById,
-  suffices,
 } from '../../repos/access/permissions.ts'
-import { changeWatched } from '../../repos/events/repository-events.ts'
+import { changeWatched, type PullEventType } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
+import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
+import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
-import { type PullEventType, recordPullChange } from '../heads/pull-changes.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
-import { isWorkInProgress, type PullView } from '../listing/pull-views.ts'
+import type { PullView } from '../listing/pull-views.ts'
 import { dropAutoMerge } from '../merging/dropped-merges.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import type { Reviewers } from '../review/review-requests.ts'
@@ -49,7 +51,6 @@ import {
 } from '../review/review-states.ts'
 import { pullExists } from './create-pull.ts'
 import { viewWritten } from './pull-records.ts'
-import { isPoster, type OpenPull, openPull } from './pull-requests.ts'
 
 /** Changes of a pull request; what is undefined, empty or 0 stays as it is. */
 export interface PullEdit {

@@ -1,9 +1,10 @@
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
-import { nameKey } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
-import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
+import { nameKey } from '../../core/names.ts'
+import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 
 /** More people do not see to one thing. */

@@ -1,7 +1,7 @@
 import { readRef } from '../../../git/refs/refs.ts'
 import { openHeadBranches } from '../../../storage/pulls/pull-heads.ts'
 import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
-import { findOrderer } from '../../accounts/credentials/orderers.ts'
+import { findScheduler } from '../../accounts/credentials/schedulers.ts'
 import { onBehalfOf, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
@@ -26,7 +26,7 @@ export async function deleteMergedHead(
 ): Promise<void> {
   const { head_repository_id: id, head_branch } = pull
   if (wanted.deleter_id === null || id === null) return
-  const deleter = await findOrderer(app, wanted.deleter_id, wanted.token_uuid)
+  const deleter = await findScheduler(app, wanted.deleter_id, wanted.token_uuid)
   if (!deleter) return
   const scopes = wanted.scopes === null ? undefined : Scopes.fromText(wanted.scopes)
   const caller = onBehalfOf(deleter, scopes, wanted.token_uuid ?? undefined)

@@ -1,15 +1,15 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
 import type { UpdateStyle } from '../../../storage/schema/repos.ts'
 import { type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
 import {
   checkWritable,
   type OpenRepository,
   openRepositoryById,
-  suffices,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
@@ -19,9 +19,9 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
 import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
+import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { maintainedBranches } from '../heads/maintainer-edits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
-import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 
 /**
  * Brings what is new in the base of a pull request to its head, as a push of the caller to that.

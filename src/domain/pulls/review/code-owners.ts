@@ -7,16 +7,14 @@ import { findTeamByName } from '../../../storage/organizations/teams.ts'
 import { listReviewerIds, listReviewRequests } from '../../../storage/pulls/reviews.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Team } from '../../../storage/schema/organizations.ts'
-import type { Review } from '../../../storage/schema/pulls.ts'
+import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
-import { nameKey } from '../../accounts/users/user-fields.ts'
-import { teamNameKey } from '../../organizations/teams.ts'
+import { nameKey } from '../../core/names.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
-import type { PullRequest } from '../lifecycle/pull-requests.ts'
 import { ownersOf, parseCodeOwners } from './code-owner-rules.ts'
 import { teamReads } from './official-reviewers.ts'
 import { MAX_REVIEWERS, mayReview, type Reviewers, requestReviews } from './review-requests.ts'
@@ -90,7 +88,7 @@ async function findTeam(
 ): Promise<Team | undefined> {
   const [organization = '', team = ''] = name.split('/')
   const isOwner = owner.kind === 'ORGANIZATION' && nameKey(organization) === nameKey(owner.name)
-  return isOwner ? findTeamByName(app.db, owner.id, teamNameKey(team)) : undefined
+  return isOwner ? findTeamByName(app.db, owner.id, nameKey(team)) : undefined
 }
 
 /** What the file says; nothing when there is none. */

@@ -5,14 +5,9 @@ import { findListed } from '../../../storage/repos/branch-protections.ts'
 import type { Team } from '../../../storage/schema/organizations.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
+import { type RepositoryAccess, suffices } from '../../core/levels.ts'
 import { unitLevels } from '../../organizations/team-rights.ts'
-import {
-  accessOfUsers,
-  type OpenRepository,
-  type RepositoryAccess,
-  suffices,
-  type Unit,
-} from '../../repos/access/permissions.ts'
+import { accessOfUsers, type OpenRepository, type Unit } from '../../repos/access/permissions.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import type { Officials } from './review-rules.ts'
 

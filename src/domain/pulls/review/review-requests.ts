@@ -9,11 +9,12 @@ import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/use
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
-import { teamNameKey } from '../../organizations/teams.ts'
-import { accessOfUser, type OpenRepository, suffices } from '../../repos/access/permissions.ts'
+import { nameKey } from '../../core/names.ts'
+import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { isPoster, type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
+import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
 import { findRule, homeOf, restoreVotes } from './review-states.ts'
@@ -170,7 +171,7 @@ async function findNamed(
   const seen = names.teams.length === 0 ? undefined : await seenTeams(app, caller, open)
   for (const name of names.teams) {
     const [team] = seen
-      ? await listTeams(app.db, { ...seen.filter, nameKey: teamNameKey(name) }, 0, 1)
+      ? await listTeams(app.db, { ...seen.filter, nameKey: nameKey(name) }, 0, 1)
       : []
     if (!team) throw notFound('team', name)
     teams.set(team.id, team)

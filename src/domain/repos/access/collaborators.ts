@@ -6,15 +6,10 @@ import type { User } from '../../../storage/schema/accounts.ts'
 import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { type RepositoryAccess, suffices } from '../../core/levels.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
-import {
-  accessOfUser,
-  checkNotArchived,
-  openRepository,
-  type RepositoryAccess,
-  suffices,
-} from './permissions.ts'
+import { accessOfUser, checkNotArchived, openRepository } from './permissions.ts'
 
 const LEVELS = ['read', 'write', 'admin'] as const
 

@@ -1,10 +1,9 @@
-export type { DeployKey } from '../../../storage/schema/repos.ts'
-
 import { findKeyByFingerprint, insertPublicKey } from '../../../storage/accounts/public-keys.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/deploy-keys.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { DeployKey } from '../../../storage/schema/repos.ts'
+import type { KeyPage } from '../../../storage/schema/accounts.ts'
+import type { DeployKey as DeployKeyRow } from '../../../storage/schema/repos.ts'
 import { checkKeyTitle, type PublicKeyDraft } from '../../accounts/keys/public-keys.ts'
 import { readSshKey } from '../../accounts/keys/ssh-keys.ts'
 import type { Caller } from '../../core/access.ts'

@@ -3,15 +3,10 @@ import type { User } from '../../../storage/schema/accounts.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
-import {
-  accessOfUser,
-  accessOfUsers,
-  openRepository,
-  suffices,
-  type UnitAccess,
-} from './permissions.ts'
+import { accessOfUser, accessOfUsers, openRepository, type UnitAccess } from './permissions.ts'
 
 /** Users in one list: clients show them in a menu. */
 const MAX_LISTED = 1000

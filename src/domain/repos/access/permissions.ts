@@ -3,7 +3,6 @@ import {
   findOwnerById,
   findOwnerByNameKey,
   findOwnersByIds,
-  type Owner,
 } from '../../../storage/accounts/owners.ts'
 import {
   findRenamedRepository,
@@ -17,19 +16,15 @@ import {
   type RepositoryGrant,
 } from '../../../storage/repos/repository-grants.ts'
 import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/repository-readers.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
+import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
-import { nameKey } from '../../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { RepositoryName } from '../../core/names.ts'
+import { LEVELS, type RepositoryAccess, suffices } from '../../core/levels.ts'
+import { nameKey, type RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { repositoryNameKey } from './names.ts'
-
-/** What a caller may do to a repository, each level including those before it. */
-export const LEVELS = ['none', 'read', 'write', 'admin', 'owner'] as const
-export type RepositoryAccess = (typeof LEVELS)[number]
 
 /** A part of a repository that teams may be let into by itself. */
 export type Unit = keyof typeof TEAM_UNITS
@@ -45,11 +40,6 @@ export interface OpenRepository {
   /** The level of the part that was asked for. */
   readonly access: RepositoryAccess
   readonly units: UnitAccess
-}
-
-/** Whether a level is enough for what needs another one. */
-export function suffices(access: RepositoryAccess, needed: RepositoryAccess): boolean {
-  return LEVELS.indexOf(access) >= LEVELS.indexOf(needed)
 }
 
 /** Whether any part may be read. To who may read none, the repository does not exist. */

@@ -1,14 +1,9 @@
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { type RepositoryAccess, suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
-import {
-  checkNotArchived,
-  type OpenRepository,
-  openRepository,
-  type RepositoryAccess,
-  suffices,
-} from './permissions.ts'
+import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 
 /**
  * The repository that a caller names, for what its issues and its pull requests share: to read or

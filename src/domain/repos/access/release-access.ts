@@ -1,9 +1,10 @@
 import type { Release } from '../../../storage/schema/releases.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
-import { checkNotArchived, type OpenRepository, openRepository, suffices } from './permissions.ts'
+import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 
 /** Whether a caller may know of the drafts of a repository. */
 export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'units'>): boolean {

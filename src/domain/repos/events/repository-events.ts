@@ -1,23 +1,24 @@
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { isForeignKeyViolation, transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
-import type { Release } from '../../../storage/schema/releases.ts'
-import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
+import type { Release, RepositoryEvent } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import {
   type EventLogRows,
   type EventPage,
-  forgetSometimes,
   PAGE_SIZE,
   pageOfEvents,
+  pruneSometimes,
   startOfEvents,
 } from '../../core/event-logs.ts'
-import { type OpenRepository, suffices } from '../access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
+import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
-import type { ReposApp } from '../ports.ts'
+import type { MovedRef, ReposApp } from '../ports.ts'
 
 /**
  * Events of repositories, for those who watch: rows that are written in the transaction of the
@@ -46,18 +47,6 @@ const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>>
 /** An event, with who did it as far as there is somebody. */
 export interface WatchedEvent extends RepositoryEvent {
   readonly actor: Owner | undefined
-}
-
-/** A ref that was made, moved or deleted. */
-export interface MovedRef {
-  /** In full. */
-  readonly ref: string
-  /** What it held; undefined when it was made. */
-  readonly oldId: string | undefined
-  /** What it holds; undefined when it was deleted. */
-  readonly newId: string | undefined
-  /** Undefined when it is not known. */
-  readonly pusherId: number | undefined
 }
 
 /** The refs that an event is about, as far as it lists them. */
@@ -100,7 +89,7 @@ export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promi
   const stored = await rows.insertRepositoryEvent(tx, row).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
   })
-  forgetSometimes(app, ROWS, event.repository_id, stored)
+  pruneSometimes(app, ROWS, event.repository_id, stored)
 }
 
 /**
@@ -216,8 +205,9 @@ export async function recordProtectionChange(
   type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>,
   rule: ProtectionRuleName,
 ): Promise<void> {
+  const [actor_id, audience] = [idOf(caller), 'administration' as const]
   await recordEvent(app, tx, {
-    repository_id: rule.repositoryId,
+    repository_id: repositoryId,
     type,
     audience: 'administration',
     actor_id: idOf(caller),
@@ -261,6 +251,16 @@ export async function recordRepositoryChange(
     actor_id: idOf(caller),
   })
   await wakeAutoMerges(tx, app.clock.now(), repositoryId)
+}
+
+/** What an event says of its pull request. */
+export function notedPullOf({ subject }: Pick<RepositoryEvent, 'subject'>): {
+  number: number
+  base: string
+  head: string
+} {
+  const [number, base, head] = JSON.parse(subject) as [number, string, string]
+  return { number, base, head }
 }
 
 function idOf(caller: Caller | undefined): number | null {

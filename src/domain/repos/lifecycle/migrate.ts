@@ -5,10 +5,10 @@ import { insertMirror } from '../../../storage/repos/mirrors.ts'
 import { findRepository } from '../../../storage/repos/repositories.ts'
 import type { Mirror } from '../../../storage/schema/repos.ts'
 import { maySeeOwner } from '../../accounts/users/owners.ts'
-import { nameKey } from '../../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { nameKey } from '../../core/names.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
@@ -166,7 +166,7 @@ async function fetchAll(
       await reached.fetchInto(draft, false)
       return reached.readDefaultBranch(draft)
     })
-    await finishCopy(draft, named)
+    await finishCopy(app.git, draft, named)
     return named ?? DEFAULT_BRANCH
   } catch (error) {
     await discardDraft(draft)

@@ -79,8 +79,8 @@ export function startMirrors(app: ReposApp): DueWorker {
 function synchronisations(app: ReposApp): DueWork {
   return {
     failure: 'a mirror could not be synchronised',
-    maxUnderWay: MAX_UNDER_WAY,
-    maxUnderWayPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    maxRunning: MAX_UNDER_WAY,
+    maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
     signal: app.signals.mirrors,
     ...rows.mirrorQueue(app.db),
     run: (id, until) => syncMirror(app, id, until),

@@ -1,5 +1,5 @@
 import { isRefName } from '../../../git/refs/refs.ts'
-import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
+import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
 
 /** Limits of compatible systems. */
@@ -9,7 +9,7 @@ const MAX_BRANCH_CHARACTERS = 100
 /** @throws INVALID_FIELD */
 export function checkText(field: keyof typeof MAX_CHARACTERS, text: string | undefined): void {
   checkLength(field, text, MAX_CHARACTERS[field])
-  if (field === 'website') checkSeen(field, text)
+  if (field === 'website') checkVisible(field, text)
 }
 
 /** @throws INVALID_DEFAULT_BRANCH for what is no name for a branch. */

@@ -1,7 +1,7 @@
 import { type FetchFailure, fetchInto, readUpstreamDefault } from '../../../git/transfer/mirrors.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
 import { DomainError } from '../../core/errors.ts'
-import { hasUnseenCharacters } from '../../core/invisible-characters.ts'
+import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import { type GatewayFailure, openGitGateway } from '../../outbound/git-gateway.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -57,7 +57,7 @@ const PURPOSE = 'mirror-credentials'
 export function readUpstream({ address, username, password, token }: UpstreamDraft): Upstream {
   const text = address.trim()
   const url =
-    text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) && !hasUnseenCharacters(text)
+    text.length <= MAX_ADDRESS_CHARACTERS && URL.canParse(text) && !hasInvisibleCharacters(text)
       ? new URL(text)
       : undefined
   const isFit =
@@ -135,14 +135,14 @@ export async function reachUpstream<T>(
   try {
     return await work({
       async fetchInto(draft, prune) {
-        const failure = await fetchInto(draft, source, { prune, signal })
+        const failure = await fetchInto(app.git, draft, source, { prune, signal })
         until.throwIfAborted()
         if (!failure) return
         const seen = timeout.aborted ? 'TIMEOUT' : gateway.failure()
         app.log.info({ host: url.host, seen, stderr: failure.stderr }, 'a fetch failed')
         throw new FetchError(textOf(failure, seen))
       },
-      readDefaultBranch: (draft) => readUpstreamDefault(draft, source, signal),
+      readDefaultBranch: (draft) => readUpstreamDefault(app.git, draft, source, signal),
     })
   } finally {
     await gateway.close()

@@ -1,11 +1,13 @@
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { mirrorsOf } from '../../../storage/repos/mirrors.ts'
 import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
 import { findTransfers } from '../../../storage/repos/repository-transfers.ts'
 import { topicsOf } from '../../../storage/repos/topics.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Mirror, RepositoryTransfer } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
-import { type OpenRepository, openRepositories, suffices } from '../access/permissions.ts'
+import { suffices } from '../../core/levels.ts'
+import { type OpenRepository, openRepositories } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 
 /** A repository as a caller sees it, with what its message says of others. */

@@ -4,27 +4,21 @@ import * as rows from '../../../storage/organizations/teams.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { Page, RepositoryName } from '../../core/names.ts'
+import { suffices } from '../../core/levels.ts'
+import { nameKey, type RepositoryName } from '../../core/names.ts'
 import {
   checkOrganizationNeed,
   type OpenOrganization,
   standingIn,
   teamViewer,
 } from '../../organizations/access.ts'
-import {
-  openTeam,
-  type Team,
-  type TeamPage,
-  type TeamView,
-  teamNameKey,
-} from '../../organizations/teams.ts'
+import { openTeam, type Team, type TeamPage, type TeamView } from '../../organizations/teams.ts'
 import {
   checkNotArchived,
   type OpenRepository,
   openRepositories,
   openRepository,
   repositoryReader,
-  suffices,
 } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type RepositoryView, viewRepositories, viewRepository } from './repository-views.ts'
@@ -245,14 +239,14 @@ async function openForTeamChange(
   const open = await openForTeams(app, caller, name, 'admin')
   checkNotArchived(open.repository)
   if (open.organization.repo_admin_change_team_access === 0) checkOrganizationNeed(open, 'owner')
-  const team = await rows.findTeamByName(app.db, open.organization.id, teamNameKey(teamName))
+  const team = await rows.findTeamByName(app.db, open.organization.id, nameKey(teamName))
   if (!team) throw new DomainError('TEAM_NOT_FOUND')
   return { repository: open.repository, team }
 }
 
 /** @throws TEAM_NOT_FOUND */
 async function findTeam(app: ReposApp, filter: rows.TeamFilter, name: string): Promise<Team> {
-  const [team] = await rows.listTeams(app.db, { ...filter, nameKey: teamNameKey(name) }, 0, 1)
+  const [team] = await rows.listTeams(app.db, { ...filter, nameKey: nameKey(name) }, 0, 1)
   if (!team) throw new DomainError('TEAM_NOT_FOUND')
   return team
 }

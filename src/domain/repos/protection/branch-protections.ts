@@ -15,6 +15,7 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { createYielder } from '../../core/yielding.ts'
 import {
@@ -22,7 +23,6 @@ import {
   checkNotArchived,
   type OpenRepository,
   openRepository,
-  suffices,
   type UnitAccess,
 } from '../access/permissions.ts'
 import {

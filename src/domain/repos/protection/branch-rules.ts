@@ -3,8 +3,9 @@ import {
   type Listing,
   listBranchProtections,
 } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionList } from '../../../storage/schema/protections.ts'
-import { suffices, type UnitAccess } from '../access/permissions.ts'
+import type { ProtectionList } from '../../../storage/schema/repos.ts'
+import { suffices } from '../../core/levels.ts'
+import type { UnitAccess } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import {
   type BranchRule,
@@ -69,7 +70,7 @@ function listsByRule(
 }
 
 /** What is in force for a branch, as its readers see it. */
-export interface EffectiveProtection {
+export interface BranchRuleView {
   /** Undefined without one. */
   readonly rule: BranchRule | undefined
   readonly userCanPush: boolean
@@ -81,7 +82,7 @@ export function viewProtection(
   rules: BranchRules,
   branch: string,
   mayWrite: boolean,
-): EffectiveProtection {
+): BranchRuleView {
   const inForce = rules.inForceFor(branch)
   if (!inForce) return { rule: undefined, userCanPush: mayWrite, userCanMerge: mayWrite }
   const { rule, pusher } = inForce

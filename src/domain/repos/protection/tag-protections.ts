@@ -1,8 +1,8 @@
 export type { TagProtection } from '../../../storage/repos/tag-protections.ts'
 
 import { isUniqueViolation } from '../../../storage/database/database.ts'
-import type { TagProtection } from '../../../storage/repos/tag-protections.ts'
 import * as rows from '../../../storage/repos/tag-protections.ts'
+import type { TagProtection } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

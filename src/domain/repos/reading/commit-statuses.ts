@@ -1,11 +1,12 @@
-import { findOwnersByIds, type Owner, userAsOwner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import type { CommitKey } from '../../../storage/repos/commit-statuses.ts'
 import * as rows from '../../../storage/repos/commit-statuses.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { CommitStatus, Repository } from '../../../storage/schema/repos.ts'
-import { GHOST } from '../../accounts/users/owners.ts'
-import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
+import { GHOST, userAsOwner } from '../../accounts/users/owners.ts'
+import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -208,7 +209,7 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
   // People follow it: it must not be a script.
-  checkSeen('target_url', targetUrl)
+  checkVisible('target_url', targetUrl)
   if (!/^(https?:\/\/|$)/i.test(targetUrl))
     throw new DomainError('INVALID_FIELD', { field: 'target_url' })
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }

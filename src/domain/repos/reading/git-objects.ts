@@ -1,14 +1,10 @@
+import { isObjectId, type ObjectType } from '../../../git/core/object-ids.ts'
+import type { Ref } from '../../../git/core/ref-names.ts'
 import { readCommits } from '../../../git/history/history.ts'
-import {
-  inspectObject,
-  inspectObjects,
-  isObjectId,
-  type ObjectType,
-  readObject,
-} from '../../../git/objects/objects.ts'
+import { inspectObject, inspectObjects, readObject } from '../../../git/objects/objects.ts'
 import { parseTag, type RawTag } from '../../../git/objects/raw-objects.ts'
 import { listTree, sizesOf, type TreeEntry } from '../../../git/objects/trees.ts'
-import { listRefs, type Ref } from '../../../git/refs/refs.ts'
+import { listRefs } from '../../../git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
 import type { RepositoryName } from '../../core/names.ts'

@@ -1,9 +1,10 @@
 import { GitError } from '../../../git/core/errors.ts'
+import { isObjectId } from '../../../git/core/object-ids.ts'
+import { OWN_REFS } from '../../../git/core/ref-names.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
-import { isObjectId } from '../../../git/objects/objects.ts'
-import { OWN_REFS, resolveCommit } from '../../../git/refs/refs.ts'
+import { resolveCommit } from '../../../git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { DomainError, metadataText, type Reason, refusalOfGit } from '../../core/errors.ts'
+import { DomainError, gitLimitError, metadataText, type Reason } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 
 /**
@@ -49,7 +50,7 @@ function explained(error: unknown): unknown {
   if (!(error instanceof GitError)) return error
   return error.kind === 'TOO_LARGE'
     ? new DomainError('DIFF_TOO_LARGE')
-    : (refusalOfGit(error) ?? error)
+    : (gitLimitError(error) ?? error)
 }
 
 /**

@@ -2,14 +2,11 @@ import { readRefCommits } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
-import { type OpenRepository, openRepository, suffices } from '../access/permissions.ts'
+import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import {
-  type EffectiveProtection,
-  readBranchRules,
-  viewProtection,
-} from '../protection/branch-rules.ts'
+import { type BranchRuleView, readBranchRules, viewProtection } from '../protection/branch-rules.ts'
 import { type CommitView, viewCommits, viewReadCommits } from '../reading/commits.ts'
 import { reading } from '../reading/git-reading.ts'
 import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
@@ -18,7 +15,7 @@ import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
 export interface BranchView {
   readonly name: string
   readonly head: CommitView
-  readonly protection: EffectiveProtection
+  readonly protection: BranchRuleView
 }
 
 /** A part of a list. */

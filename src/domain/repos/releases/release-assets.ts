@@ -1,5 +1,3 @@
-export type { ReleaseAsset } from '../../../storage/schema/releases.ts'
-
 import {
   AttachmentGoneError,
   AttachmentTooLargeError,

@@ -1,10 +1,9 @@
-export type { Release } from '../../../storage/schema/releases.ts'
-
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { listReleaseAssets } from '../../../storage/repos/release-assets.ts'
 import * as rows from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
-import type { NewRelease, Release, ReleaseAsset } from '../../../storage/schema/releases.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
+import type { NewRelease, Release, ReleaseAsset } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'

@@ -1,19 +1,16 @@
+import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import { losesCommits } from '../../../git/history/new-commits.ts'
-import { isRefName, type RefUpdate, readRef } from '../../../git/refs/refs.ts'
+import { isRefName, readRef } from '../../../git/refs/refs.ts'
 import { isBaseOfOpenPull } from '../../../storage/pulls/pull-heads.ts'
 import { countBranches } from '../../../storage/repos/branches.ts'
 import type { Branch } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
-import {
-  checkNotArchived,
-  type OpenRepository,
-  openRepository,
-  suffices,
-} from '../access/permissions.ts'
+import { checkNotArchived, type OpenRepository, openRepository } from '../access/permissions.ts'
+import { openForPush } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
 import { mayPush } from '../protection/protection-rules.ts'

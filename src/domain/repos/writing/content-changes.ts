@@ -1,11 +1,12 @@
-import { type Commit, cleanSigner, readCommit, type Signer } from '../../../git/objects/commits.ts'
+import { type Commit, cleanSigner, readCommit } from '../../../git/objects/commits.ts'
 import { storeBlob } from '../../../git/objects/object-writes.ts'
 import { readObject } from '../../../git/objects/objects.ts'
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
 import { editTree } from '../../../git/objects/tree-edits.ts'
 import { kindOf } from '../../../git/objects/trees.ts'
 import { isRefName, readRef } from '../../../git/refs/refs.ts'
-import { checkLength, checkSeen } from '../../accounts/users/user-fields.ts'
+import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
@@ -264,7 +265,7 @@ function commitText(
 function signerOf(field: string, own: Person, other: Person, self: Signer): Signer {
   checkLength(`${field}.name`, own.name, MAX_IDENTITY_CHARACTERS)
   checkLength(`${field}.email`, own.email, MAX_IDENTITY_CHARACTERS)
-  checkSeen(`${field}.email`, own.email)
+  checkVisible(`${field}.email`, own.email)
   const time = own.time ?? self.time
   if (time < 0 || time > MAX_TIME)
     throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })

@@ -1,5 +1,3 @@
-export type { Tag } from '../../../storage/schema/refs.ts'
-
 import { storeTag } from '../../../git/objects/object-writes.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import { findEntryByTag } from '../../../storage/repos/releases.ts'

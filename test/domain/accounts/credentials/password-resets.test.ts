@@ -19,13 +19,12 @@ import {
   enrollTwoFactor,
 } from '../../../../src/domain/accounts/credentials/two-factor.ts'
 import type { Mail, ResetSubject } from '../../../../src/domain/accounts/ports.ts'
-import type { User } from '../../../../src/domain/accounts/users/users.ts'
 import { deleteUser } from '../../../../src/domain/administration/delete-user.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { Scopes } from '../../../../src/domain/core/scopes.ts'
 import { findUserById, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
-import type { UserChanges } from '../../../../src/storage/schema/accounts.ts'
+import type { User, UserChanges } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../../support/passcodes.ts'
 

@@ -8,11 +8,11 @@ import {
   listPersonalAccessTokens,
   type NewPersonalAccessToken,
 } from '../../../../src/domain/accounts/credentials/personal-access-tokens.ts'
-import type { User } from '../../../../src/domain/accounts/users/users.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { Scopes } from '../../../../src/domain/core/scopes.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
+import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })

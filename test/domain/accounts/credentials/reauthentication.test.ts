@@ -9,11 +9,10 @@ import {
 } from '../../../../src/domain/accounts/credentials/personal-access-tokens.ts'
 import { reauthenticate } from '../../../../src/domain/accounts/credentials/reauthentication.ts'
 import { endSession, startSession } from '../../../../src/domain/accounts/credentials/sessions.ts'
-import type { User } from '../../../../src/domain/accounts/users/users.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
-import type { UserChanges } from '../../../../src/storage/schema/accounts.ts'
+import type { User, UserChanges } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 
 const DAY_SECONDS = 24 * 60 * 60

@@ -10,9 +10,9 @@ import {
   sessionOfRefreshToken,
   startSession,
 } from '../../../../src/domain/accounts/credentials/sessions.ts'
-import type { User } from '../../../../src/domain/accounts/users/users.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
+import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })

@@ -12,10 +12,10 @@ import {
   regenerateRecoveryCodes,
   requireSecondFactor,
 } from '../../../../src/domain/accounts/credentials/two-factor.ts'
-import type { User } from '../../../../src/domain/accounts/users/users.ts'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
+import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../../support/passcodes.ts'
 

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { emailFor, getOwner, searchUsers } from '../../../../src/domain/accounts/users/owners.ts'
-import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import {
-  findOwnerById,
-  findOwnersByIds,
+  emailFor,
+  getOwner,
   organizationAsOwner,
+  searchUsers,
   userAsOwner,
-} from '../../../../src/storage/accounts/owners.ts'
+} from '../../../../src/domain/accounts/users/owners.ts'
+import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import { findOwnerById, findOwnersByIds } from '../../../../src/storage/accounts/owners.ts'
 import { deleteUser, findUserById } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
@@ -157,7 +158,9 @@ describe('an owner', () => {
 
 describe('a search for users', () => {
   const found = async (caller: SignedIn, text = '', id?: number) =>
-    (await searchUsers(app, caller, text, id, 0, 10)).users.map(({ username }) => username)
+    (await searchUsers(app, caller, { text, id }, { offset: 0, limit: 10 })).users.map(
+      ({ username }) => username,
+    )
 
   it('looks at both names, for the text as it stands', async () => {
     expect(await found(session(eve))).toEqual(['ada', 'Bob', 'eve'])
@@ -180,7 +183,12 @@ describe('a search for users', () => {
 
   it('reads names from an index, in their order', async () => {
     const plans = await plansOf(app.db, (db) =>
-      searchUsers({ ...app, db }, session(bob), 'o', undefined, 0, 10),
+      searchUsers(
+        { ...app, db },
+        session(bob),
+        { text: 'o', id: undefined },
+        { offset: 0, limit: 10 },
+      ),
     )
     expect(plans).toEqual([
       [expect.stringContaining('USING INDEX users_by_username')],

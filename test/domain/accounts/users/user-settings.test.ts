@@ -6,9 +6,9 @@ import {
   updateUserSettings,
   type WrittenPreferences,
 } from '../../../../src/domain/accounts/users/user-settings.ts'
-import type { User } from '../../../../src/domain/accounts/users/users.ts'
 import { deleteUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
+import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
 const DEFAULTS = { locale: 'en', memo_visibility: 'PRIVATE', theme: '', keep_email_private: false }

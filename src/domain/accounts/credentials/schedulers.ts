@@ -1,0 +1,23 @@
+import { findOwnerOfLiveToken } from '../../../storage/accounts/personal-access-tokens.ts'
+import { findUserById } from '../../../storage/accounts/users.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { AccountsApp } from '../ports.ts'
+
+/**
+ * Returns the user who scheduled work, or undefined if the work must not run any more: the account
+ * was archived or deleted, or the token used to schedule it was deleted or has expired.
+ *
+ * @param tokenUuid what `tokenUuidOf` returned when the work was scheduled; null for other
+ *   credentials.
+ */
+export async function findScheduler(
+  app: AccountsApp,
+  userId: number,
+  tokenUuid: string | null,
+): Promise<User | undefined> {
+  const user =
+    tokenUuid === null
+      ? await findUserById(app.db, userId)
+      : await findOwnerOfLiveToken(app.db, tokenUuid, app.clock.now())
+  return user?.id === userId && user.state === 'NORMAL' ? user : undefined
+}

@@ -1,0 +1,124 @@
+import type { DescMethod } from '@bufbuild/protobuf'
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
+import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
+import type { Logger } from 'pino'
+import { deletionError } from '../../domain/core/errors.ts'
+import { callerKey, restStatusKey } from '../../services/wire/call.ts'
+import { originKey } from '../callers/origin.ts'
+import { toConnectError } from '../errors/index.ts'
+import type { Metrics } from '../pages/metrics.ts'
+import { successStatus } from '../rpc/rest/index.ts'
+import { begunKey } from './context-values.ts'
+import { explainMessages } from './early-responses.ts'
+
+/**
+ * Watches every call from outside: counts it and writes a log line when it ends, and turns what was
+ * thrown into an RPC error.
+ */
+export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
+  // Looking for credentials in a line that has none of them costs more than writing it.
+  const callLog = log.child({}, { redact: [] })
+  return (next) => async (request) => {
+    const startedMs = performance.now()
+    const { contextValues, method } = request
+    const { requestId, peer } = contextValues.get(originKey)
+    contextValues.set(begunKey, true)
+    const finish = (error: ConnectError | undefined) => {
+      const durationMs = performance.now() - startedMs
+      metrics.countCall(method, error?.code, durationMs)
+      const caller = contextValues.get(callerKey)
+      const signedIn = caller?.kind === 'user' ? caller : undefined
+      const usual = levelOf(method, error)
+      // What an administrator reads as somebody else is on record, too.
+      const level = signedIn?.administrator && usual === 'debug' ? 'info' : usual
+      if (!log.isLevelEnabled(level)) return
+      const line = {
+        request_id: requestId,
+        method: `${method.parent.typeName}/${method.name}`,
+        code: error ? Code[error.code] : 'OK',
+        duration_ms: Math.round(durationMs * 1000) / 1000,
+        peer: peer.address,
+        user: signedIn?.user.id,
+        sudo_by: signedIn?.administrator?.id,
+      }
+      if (error && level === 'error') log.error({ ...line, err: error.cause ?? error })
+      else callLog[level](line)
+    }
+    const fail = (thrown: unknown) => {
+      const error = toConnectError(thrown, request.url)
+      // Where nothing was deleted, something is lost.
+      if (deletionError(thrown))
+        log.warn({ request_id: requestId, err: thrown }, 'what a call needs is not there any more')
+      finish(error)
+      return error
+    }
+    try {
+      const response = await next(
+        request.stream ? { ...request, message: explainMessages(request.message) } : request,
+      )
+      const passStatusOn = () => {
+        const status = contextValues.get(restStatusKey)
+        if (status !== undefined) contextValues.set(successStatus, status)
+      }
+      if (response.stream) {
+        return {
+          ...response,
+          message: untilEnd(response.message, request.signal, passStatusOn, fail, finish),
+        }
+      }
+      passStatusOn()
+      finish(undefined)
+      return response
+    } catch (thrown) {
+      throw fail(thrown)
+    }
+  }
+}
+
+/**
+ * Faults of the server; what changed or was refused; and reads that succeeded or that nobody waited
+ * for any more, of which metrics say enough mostly.
+ */
+function levelOf(
+  { idempotency }: DescMethod,
+  error: ConnectError | undefined,
+): 'error' | 'info' | 'debug' {
+  if (error?.code === Code.Internal || error?.code === Code.Unknown) return 'error'
+  if (error && error.code !== Code.Canceled) return 'info'
+  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? 'debug' : 'info'
+}
+
+/**
+ * Passes messages on and tells how that ended: well, with an error, or because the reader left.
+ *
+ * @param begin called before each message is passed on.
+ */
+async function* untilEnd<T>(
+  messages: AsyncIterable<T>,
+  signal: AbortSignal,
+  begin: () => void,
+  fail: (thrown: unknown) => ConnectError,
+  finish: (error: undefined) => void,
+): AsyncGenerator<T> {
+  let running = true
+  try {
+    for await (const message of messages) {
+      begin()
+      yield message
+    }
+    running = false
+    finish(undefined)
+  } catch (thrown) {
+    running = false
+    // Connect's adapter throws the error of the socket in here when it can write no more.
+    const isFault = toConnectError(thrown).code === Code.Internal
+    throw fail(isFault && signal.aborted ? readerLeft() : thrown)
+  } finally {
+    // The one way to get here is a consumer that returns before the end.
+    if (running) fail(readerLeft())
+  }
+}
+
+function readerLeft(): ConnectError {
+  return new ConnectError('the reader left', Code.Canceled)
+}
