@@ -158,7 +158,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     username: 'guild',
     full_name: 'The Guild',
   }),
-  bob(organizations.editOrganization, 'PATCH /orgs/guild', { description: 'Yielder things' }),
+  bob(organizations.editOrganization, 'PATCH /orgs/guild', { description: 'Turns things' }),
   bob(organizations.getOrganization, 'GET /orgs/guild'),
   bob(organizations.listOrganizations, 'GET /orgs'),
   bob(organizations.listMyOrganizations, 'GET /user/orgs'),

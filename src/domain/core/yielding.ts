@@ -23,7 +23,7 @@ export function createYielder(): Yielder {
       if (lasted < MAX_BLOCKING_MS) return undefined
       spentMs += lasted
       return setImmediate().then(() => {
-        startedMs = performance.now()
+        begun = performance.now()
       })
     },
     spentMs: () => spentMs,

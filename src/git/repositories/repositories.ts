@@ -191,7 +191,7 @@ export async function createDraft(
 }
 
 /**
- * Yielder a draft into the repository of an id. When that fails the draft is gone too.
+ * Turns a draft into the repository of an id. When that fails the draft is gone too.
  *
  * @throws GitError EXISTS
  */

@@ -22,14 +22,19 @@ import { readNumberedPage } from '../wire/pages.ts'
 /** Implements CollaboratorService. */
 export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {
   return {
-    async listCollaborators({ owner, repo, ...request }, context) {
+    async listCollaborators({ owner, repo, ...page }, context) {
       const caller = callerOf(context)
-      const page = readNumberedPage(app.settings, request)
-      const { users, total } = await listCollaborators(app, caller, { owner, repo }, page)
+      const { offset, limit } = readNumberedPage(app.settings, page)
+      const { users, total } = await listCollaborators(
+        app,
+        caller,
+        { owner, repo },
+        { offset, limit },
+      )
       return {
         collaborators: users.map((user) => userAccountMessage(app, caller, user)),
         total: BigInt(total),
-        limit: page.limit,
+        limit,
       }
     },
 

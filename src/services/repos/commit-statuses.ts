@@ -59,8 +59,8 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
     async getCombinedStatus(request, context) {
       const caller = callerOf(context)
       const opened = await open(request, context, 'read')
-      const page = readNumberedPage(app.settings, request)
-      const combined = await getCombinedStatus(app, opened.repository, request.ref, page)
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const combined = await getCombinedStatus(app, opened.repository, request.ref, offset, limit)
       const { commitId, state, total, statuses } = combined
       const base = apiUrl(app, opened)
       return {

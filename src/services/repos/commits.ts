@@ -56,8 +56,10 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
       }
       const page = await listCommits(app, caller, { owner, repo }, query, {
         parts: partsOf(request),
-        offset,
-        limit,
+        page: {
+          offset,
+          limit,
+        },
       })
       setPageHeaders(context, page.total, { offset, limit })
       // Of this list alone, for clients from before it had the header of all lists.
@@ -89,10 +91,16 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
     async compareCommits({ owner, repo, basehead, ...page }, context) {
       const caller = callerOf(context)
       const isPaged = page.page > 0 || page.limit > 0
+      const { offset, limit } = isPaged
+        ? readNumberedPage(app.settings, page)
+        : { offset: 0, limit: MAX_COMPARED }
       const comparison = parseComparison(basehead)
       const found = await compareCommits(app, caller, { owner, repo }, comparison, {
         parts: ALL_PARTS,
-        ...(isPaged ? readNumberedPage(app.settings, page) : { offset: 0, limit: MAX_COMPARED }),
+        page: {
+          offset,
+          limit,
+        },
       })
       return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }
     },

@@ -8,9 +8,9 @@ import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
-import type { DeployKey } from '../../domain/repos/access/deploy-keys.ts'
 import {
   addDeployKey,
+  type DeployKey,
   deleteDeployKey,
   getDeployKey,
   listDeployKeys,
@@ -28,14 +28,14 @@ export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService>
   const viewedRepository = async (caller: Caller, opened: OpenRepository) =>
     repositoryMessage(app, caller, await viewRepository(app, caller, opened))
   return {
-    async listDeployKeys({ owner, repo, keyId, fingerprint, ...request }, context) {
-      const page = readNumberedPage(app.settings, request)
+    async listDeployKeys({ owner, repo, keyId, fingerprint, ...page }, context) {
+      const { offset, limit } = readNumberedPage(app.settings, page)
       const filter = { keyId: Number(keyId), fingerprint }
       const caller = callerOf(context)
-      const listed = await listDeployKeys(app, caller, { owner, repo }, filter, page)
+      const listed = await listDeployKeys(app, caller, { owner, repo }, filter, { offset, limit })
       const repository = await viewedRepository(caller, listed)
       const keys = listed.keys.map((key) => deployKeyMessage(key, repository))
-      return { keys, total: BigInt(listed.total), limit: page.limit }
+      return { keys, total: BigInt(listed.total), limit }
     },
 
     async createDeployKey({ owner, repo, title, key, readOnly }, context) {

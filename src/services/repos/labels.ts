@@ -4,12 +4,12 @@ import { type Label as LabelMessage, LabelSchema } from '#gen/branchline/v1/labe
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
-import type { Label } from '../../domain/repos/planning/labels.ts'
 import {
   createLabel,
   deleteLabel,
   editLabel,
   getLabel,
+  type Label,
   type LabelHome,
   listLabels,
   openOrganizationLabels,
@@ -86,12 +86,12 @@ export function labelService(app: App): ServiceImpl<typeof LabelService> {
 }
 
 async function list(app: App, home: LabelHome, request: { page: number; limit: number }) {
-  const page = readNumberedPage(app.settings, request)
-  const { labels, total } = await listLabels(app, home, page)
+  const { offset, limit } = readNumberedPage(app.settings, request)
+  const { labels, total } = await listLabels(app, home, { offset, limit })
   return {
     labels: labels.map((label) => labelMessage(app, home, label)),
     total: BigInt(total),
-    limit: page.limit,
+    limit,
   }
 }
 

@@ -7,13 +7,13 @@ import {
 } from '#gen/branchline/v1/milestone_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { Milestone } from '../../domain/repos/planning/milestones.ts'
 import {
   createMilestone,
   deleteMilestone,
   editMilestone,
   getMilestone,
   listMilestones,
+  type Milestone,
   NO_DATE_FROM_SECONDS,
   openMilestones,
 } from '../../domain/repos/planning/milestones.ts'
@@ -31,14 +31,13 @@ export function milestoneService(app: App): ServiceImpl<typeof MilestoneService>
   return {
     async listMilestones(request, context) {
       const repository = await open(request, context, 'read')
-      const page = readNumberedPage(app.settings, request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { state, name } = request
-      const { milestones, total } = await listMilestones(app, repository, state, name, page)
-      return {
-        milestones: milestones.map(milestoneMessage),
-        total: BigInt(total),
-        limit: page.limit,
-      }
+      const { milestones, total } = await listMilestones(app, repository, state, name, {
+        offset,
+        limit,
+      })
+      return { milestones: milestones.map(milestoneMessage), total: BigInt(total), limit }
     },
 
     async createMilestone(request, context) {

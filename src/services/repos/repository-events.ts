@@ -13,10 +13,10 @@ import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
 import type { EventPage } from '../../domain/core/event-logs.ts'
 import type { StartTimer } from '../../domain/core/event-watches.ts'
-import { pullOfEvent } from '../../domain/pulls/heads/pull-changes.ts'
 import { type OpenRepository, openRepository } from '../../domain/repos/access/permissions.ts'
 import {
   movedRefsOf,
+  notedPullOf,
   type RepositoryEventType,
   readRepositoryEvents,
   startOfRepositoryEvents,
@@ -142,7 +142,7 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'PULL_REQUEST_COMMENTED':
     case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
     case 'PULL_REQUEST_AUTO_MERGE_CANCELLED': {
-      const { number, base, head: headSha } = pullOfEvent(event)
+      const { number, base, head: headSha } = notedPullOf(event)
       return { case: 'pullRequest', value: { id, number: BigInt(number), base, headSha } }
     }
     case 'BRANCH_PROTECTIONS_REORDERED':

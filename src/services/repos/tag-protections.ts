@@ -6,7 +6,6 @@ import {
 } from '#gen/branchline/v1/tag_protection_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import type { App } from '../../domain/app.ts'
-import type { TagProtection } from '../../domain/repos/protection/tag-protections.ts'
 import {
   createTagProtection,
   deleteTagProtection,

@@ -20,13 +20,18 @@ import { gitTime } from './commits.ts'
 export function tagService(app: App): ServiceImpl<typeof TagService> {
   return {
     async listTags(request, context) {
-      const page = readNumberedPage(app.settings, request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo } = request
-      const { refs, total, open } = await listTags(app, callerOf(context), { owner, repo }, page)
+      const { refs, total, open } = await listTags(
+        app,
+        callerOf(context),
+        { owner, repo },
+        { offset, limit },
+      )
       return {
         tags: refs.map((tag) => tagMessage(app, { open, tag })),
         total: BigInt(total),
-        limit: page.limit,
+        limit,
       }
     },
 

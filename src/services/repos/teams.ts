@@ -154,10 +154,13 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
     async listTeamRepositories({ id, ...page }, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
-      const { repositories, total } = await listTeamRepositories(app, caller, Number(id), {
+      const { repositories, total } = await listTeamRepositories(
+        app,
+        caller,
+        Number(id),
         offset,
         limit,
-      })
+      )
       return {
         repositories: repositories.map((view) => repositoryMessage(app, caller, view)),
         total: BigInt(total),
@@ -192,7 +195,7 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
         : readNumberedPage(app.settings, page)
       return listMessage(
         caller,
-        await listRepositoryTeams(app, caller, { owner, repo }, { offset, limit }),
+        await listRepositoryTeams(app, caller, { owner, repo }, offset, limit),
         limit,
       )
     },

@@ -4,13 +4,13 @@ import { type Topic as TopicMessage, TopicSchema } from '#gen/branchline/v1/topi
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
-import type { Topic } from '../../domain/repos/listing/topics.ts'
 import {
   addRepositoryTopic,
   listRepositoryTopics,
   removeRepositoryTopic,
   replaceRepositoryTopics,
   searchTopics,
+  type Topic,
 } from '../../domain/repos/listing/topics.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
@@ -21,15 +21,15 @@ import { atSecond } from '../wire/times.ts'
 export function topicService(app: App): ServiceImpl<typeof TopicService> {
   return {
     async listRepositoryTopics(request, context) {
-      const page = readNumberedPage(app.settings, request)
+      const { offset, limit } = readNumberedPage(app.settings, request)
       const { owner, repo } = request
       const { topics, total } = await listRepositoryTopics(
         app,
         callerOf(context),
         { owner, repo },
-        page,
+        { offset, limit },
       )
-      return { page: { topics: [...topics] }, total: BigInt(total), limit: page.limit }
+      return { page: { topics: [...topics] }, total: BigInt(total), limit }
     },
 
     async replaceRepositoryTopics({ owner, repo, topics }, context) {
@@ -48,9 +48,9 @@ export function topicService(app: App): ServiceImpl<typeof TopicService> {
     },
 
     async searchTopics(request) {
-      const page = readNumberedPage(app.settings, request)
-      const { topics, total } = await searchTopics(app, request.q, page)
-      return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit: page.limit }
+      const { offset, limit } = readNumberedPage(app.settings, request)
+      const { topics, total } = await searchTopics(app, request.q, { offset, limit })
+      return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit }
     },
   }
 }

@@ -18,7 +18,7 @@ export async function listDeployKeys(
   { keyId, fingerprint }: DeployKeyFilter,
   offset: number,
   limit: number,
-): Promise<{ keys: DeployKey[]; total: number }> {
+): Promise<KeyPage<DeployKey>> {
   const selected = selectDeployKeys(db, repositoryId)
     .$if(keyId !== 0, (query) => query.where('deploy_keys.key_id', '=', keyId))
     .$if(fingerprint !== '', (query) => query.where('public_keys.fingerprint', '=', fingerprint))

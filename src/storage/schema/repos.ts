@@ -1,4 +1,99 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+/** A setting of a rule that is on or off. */
+export type ProtectionFlag =
+  | 'enable_push'
+  | 'enable_push_whitelist'
+  | 'push_whitelist_deploy_keys'
+  | 'enable_force_push'
+  | 'enable_force_push_allowlist'
+  | 'force_push_allowlist_deploy_keys'
+  | 'enable_merge_whitelist'
+  | 'enable_bypass_allowlist'
+  | 'enable_status_check'
+  | 'enable_approvals_whitelist'
+  | 'block_on_rejected_reviews'
+  | 'block_on_official_review_requests'
+  | 'block_on_outdated_branch'
+  | 'block_admin_merge_override'
+  | 'dismiss_stale_approvals'
+  | 'ignore_stale_approvals'
+  | 'require_signed_commits'
+
+/** A list of users and teams of a rule. */
+export type ProtectionList = 'push' | 'force_push' | 'merge' | 'bypass' | 'approvals'
+
+/** Rules about branches. */
+export interface BranchProtectionsTable extends Record<ProtectionFlag, number> {
+  id: Generated<number>
+  repository_id: number
+  /** A name of a branch or a glob. */
+  rule_name: string
+  /** From 1; the lowest comes first. */
+  priority: number
+  /** A JSON array of texts. */
+  status_check_contexts: string
+  required_approvals: number
+  /** Globs between semicolons. */
+  protected_file_patterns: string
+  unprotected_file_patterns: string
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  update_time: number
+}
+
+export interface BranchProtectionUsersTable {
+  protection_id: number
+  list: ProtectionList
+  user_id: number
+}
+
+export interface BranchProtectionTeamsTable {
+  protection_id: number
+  list: ProtectionList
+  team_id: number
+}
+
+/** What branches were called before, and are called now. */
+export interface BranchRenamesTable {
+  repository_id: number
+  /** Without `refs/heads/`, as is the new one. */
+  old_name: string
+  new_name: string
+  /** Of the note of the update that renames it; null once that has happened. */
+  note_id: number | null
+}
+
+export type BranchRename = Selectable<BranchRenamesTable>
+
+/**
+ * What the branches of a repository point to. Git is the truth; this follows, and answers lists
+ * without opening Git.
+ */
+export interface BranchesTable {
+  repository_id: number
+  /** Without `refs/heads/`. */
+  name: string
+  /** 40 hexadecimal digits. */
+  commit_id: string
+  /** Committer's time of the commit, Unix seconds. */
+  commit_time: number
+}
+
+/**
+ * Updates of refs that were about to be made. A row that is left over means that refs have to be
+ * read from Git.
+ */
+export interface PendingRefUpdatesTable {
+  id: Generated<number>
+  repository_id: number
+  /** Unix seconds. */
+  create_time: Generated<number>
+}
+
+export type Branch = Selectable<BranchesTable>
+
+export type PendingRefUpdate = Selectable<PendingRefUpdatesTable>
 
 /** Users who were given access to one repository. */
 export interface CollaboratorsTable {
@@ -151,6 +246,67 @@ export type Mirror = Selectable<MirrorsTable>
 /** How a mirror is to follow. */
 export type MirrorChanges = Partial<Pick<Mirror, 'interval_seconds' | 'prune' | 'next_sync_time'>>
 
+/**
+ * Files that come with releases. A row is there only while its file is: the file is written first,
+ * and removed last.
+ */
+export interface ReleaseAssetsTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  release_id: number
+  /** Names the file, and leads to it from outside. */
+  uuid: string
+  name: string
+  /** Size of the file. */
+  bytes: number
+  /** How often its download was begun. */
+  download_count: Generated<number>
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type ReleaseAsset = Selectable<ReleaseAssetsTable>
+
+export type NewReleaseAsset = Insertable<ReleaseAssetsTable>
+
+export interface ReleasesTable {
+  /** Never given a second time. */
+  id: Generated<number>
+  repository_id: number
+  /**
+   * As the tag of Git is called, where there is one. Unique in its repository, in any case of ASCII
+   * letters.
+   */
+  tag_name: string
+  /**
+   * 0 or 1: what a release leaves behind when it is deleted and its tag stays. It keeps the id,
+   * should the tag get a release again.
+   */
+  tag_only: number
+  /** 0 or 1. */
+  draft: number
+  /** 0 or 1. */
+  prerelease: number
+  /** Of the user who published it, who may be gone. */
+  publisher_id: number
+  /**
+   * When it was published, or when its tag was made if that was there before; of a draft when it
+   * was last saved. Unix seconds.
+   */
+  create_time: number
+  /** Branch or commit that the tag is made from, as given. */
+  target: string
+  title: string
+  /** Markdown. */
+  note: string
+}
+
+export type Release = Selectable<ReleasesTable>
+
+export type NewRelease = Insertable<ReleasesTable>
+
+export type ReleaseChanges = Partial<Omit<NewRelease, 'id' | 'repository_id'>>
+
 export interface RepositoriesTable {
   /** Names the folder of its Git repository; never given a second time. */
   id: Generated<number>
@@ -241,6 +397,74 @@ export type RepositoryChanges = Partial<
   >
 >
 
+/** What happened to a repository, for those who watch. Rows come and go oldest first. */
+export interface RepositoryEventsTable {
+  /** Ascends in the order of commits: SQLite has one writer. Never given twice. */
+  id: Generated<number>
+  repository_id: number
+  type:
+    | 'REFS_UPDATED'
+    | 'RELEASE_DRAFTED'
+    | 'RELEASE_PUBLISHED'
+    | 'RELEASE_EDITED'
+    | 'RELEASE_DELETED'
+    | 'BRANCH_PROTECTION_CREATED'
+    | 'BRANCH_PROTECTION_EDITED'
+    | 'BRANCH_PROTECTION_DELETED'
+    | 'BRANCH_PROTECTIONS_REORDERED'
+    | 'TAG_PROTECTION_CREATED'
+    | 'TAG_PROTECTION_EDITED'
+    | 'TAG_PROTECTION_DELETED'
+    | 'REPOSITORY_EDITED'
+    | 'REPOSITORY_RENAMED'
+    | 'REPOSITORY_ARCHIVED'
+    | 'REPOSITORY_UNARCHIVED'
+    | 'REPOSITORY_TRANSFERRED'
+    | 'PULL_REQUEST_OPENED'
+    | 'PULL_REQUEST_EDITED'
+    | 'PULL_REQUEST_CLOSED'
+    | 'PULL_REQUEST_REOPENED'
+    | 'PULL_REQUEST_MERGED'
+    | 'PULL_REQUEST_RETARGETED'
+    | 'PULL_REQUEST_HEAD_MOVED'
+    | 'PULL_REQUEST_REVIEW_REQUESTED'
+    | 'PULL_REQUEST_REVIEWED'
+    | 'PULL_REQUEST_COMMENTED'
+    | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
+    | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
+  /**
+   * Who may know of it: whoever reads a part or any, whoever sees drafts of releases,
+   * administrators of the repository.
+   */
+  audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
+  /** Account of who did it. Null for the server. */
+  actor_id: number | null
+  /** Id of the release, rule or pull request. */
+  subject_id: number | null
+  /**
+   * Tag of the release, name or pattern of the rule; of refs `{"count", "refs": [[ref, old id, new
+   * id]]}` and of a pull request `[number, base, head]`, as JSON.
+   */
+  subject: string
+  /** Unix milliseconds. */
+  time: number
+}
+
+/** What is known of the events of a repository as a whole. It has no row before its first event. */
+export interface RepositoryEventLogsTable {
+  repository_id: number
+  /** Id of its latest event, also once that is forgotten. */
+  newest: number
+  /** Events with ids up to this one have been forgotten; 0 when none has. */
+  floor: number
+  /** How many of its events are stored. */
+  count: number
+}
+
+export type RepositoryEvent = Selectable<RepositoryEventsTable>
+
+export type RepositoryEventLog = Selectable<RepositoryEventLogsTable>
+
 /** Repositories that are offered to another user, until they are taken or not. */
 export interface RepositoryTransfersTable {
   repository_id: number
@@ -258,6 +482,50 @@ export interface RepositoryTransfersTable {
 }
 
 export type RepositoryTransfer = Selectable<RepositoryTransfersTable>
+
+/** Rules about who may make, move and delete which tags. */
+export interface TagProtectionsTable {
+  id: Generated<number>
+  repository_id: number
+  /** A glob, or between slashes a regular expression. */
+  name_pattern: string
+  /** Unix seconds. */
+  create_time: number
+  /** Unix seconds. */
+  update_time: number
+}
+
+export interface TagProtectionUsersTable {
+  protection_id: number
+  user_id: number
+}
+
+export interface TagProtectionTeamsTable {
+  protection_id: number
+  team_id: number
+}
+
+/**
+ * What the tags of a repository point to. Git is the truth; this follows, and answers lists without
+ * opening Git.
+ */
+export interface TagsTable {
+  repository_id: number
+  /** Without `refs/tags/`. */
+  name: string
+  /** 40 hexadecimal digits: of the tag object for an annotated tag, else of what it names. */
+  object_id: string
+  /** 0 or 1. */
+  annotated: number
+  /** Of the commit that it leads to; null for the rare tag of something else. */
+  commit_id: string | null
+  /** Of the tagger or, without one, of the committer, Unix seconds. */
+  time: number
+  /** Of the tag object or the commit, without a signature. */
+  message: string
+}
+
+export type Tag = Selectable<TagsTable>
 
 /** Words that repositories are found by. A row is there as long as a repository has the topic. */
 export interface TopicsTable {

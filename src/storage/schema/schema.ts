@@ -38,14 +38,6 @@ import type {
   TeamsTable,
 } from './organizations.ts'
 import type {
-  BranchProtectionsTable,
-  BranchProtectionTeamsTable,
-  BranchProtectionUsersTable,
-  TagProtectionsTable,
-  TagProtectionTeamsTable,
-  TagProtectionUsersTable,
-} from './protections.ts'
-import type {
   AutoMergesTable,
   MergedCommitsTable,
   MergeFollowUpsTable,
@@ -62,12 +54,10 @@ import type {
 } from './pulls.ts'
 import type {
   BranchesTable,
+  BranchProtectionsTable,
+  BranchProtectionTeamsTable,
+  BranchProtectionUsersTable,
   BranchRenamesTable,
-  PendingRefUpdatesTable,
-  TagsTable,
-} from './refs.ts'
-import type { ReleaseAssetsTable, ReleasesTable } from './releases.ts'
-import type {
   CollaboratorsTable,
   CommitStatusContextsTable,
   CommitStatusesTable,
@@ -76,13 +66,21 @@ import type {
   LabelsTable,
   MilestonesTable,
   MirrorsTable,
+  PendingRefUpdatesTable,
+  ReleaseAssetsTable,
+  ReleasesTable,
   RepositoriesTable,
+  RepositoryEventLogsTable,
+  RepositoryEventsTable,
   RepositoryRedirectsTable,
   RepositoryTopicsTable,
   RepositoryTransfersTable,
+  TagProtectionsTable,
+  TagProtectionTeamsTable,
+  TagProtectionUsersTable,
+  TagsTable,
   TopicsTable,
 } from './repos.ts'
-import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
 import type { UserWebhooksTable, WebhookDeliveriesTable, WebhookMessagesTable } from './webhooks.ts'
 /** The tables, each typed in the file that holds its queries. */
 export interface Schema {

@@ -13,6 +13,8 @@ import type { Page, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 
+export type DeployKey = DeployKeyRow
+
 /** More than anybody has machines that deploy. */
 const MAX_KEYS = 100
 
@@ -21,12 +23,8 @@ export interface DeployKeyView extends OpenRepository {
   readonly key: DeployKey
 }
 
-/** A page of the deploy keys of a repository, with the repository. */
-export interface DeployKeyPage extends OpenRepository {
-  readonly keys: readonly DeployKey[]
-  /** The number of keys on all pages. */
-  readonly total: number
-}
+/** A part of a repository's keys, with the repository. */
+export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
 
 /**
  * A part of the keys of a repository, in the order in which they were added.

@@ -28,6 +28,9 @@ import type { MovedRef, ReposApp } from '../ports.ts'
 /** Kinds of events of a repository. */
 export type RepositoryEventType = RepositoryEvent['type']
 
+/** Those that are about pull requests. */
+export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
+
 /** Events kept for a repository, save for those that a forgetting still to come will take. */
 export const MAX_REPOSITORY_EVENTS = 5_000
 
@@ -184,12 +187,11 @@ function releaseEventType(
   return before ? 'RELEASE_EDITED' : 'RELEASE_DRAFTED'
 }
 
-/** A protection rule, as an event names it. */
-export interface ProtectionRuleName {
+/** A change of a protection rule. */
+export interface ProtectionChange {
   readonly repositoryId: number
-  readonly id: number
-  /** Name of a branch protection, or pattern of a tag protection. */
-  readonly name: string
+  readonly type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>
+  readonly rule: { readonly id: number; readonly name: string }
 }
 
 /**
@@ -202,15 +204,14 @@ export async function recordProtectionChange(
   app: ReposApp,
   tx: Tx,
   caller: Caller | undefined,
-  type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>,
-  rule: ProtectionRuleName,
+  { repositoryId, type, rule }: ProtectionChange,
 ): Promise<void> {
   const [actor_id, audience] = [idOf(caller), 'administration' as const]
   await recordEvent(app, tx, {
     repository_id: repositoryId,
     type,
-    audience: 'administration',
-    actor_id: idOf(caller),
+    audience,
+    actor_id,
     subject_id: rule.id,
     subject: rule.name,
   })

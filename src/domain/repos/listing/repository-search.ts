@@ -2,7 +2,6 @@ import * as rows from '../../../storage/repos/repository-search.ts'
 import { getOwner } from '../../accounts/users/owners.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { Page } from '../../core/names.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { openRepositories, repositoryReader } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
@@ -30,6 +29,12 @@ export interface RepositoryQuery {
   readonly mode: string
   readonly sort: string
   readonly order: string
+}
+
+/** What a page of a list begins with, and its size. */
+interface Page {
+  readonly offset: number
+  readonly limit: number
 }
 
 /**

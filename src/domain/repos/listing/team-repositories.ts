@@ -32,11 +32,12 @@ export async function listTeamRepositories(
   app: ReposApp,
   caller: SignedIn,
   id: number,
-  page: Page,
+  offset: number,
+  limit: number,
 ): Promise<{ repositories: RepositoryView[]; total: number }> {
   const { team } = await openTeam(app, caller, id, 'visible')
   const reader = repositoryReader(app, caller)
-  const found = await rows.listTeamRepositories(app.db, team, reader, page.offset, page.limit)
+  const found = await rows.listTeamRepositories(app.db, team, reader, offset, limit)
   const repositories = await viewRepositories(
     app,
     caller,
@@ -105,10 +106,11 @@ export async function listRepositoryTeams(
   app: ReposApp,
   caller: SignedIn,
   name: RepositoryName,
-  page: Page,
+  offset: number,
+  limit: number,
 ): Promise<TeamPage> {
   const { organization, filter } = await openForTeams(app, caller, name, 'none')
-  const found = await rows.listTeams(app.db, filter, page.offset, page.limit)
+  const found = await rows.listTeams(app.db, filter, offset, limit)
   return {
     teams: found.map((team) => ({ team, organization })),
     total: await rows.countTeams(app.db, filter),

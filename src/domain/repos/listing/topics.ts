@@ -1,14 +1,14 @@
-export type { Topic } from '../../../storage/schema/repos.ts'
-
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/topics.ts'
-import type { Topic } from '../../../storage/schema/repos.ts'
+import type { Topic as TopicRow } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataList, metadataText } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
+
+export type Topic = TopicRow
 
 /** Topics of one repository, as in compatible systems. */
 const MAX_TOPICS = 25

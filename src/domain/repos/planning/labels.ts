@@ -1,5 +1,3 @@
-export type { Label } from '../../../storage/schema/repos.ts'
-
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/labels.ts'
 import type { Label } from '../../../storage/schema/repos.ts'
@@ -10,6 +8,8 @@ import type { Page, RepositoryName } from '../../core/names.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { openForPlanning } from '../access/planning.ts'
 import type { ReposApp } from '../ports.ts'
+
+export type { Label }
 
 /** Far more than anybody can tell apart. It keeps the count of a list cheap. */
 const MAX_LABELS = 5_000

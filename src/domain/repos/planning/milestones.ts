@@ -1,5 +1,3 @@
-export type { Milestone } from '../../../storage/schema/repos.ts'
-
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/milestones.ts'
 import type { Milestone, Repository } from '../../../storage/schema/repos.ts'
@@ -11,6 +9,8 @@ import { DomainError } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import { openForPlanning } from '../access/planning.ts'
 import type { ReposApp } from '../ports.ts'
+
+export type { Milestone }
 
 /** Far more than anybody can work through. It keeps the count of a list cheap. */
 const MAX_MILESTONES = 5_000

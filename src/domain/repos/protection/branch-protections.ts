@@ -9,7 +9,7 @@ import {
   type ListedAccounts,
   PROTECTION_LISTS,
 } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionList } from '../../../storage/schema/protections.ts'
+import type { ProtectionList } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
@@ -123,10 +123,13 @@ export async function createBranchProtection(
     const placed = { ...settings, priority }
     const id = await rows.insertBranchProtection(tx, repositoryId, placed, nowSeconds(app.clock))
     await storeLists(tx, id, lists)
-    await recordProtectionChange(app, tx, caller, 'BRANCH_PROTECTION_CREATED', {
+    await recordProtectionChange(app, tx, caller, {
       repositoryId,
-      id,
-      name: ruleName,
+      type: 'BRANCH_PROTECTION_CREATED',
+      rule: {
+        id,
+        name: ruleName,
+      },
     })
   }).catch((error: unknown) => {
     throw isUniqueViolation(error) ? new DomainError('BRANCH_PROTECTION_EXISTS') : error
@@ -160,8 +163,12 @@ export async function editBranchProtection(
     await rows.updateBranchProtection(tx, rule.id, settings, nowSeconds(app.clock))
     const emptied = settings.enable_bypass_allowlist ? [] : EMPTY_BYPASS_LISTS
     await storeLists(tx, rule.id, [...lists, ...emptied])
-    const named = { repositoryId, id: rule.id, name: ruleName }
-    await recordProtectionChange(app, tx, caller, 'BRANCH_PROTECTION_EDITED', named)
+    const named = { id: rule.id, name: ruleName }
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId,
+      type: 'BRANCH_PROTECTION_EDITED',
+      rule: named,
+    })
   })
   return viewRule(app, open, ruleName)
 }
@@ -184,10 +191,13 @@ export async function deleteBranchProtection(
   await changeRules(app, repository.id, async (tx) => {
     if (!(await rows.deleteBranchProtection(tx, id)))
       throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, 'BRANCH_PROTECTION_DELETED', {
+    await recordProtectionChange(app, tx, caller, {
       repositoryId: repository.id,
-      id,
-      name: ruleName,
+      type: 'BRANCH_PROTECTION_DELETED',
+      rule: {
+        id,
+        name: ruleName,
+      },
     })
   })
 }

@@ -1,5 +1,3 @@
-export type { TagProtection } from '../../../storage/repos/tag-protections.ts'
-
 import { isUniqueViolation } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/tag-protections.ts'
 import type { TagProtection } from '../../../storage/schema/repos.ts'
@@ -156,8 +154,12 @@ export async function createTagProtection(
     }
     await rows.setTagProtectionUsers(tx, inserted, userIds)
     await rows.setTagProtectionTeams(tx, inserted, teamIds)
-    const created = { repositoryId: repository.id, id: inserted, name: pattern }
-    await recordProtectionChange(app, tx, caller, 'TAG_PROTECTION_CREATED', created)
+    const made = { id: inserted, name: pattern }
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId: repository.id,
+      type: 'TAG_PROTECTION_CREATED',
+      rule: made,
+    })
     return inserted
   })
   return findRule(app, repository.id, id)
@@ -188,10 +190,13 @@ export async function editTagProtection(
     await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
     if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
     if (teamIds) await rows.setTagProtectionTeams(tx, id, teamIds)
-    await recordProtectionChange(app, tx, caller, 'TAG_PROTECTION_EDITED', {
+    await recordProtectionChange(app, tx, caller, {
       repositoryId: repository.id,
-      id,
-      name: pattern,
+      type: 'TAG_PROTECTION_EDITED',
+      rule: {
+        id,
+        name: pattern,
+      },
     })
   })
   return findRule(app, repository.id, id)
@@ -214,10 +219,13 @@ export async function deleteTagProtection(
   const { name_pattern } = await findRule(app, repository.id, id)
   await changeWatched(app, async (tx) => {
     if (!(await rows.deleteTagProtection(tx, id))) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, 'TAG_PROTECTION_DELETED', {
+    await recordProtectionChange(app, tx, caller, {
       repositoryId: repository.id,
-      id,
-      name: name_pattern,
+      type: 'TAG_PROTECTION_DELETED',
+      rule: {
+        id,
+        name: name_pattern,
+      },
     })
   })
 }

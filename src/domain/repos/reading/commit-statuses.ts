@@ -158,11 +158,12 @@ export async function getCombinedStatus(
   app: ReposApp,
   repository: Repository,
   ref: string,
-  page: Page,
+  offset: number,
+  limit: number,
 ): Promise<CombinedStatus> {
   const commit = await commitOf(app, repository, ref)
   const counts = await rows.countLatestStates(app.db, commit)
-  const latest = await rows.listLatestCommitStatuses(app.db, commit, page.offset, page.limit)
+  const latest = await rows.listLatestCommitStatuses(app.db, commit, offset, limit)
   return {
     commitId: commit.commit_id,
     state: combineStatuses(new Set(counts.keys())),

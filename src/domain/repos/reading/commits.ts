@@ -41,11 +41,6 @@ export interface CommitView {
   readonly verification: Verification | undefined
 }
 
-/** The page of a list of commits that a caller asks for, and the parts of each commit. */
-export interface CommitPageRequest extends Page {
-  readonly parts: CommitParts
-}
-
 /** A part of a list. */
 export interface CommitPage {
   readonly commits: readonly CommitView[]
@@ -83,7 +78,7 @@ export async function listCommits(
   caller: Caller,
   name: RepositoryName,
   query: CommitQuery,
-  request: CommitPageRequest,
+  { parts, page }: CommitPageQuery,
 ): Promise<CommitPage> {
   const open = await openRepository(app, caller, name, 'read')
   const path = treePath(query.path)
@@ -91,7 +86,13 @@ export async function listCommits(
   const { since, until } = query
   const without = query.not === '' ? undefined : await commitIdOf(app, open.repository, query.not)
   const from = await startOf(app, open, query.ref)
-  return readPage(app, caller, open, { from, without, path, since, until }, request)
+  return readPage(app, caller, open, { from, without, path, since, until }, { parts, page })
+}
+
+/** The parts of commits to read, and the page. */
+export interface CommitPageQuery {
+  readonly parts: CommitParts
+  readonly page: Page
 }
 
 /** Some commits of a history of a repository, and how many it has. */
@@ -100,11 +101,11 @@ export async function readPage(
   caller: Caller,
   open: OpenRepository,
   history: History,
-  { parts, offset, limit }: CommitPageRequest,
+  { parts, page }: CommitPageQuery,
 ): Promise<CommitPage> {
   const { id } = open.repository
   const [ids, total] = await Promise.all([
-    reading(listHistory(app.git, id, history, offset, limit)),
+    reading(listHistory(app.git, id, history, page.offset, page.limit)),
     reading(countHistory(app.git, id, history)),
   ])
   return { commits: await viewCommits(app, caller, open, ids, parts), total }

@@ -8,8 +8,7 @@ import {
   settleBranchRename,
 } from '../../../storage/repos/branch-renames.ts'
 import { updateRepository } from '../../../storage/repos/repositories.ts'
-import type { BranchRename } from '../../../storage/schema/refs.ts'
-import type { Repository } from '../../../storage/schema/repos.ts'
+import type { BranchRename, Repository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
@@ -62,8 +61,12 @@ export async function settleRenames(
       const { old_name, new_name } = rename
       const ruleId = await renameBranchProtection(tx, id, old_name, new_name)
       if (ruleId !== undefined) {
-        const rule = { repositoryId: id, id: ruleId, name: new_name }
-        await recordProtectionChange(app, tx, undefined, 'BRANCH_PROTECTION_EDITED', rule)
+        const rule = { id: ruleId, name: new_name }
+        await recordProtectionChange(app, tx, undefined, {
+          repositoryId: id,
+          type: 'BRANCH_PROTECTION_EDITED',
+          rule,
+        })
       }
       if (default_target_branch === old_name)
         await updateRepository(tx, id, { default_target_branch: new_name })

@@ -43,7 +43,7 @@ export interface ReplyInput {
   readonly baseUrl: () => string
 }
 
-/** Yielder the response message of a unary call into the answer. */
+/** Turns the response message of a unary call into the answer. */
 export type ReplyWriter = (response: Message, input: ReplyInput) => Reply
 
 /** Compiles how the response of a binding becomes content: JSON, or the raw data of an HttpBody. */
