@@ -112,7 +112,7 @@ export function createGitHttp(
     }
     try {
       const serve: Serve = kind === 'request' ? exchange : advertise
-      await serve(request, response, target, decision, { ...limits, turn }, log)
+      await serve(request, response, target, decision, { ...limits, turn, log })
     } finally {
       leave()
     }
@@ -184,7 +184,6 @@ type Serve = (
   target: GitTarget,
   grant: GitGrant,
   options: SessionOptions,
-  log: Logger,
 ) => Promise<void>
 
 /** Answers a request that is none to this path, whoever sends it. Returns whether it has. */

@@ -20,6 +20,7 @@ export interface SessionLimits {
 /** What one request may cost, and its place. */
 export interface SessionOptions extends SessionLimits {
   readonly turn: Turn
+  readonly log: Logger
 }
 
 /** The process of one request, and what became of it. */
@@ -56,8 +57,8 @@ export async function advertise(
   { service }: GitTarget,
   grant: GitGrant,
   options: SessionOptions,
-  log: Logger,
 ): Promise<void> {
+  const { log } = options
   const session = begin(
     response,
     grant.start({ advertise: true, protocol: protocolOf(request), isLarge: false }),
@@ -86,8 +87,8 @@ export async function exchange(
   { service }: GitTarget,
   grant: GitGrant,
   options: SessionOptions,
-  log: Logger,
 ): Promise<void> {
+  const { log } = options
   const session = begin(response, grant.start(packRequestOf(request)), options)
   const { process, onProgress } = session
   const maxBytes =

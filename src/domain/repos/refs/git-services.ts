@@ -119,7 +119,7 @@ function startPush(
     pusher,
     async (question, signal) => {
       try {
-        return await answer(app, caller, repository.id, push, question, signal)
+        return await answer(app, caller, repository.id, push, { question, signal })
       } catch (err) {
         app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
         throw err
@@ -150,17 +150,25 @@ async function record(app: ReposApp, repositoryId: number, push: Push): Promise<
   await push.recorded
 }
 
+/** A question of a hook, and the signal that withdraws it. */
+interface HookQuestion {
+  readonly question: PushQuestion
+  readonly signal: AbortSignal
+}
+
 /** Answers Git, in the order of the door for refs. */
 async function answer(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   push: Push,
-  question: PushQuestion,
-  signal: AbortSignal,
+  { question, signal }: HookQuestion,
 ): Promise<PushAnswer> {
   const run = () =>
-    runGitHook(app, caller, repositoryId, question.hook, { ...question, origin: 'push' }, signal)
+    runGitHook(app, caller, repositoryId, question.hook, {
+      pushed: { ...question, origin: 'push' },
+      signal,
+    })
   switch (question.hook) {
     case 'pre-receive': {
       const refusals = await reviewPush(app, caller, repositoryId, question)
