@@ -12,7 +12,7 @@ import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts
 import { createPlaces } from './limits.ts'
 import { type GitRoute, readGitRoute } from './routes.ts'
 import { advertise, exchange, type SessionLimits, type SessionOptions } from './session.ts'
-import { Turn } from './turn.ts'
+import { Turn } from './session-slot.ts'
 
 export interface GitHttpOptions {
   readonly authorize: AuthorizeGit

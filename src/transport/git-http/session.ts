@@ -3,7 +3,7 @@ import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from './git-access.ts'
 import { BodyError, drained, feed } from './request-body.ts'
-import type { Turn } from './turn.ts'
+import type { Turn } from './session-slot.ts'
 
 /** What one request may cost. */
 export interface SessionLimits {
