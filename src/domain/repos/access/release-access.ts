@@ -1,4 +1,4 @@
-import type { Release } from '../../../storage/schema/repos.ts'
+import type { Release } from '../../../storage/schema/releases.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'

@@ -9,7 +9,7 @@ import {
   type ListedAccounts,
   PROTECTION_LISTS,
 } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionList } from '../../../storage/schema/repos.ts'
+import type { ProtectionList } from '../../../storage/schema/protections.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'

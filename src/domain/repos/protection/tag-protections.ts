@@ -1,6 +1,6 @@
 import { isUniqueViolation } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/repos/tag-protections.ts'
-import type { TagProtection } from '../../../storage/schema/repos.ts'
+import type { TagProtection } from '../../../storage/schema/protections.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'

@@ -8,7 +8,8 @@ import {
   settleBranchRename,
 } from '../../../storage/repos/branch-renames.ts'
 import { updateRepository } from '../../../storage/repos/repositories.ts'
-import type { BranchRename, Repository } from '../../../storage/schema/repos.ts'
+import type { BranchRename } from '../../../storage/schema/refs.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
