@@ -1,6 +1,6 @@
 import type { Generated, Selectable } from 'kysely'
 
-/** A setting of a rule that is on or off. */
+/** The boolean settings of a branch protection. */
 export type ProtectionFlag =
   | 'enable_push'
   | 'enable_push_whitelist'
@@ -20,21 +20,21 @@ export type ProtectionFlag =
   | 'ignore_stale_approvals'
   | 'require_signed_commits'
 
-/** A list of users and teams of a rule. */
+/** The lists of users and teams of a branch protection. */
 export type ProtectionList = 'push' | 'force_push' | 'merge' | 'bypass' | 'approvals'
 
-/** Rules about branches. */
+/** Branch protections. */
 export interface BranchProtectionsTable extends Record<ProtectionFlag, number> {
   id: Generated<number>
   repository_id: number
-  /** A name of a branch or a glob. */
+  /** A branch name or a glob. */
   rule_name: string
-  /** From 1; the lowest comes first. */
+  /** Starts at 1. The rule with the lowest priority is tried first. */
   priority: number
-  /** A JSON array of texts. */
+  /** A JSON array of strings. */
   status_check_contexts: string
   required_approvals: number
-  /** Globs between semicolons. */
+  /** Globs, separated by semicolons. */
   protected_file_patterns: string
   unprotected_file_patterns: string
   /** Unix seconds. */
@@ -55,11 +55,11 @@ export interface BranchProtectionTeamsTable {
   team_id: number
 }
 
-/** Rules about who may make, move and delete which tags. */
+/** Tag protections: who may create, move and delete which tags. */
 export interface TagProtectionsTable {
   id: Generated<number>
   repository_id: number
-  /** A glob, or between slashes a regular expression. */
+  /** A glob, or a regular expression between slashes. */
   name_pattern: string
   /** Unix seconds. */
   create_time: number
@@ -77,13 +77,13 @@ export interface TagProtectionTeamsTable {
   team_id: number
 }
 
-/** A rule, with whom it exempts. */
+/** A tag protection with the users and teams that it exempts. */
 export interface TagProtection extends Selectable<TagProtectionsTable> {
   readonly users: readonly ListedName[]
   readonly teams: readonly ListedName[]
 }
 
-/** A user or a team on a list. */
+/** A user or team on a list. */
 export interface ListedName {
   readonly id: number
   readonly name: string

@@ -1,20 +1,19 @@
 import type { Generated, Selectable } from 'kysely'
 
-/** What branches were called before, and are called now. */
+/** Renamed branches. */
 export interface BranchRenamesTable {
   repository_id: number
-  /** Without `refs/heads/`, as is the new one. */
+  /** Without `refs/heads/`, like the new name. */
   old_name: string
   new_name: string
-  /** Of the note of the update that renames it; null once that has happened. */
+  /** Id of the pending update that renames the branch; null once the branch has been renamed. */
   note_id: number | null
 }
 
 export type BranchRename = Selectable<BranchRenamesTable>
 
 /**
- * What the branches of a repository point to. Git is the truth; this follows, and answers lists
- * without opening Git.
+ * An index of the branches of a repository, which lists read instead of Git. Git is authoritative.
  */
 export interface BranchesTable {
   repository_id: number
@@ -22,13 +21,13 @@ export interface BranchesTable {
   name: string
   /** 40 hexadecimal digits. */
   commit_id: string
-  /** Committer's time of the commit, Unix seconds. */
+  /** Committer date of the commit in Unix seconds. */
   commit_time: number
 }
 
 /**
- * Updates of refs that were about to be made. A row that is left over means that refs have to be
- * read from Git.
+ * Ref updates in progress. A row that remains after a crash means that the index of refs must be
+ * reconciled with Git.
  */
 export interface PendingRefUpdatesTable {
   id: Generated<number>
@@ -41,23 +40,26 @@ export type Branch = Selectable<BranchesTable>
 
 export type PendingRefUpdate = Selectable<PendingRefUpdatesTable>
 
-/**
- * What the tags of a repository point to. Git is the truth; this follows, and answers lists without
- * opening Git.
- */
+/** An index of the tags of a repository, which lists read instead of Git. Git is authoritative. */
 export interface TagsTable {
   repository_id: number
   /** Without `refs/tags/`. */
   name: string
-  /** 40 hexadecimal digits: of the tag object for an annotated tag, else of what it names. */
+  /**
+   * 40 hexadecimal digits: the id of the tag object of an annotated tag, else of the object that
+   * the tag points to.
+   */
   object_id: string
   /** 0 or 1. */
   annotated: number
-  /** Of the commit that it leads to; null for the rare tag of something else. */
+  /**
+   * Id of the commit that the tag points to, directly or through tag objects; null if it points to
+   * another object.
+   */
   commit_id: string | null
-  /** Of the tagger or, without one, of the committer, Unix seconds. */
+  /** Date of the tagger or, without one, of the committer, in Unix seconds. */
   time: number
-  /** Of the tag object or the commit, without a signature. */
+  /** Message of the tag object or the commit, without a signature. */
   message: string
 }
 

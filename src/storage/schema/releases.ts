@@ -1,19 +1,19 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
 
 /**
- * Files that come with releases. A row is there only while its file is: the file is written first,
- * and removed last.
+ * Release assets. The file is written before its row and removed after it, so that no row is
+ * without its file.
  */
 export interface ReleaseAssetsTable {
-  /** Never given a second time. */
+  /** Never reused. */
   id: Generated<number>
   release_id: number
-  /** Names the file, and leads to it from outside. */
+  /** Names the file on disk and in download URLs. */
   uuid: string
   name: string
-  /** Size of the file. */
+  /** Size of the file in bytes. */
   bytes: number
-  /** How often its download was begun. */
+  /** The number of downloads that were started. */
   download_count: Generated<number>
   /** Unix seconds. */
   create_time: number
@@ -24,31 +24,31 @@ export type ReleaseAsset = Selectable<ReleaseAssetsTable>
 export type NewReleaseAsset = Insertable<ReleaseAssetsTable>
 
 export interface ReleasesTable {
-  /** Never given a second time. */
+  /** Never reused. */
   id: Generated<number>
   repository_id: number
   /**
-   * As the tag of Git is called, where there is one. Unique in its repository, in any case of ASCII
-   * letters.
+   * Name of the Git tag, which a draft may lack. Unique in the repository, regardless of the case
+   * of ASCII letters.
    */
   tag_name: string
   /**
-   * 0 or 1: what a release leaves behind when it is deleted and its tag stays. It keeps the id,
-   * should the tag get a release again.
+   * 0 or 1. A deleted release whose Git tag remains keeps its row and id, in case the tag gets a
+   * release again.
    */
   tag_only: number
   /** 0 or 1. */
   draft: number
   /** 0 or 1. */
   prerelease: number
-  /** Of the user who published it, who may be gone. */
+  /** Id of the user who published the release. The account may be deleted. */
   publisher_id: number
   /**
-   * When it was published, or when its tag was made if that was there before; of a draft when it
-   * was last saved. Unix seconds.
+   * Time of publication or, if its tag existed before, of the tag. Of a draft, the time when it was
+   * last saved. Unix seconds.
    */
   create_time: number
-  /** Branch or commit that the tag is made from, as given. */
+  /** Branch or commit that the tag is created from, as the client gave it. */
   target: string
   title: string
   /** Markdown. */

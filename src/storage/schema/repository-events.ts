@@ -1,8 +1,8 @@
 import type { Generated, Selectable } from 'kysely'
 
-/** What happened to a repository, for those who watch. Rows come and go oldest first. */
+/** Repository events, which watchers receive. The oldest events are pruned first. */
 export interface RepositoryEventsTable {
-  /** Ascends in the order of commits: SQLite has one writer. Never given twice. */
+  /** Ascends in commit order, because SQLite has one writer. Never reused. */
   id: Generated<number>
   repository_id: number
   type:
@@ -36,31 +36,32 @@ export interface RepositoryEventsTable {
     | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
     | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
   /**
-   * Who may know of it: whoever reads a part or any, whoever sees drafts of releases,
-   * administrators of the repository.
+   * The callers that receive the event: the readers of any feature or of one, the users who can see
+   * draft releases, or the administrators of the repository.
    */
   audience: 'any' | 'code' | 'releases' | 'drafts' | 'pulls' | 'administration'
-  /** Account of who did it. Null for the server. */
+  /** Id of the account that caused the event. Null for the server. */
   actor_id: number | null
-  /** Id of the release, rule or pull request. */
+  /** Id of the release, protection or pull request. */
   subject_id: number | null
   /**
-   * Tag of the release, name or pattern of the rule; of refs `{"count", "refs": [[ref, old id, new
-   * id]]}` and of a pull request `[number, base, head]`, as JSON.
+   * The tag name of a release, or the name or pattern of a protection. For refs, the JSON
+   * `{"count", "refs": [[ref, old id, new id]]}`. For a pull request, the JSON `[number, base,
+   * head]`.
    */
   subject: string
   /** Unix milliseconds. */
   time: number
 }
 
-/** What is known of the events of a repository as a whole. It has no row before its first event. */
+/** The state of the event log of a repository. A repository without events has no row. */
 export interface RepositoryEventLogsTable {
   repository_id: number
-  /** Id of its latest event, also once that is forgotten. */
+  /** Id of the latest event, even if it has been pruned. */
   newest: number
-  /** Events with ids up to this one have been forgotten; 0 when none has. */
+  /** Events with ids up to this one have been pruned; 0 if none has. */
   floor: number
-  /** How many of its events are stored. */
+  /** The number of stored events. */
   count: number
 }
 
