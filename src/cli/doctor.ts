@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { dataOption, type LogLevel, logLevelOption } from '../config.ts'
+import { dataOption, logLevelOption } from '../config/options.ts'
+import type { LogLevel } from '../config.ts'
 import { lockData, openDataAsItIs } from '../data-folder.ts'
 import { examine } from '../domain/maintenance/doctor.ts'
 import { createLog } from '../log.ts'

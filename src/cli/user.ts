@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { Command, Option } from 'commander'
-import { dataOption, type LogLevel, logLevelOption, minPasswordLengthOption } from '../config.ts'
+import { dataOption, logLevelOption, minPasswordLengthOption } from '../config/options.ts'
+import type { LogLevel } from '../config.ts'
 import { openData } from '../data-folder.ts'
 import { createUserAsOperator } from '../domain/accounts/registration/create-user.ts'
 import { createLog } from '../log.ts'
