@@ -15,10 +15,7 @@ export interface MergePush {
    * Called after the current rules have been read.
    */
   problemOf(rule: BranchRule): Promise<string | undefined>
-  /**
-   * Writes down what is about to happen, in the transaction of the note of the push. What it throws
-   * stops the push.
-   */
+  /** Records the push in the transaction of its pending update. An error stops the push. */
   note(tx: Tx, noteId: number): Promise<void>
 }
 
