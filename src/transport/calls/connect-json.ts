@@ -143,7 +143,10 @@ function canonicalFrame(data: Uint8Array, canonical: Canonical): Uint8Array {
   }
 }
 
-/** Returns whether the query has the message (https://connectrpc.com/docs/protocol#unary-get-request). */
+/**
+ * Returns whether the query has the message
+ * (https://connectrpc.com/docs/protocol#unary-get-request).
+ */
 function isJsonQuery({ method, url }: UniversalRequest): boolean {
   return method === 'GET' && new URL(url).searchParams.get('encoding') === 'json'
 }
@@ -213,7 +216,9 @@ async function receive(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
   }
 }
 
-/** Decompresses a body. Returns undefined when its coding is unknown, or it is broken or too large. */
+/**
+ * Decompresses a body. Returns undefined when its coding is unknown, or it is broken or too large.
+ */
 async function decode(
   bytes: Uint8Array,
   coding: string | null,

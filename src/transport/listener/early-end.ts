@@ -9,8 +9,8 @@ export function announcesContent({ headers }: http.IncomingMessage): boolean {
 }
 
 /**
- * Drops the rest of a request, even one that has a reader. Some clients read the response only after
- * they have sent everything.
+ * Drops the rest of a request, even one that has a reader. Some clients read the response only
+ * after they have sent everything.
  *
  * A listener for `readable` would prevent the request from flowing. Without a listener for `data`,
  * the request would stop when a reader such as an iterator leaves later.
@@ -80,8 +80,8 @@ export class Http2Response extends http2.Http2ServerResponse<Http2Request> {
 /**
  * Ends an HTTP/2 stream whose response has ended before its request (RFC 9113 §8.1). Drops the rest
  * of the request for `lingerMs`, then asks the client to stop by RST_STREAM with NO_ERROR. Without
- * the delay, the frame could overtake the end of the response, and clients such as curl would report
- * a broken stream.
+ * the delay, the frame could overtake the end of the response, and clients such as curl would
+ * report a broken stream.
  */
 export function endStreamEarly(request: http2.Http2ServerRequest, lingerMs: number): void {
   const { stream } = request

@@ -13,8 +13,8 @@ const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.co
 const MAX_STREAM_ID = 2 ** 31 - 1
 
 /**
- * Creates an HTTP/2 server that does not listen itself. nghttp2 answers pings and ends sessions that
- * send floods of pings, settings or CONTINUATION frames (CVE-2024-27316). Node counts invalid
+ * Creates an HTTP/2 server that does not listen itself. nghttp2 answers pings and ends sessions
+ * that send floods of pings, settings or CONTINUATION frames (CVE-2024-27316). Node counts invalid
  * frames and refused streams.
  *
  * Reset streams (CVE-2023-44487) are counted here. nghttp2 counts them too, a thousand at once and
@@ -146,9 +146,9 @@ class Http2Conversation implements Conversation {
    * stream. After the client has received it, a second one names the last stream served (RFC 9113
    * §6.8), so that the client can repeat later requests elsewhere.
    *
-   * Replaces `session.close`, which Node 20 calls when the client sends GOAWAY. Until the response to
-   * that is sent, Node refuses new streams from within nghttp2's parser, which frees memory that the
-   * parser still reads. A GOAWAY and a request in one packet would end the process.
+   * Replaces `session.close`, which Node 20 calls when the client sends GOAWAY. Until the response
+   * to that is sent, Node refuses new streams from within nghttp2's parser, which frees memory that
+   * the parser still reads. A GOAWAY and a request in one packet would end the process.
    */
   drain(): void {
     if (this.#draining || this.#session.destroyed) return

@@ -35,8 +35,8 @@ export interface ListenerLimits {
   /** Time for which the rest of a request is read and dropped after its response has ended. */
   readonly earlyEndTimeoutMs: number
   /**
-   * Largest content length of a request that is dropped to preserve its HTTP/1.1 connection. After a
-   * larger one, the connection closes.
+   * Largest content length of a request that is dropped to preserve its HTTP/1.1 connection. After
+   * a larger one, the connection closes.
    */
   readonly maxSkippedBytes: number
   /** Size of the header list of a request in either version, by RFC 9113 §6.5.2. */
@@ -69,8 +69,8 @@ export interface ListenerLimits {
   readonly maxLongStreamsPerPeer: number
   readonly maxLongStreams: number
   /**
-   * Bytes that a reader must take in each window while it has unread bytes, where a limit has led to
-   * refusals.
+   * Bytes that a reader must take in each window while it has unread bytes, where a limit has led
+   * to refusals.
    */
   readonly slowReaderWindowMs: number
   readonly minTakenBytes: number
@@ -132,8 +132,8 @@ const MAX_CONCURRENT_STREAMS = 128
 const MAX_RESET_BURST = 500
 const MAX_RESETS_PER_SECOND = 16
 
-// All browsers of an office behind one address leave a page at once; a tenth of a second of work for
-// the server.
+// All browsers of an office behind one address leave a page at once; a tenth of a second of work
+// for the server.
 const MAX_ABANDONED_BURST = 2000
 const MAX_ABANDONED_PER_SECOND = 64
 

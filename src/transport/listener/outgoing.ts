@@ -3,7 +3,9 @@ import type { ListenerLimits } from './limits.ts'
 /** Responses up to this size are sent even at a limit, so that refusals always arrive. */
 const MAX_REFUSAL_BYTES = 4 * 1024
 
-/** With fewer bytes left, calls are refused before they start. Most responses fit into this size. */
+/**
+ * With fewer bytes left, calls are refused before they start. Most responses fit into this size.
+ */
 const MIN_ROOM_BYTES = 1024 * 1024
 
 /** The object that a limit applies to. */

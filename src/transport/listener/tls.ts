@@ -12,8 +12,8 @@ export interface Certificate {
 
 /**
  * Creates a function that performs the TLS handshake on a connection and passes on the secured
- * socket with the protocol of ALPN (HTTP/1.1 when the client offers none). A failed handshake closes
- * the connection.
+ * socket with the protocol of ALPN (HTTP/1.1 when the client offers none). A failed handshake
+ * closes the connection.
  *
  * @throws Error when OpenSSL does not accept the certificate or its key.
  */
