@@ -9,14 +9,14 @@ import { dataOption, serveOptions } from './config/options.ts'
 import { readConfig, type ServeFlags, unknownVariable } from './config.ts'
 import { migrateData } from './data-folder.ts'
 import { DomainError } from './domain/core/errors.ts'
-import { startGitStarter } from './git/processes/process-spawner.ts'
+import { ProcessSpawner } from './git/processes/process-spawner.ts'
 import { createLog } from './log.ts'
 import { type Server, startServer } from './server/server.ts'
 import { refusal } from './transport/errors/index.ts'
 import { VERSION } from './version.ts'
 
 /** The bundle of the process spawner, next to the bundled server (`scripts/setup/bundle.mjs`). */
-const GIT_STARTER = fileURLToPath(new URL('./git-starter.js', import.meta.url))
+const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
 
 /**
  * Time for calls in flight to finish after SIGTERM. Service managers commonly send SIGKILL after 30
@@ -82,11 +82,11 @@ function serveCommand(): Command {
   return command.action(async (flags: ServeFlags) => {
     const config = readConfig(flags)
     const log = createLog(config.logLevel)
-    const starter = startGitStarter(GIT_STARTER, (reason) =>
-      log.warn({ reason }, 'the git starter has ended; the server starts git itself'),
+    const spawner = new ProcessSpawner(PROCESS_SPAWNER, (reason) =>
+      log.warn({ reason }, 'the process spawner has ended; the server starts Git processes itself'),
     )
-    const server = await startServer(config, log).catch((error: unknown) => {
-      starter.stop()
+    const server = await startServer(config, log, { spawner }).catch((error: unknown) => {
+      spawner.stop()
       throw error
     })
     // A signal may follow as soon as the line below is printed.

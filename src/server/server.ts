@@ -9,7 +9,7 @@ import { createOutbound } from '../domain/outbound/outbound.ts'
 import { forgetUnpublishedCopies } from '../domain/repos/lifecycle/copies.ts'
 import { healPendingUpdates } from '../domain/repos/refs/ref-index.ts'
 import { finishMeasuring } from '../domain/repos/refs/repository-size.ts'
-import { limitGitMemory } from '../git/processes/running-processes.ts'
+import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
 import { createApp, systemClock } from './app.ts'
@@ -29,6 +29,13 @@ export interface Server {
   close(graceMs: number): Promise<void>
 }
 
+/** What a server takes from the process around it. */
+export interface Surroundings {
+  readonly clock?: Clock
+  /** Starts Git processes. Without it the server starts them itself. */
+  readonly spawner?: ProcessSpawner
+}
+
 /**
  * Starts a server. A start that fails leaves nothing running.
  *
@@ -38,11 +45,11 @@ export interface Server {
 export async function startServer(
   config: Config,
   log: Logger,
-  clock: Clock = systemClock,
+  surroundings: Surroundings = {},
 ): Promise<Server> {
   const parts = new StartedParts()
   try {
-    const { url, app } = await startParts(config, log, clock, parts)
+    const { url, app } = await startParts(config, log, surroundings, parts)
     return { url, app, close: (graceMs) => parts.stop(graceMs) }
   } catch (error) {
     await parts
@@ -56,7 +63,7 @@ export async function startServer(
 async function startParts(
   config: Config,
   log: Logger,
-  clock: Clock,
+  { clock = systemClock, spawner }: Surroundings,
   parts: StartedParts,
 ): Promise<{ url: string; app: App }> {
   const { data: folder, settings, mailDir, webhookAllowedHosts, listen } = config
@@ -84,7 +91,8 @@ async function startParts(
     await app.background.settled()
     await finishMeasuring(app)
   })
-  limitGitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
+  app.git.processes.spawner = spawner
+  app.git.processes.limitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
   await prepareRepositories(app.git)
   if (settings.gitHooks) await prepareGitHooks(app)
   await forgetUnpublishedCopies(app)

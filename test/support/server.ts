@@ -84,7 +84,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
     },
     log,
-    clock,
+    clock && { clock },
   )
   return {
     ...server,

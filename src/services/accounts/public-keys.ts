@@ -13,10 +13,10 @@ import {
   listPublicKeys,
   type PublicKey,
 } from '../../domain/accounts/keys/public-keys.ts'
-import { getOwner, type Owner, seesPrivateFieldsOf } from '../../domain/accounts/users/owners.ts'
+import { getOwner, seesPrivateFieldsOf, userAsOwner } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
-import { userAsOwner } from '../../storage/accounts/owners.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'

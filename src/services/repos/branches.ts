@@ -30,19 +30,19 @@ import { gitTime, verificationMessage } from './commits.ts'
 export function branchService(app: App): ServiceImpl<typeof BranchService> {
   return {
     async listBranches(request, context) {
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { owner, repo, q: part } = request
       const { branches, total } = await listBranches(
         app,
         callerOf(context),
         { owner, repo },
         part,
-        { offset, limit },
+        page,
       )
       return {
         branches: branches.map((view) => branchMessage(app, view)),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 

@@ -22,19 +22,14 @@ import { readNumberedPage } from '../wire/pages.ts'
 /** Implements CollaboratorService. */
 export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {
   return {
-    async listCollaborators({ owner, repo, ...page }, context) {
+    async listCollaborators({ owner, repo, ...request }, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, page)
-      const { users, total } = await listCollaborators(
-        app,
-        caller,
-        { owner, repo },
-        { offset, limit },
-      )
+      const page = readNumberedPage(app.settings, request)
+      const { users, total } = await listCollaborators(app, caller, { owner, repo }, page)
       return {
         collaborators: users.map((user) => userAccountMessage(app, caller, user)),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 

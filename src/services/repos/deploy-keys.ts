@@ -28,14 +28,14 @@ export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService>
   const viewedRepository = async (caller: Caller, opened: OpenRepository) =>
     repositoryMessage(app, caller, await viewRepository(app, caller, opened))
   return {
-    async listDeployKeys({ owner, repo, keyId, fingerprint, ...page }, context) {
-      const { offset, limit } = readNumberedPage(app.settings, page)
+    async listDeployKeys({ owner, repo, keyId, fingerprint, ...request }, context) {
+      const page = readNumberedPage(app.settings, request)
       const filter = { keyId: Number(keyId), fingerprint }
       const caller = callerOf(context)
-      const listed = await listDeployKeys(app, caller, { owner, repo }, filter, { offset, limit })
+      const listed = await listDeployKeys(app, caller, { owner, repo }, filter, page)
       const repository = await viewedRepository(caller, listed)
       const keys = listed.keys.map((key) => deployKeyMessage(key, repository))
-      return { keys, total: BigInt(listed.total), limit }
+      return { keys, total: BigInt(listed.total), limit: page.limit }
     },
 
     async createDeployKey({ owner, repo, title, key, readOnly }, context) {

@@ -23,12 +23,12 @@ export function forkService(app: App): ServiceImpl<typeof ForkService> {
 
     async listForks(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      const { forks, total } = await listForks(app, caller, request, { offset, limit })
+      const page = readNumberedPage(app.settings, request)
+      const { forks, total } = await listForks(app, caller, request, page)
       return {
         forks: forks.map((fork) => repositoryMessage(app, caller, fork)),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 

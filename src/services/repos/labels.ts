@@ -86,12 +86,12 @@ export function labelService(app: App): ServiceImpl<typeof LabelService> {
 }
 
 async function list(app: App, home: LabelHome, request: { page: number; limit: number }) {
-  const { offset, limit } = readNumberedPage(app.settings, request)
-  const { labels, total } = await listLabels(app, home, { offset, limit })
+  const page = readNumberedPage(app.settings, request)
+  const { labels, total } = await listLabels(app, home, page)
   return {
     labels: labels.map((label) => labelMessage(app, home, label)),
     total: BigInt(total),
-    limit,
+    limit: page.limit,
   }
 }
 

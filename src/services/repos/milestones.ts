@@ -31,13 +31,14 @@ export function milestoneService(app: App): ServiceImpl<typeof MilestoneService>
   return {
     async listMilestones(request, context) {
       const repository = await open(request, context, 'read')
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { state, name } = request
-      const { milestones, total } = await listMilestones(app, repository, state, name, {
-        offset,
-        limit,
-      })
-      return { milestones: milestones.map(milestoneMessage), total: BigInt(total), limit }
+      const { milestones, total } = await listMilestones(app, repository, state, name, page)
+      return {
+        milestones: milestones.map(milestoneMessage),
+        total: BigInt(total),
+        limit: page.limit,
+      }
     },
 
     async createMilestone(request, context) {

@@ -35,7 +35,7 @@ import {
   type ReleaseEdit,
   type ReleaseView,
 } from '../../domain/repos/releases/releases.ts'
-import type { ReleaseAsset } from '../../storage/schema/repos.ts'
+import type { ReleaseAsset } from '../../storage/schema/releases.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { readUpload } from '../wire/asset-uploads.ts'
 import { callerOf } from '../wire/call.ts'
@@ -63,19 +63,19 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
   return {
     async listReleases(request, context) {
       const caller = callerOf(context)
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { owner, repo, draft, preRelease: prerelease } = request
       const { releases, total } = await listReleases(
         app,
         caller,
         { owner, repo },
         { draft, prerelease },
-        { offset, limit },
+        page,
       )
       return {
         releases: releases.map((view) => releaseMessage(app, caller, view)),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 
@@ -156,7 +156,7 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
         const { name, content } = await file()
         return attachmentMessage(
           app,
-          await addAsset(app, caller, release, request.name || name, content, reopen),
+          await addAsset(app, caller, release, { name: request.name || name, content, reopen }),
         )
       })
     },

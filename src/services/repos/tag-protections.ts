@@ -13,7 +13,7 @@ import {
   getTagProtection,
   listTagProtections,
 } from '../../domain/repos/protection/tag-protections.ts'
-import type { TagProtection } from '../../storage/schema/repos.ts'
+import type { TagProtection } from '../../storage/schema/protections.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { textsOf } from '../wire/list-values.ts'

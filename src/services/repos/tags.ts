@@ -20,18 +20,13 @@ import { gitTime } from './commits.ts'
 export function tagService(app: App): ServiceImpl<typeof TagService> {
   return {
     async listTags(request, context) {
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { owner, repo } = request
-      const { refs, total, open } = await listTags(
-        app,
-        callerOf(context),
-        { owner, repo },
-        { offset, limit },
-      )
+      const { refs, total, open } = await listTags(app, callerOf(context), { owner, repo }, page)
       return {
         tags: refs.map((tag) => tagMessage(app, { open, tag })),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 

@@ -21,15 +21,15 @@ import { atSecond } from '../wire/times.ts'
 export function topicService(app: App): ServiceImpl<typeof TopicService> {
   return {
     async listRepositoryTopics(request, context) {
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { owner, repo } = request
       const { topics, total } = await listRepositoryTopics(
         app,
         callerOf(context),
         { owner, repo },
-        { offset, limit },
+        page,
       )
-      return { page: { topics: [...topics] }, total: BigInt(total), limit }
+      return { page: { topics: [...topics] }, total: BigInt(total), limit: page.limit }
     },
 
     async replaceRepositoryTopics({ owner, repo, topics }, context) {
@@ -48,9 +48,9 @@ export function topicService(app: App): ServiceImpl<typeof TopicService> {
     },
 
     async searchTopics(request) {
-      const { offset, limit } = readNumberedPage(app.settings, request)
-      const { topics, total } = await searchTopics(app, request.q, { offset, limit })
-      return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit }
+      const page = readNumberedPage(app.settings, request)
+      const { topics, total } = await searchTopics(app, request.q, page)
+      return { page: { topics: topics.map(topicMessage) }, total: BigInt(total), limit: page.limit }
     },
   }
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { Owner, User } from '../schema/accounts.ts'
-import type { Organization } from '../schema/organizations.ts'
+import type { Owner } from '../schema/accounts.ts'
 import type { Db } from '../schema/schema.ts'
 
 /** Returns the user or organisation with a folded name. */
@@ -35,57 +34,6 @@ export async function findOwnersByIds(
   if (ids.length === 0) return new Map()
   const found = await selectOwners(db).where('accounts.id', 'in', ids).execute()
   return new Map(found.map((owner) => [owner.id, owner]))
-}
-
-/** Returns a user as an owner. */
-export function userAsOwner(user: User): Owner {
-  const {
-    id,
-    username: name,
-    display_name: full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-  } = user
-  const { visibility, restricted, role, state, create_time } = user
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-    website: '',
-    location: '',
-  }
-  return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
-}
-
-/** Returns an organisation as an owner. */
-export function organizationAsOwner(organization: Organization): Owner {
-  const { id, name, full_name, email, description, website, location, visibility, create_time } =
-    organization
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url: '',
-    user_id: null,
-    description,
-    website,
-    location,
-  }
-  return {
-    id,
-    kind: 'ORGANIZATION',
-    ...texts,
-    visibility,
-    restricted: 0,
-    role: null,
-    state: null,
-    create_time,
-  }
 }
 
 /** Selects the columns of owners. Columns that only users have are null for organisations. */

@@ -1,6 +1,10 @@
 import type { Selectable } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import type { BranchProtectionsTable, ProtectionFlag, ProtectionList } from '../schema/repos.ts'
+import type {
+  BranchProtectionsTable,
+  ProtectionFlag,
+  ProtectionList,
+} from '../schema/protections.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Settings of a rule that are on or off, 0 or 1 in rows. */

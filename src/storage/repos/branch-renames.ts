@@ -1,5 +1,5 @@
 import { prepareFirst } from '../database/prepared.ts'
-import type { BranchRename } from '../schema/repos.ts'
+import type { BranchRename } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 const renameOf = prepareFirst((db, repositoryId: number, oldName: string) =>

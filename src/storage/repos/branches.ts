@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { containsSql } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import type { Branch, PendingRefUpdate } from '../schema/repos.ts'
+import type { Branch, PendingRefUpdate } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 const branchByName = prepareFirst((db, repositoryId: number, name: string) =>

@@ -1,4 +1,4 @@
-import type { NewReleaseAsset, ReleaseAsset } from '../schema/repos.ts'
+import type { NewReleaseAsset, ReleaseAsset } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** A file that a row says is there. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { NewRelease, Release, ReleaseChanges } from '../schema/repos.ts'
+import type { NewRelease, Release, ReleaseChanges } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Which releases to list. */

@@ -1,6 +1,10 @@
 import type { Insertable } from 'kysely'
 import { prepareQuery } from '../database/prepared.ts'
-import type { RepositoryEvent, RepositoryEventLog, RepositoryEventsTable } from '../schema/repos.ts'
+import type {
+  RepositoryEvent,
+  RepositoryEventLog,
+  RepositoryEventsTable,
+} from '../schema/repository-events.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Which events of a repository a reader wants, and may know of. */

@@ -1,5 +1,5 @@
 import { prepareQuery } from '../database/prepared.ts'
-import type { TagProtection } from '../schema/repos.ts'
+import type { TagProtection } from '../schema/protections.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 const protectionsOf = prepareQuery((db, repositoryId: number) =>

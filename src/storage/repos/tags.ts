@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import type { Tag } from '../schema/repos.ts'
+import type { Tag } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 const tagByName = prepareFirst((db, repositoryId: number, name: string) =>

@@ -38,6 +38,14 @@ import type {
   TeamsTable,
 } from './organizations.ts'
 import type {
+  BranchProtectionsTable,
+  BranchProtectionTeamsTable,
+  BranchProtectionUsersTable,
+  TagProtectionsTable,
+  TagProtectionTeamsTable,
+  TagProtectionUsersTable,
+} from './protections.ts'
+import type {
   AutoMergesTable,
   MergedCommitsTable,
   MergeFollowUpsTable,
@@ -54,10 +62,12 @@ import type {
 } from './pulls.ts'
 import type {
   BranchesTable,
-  BranchProtectionsTable,
-  BranchProtectionTeamsTable,
-  BranchProtectionUsersTable,
   BranchRenamesTable,
+  PendingRefUpdatesTable,
+  TagsTable,
+} from './refs.ts'
+import type { ReleaseAssetsTable, ReleasesTable } from './releases.ts'
+import type {
   CollaboratorsTable,
   CommitStatusContextsTable,
   CommitStatusesTable,
@@ -66,21 +76,13 @@ import type {
   LabelsTable,
   MilestonesTable,
   MirrorsTable,
-  PendingRefUpdatesTable,
-  ReleaseAssetsTable,
-  ReleasesTable,
   RepositoriesTable,
-  RepositoryEventLogsTable,
-  RepositoryEventsTable,
   RepositoryRedirectsTable,
   RepositoryTopicsTable,
   RepositoryTransfersTable,
-  TagProtectionsTable,
-  TagProtectionTeamsTable,
-  TagProtectionUsersTable,
-  TagsTable,
   TopicsTable,
 } from './repos.ts'
+import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
 import type { UserWebhooksTable, WebhookDeliveriesTable, WebhookMessagesTable } from './webhooks.ts'
 /** The tables, each typed in the file that holds its queries. */
 export interface Schema {

@@ -1,4 +1,3 @@
-import { userAsOwner } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
@@ -7,7 +6,7 @@ import { DomainError, metadataText } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
-import { findUserByUsername, maySeeOwner } from '../users/owners.ts'
+import { findUserByUsername, maySeeOwner, userAsOwner } from '../users/owners.ts'
 import { requirePresent } from '../users/users.ts'
 import {
   type CreatedToken,

@@ -1,4 +1,3 @@
-import { userAsOwner } from '../../../storage/accounts/owners.ts'
 import {
   countPulls,
   isOnlyByState,
@@ -7,7 +6,7 @@ import {
   pageOfPulls,
 } from '../../../storage/pulls/pull-lists.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
-import { findUserByUsername, maySeeOwner } from '../../accounts/users/owners.ts'
+import { findUserByUsername, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
@@ -68,7 +67,7 @@ export async function listPulls(
   const total = isOnlyByState(filter)
     ? countOf(repository, filter)
     : await countPulls(app.db, repository.id, filter)
-  const found = await pageOfPulls(app.db, repository.id, filter, sort, page, total)
+  const found = await pageOfPulls(app.db, repository.id, { filter, sort }, page, total)
   return { pulls: await viewPulls(app, caller, open, found), total }
 }
 

@@ -14,7 +14,7 @@ import { accessOfUser, checkNotArchived, openRepository } from './permissions.ts
 const LEVELS = ['read', 'write', 'admin'] as const
 
 /**
- * Who was given access to a repository by name.
+ * Returns a page of the collaborators of a repository.
  *
  * @throws what `openRepository` throws.
  */
@@ -32,8 +32,9 @@ export async function listCollaborators(
 }
 
 /**
- * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND when the user was
- *   given nothing by name.
+ * Checks that a user is a collaborator of a repository.
+ *
+ * @throws what `openRepository` throws; UNKNOWN_USER; COLLABORATOR_NOT_FOUND
  */
 export async function checkCollaborator(
   app: ReposApp,
@@ -48,11 +49,13 @@ export async function checkCollaborator(
 }
 
 /**
- * Gives a user access to a repository, in place of what the user was given before.
+ * Adds a collaborator to a repository, or changes the permission of one.
  *
- * @param permission `read`, `write` or `admin`; empty for `write`.
- * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER, INVALID_COLLABORATOR,
- *   USER_BLOCKED
+ * @param permission `read`, `write` or `admin`. Empty means `write`.
+ *
+ * Removes a collaborator from a repository.
+ *
+ * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER
  */
 export async function addCollaborator(
   app: ReposApp,
@@ -73,13 +76,17 @@ export async function addCollaborator(
       (await blockExists(tx, [owner.id], user.id)) || (await blockExists(tx, [user.id], owner.id))
     if (isBlocked) throw new DomainError('USER_BLOCKED')
     await rows.putCollaborator(tx, { repository_id: repository.id, user_id: user.id, level })
-    // They may be who ordered a merge, or whose approval it waits for.
+    // The user may have scheduled a merge or given an approval that it needs.
     await wakeAutoMerges(tx, app.clock.now(), repository.id)
   })
   app.signals.autoMerges.notify()
 }
 
-/** @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER */
+/**
+ * Removes a collaborator from a repository.
+ *
+ * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER
+ */
 export async function removeCollaborator(
   app: ReposApp,
   caller: Caller,
@@ -91,21 +98,22 @@ export async function removeCollaborator(
   const user = await requireUser(app, username)
   await transaction(app.db, async (tx) => {
     await rows.deleteCollaborator(tx, repository.id, user.id)
-    // Those that they have ordered are none any more.
+    // Merges that the user scheduled must be checked again.
     await wakeAutoMerges(tx, app.clock.now(), repository.id)
   })
   app.signals.autoMerges.notify()
 }
 
-/** What a user may do to a repository. */
+/** The permission of a user for a repository. */
 export interface UserPermission {
   readonly user: User
-  /** Of the code. */
+  /** The level for the code. */
   readonly access: RepositoryAccess
 }
 
 /**
- * What a user may do to a repository: for the user's own eyes, and for those who administer it.
+ * Returns the permission of a user for a repository. Callers see their own permission, and
+ * administrators of the repository see that of every user.
  *
  * @throws what `openRepository` throws; REPOSITORY_ACCESS_DENIED, USER_NOT_FOUND
  */

@@ -15,19 +15,19 @@ import { checkNotArchived, type OpenRepository, openRepository } from './permiss
 
 export type DeployKey = DeployKeyRow
 
-/** More than anybody has machines that deploy. */
+/** The number of deploy keys of one repository. */
 const MAX_KEYS = 100
 
-/** A key of a repository, with the repository. */
+/** A deploy key, with its repository. */
 export interface DeployKeyView extends OpenRepository {
   readonly key: DeployKey
 }
 
-/** A part of a repository's keys, with the repository. */
+/** A page of the deploy keys of a repository, with the repository. */
 export type DeployKeyPage = OpenRepository & KeyPage<DeployKey>
 
 /**
- * A part of the keys of a repository, in the order in which they were added.
+ * Returns a page of the deploy keys of a repository, oldest first.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
@@ -46,7 +46,7 @@ export async function listDeployKeys(
 }
 
 /**
- * One key of a repository.
+ * Returns one deploy key.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, KEY_NOT_FOUND
  */
@@ -63,7 +63,7 @@ export async function getDeployKey(
 }
 
 /**
- * Adds an SSH key to a repository.
+ * Adds a deploy key to a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, DEPLOY_KEY_EXISTS, DEPLOY_KEY_TITLE_TAKEN,
@@ -93,7 +93,7 @@ export async function addDeployKey(
     if ((await rows.countDeployKeys(tx, repository_id)) >= MAX_KEYS) {
       throw new DomainError('TOO_MANY_KEYS', { limit: String(MAX_KEYS) })
     }
-    // Other repositories may share it, and what this one says about it is not for them.
+    // Other repositories may share the key, but not its title and comment.
     const shared = {
       user_id: null,
       fingerprint,
@@ -117,7 +117,7 @@ export async function addDeployKey(
 }
 
 /**
- * Takes an SSH key from a repository.
+ * Deletes a deploy key.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   KEY_NOT_FOUND

@@ -8,11 +8,11 @@ import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { accessOfUser, accessOfUsers, openRepository, type UnitAccess } from './permissions.ts'
 
-/** Users in one list: clients show them in a menu. */
+/** The number of users in one list, which clients show in a menu. */
 const MAX_LISTED = 1000
 
 /**
- * The users whom clients offer as assignees: those who may write pull requests.
+ * Returns the users that can be assigned: those with write access to pull requests.
  *
  * @throws what `openRepository` throws
  */
@@ -25,7 +25,7 @@ export function listAssignees(
 }
 
 /**
- * The users whom clients offer as reviewers: those who may read code and pull requests.
+ * Returns the users that can review: those with read access to code and pull requests.
  *
  * @throws what `openRepository` throws
  */

@@ -26,30 +26,33 @@ import { nameKey, type RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { repositoryNameKey } from './names.ts'
 
-/** A part of a repository that teams may be let into by itself. */
+/** A feature of a repository for which teams can have a level of their own. */
 export type Unit = keyof typeof TEAM_UNITS
 const UNITS: readonly Unit[] = ['code', 'issues', 'pulls', 'releases']
 
-/** A level for each part. To administer or to own is always about the whole. */
+/** A level for each feature. The levels `admin` and `owner` always apply to all features. */
 export type UnitAccess = Readonly<Record<Unit, RepositoryAccess>>
 
-/** A repository that a caller may at least read a part of. */
+/** A repository of which the caller can read at least one feature. */
 export interface OpenRepository {
   readonly repository: Repository
   readonly owner: Owner
-  /** The level of the part that was asked for. */
+  /** The level for the requested feature. */
   readonly access: RepositoryAccess
   readonly units: UnitAccess
 }
 
-/** Whether any part may be read. To who may read none, the repository does not exist. */
+/**
+ * Returns whether any feature can be read. For a caller who can read none, the repository does not
+ * exist.
+ */
 function readsAny(units: UnitAccess): boolean {
   return UNITS.some((unit) => units[unit] !== 'none')
 }
 
 /**
- * What a caller brings to the question which repositories they may read; lists take it as a
- * condition of their query.
+ * Returns the properties of a caller that decide about read access. Lists use them as a condition
+ * of their query.
  */
 export function repositoryReader(app: ReposApp, caller: Caller): RepositoryReader {
   if (caller.kind === 'anonymous') return { ...STRANGER, shutOut: app.settings.privateInstance }
@@ -72,12 +75,15 @@ const STRANGER: RepositoryReader = {
 }
 
 /**
- * What somebody may do to a repository. The one rule: whatever serves repositories, over the API or
- * by Git, goes by it, and `readableBy` in storage says the same of the rows of a list.
+ * Returns what a reader may do to a repository. All access to repositories, over the API and over
+ * Git, is decided here. `readableBy` in storage expresses the same rule as a condition for the rows
+ * of a list.
  *
- * It does not depend on what the repository is: archived, a mirror, or without one of its parts.
+ * The result does not depend on whether the repository is archived, a mirror, or has disabled
+ * features.
  *
- * @param grants what the reader was given on it, and the teams of its owner that the reader is in.
+ * @param grants the reader's grants for the repository, and the teams of its owner that the reader
+ *   is a member of.
  */
 export function decideAccess(
   reader: RepositoryReader,
@@ -102,7 +108,7 @@ export function decideAccess(
   }
 }
 
-/** Whom nobody needs to have given anything. */
+/** Returns whether a reader has full access without any grant. */
 function isAlmighty(
   { userId, administrator }: RepositoryReader,
   { owner_id }: Pick<Repository, 'owner_id'>,
@@ -110,7 +116,7 @@ function isAlmighty(
   return userId === owner_id || administrator === 'write'
 }
 
-/** Whether somebody may know of an owner who hides from some. */
+/** Returns whether a reader can see an owner with limited visibility. */
 function sees(
   { userId }: RepositoryReader,
   { visibility }: Pick<Owner, 'visibility'>,
@@ -125,7 +131,7 @@ function grantedLevel(grant: RepositoryGrant, unit: Unit): RepositoryAccess {
   if (!grant.applies) return 'none'
   if (grant.permission === 'owner' || grant.permission === 'admin') return grant.permission
   const level = LEVELS.find((known) => known === grant.units[TEAM_UNITS[unit]]) ?? 'none'
-  // A team that administers a part of it does not administer the repository.
+  // A team with `admin` for one feature does not administer the repository.
   return suffices(level, 'write') ? 'write' : level
 }
 
@@ -137,7 +143,7 @@ function everywhere(level: RepositoryAccess): UnitAccess {
   return { code: level, issues: level, pulls: level, releases: level }
 }
 
-/** What a user may do to a repository, whatever credential the user comes with. */
+/** Returns what a user may do to a repository, regardless of the scope of a credential. */
 export async function accessOfUser(
   app: ReposApp,
   user: User,
@@ -147,7 +153,7 @@ export async function accessOfUser(
   return inUse(repository, await rightsOf(app, readerOf(user), repository, owner))
 }
 
-/** The same for several users, by their ids, in one look. */
+/** Returns the same for several users by their ids, with one query. */
 export async function accessOfUsers(
   db: Db,
   users: readonly User[],
@@ -166,7 +172,7 @@ function readerOf({ id: userId, restricted, role }: User): RepositoryReader {
   return { ...STRANGER, userId, restricted: restricted === 1, administrator }
 }
 
-/** Rights without those to parts that are switched off. */
+/** Returns the rights without those for disabled features. */
 function inUse(
   { has_issues, has_pull_requests, has_releases }: Repository,
   rights: UnitAccess,
@@ -185,22 +191,21 @@ async function rightsOf(
   repository: Repository,
   owner: Owner,
 ): Promise<UnitAccess> {
-  // The owner's own calls, and those of strangers, need no look at what was given to whom.
+  // Owners have full access and anonymous callers have no grants, so neither needs a query.
   const needsGrants = reader.userId !== undefined && !isAlmighty(reader, repository)
   const grants = needsGrants ? await findGrants(app.db, reader.userId, repository.id) : []
   return decideAccess(reader, repository, owner, grants)
 }
 
 /**
- * The repository that a caller names, for something that needs a level of access to a part of it.
+ * Opens a repository by name, for something that requires a level of access to one of its features.
  *
- * @param name in any case.
- * @param needed `none` for whoever may read any part.
- * @throws REPOSITORY_NOT_FOUND when there is none, or none that the caller may know of;
- *   REPOSITORY_MOVED and REPOSITORY_OWNER_RENAMED under the same condition;
- *   REPOSITORY_ACCESS_DENIED when the caller may read it and no more; REPOSITORY_UNIT_CLOSED when
- *   the part is switched off, or the caller may read others only. That there are pull requests is
- *   not even told.
+ * @param name in upper or lower case.
+ * @param needed `none` if read access to any feature is enough.
+ * @throws REPOSITORY_NOT_FOUND if it does not exist or the caller cannot read it; REPOSITORY_MOVED
+ *   and REPOSITORY_OWNER_RENAMED under the same condition; REPOSITORY_ACCESS_DENIED if the level is
+ *   too low; REPOSITORY_UNIT_CLOSED if the feature is disabled or the caller can read other
+ *   features only. Without access to pull requests, the result is REPOSITORY_NOT_FOUND.
  */
 export async function openRepository(
   app: ReposApp,
@@ -213,13 +218,13 @@ export async function openRepository(
   const owner = await findOwnerByNameKey(app.db, ownerKey)
   const repository = owner && (await findRepository(app.db, owner.id, key))
   if (!repository) throw await movedOrMissing(app, caller, owner, ownerKey, key)
-  return open(app, caller, repository, owner, needed, unit)
+  return open(app, caller, repository, owner, { needed, unit })
 }
 
 /**
- * The repository with a number, for something that needs a level of access to a part of it.
+ * Opens a repository by id, for something that requires a level of access to one of its features.
  *
- * @throws as `openRepository`, save that numbers never move.
+ * @throws as `openRepository`, without REPOSITORY_MOVED and REPOSITORY_OWNER_RENAMED
  */
 export async function openRepositoryById(
   app: ReposApp,
@@ -231,14 +236,14 @@ export async function openRepositoryById(
   const repository = await findRepositoryById(app.db, id)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (!owner) throw missing()
-  return open(app, caller, repository, owner, needed, unit)
+  return open(app, caller, repository, owner, { needed, unit })
 }
 
 /**
- * Of the repositories of a list those that a caller may read a part of, in the same order.
+ * Returns the repositories of a list of which the caller can read at least one feature, in the same
+ * order.
  *
- * For lists whose query has left out what `readableBy` leaves out, and for what is embedded
- * elsewhere.
+ * Used for lists whose query applied `readableBy`, and for embedded repositories.
  */
 export async function openRepositories(
   app: ReposApp,
@@ -264,13 +269,18 @@ export async function openRepositories(
   })
 }
 
+/** The access that a call needs. */
+interface Need {
+  readonly needed: RepositoryAccess
+  readonly unit: Unit
+}
+
 async function open(
   app: ReposApp,
   caller: Caller,
   repository: Repository,
   owner: Owner,
-  needed: RepositoryAccess,
-  unit: Unit,
+  { needed, unit }: Need,
 ): Promise<OpenRepository> {
   const rights = await rightsOf(app, repositoryReader(app, caller), repository, owner)
   const units = inUse(repository, rights)
@@ -282,7 +292,7 @@ async function open(
     : new DomainError('REPOSITORY_ACCESS_DENIED', { needed })
 }
 
-/** @param owner whoever has the name now; undefined when nobody has. */
+/** @param owner the current owner of the name, if there is one. */
 async function movedOrMissing(
   app: ReposApp,
   caller: Caller,
@@ -312,8 +322,7 @@ export function checkNotArchived({ archive_time }: Repository): void {
 }
 
 /**
- * Lets nothing write to the branches, tags and files of a repository that is kept as it is here, or
- * elsewhere.
+ * Checks that branches, tags and files of a repository can be changed.
  *
  * @throws REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */

@@ -6,10 +6,10 @@ import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 
 /**
- * The repository that a caller names, for what its issues and its pull requests share: to read or
- * write one of them is enough. With both of them switched off it has none of that.
+ * Opens a repository for something that issues and pull requests share, such as labels. Access to
+ * one of the two is enough. A repository with both features disabled is not found.
  *
- * @param needed `write` asks that the repository is not archived, too.
+ * @param needed `write` also requires that the repository is not archived.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
  */
 export async function openForPlanning(

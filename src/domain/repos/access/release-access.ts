@@ -1,4 +1,4 @@
-import type { Release } from '../../../storage/schema/repos.ts'
+import type { Release } from '../../../storage/schema/releases.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
@@ -6,7 +6,7 @@ import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from './permissions.ts'
 
-/** Whether a caller may know of the drafts of a repository. */
+/** Returns whether a caller can see the draft releases of a repository. */
 export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'units'>): boolean {
   return (
     caller.kind === 'user' &&
@@ -16,7 +16,7 @@ export function seesDrafts(caller: Caller, { units }: Pick<OpenRepository, 'unit
 }
 
 /**
- * The repository whose releases somebody writes.
+ * Opens a repository for a change of its releases.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED
@@ -32,7 +32,7 @@ export async function openForWriting(
 }
 
 /**
- * A release as far as a caller may know of it.
+ * Returns a release that the caller can see.
  *
  * @throws RELEASE_NOT_FOUND
  */

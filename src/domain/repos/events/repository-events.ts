@@ -3,7 +3,8 @@ import { isForeignKeyViolation, transaction } from '../../../storage/database/da
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
-import type { Release, RepositoryEvent } from '../../../storage/schema/repos.ts'
+import type { Release } from '../../../storage/schema/releases.ts'
+import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -21,23 +22,20 @@ import { seesDrafts } from '../access/release-access.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
 
 /**
- * Events of repositories, for those who watch: rows that are written in the transaction of the
- * change that they tell of. What a watcher may know of is decided when it is read.
+ * Repository events are rows that are written in the transaction of the change that they describe.
+ * Access is checked when a watcher reads them.
  */
 
-/** Kinds of events of a repository. */
+/** The types of repository events. */
 export type RepositoryEventType = RepositoryEvent['type']
 
-/** Those that are about pull requests. */
+/** The types of events about pull requests. */
 export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
 
-/** Events kept for a repository, save for those that a forgetting still to come will take. */
+/** The number of events that a repository keeps. Events above it are pruned with some delay. */
 export const MAX_REPOSITORY_EVENTS = 5_000
 
-/**
- * What the refs listed in one event take. All events of a repository together take 40 MiB then, if
- * somebody tries.
- */
+/** The size of the refs listed in one event. It limits the events of one repository to 40 MiB. */
 const MAX_REFS_BYTES = 8 * 1024
 
 const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>> = {
@@ -47,21 +45,18 @@ const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>>
   delete: rows.deleteRepositoryEvents,
 }
 
-/** An event, with who did it as far as there is somebody. */
+/** An event, with the account that caused it. */
 export interface WatchedEvent extends RepositoryEvent {
   readonly actor: Owner | undefined
 }
 
-/** The refs that an event is about, as far as it lists them. */
+/** The refs that an event lists. `count` is the number of refs that moved, listed or not. */
 export interface MovedRefs {
   readonly refs: readonly Omit<MovedRef, 'pusherId'>[]
   readonly count: number
 }
 
-/**
- * Wakes those who wait for what a commit left behind: those who watch, webhooks, merges that are to
- * be, and what follows from them.
- */
+/** Wakes watchers, webhooks, scheduled merges and the work that follows merges after a commit. */
 export function wakeWatchers({ signals }: ReposApp): void {
   signals.repositoryEvents.notify()
   signals.deliveries.notify()
@@ -69,9 +64,7 @@ export function wakeWatchers({ signals }: ReposApp): void {
   signals.mergeFollowUps.notify()
 }
 
-/**
- * Makes a change together with its events, and wakes those who wait for such once it is committed.
- */
+/** Runs a transaction that records events, and wakes watchers after its commit. */
 export async function changeWatched<T>(app: ReposApp, work: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, work)
   wakeWatchers(app)
@@ -82,10 +75,10 @@ type NewEvent = Pick<RepositoryEvent, 'repository_id' | 'type' | 'audience'> &
   Partial<Pick<RepositoryEvent, 'actor_id' | 'subject_id' | 'subject'>>
 
 /**
- * Records an event in the transaction of the change that it tells of. Those who watch are woken by
- * `changeWatched`.
+ * Records an event in the transaction of the change that it describes. `changeWatched` wakes the
+ * watchers.
  *
- * @throws REPOSITORY_NOT_FOUND when it was deleted meanwhile.
+ * @throws REPOSITORY_NOT_FOUND if the repository has been deleted
  */
 export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promise<void> {
   const row = { actor_id: null, subject_id: null, subject: '', ...event, time: app.clock.now() }
@@ -96,8 +89,8 @@ export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promi
 }
 
 /**
- * Records that refs moved: one event for each of those who moved them, which lists no more of them
- * than is reasonable.
+ * Records that refs moved, with one event for each pusher. An event lists refs up to
+ * `MAX_REFS_BYTES`.
  */
 export async function recordMovedRefs(
   app: ReposApp,
@@ -137,7 +130,7 @@ function listed(refs: readonly MovedRef[]): ListedRef[] {
   return list
 }
 
-/** The refs that an event of them is about. */
+/** Returns the refs that an event of type REFS_UPDATED lists. */
 export function movedRefsOf({ subject }: Pick<RepositoryEvent, 'subject'>): MovedRefs {
   const { count, refs } = JSON.parse(subject) as { count: number; refs: ListedRef[] }
   return {
@@ -151,10 +144,10 @@ export function movedRefsOf({ subject }: Pick<RepositoryEvent, 'subject'>): Move
 }
 
 /**
- * Records what somebody did to a release.
+ * Records a change of a release.
  *
- * @param before undefined for one that is new.
- * @param after undefined for one that is gone.
+ * @param before undefined for a new release.
+ * @param after undefined for a deleted release.
  */
 export async function recordReleaseChange(
   app: ReposApp,
@@ -165,7 +158,7 @@ export async function recordReleaseChange(
 ): Promise<void> {
   const release = after ?? before
   if (!release) return
-  // Who cannot see drafts is not told of what was none of their business before and is none after.
+  // Callers who cannot see drafts do not receive events of a release that remains a draft.
   const wasPublished = before?.draft === 0
   const isPublished = after?.draft === 0
   await recordEvent(app, tx, {
@@ -187,19 +180,23 @@ function releaseEventType(
   return before ? 'RELEASE_EDITED' : 'RELEASE_DRAFTED'
 }
 
+/** A change of a branch or tag protection. */
+export interface ProtectionChange {
+  readonly repositoryId: number
+  readonly type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>
+  readonly rule: { readonly id: number; readonly name: string }
+}
+
 /**
- * Records what became of a rule about branches or tags.
+ * Records a change of a branch or tag protection.
  *
- * @param caller undefined when it followed from something else.
- * @param rule its number, and its name or pattern.
+ * @param caller undefined if no user asked for the change.
  */
 export async function recordProtectionChange(
   app: ReposApp,
   tx: Tx,
   caller: Caller | undefined,
-  repositoryId: number,
-  type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>,
-  rule: { readonly id: number; readonly name: string },
+  { repositoryId, type, rule }: ProtectionChange,
 ): Promise<void> {
   const [actor_id, audience] = [idOf(caller), 'administration' as const]
   await recordEvent(app, tx, {
@@ -212,7 +209,7 @@ export async function recordProtectionChange(
   })
 }
 
-/** Records that rules about branches were put into another order. */
+/** Records that the branch protections of a repository were reordered. */
 export async function recordProtectionOrder(
   app: ReposApp,
   tx: Tx,
@@ -229,7 +226,7 @@ export async function recordProtectionOrder(
 }
 
 /**
- * Records that a repository is not what it was, for which merges may have waited.
+ * Records a change of a repository, and wakes its scheduled merges.
  *
  * @param caller undefined for the server.
  */
@@ -264,10 +261,10 @@ function idOf(caller: Caller | undefined): number | null {
 }
 
 /**
- * Where a stream of the events of a repository begins: behind the events up to a position, the id
- * of an event.
+ * Returns the event id after which a stream of repository events starts.
  *
- * @param position where the last stream ended; undefined for what happens from now on.
+ * @param position the event id at which the previous stream ended; undefined to start with the next
+ *   event.
  * @throws CURSOR_EXPIRED
  */
 export async function startOfRepositoryEvents(
@@ -279,11 +276,11 @@ export async function startOfRepositoryEvents(
 }
 
 /**
- * The events of a repository behind a position that a caller may know of.
+ * Returns the events of a repository after a position that a caller may see.
  *
- * @param open the repository as the caller may read it now.
- * @param types only these; undefined for all.
- * @throws CURSOR_EXPIRED when events behind the position have been forgotten.
+ * @param open the repository with the caller's present access.
+ * @param types the types to return; undefined for all.
+ * @throws CURSOR_EXPIRED if events after the position have been pruned
  */
 export async function readRepositoryEvents(
   app: ReposApp,

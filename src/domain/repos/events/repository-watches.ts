@@ -14,26 +14,23 @@ import {
 import { type OpenRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 
-/**
- * Streams of repositories that an account may have open: all that somebody works on, in some
- * programs.
- */
+/** The number of repository streams that an account may have open. */
 export const MAX_REPOSITORY_STREAMS = 64
 
-/** The same of a peer without an account. Behind a proxy that is everybody without one. */
+/** The same limit for an anonymous peer. Behind a proxy, all anonymous callers share it. */
 export const MAX_STREAMS_PER_PEER = 8
 
-/** The watches of all repositories. */
+/** Opens watches of repository events. */
 export interface RepositoryWatches {
   /**
-   * Opens a watch. It closes itself when `until` aborts.
+   * Opens a watch, which closes when `until` aborts.
    *
    * @throws TOO_MANY_STREAMS
    */
   open(caller: Caller, repositoryId: number, until: AbortSignal): Promise<EventWatch>
 }
 
-/** @returns watches of repositories, none of them open. */
+/** Creates a registry of repository watches. */
 export function createRepositoryWatches(app: ReposApp, startTimer?: StartTimer): RepositoryWatches {
   const watches = createEventWatches(
     app,
@@ -60,7 +57,7 @@ function holderOf(caller: Caller): StreamHolder {
 }
 
 /**
- * The caller of a stream that has been going on for a while, and the repository, as of now.
+ * Returns the caller and the repository of an open stream with their present access.
  *
  * @throws BAD_CREDENTIALS, REPOSITORY_NOT_FOUND
  */

@@ -11,7 +11,9 @@ import type { ReposApp } from '../ports.ts'
 
 export type { Label }
 
-/** Far more than anybody can tell apart. It keeps the count of a list cheap. */
+/**
+ * The number of labels of one repository or organisation. It bounds the cost of counting a list.
+ */
 const MAX_LABELS = 5_000
 
 const MAX_NAME_CHARACTERS = 255
@@ -19,13 +21,13 @@ const MAX_DESCRIPTION_CHARACTERS = 1024
 
 const COLOR = /^#?([0-9a-f]{3}|[0-9a-f]{6})$/
 
-/** As much of a wrong colour as its refusal repeats. */
+/** The number of characters of an invalid colour that its error repeats. */
 const MAX_SHOWN_COLOR_CHARACTERS = 32
 
-/** What has labels, and is open to the caller. */
+/** A repository or organisation whose labels the caller can access. */
 export interface LabelHome {
   readonly owner: rows.LabelOwner
-  /** `repos/bob/engine`, `orgs/acme`. */
+  /** Path of the owner in the API, such as `repos/bob/engine` or `orgs/acme`. */
   readonly path: string
 }
 
@@ -38,7 +40,7 @@ export interface LabelDraft {
   readonly isArchived: boolean
 }
 
-/** Changes of a label; what is absent stays, as does the name or colour that is empty. */
+/** Changes of a label. Undefined fields, an empty name and an empty colour change nothing. */
 export interface LabelEdit {
   readonly name: string
   readonly color: string
@@ -48,7 +50,7 @@ export interface LabelEdit {
 }
 
 /**
- * The labels of a repository.
+ * Opens the labels of a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
  */
@@ -66,7 +68,7 @@ export async function openRepositoryLabels(
 }
 
 /**
- * The labels of an organisation.
+ * Opens the labels of an organisation.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED
  */
@@ -83,7 +85,7 @@ export async function openOrganizationLabels(
   }
 }
 
-/** Labels by name. */
+/** Returns a page of labels, sorted by name. */
 export async function listLabels(
   app: ReposApp,
   { owner }: LabelHome,
@@ -158,8 +160,8 @@ function checkTexts(name: string, description: string | undefined): void {
 }
 
 /**
- * A colour as it is stored; of three digits each stands for two of its kind, as in CSS (CSS Color
- * 4, section 5.2).
+ * Returns a colour in its stored form. Three digits are doubled, as in CSS (CSS Color 4, section
+ * 5.2).
  */
 function colorOf(text: string): string {
   const digits = COLOR.exec(text.trim().toLowerCase())?.[1]

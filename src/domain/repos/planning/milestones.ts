@@ -12,19 +12,19 @@ import type { ReposApp } from '../ports.ts'
 
 export type { Milestone }
 
-/** Far more than anybody can work through. It keeps the count of a list cheap. */
+/** The number of milestones of one repository. It bounds the cost of counting a list. */
 const MAX_MILESTONES = 5_000
 
 /**
- * The beginning of 9999, in Unix seconds: clients of compatible systems send a time of that year
- * for no date.
+ * The start of the year 9999 in Unix seconds. Clients of compatible systems send a time in that
+ * year to clear the date.
  */
 export const NO_DATE_FROM_SECONDS = Date.UTC(9999, 0) / 1000
 
 const MAX_TITLE_CHARACTERS = 255
 const MAX_DESCRIPTION_CHARACTERS = 65_536
 
-/** Numbers of milestones; longer ones are none. */
+/** The form of milestone ids. Longer numbers are titles. */
 const MILESTONE_ID = /^[0-9]{1,15}$/
 
 export interface MilestoneDraft {
@@ -32,21 +32,21 @@ export interface MilestoneDraft {
   readonly description: string
   /** Unix seconds; null for no date. */
   readonly dueTime: number | null
-  /** `closed`, or anything else for open. */
+  /** `closed`; any other text means open. */
   readonly state: string
 }
 
-/** Changes of a milestone; what is undefined stays, as does the title or state that is empty. */
+/** Changes of a milestone. Undefined fields, an empty title and an empty state change nothing. */
 export interface MilestoneEdit {
   readonly title: string
   readonly description: string | undefined
-  /** Unix seconds; null takes the date away. */
+  /** Unix seconds; null clears the date. */
   readonly dueTime: number | null | undefined
   readonly state: string
 }
 
 /**
- * The repository whose milestones somebody reads or writes.
+ * Opens a repository to read or write its milestones.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED
  */
@@ -60,10 +60,10 @@ export async function openMilestones(
 }
 
 /**
- * Milestones, those that are due first and those without a date last.
+ * Returns a page of milestones, sorted by due date. Milestones without a date are last.
  *
- * @param state `closed`, `all`, or anything else for those that are open.
- * @param titlePart what the title has in it; empty for all.
+ * @param state `closed` or `all`. Any other text means open.
+ * @param titlePart a substring of the title; empty for all.
  */
 export async function listMilestones(
   app: ReposApp,
@@ -80,7 +80,7 @@ export async function listMilestones(
 }
 
 /**
- * The milestone that a text names: by its number, or else by its title.
+ * Returns the milestone with an id or, if none has it, with a title.
  *
  * @throws MILESTONE_NOT_FOUND
  */

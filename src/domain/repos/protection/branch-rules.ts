@@ -3,7 +3,7 @@ import {
   type Listing,
   listBranchProtections,
 } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionList } from '../../../storage/schema/repos.ts'
+import type { ProtectionList } from '../../../storage/schema/protections.ts'
 import { suffices } from '../../core/levels.ts'
 import type { UnitAccess } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'

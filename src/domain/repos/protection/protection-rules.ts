@@ -1,5 +1,5 @@
 import type { BranchProtection } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionList } from '../../../storage/schema/repos.ts'
+import type { ProtectionList } from '../../../storage/schema/protections.ts'
 import { branchMatcher, fileMatcher, isBranchGlob } from './branch-patterns.ts'
 
 /**

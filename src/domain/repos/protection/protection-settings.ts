@@ -3,7 +3,7 @@ import {
   PROTECTION_FLAGS,
   type ProtectionSettings,
 } from '../../../storage/repos/branch-protections.ts'
-import type { ProtectionFlag, ProtectionList } from '../../../storage/schema/repos.ts'
+import type { ProtectionFlag, ProtectionList } from '../../../storage/schema/protections.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
 import { isFileList } from './branch-patterns.ts'

@@ -2,7 +2,6 @@ import { ResultCache } from '../../../concurrency/result-cache.ts'
 import type { RawCommit, Signature } from '../../../git/objects/raw-objects.ts'
 import type { Signer } from '../../../git/objects/signers.ts'
 import { findSigningKeys } from '../../../storage/accounts/gpg-keys.ts'
-import { userAsOwner } from '../../../storage/accounts/owners.ts'
 import { findPublicKeyOwners } from '../../../storage/accounts/public-keys.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import {
@@ -17,7 +16,7 @@ import {
   readSshSignature,
   type SshSignature,
 } from '../../accounts/keys/ssh-signatures.ts'
-import { instanceAddress, maySeeOwner } from '../../accounts/users/owners.ts'
+import { instanceAddress, maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import type { ReposApp, SignatureChecks } from '../ports.ts'

@@ -8,7 +8,8 @@ import {
   settleBranchRename,
 } from '../../../storage/repos/branch-renames.ts'
 import { updateRepository } from '../../../storage/repos/repositories.ts'
-import type { BranchRename, Repository } from '../../../storage/schema/repos.ts'
+import type { BranchRename } from '../../../storage/schema/refs.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
@@ -62,7 +63,11 @@ export async function settleRenames(
       const ruleId = await renameBranchProtection(tx, id, old_name, new_name)
       if (ruleId !== undefined) {
         const rule = { id: ruleId, name: new_name }
-        await recordProtectionChange(app, tx, undefined, id, 'BRANCH_PROTECTION_EDITED', rule)
+        await recordProtectionChange(app, tx, undefined, {
+          repositoryId: id,
+          type: 'BRANCH_PROTECTION_EDITED',
+          rule,
+        })
       }
       if (default_target_branch === old_name)
         await updateRepository(tx, id, { default_target_branch: new_name })

@@ -1,6 +1,6 @@
 import { transaction } from '../../../storage/database/database.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
-import type { PendingRefUpdate } from '../../../storage/schema/repos.ts'
+import type { PendingRefUpdate } from '../../../storage/schema/refs.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { PendingPush, ReposApp } from '../ports.ts'

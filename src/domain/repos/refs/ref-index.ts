@@ -35,7 +35,8 @@ import {
   pageOfTags,
   putTags,
 } from '../../../storage/repos/tags.ts'
-import type { Branch, Repository, RepositoryChanges, Tag } from '../../../storage/schema/repos.ts'
+import type { Branch, Tag } from '../../../storage/schema/refs.ts'
+import type { Repository, RepositoryChanges } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import {

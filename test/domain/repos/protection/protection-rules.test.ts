@@ -19,7 +19,7 @@ import {
   PROTECTION_FLAGS,
   PROTECTION_LISTS,
 } from '../../../../src/storage/repos/branch-protections.ts'
-import type { ProtectionFlag, ProtectionList } from '../../../../src/storage/schema/repos.ts'
+import type { ProtectionFlag, ProtectionList } from '../../../../src/storage/schema/protections.ts'
 import { seededRandom } from '../../../transport/rpc/rest/random.ts'
 
 function rule(changes: Partial<BranchRule> = {}): BranchRule {

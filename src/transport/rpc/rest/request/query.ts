@@ -32,7 +32,7 @@ export type QueryReader = (message: Message, query: string) => void
  * What a method's own path and body cover: proto paths of path variables, and the `body` of the
  * rule.
  */
-export interface Bound {
+export interface BoundParameter {
   readonly pathFields: readonly string[]
   readonly body: string
 }
@@ -58,7 +58,11 @@ type Names = (name: string) => Parameter | Refusal | undefined
  * dots, each element a JSON name or a proto name; what path and body cover counts as unknown.
  * Top-level names are compiled here, others when a request first uses them.
  */
-export function compileQuery(desc: DescMessage, bound: Bound, dialect: Dialect): QueryReader {
+export function compileQuery(
+  desc: DescMessage,
+  bound: BoundParameter,
+  dialect: Dialect,
+): QueryReader {
   const names = compileNames(desc, bound)
   return (message, query) => {
     if (query === '') return
@@ -74,7 +78,7 @@ export function compileQuery(desc: DescMessage, bound: Bound, dialect: Dialect):
       const text = decode(end < 0 ? '' : pair.slice(end + 1), name)
       const parameter = names(name)
       if (parameter !== undefined) {
-        readParameter(message, name, text, parameter, values, dialect)
+        readParameter(message, name, text, parameter, { values, dialect })
       } else if (dialect.query === 'strict') {
         throw new FieldError(name, 'unknown query parameter')
       }
@@ -88,6 +92,12 @@ function decode(text: string, field: string): string {
   return decoded
 }
 
+/** The values that earlier parameters have set, by path, and the dialect. */
+interface ParameterContext {
+  readonly values: Map<string, unknown>
+  readonly dialect: Dialect
+}
+
 /**
  * Sets one field. `values` holds those that earlier parameters of this request have set, by path.
  */
@@ -96,8 +106,7 @@ function readParameter(
   name: string,
   text: string,
   parameter: Parameter | Refusal,
-  values: Map<string, unknown>,
-  dialect: Dialect,
+  { values, dialect }: ParameterContext,
 ): void {
   if ('refusal' in parameter) throw new FieldError(name, parameter.refusal)
   const { kind, parse, expected } = parameter.text
@@ -123,7 +132,7 @@ function readParameter(
     throw new FieldError(name, 'another member of the same oneof is set')
 }
 
-function compileNames(desc: DescMessage, bound: Bound): Names {
+function compileNames(desc: DescMessage, bound: BoundParameter): Names {
   // With the whole message in the body, no field is left to the query.
   if (bound.body === '*') return () => undefined
   const covered = new Set(bound.body === '' ? bound.pathFields : [...bound.pathFields, bound.body])
