@@ -9,7 +9,9 @@ import { memoPayload } from '../services/memos/memos.ts'
 import { pullRequestMessage } from '../services/pulls/pull-request-message.ts'
 import { compileWriter, dialectOf } from './rpc/rest/index.ts'
 
-/** Creates the payloads of webhooks. Resources of the forge have the JSON form of their REST API. */
+/**
+ * Creates the payloads of webhooks. Resources of the forge have the JSON form of their REST API.
+ */
 export function createPayloads(): Payloads {
   const dialect = dialectOf(PullRequestService, [RepositoryService])
   // No field has the type Any.

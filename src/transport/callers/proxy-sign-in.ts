@@ -43,8 +43,8 @@ export interface ProxySignIn {
 /**
  * Creates the sign-in by a reverse proxy.
  *
- * @param trustedOrigins returns the origin of the instance and those that may use the credentials of
- *   a browser.
+ * @param trustedOrigins returns the origin of the instance and those that may use the credentials
+ *   of a browser.
  */
 export function createProxySignIn(
   app: App,
@@ -93,7 +93,8 @@ function readHeader({ header }: ProxiedRequest, name: string | undefined): strin
  * The proxy names the user on each request, whichever page sent it, as browsers do with cookies. A
  * request that changes something must therefore come from a trusted page by its headers (`Origin`,
  * RFC 6454 section 7; `Sec-Fetch-Site`, W3C Fetch Metadata), with a content type that no form can
- * send. Only native gRPC may lack both headers, since browsers never send its type without `Origin`.
+ * send. Only native gRPC may lack both headers, since browsers never send its type without
+ * `Origin`.
  *
  * @throws CROSS_SITE_REQUEST
  */

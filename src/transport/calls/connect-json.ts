@@ -143,7 +143,10 @@ function canonicalFrame(data: Uint8Array, canonical: Canonical): Uint8Array {
   }
 }
 
-/** Whether the message is in the query, https://connectrpc.com/docs/protocol#unary-get-request. */
+/**
+ * Returns whether the query has the message
+ * (https://connectrpc.com/docs/protocol#unary-get-request).
+ */
 function isJsonQuery({ method, url }: UniversalRequest): boolean {
   return method === 'GET' && new URL(url).searchParams.get('encoding') === 'json'
 }
@@ -175,13 +178,13 @@ function announcedBytes({ header }: UniversalRequest): number {
   return Number(header.get('content-length') ?? 0)
 }
 
-/** A body as far as it was read. */
+/** The part of a body that was read. */
 interface Received {
-  /** All of it; undefined when it is too large, or breaks off. */
+  /** The whole body; undefined when it is too large or was cut off. */
   readonly complete: Buffer | undefined
   /**
-   * What was read, from its beginning, and how that ended. Of a body that is too large it is too
-   * much already.
+   * Repeats the bytes and the error of the body. For a body that is too large, these bytes already
+   * exceed the limit.
    */
   replay(): AsyncIterable<Uint8Array>
 }
@@ -213,7 +216,9 @@ async function receive(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
   }
 }
 
-/** Takes the content coding off; undefined when it is unknown, broken, or hides too much. */
+/**
+ * Decompresses a body. Returns undefined when its coding is unknown, or it is broken or too large.
+ */
 async function decode(
   bytes: Uint8Array,
   coding: string | null,
@@ -229,7 +234,7 @@ async function decode(
   }
 }
 
-/** The library's own answer to JSON that it cannot read. */
+/** Creates the library's response to invalid JSON. */
 function malformed(message: string): UniversalResponse {
   const body = Buffer.from(JSON.stringify({ code: 'invalid_argument', message }))
   const header = new Headers({

@@ -54,7 +54,9 @@ const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
   [Code.Unimplemented, 'METHOD_NOT_ALLOWED'],
 ])
 
-/** Header of REST errors, since the error bodies of compatible systems have no field for a reason. */
+/**
+ * Header of REST errors, since the error bodies of compatible systems have no field for a reason.
+ */
 export const REASON_HEADER = 'x-error-reason'
 
 /** Adds a reason to the errors that REST itself raises, and the header with the reason to all. */

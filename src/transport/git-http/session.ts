@@ -41,7 +41,9 @@ interface Session extends GitExchange {
   isInvalid: boolean
 }
 
-/** The values that Git sends, such as `version=2`. No other reaches the environment of a process. */
+/**
+ * The values that Git sends, such as `version=2`. No other reaches the environment of a process.
+ */
 const PROTOCOL =
   /^[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?(:[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?){0,7}$/
 

@@ -133,8 +133,8 @@ function withImports(files: readonly DescFile[]): DescFile[] {
 }
 
 /**
- * Returns the full names of a type and its members. By the scopes of descriptor.proto, a value of an
- * enum is a sibling of the enum.
+ * Returns the full names of a type and its members. By the scopes of descriptor.proto, a value of
+ * an enum is a sibling of the enum.
  */
 function symbolsOf(desc: Type): string[] {
   const { typeName } = desc

@@ -6,7 +6,9 @@ const PREFLIGHT_MAX_AGE_S = 7200
 /** The methods of REST, which include those of the RPC protocols. */
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-/** Request headers of the four protocols and of this API. The header of proxy sign-in is excluded. */
+/**
+ * Request headers of the four protocols and of this API. The header of proxy sign-in is excluded.
+ */
 const ALLOWED_HEADERS = [
   'Authorization',
   'Accept-Encoding',

@@ -35,7 +35,7 @@ export function createGoImport(
       'content-length': Buffer.byteLength(body),
       'content-security-policy': "default-src 'none'",
     })
-    // Node leaves the body out of an answer to HEAD.
+    // Node omits the body of a response to HEAD.
     response.end(body)
     return true
   }

@@ -123,6 +123,6 @@ function send(response: HttpResponse, status: number, contentType: string, body:
   response.setHeader('cache-control', 'no-store')
   response.setHeader('x-content-type-options', 'nosniff')
   if (status === 401) response.setHeader('www-authenticate', CHALLENGE)
-  // Node leaves the body out of an answer to HEAD.
+  // Node omits the body of a response to HEAD.
   response.end(body)
 }
