@@ -1,11 +1,10 @@
 import { transaction } from '../../storage/database/database.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
-import type { WebhookDelivery as WebhookDeliveryRow } from '../../storage/schema/webhooks.ts'
+import type { UserWebhook, WebhookDelivery } from '../../storage/schema/webhooks.ts'
 import { findUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
 import { DomainError } from '../core/errors.ts'
-import type { UserWebhook } from '../webhooks/user-webhooks.ts'
 import {
   newDeliveryUid,
   queueMessage,
@@ -15,8 +14,6 @@ import {
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent, MemoView } from './memo-view.ts'
 import type { MemosApp } from './ports.ts'
-
-export type WebhookDelivery = WebhookDeliveryRow
 
 /** What webhooks are told of. */
 type EventType = MemoEvent['type'] | 'memo.comment.created'

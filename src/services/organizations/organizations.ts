@@ -8,6 +8,7 @@ import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.
 import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
+import type { Page } from '../../domain/core/names.ts'
 import {
   checkMember,
   listMembers,
@@ -28,7 +29,6 @@ import {
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
-import type { NumberedPage } from '../wire/pages.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
@@ -36,17 +36,13 @@ export function organizationService(app: App): ServiceImpl<typeof OrganizationSe
   const listMessage = (
     caller: Caller,
     { organizations, total }: OrganizationPage,
-    { limit }: NumberedPage,
+    { limit }: Page,
   ) => ({
     organizations: organizations.map((organization) => organizationMessage(caller, organization)),
     total: BigInt(total),
     limit,
   })
-  const membersMessage = (
-    caller: Caller,
-    { users, total }: NumberedUserPage,
-    { limit }: NumberedPage,
-  ) => ({
+  const membersMessage = (caller: Caller, { users, total }: NumberedUserPage, { limit }: Page) => ({
     members: users.map((user) => userAccountMessage(app, caller, user)),
     total: BigInt(total),
     limit,

@@ -40,8 +40,6 @@ export const restStatusKey: ContextKey<number | undefined> = createContextKey<nu
   },
 )
 
-export { readFor } from '../../domain/repos/reading/readers.ts'
-
 /** Who makes the call. */
 export function callerOf(context: Pick<HandlerContext, 'values'>): Caller {
   const caller = context.values.get(callerKey)

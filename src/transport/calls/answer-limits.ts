@@ -6,7 +6,8 @@ import {
   type Interceptor,
 } from '@connectrpc/connect'
 import type { Caller } from '../../domain/core/access.ts'
-import { callerKey, readFor } from '../../services/wire/call.ts'
+import { readFor } from '../../domain/repos/reading/readers.ts'
+import { callerKey } from '../../services/wire/call.ts'
 import { refusal } from '../errors/index.ts'
 import type { HttpRequest } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'

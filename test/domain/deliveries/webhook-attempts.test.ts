@@ -7,19 +7,18 @@ import {
   queueDeliveries,
   redeliver,
   testWebhook,
-  type WebhookDelivery,
 } from '../../../src/domain/memos/memo-deliveries.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../../src/domain/outbound/outbound.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,
-  type UserWebhook,
   updateUserWebhook,
 } from '../../../src/domain/webhooks/user-webhooks.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
+import type { UserWebhook, WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'

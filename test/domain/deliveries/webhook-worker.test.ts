@@ -2,12 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DueWorker } from '../../../src/domain/core/scheduled-work.ts'
 import { startDeliveries } from '../../../src/domain/deliveries/webhook-worker.ts'
 import { testWebhook } from '../../../src/domain/memos/memo-deliveries.ts'
-import {
-  createUserWebhook,
-  type UserWebhook,
-  updateUserWebhook,
-} from '../../../src/domain/webhooks/user-webhooks.ts'
+import { createUserWebhook, updateUserWebhook } from '../../../src/domain/webhooks/user-webhooks.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
+import type { UserWebhook } from '../../../src/storage/schema/webhooks.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 
