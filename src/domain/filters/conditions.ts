@@ -4,14 +4,15 @@ import type { Field, FilterSchema, OrderOperator } from './schema.ts'
 import { momentOf } from './times.ts'
 
 /**
- * What a filter demands of a row: terms, each about one field, and how they are joined. Plain data.
+ * The condition that a filter states, as plain data: terms about one field each, joined by logical
+ * operators.
  */
 export type Condition<Term> =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition<Term>[] }
   | { readonly kind: 'not'; readonly condition: Condition<Term> }
   | { readonly kind: 'term'; readonly term: Term }
 
-/** Operators that say the same with their operands swapped. */
+/** The operator that means the same with swapped operands. */
 const MIRRORED: Readonly<Record<OrderOperator, OrderOperator>> = {
   '=': '=',
   '!=': '!=',
@@ -22,12 +23,12 @@ const MIRRORED: Readonly<Record<OrderOperator, OrderOperator>> = {
 }
 
 /**
- * Reads the filter of a list.
+ * Parses the filter of a list.
  *
- * @param nowSeconds what `now` stands for, in Unix seconds.
+ * @param nowSeconds the value of `now`, in Unix seconds.
  * @returns the condition, or undefined for a blank filter.
- * @throws INVALID_FILTER when the text is not of the subset of CEL that `parseExpression` reads, or
- *   says something that the schema does not have.
+ * @throws INVALID_FILTER when the text is not in the subset of CEL that `parseExpression` reads, or
+ *   when the schema does not support it.
  */
 export function readFilter<Term>(
   text: string,
@@ -40,7 +41,7 @@ export function readFilter<Term>(
   return condition
 }
 
-/** The terms of a condition, in the order in which they are written. */
+/** Returns the terms of a condition, in the order of the filter. */
 export function termsOf<Term>(condition: Condition<Term>): Term[] {
   if (condition.kind === 'term') return [condition.term]
   return condition.kind === 'not'
@@ -48,7 +49,7 @@ export function termsOf<Term>(condition: Condition<Term>): Term[] {
     : condition.conditions.flatMap(termsOf)
 }
 
-/** The condition with each term replaced. */
+/** Returns the condition with each term replaced. */
 export function mapTerms<From, To>(
   condition: Condition<From>,
   replace: (term: From) => To,
@@ -71,7 +72,7 @@ interface Context<Term> {
   readonly nowSeconds: number
 }
 
-/** @returns undefined for what the schema does not have. */
+/** Returns undefined for an expression that the schema does not support. */
 function conditionOf<Term>(
   expression: Expression,
   context: Context<Term>,
@@ -126,7 +127,7 @@ function membership<Term>(
   return values.length === right.items.length ? asCondition(field.term(values)) : undefined
 }
 
-/** A comparison of a field and a value, in either order. */
+/** Reads a comparison of a field and a value, in either order. */
 function comparison<Term>(
   spelling: Exclude<RelationalOperator, 'in'>,
   left: Expression,

@@ -1,30 +1,27 @@
 import { DomainError } from '../core/errors.ts'
 
-/** Longest filter read. What people and clients write is far shorter. */
+/** The maximum length of a filter. Filters of people and clients are much shorter. */
 export const MAX_FILTER_CHARACTERS = 2048
 
 /**
- * Longest string in a filter: looking for one in a text may take as many steps as both have
- * characters, multiplied.
+ * The maximum length of a string in a filter. The search for a string in a text may take time
+ * proportional to the product of their lengths.
  */
 export const MAX_STRING_CHARACTERS = 256
 
-/** How deep parentheses, lists and negations may be nested; what reads them recurses. */
+/** The maximum nesting of parentheses, lists and negations. The parser is recursive. */
 export const MAX_DEPTH = 256
 
 /**
- * Most operators, names and values in one filter, since each may be work for every row that a list
- * goes through.
+ * The maximum number of operators, names and values in one filter. Each of them may be evaluated
+ * for every row of a list.
  */
 export const MAX_NODES = 256
 
-/** Characters of a refused filter that the error gives back. */
+/** The maximum number of characters of an invalid filter that the error repeats. */
 const MAX_ECHOED_CHARACTERS = 512
 
-/**
- * @returns the error for a filter that cannot be read, or that says something which its list does
- *   not support.
- */
+/** Returns the error for a filter that is malformed, or that its list does not support. */
 export function invalidFilter(filter: string): DomainError {
   return new DomainError('INVALID_FILTER', { filter: filter.slice(0, MAX_ECHOED_CHARACTERS) })
 }

@@ -1,7 +1,7 @@
 import { invalidFilter, MAX_DEPTH, MAX_NODES } from './limits.ts'
 import { type Token, tokenise } from './tokens.ts'
 
-/** What a filter says, before anything is known of the fields that it speaks of. */
+/** A parsed filter, before its fields are checked. */
 export type Expression =
   | { readonly kind: 'string'; readonly text: string }
   | { readonly kind: 'integer'; readonly value: number }
@@ -34,11 +34,11 @@ const RELATIONAL_OPERATORS = ['==', '!=', '<', '<=', '>', '>=', 'in'] as const
 export type RelationalOperator = (typeof RELATIONAL_OPERATORS)[number]
 
 /**
- * Parses a subset of CEL, with its precedence: strings, integers, booleans, lists, identifiers,
- * calls of functions and methods, `!`, `+` and `-`, comparisons, `&&` and `||`
+ * Parses a subset of CEL, with the precedence of CEL: strings, integers, booleans, lists,
+ * identifiers, calls of functions and methods, `!`, `+` and `-`, comparisons, `&&` and `||`
  * (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax).
  *
- * @throws INVALID_FILTER for every other text, and beyond the limits of `limits.ts`.
+ * @throws INVALID_FILTER for any other text, and beyond the limits in `limits.ts`.
  */
 export function parseExpression(text: string): Expression {
   const reader: Reader = { text, tokens: tokenise(text), at: 0, depth: 0, nodes: 0 }
@@ -75,7 +75,7 @@ function operands(
   return all.length === 1 ? first : node(reader, { kind, operands: all })
 }
 
-/** Not a chain, as the grammar of CEL would have it: a comparison has no operand that is one. */
+/** Reads one comparison at most. The grammar of CEL allows chains, which compare a boolean. */
 function relation(reader: Reader): Expression {
   const left = sum(reader)
   const operator = RELATIONAL_OPERATORS.find((symbol) => accept(reader, symbol))
@@ -125,7 +125,7 @@ function primary(reader: Reader): Expression {
   return node(reader, { kind: 'call', target: undefined, name, args: items(reader, ')') })
 }
 
-/** Expressions up to a closing bracket. */
+/** Reads expressions up to a closing bracket. */
 function items(reader: Reader, closing: string): Expression[] {
   const all: Expression[] = []
   if (accept(reader, closing)) return all

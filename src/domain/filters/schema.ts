@@ -1,39 +1,39 @@
 import { nameKey } from '../core/names.ts'
 
-/** How two numbers compare, in the spelling that storage has for it. */
+/** A comparison of two numbers, spelled as in SQL. */
 export type OrderOperator = '=' | '!=' | '<' | '<=' | '>' | '>='
 
-/** What a list can be filtered by. Anything else is refused. */
+/** The filters that a list supports. Any other filter is invalid. */
 export interface FilterSchema<Term> {
-  /** How terms may be joined. */
+  /** The supported logical operators. */
   readonly logic: readonly ('and' | 'or' | 'not')[]
   readonly fields: Readonly<Record<string, Field<Term>>>
 }
 
 /**
- * A field: which operators it takes, and the terms that they make. An undefined term refuses the
- * filter.
+ * The operators of a field, and the terms that they create. A term that is undefined makes the
+ * filter invalid.
  */
 export type Field<Term> =
   | {
       /** Compared with strings. `!=` negates the term. */
       readonly type: 'string'
       readonly operators: readonly EqualityOperator[]
-      /** The field is one of these. */
+      /** Creates the term for a field that equals one of the values. */
       readonly term: (values: readonly string[]) => Term | undefined
     }
   /** `field.contains("…")` */
   | { readonly type: 'text'; readonly term: (part: string) => Term }
   /** `"…" in field` */
   | { readonly type: 'strings'; readonly term: (element: string) => Term }
-  /** Compared with moments, see `momentOf`, in Unix seconds. */
+  /** Compared with times (see `momentOf`) in Unix seconds. */
   | { readonly type: 'time'; readonly term: (operator: OrderOperator, seconds: number) => Term }
-  /** Stands alone, or is compared with `true` or `false`. */
+  /** Used alone, or compared with `true` or `false`. */
   | { readonly type: 'flag'; readonly term: () => Term }
 
 export type EqualityOperator = '=' | '!=' | 'in'
 
-/** A string field that only has some values. Any other refuses the filter. */
+/** A string field with a fixed set of values. Any other value makes the filter invalid. */
 export function choiceField<Value extends string, Term>(
   allowed: readonly Value[],
   operators: readonly EqualityOperator[],
@@ -47,10 +47,10 @@ export function choiceField<Value extends string, Term>(
 }
 
 /**
- * A field that holds accounts by their resource name, `users/{user}`. Any other text refuses the
- * filter; whether there are such accounts is for the reader of the term to find out.
+ * A field that holds accounts by resource name, `users/{user}`. Any other text makes the filter
+ * invalid. Whether the accounts exist is not checked.
  *
- * @param term is given the folded names.
+ * @param term receives the name keys of the accounts.
  */
 export function accountField<Term>(
   operators: readonly EqualityOperator[],

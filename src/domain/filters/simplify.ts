@@ -1,17 +1,17 @@
 import type { Condition } from './conditions.ts'
 
-/** What is known of the terms of a list. */
+/** How terms of a list are merged, and what they cost. */
 export interface TermRules<Term> {
-  /** The one term that is met where either of two is; undefined when there is none. */
+  /** Returns the one term that means `a or b`, or undefined when there is none. */
   readonly either: (a: Term, b: Term) => Term | undefined
-  /** What the term costs for one row at worst, see `searchBounds`. */
+  /** Returns the maximum cost of the term for one row, in the unit of `searchBounds`. */
   readonly workOf: (term: Term) => number
 }
 
 /**
- * The same condition with less work in it: repeated terms once, alternatives that are one lookup as
- * one term, and what is cheap before what is not, since SQL stops at the first operand that
- * decides.
+ * Returns an equivalent condition that costs less: without repeated terms, with alternatives merged
+ * into one term where possible, and with cheap operands first, because SQL stops at the first
+ * operand that decides.
  */
 export function simplify<Term>(
   condition: Condition<Term>,
@@ -39,14 +39,17 @@ export function simplify<Term>(
   }
 }
 
-/** What a condition costs for one row at worst, in the unit of its terms. */
+/** Returns the maximum cost of a condition for one row, in the unit of its terms. */
 export function workOf<Term>(condition: Condition<Term>, rules: TermRules<Term>): number {
   if (condition.kind === 'term') return rules.workOf(condition.term)
   if (condition.kind === 'not') return 1 + workOf(condition.condition, rules)
   return condition.conditions.reduce((sum, inner) => sum + workOf(inner, rules), 1)
 }
 
-/** Simplified operands, those of inner conditions of the same kind among them, each once. */
+/**
+ * Returns the simplified operands without duplicates. Operands of nested conditions of the same
+ * kind are included.
+ */
 function operandsOf<Term>(
   conditions: readonly Condition<Term>[],
   kind: 'and' | 'or',
@@ -82,7 +85,7 @@ function mergeInto<Term>(terms: Term[], added: Term, { either }: TermRules<Term>
   return false
 }
 
-/** What must not be is an alternative, negated: none of these is not one of these. */
+/** Merges negated operands: `not a and not b` is `not (a or b)`. */
 function mergeExclusions<Term>(
   operands: readonly Condition<Term>[],
   rules: TermRules<Term>,

@@ -1,41 +1,44 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * Work is counted in tenths of a microsecond of an ordinary machine, estimated for the worst rows.
+ * The maximum cost of one step, which takes milliseconds. Other requests are served between steps.
  *
- * One step takes milliseconds, after which other calls get their turn.
+ * The unit is a tenth of a microsecond on ordinary hardware. Costs are estimates for the worst
+ * rows.
  */
 const STEP_WORK = 50_000
 
 /**
- * What one page may cost altogether: less than a second. Who wants to go through more asks for the
- * next page.
+ * The maximum cost of one page: less than a second. A client that wants more requests the next
+ * page.
  */
 const PAGE_WORK = 8_000_000
 
-/** To read a row and its place in the list, before any condition. */
+/** The cost of reading a row and its position in the list, before any condition. */
 const ROW_WORK = 12
 
-/** How many times as many rows as before each step looks at, up to the bound. */
+/** Each step looks at this many times as many rows as the step before, up to the limit. */
 const GROWTH = 4
 
-/** A row that was looked at. */
+/** A row that the search looked at. */
 export interface ScannedRow<Position> {
   readonly place: Position
   /** Whether the row meets the condition of the filter. */
   readonly meets: boolean
 }
 
-/** How far a search goes. */
+/** The limits of a search. */
 export interface SearchBounds {
-  /** Most rows looked at in one statement. */
+  /** The maximum number of rows that one statement looks at. */
   readonly rowsPerStep: number
-  /** Most rows looked at for one page. */
+  /** The maximum number of rows that are looked at for one page. */
   readonly maxRows: number
 }
 
 /**
- * @param conditionWork what the condition of the filter costs for one row at worst, in units of
+ * Returns the limits of a search.
+ *
+ * @param conditionWork the maximum cost of the filter's condition for one row, in units of
  *   `STEP_WORK`.
  */
 export function searchBounds(conditionWork: number): SearchBounds {
@@ -47,15 +50,16 @@ export function searchBounds(conditionWork: number): SearchBounds {
 }
 
 /**
- * Reads one page of the rows that meet a filter, in steps between which other work gets its turn.
+ * Reads one page of the rows that meet a filter. Yields between the steps.
  *
- * Ends early, with a page that is not full, when as many rows were looked at as the bounds allow.
+ * A page can end early, before it is full, when the search has looked at `maxRows` rows.
  *
- * @param limit most rows of the page.
- * @param after place of the last row of the page before; undefined for the first page.
- * @param scan reads the next rows of the list, those that do not meet the filter included. Fewer
- *   than asked for are the last ones.
- * @returns the rows of the page, and where the next page starts, undefined on the last one.
+ * @param limit the maximum number of rows of the page.
+ * @param after the position of the last row of the previous page; undefined for the first page.
+ * @param scan reads the next rows of the list, including those that do not meet the filter. Fewer
+ *   rows than requested mean the end of the list.
+ * @returns the rows of the page, and the position where the next page starts; undefined on the last
+ *   page.
  */
 export async function searchInSteps<Position, Row extends ScannedRow<Position>>(
   { rowsPerStep, maxRows }: SearchBounds,
@@ -66,7 +70,7 @@ export async function searchInSteps<Position, Row extends ScannedRow<Position>>(
   const found: Row[] = []
   let place = after
   let left = maxRows
-  // Where most rows meet the filter, a page is full after few of them.
+  // Where most rows meet the filter, a page is full after few rows.
   let ambition = limit + 1
   for (;;) {
     const wanted = Math.min(rowsPerStep, left, ambition)
@@ -75,7 +79,7 @@ export async function searchInSteps<Position, Row extends ScannedRow<Position>>(
     left -= rows.length
     for (const row of rows) {
       if (!row.meets) continue
-      // One more than fits tells that the page is not the last.
+      // A row beyond the limit shows that the page is not the last.
       if (found.length === limit) return { found, next: found.at(-1)?.place }
       found.push(row)
     }

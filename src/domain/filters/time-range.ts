@@ -1,14 +1,17 @@
 import type { OrderOperator } from './schema.ts'
 
-/** Moments in Unix seconds, maybe fractions, both included; undefined where there is no bound. */
+/**
+ * A range of times in Unix seconds, possibly fractions. Both bounds are inclusive; undefined means
+ * no bound.
+ */
 export interface TimeRange {
   readonly min: number | undefined
   readonly max: number | undefined
 }
 
 /**
- * The range outside of which no moment meets all terms. Inside of it the terms themselves still
- * decide.
+ * Returns a range that contains every time that meets all terms. Not every time in the range meets
+ * them.
  */
 export function timeRangeOf(
   terms: readonly { readonly operator: OrderOperator; readonly seconds: number }[],

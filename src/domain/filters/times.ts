@@ -1,9 +1,9 @@
 import type { Expression } from './parse.ts'
 
-/** RFC 3339 section 5.6, as CEL reads it: upper case, any number of digits of a second. */
+/** RFC 3339 section 5.6 as CEL reads it: upper case, and any number of fractional digits. */
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
-/** Seconds of the units of a duration. */
+/** Seconds per unit of a duration. */
 const UNITS_S: Readonly<Record<string, number>> = {
   h: 3600,
   m: 60,
@@ -15,15 +15,15 @@ const UNITS_S: Readonly<Record<string, number>> = {
 const DURATION = /^[+-]?(?:\d+(?:\.\d+)?(?:h|ms|m|s|us|ns))+$/
 const DURATION_PART = /(\d+(?:\.\d+)?)(h|ms|m|s|us|ns)/g
 
-/** The range of google.protobuf.Duration, which CEL's durations are. */
+/** The range of google.protobuf.Duration, which is the duration type of CEL. */
 const MAX_DURATION_S = 315_576_000_000
 
 /**
- * The moment that an expression stands for: an integer of Unix seconds, `now` or `timestamp("…")`,
- * and any of them with durations added or taken off.
+ * Evaluates an expression to a time: an integer (Unix seconds), `now` or `timestamp("…")`, plus or
+ * minus durations.
  *
- * @param nowSeconds Unix time of `now`.
- * @returns Unix seconds, maybe a fraction; undefined when the expression is no moment.
+ * @param nowSeconds the value of `now`, in Unix seconds.
+ * @returns Unix seconds, possibly a fraction; undefined when the expression is not a time.
  */
 export function momentOf(expression: Expression, nowSeconds: number): number | undefined {
   switch (expression.kind) {
@@ -45,7 +45,7 @@ export function momentOf(expression: Expression, nowSeconds: number): number | u
   }
 }
 
-/** The text that a function is called with; undefined when the expression is not such a call. */
+/** Returns the only argument of a call of the named function, when it is a string. */
 function onlyText(expression: Expression, name: string): string | undefined {
   if (expression.kind !== 'call' || expression.target || expression.name !== name) return undefined
   const [argument, ...more] = expression.args
@@ -54,7 +54,7 @@ function onlyText(expression: Expression, name: string): string | undefined {
 
 function parseTimestamp(text: string | undefined): number | undefined {
   const [, date] = TIMESTAMP.exec(text ?? '') ?? []
-  // Date.parse takes 30 February for 2 March.
+  // Date.parse reads 30 February as 2 March.
   if (text === undefined || date === undefined || !isDate(date)) return undefined
   const milliseconds = Date.parse(text)
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000

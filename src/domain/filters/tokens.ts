@@ -1,6 +1,6 @@
 import { invalidFilter, MAX_FILTER_CHARACTERS, MAX_STRING_CHARACTERS } from './limits.ts'
 
-/** The smallest parts of a filter. */
+/** A token of a filter. */
 export type Token =
   | { readonly kind: 'string'; readonly text: string }
   | { readonly kind: 'integer'; readonly value: number }
@@ -12,7 +12,7 @@ const IDENTIFIER = /[A-Za-z_][A-Za-z0-9_]*/y
 const INTEGER = /[0-9]+(?![A-Za-z0-9_.])/y
 const SYMBOL = /&&|\|\||[=!<>]=|[!<>()[\],.+-]/y
 
-/** Everything in a string literal up to its end or its next escape. */
+/** The characters of a string literal up to its end or the next escape. */
 const PLAIN_TEXT: Readonly<Record<string, RegExp>> = { '"': /[^"\\\r\n]*/y, "'": /[^'\\\r\n]*/y }
 
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
@@ -30,13 +30,13 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   '`': '`',
 }
 
-/** Escapes that name a code point: \xHH, \uHHHH, \UHHHHHHHH and three octal digits. */
+/** Escapes of a code point: \xHH, \uHHHH, \UHHHHHHHH and three octal digits. */
 const CODE_ESCAPE = /[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})/y
 
 /**
  * Splits a filter into tokens as CEL does
- * (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax), without comments,
- * floating point numbers, bytes, and raw and triple-quoted strings.
+ * (https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax). Comments, floating-point
+ * numbers, bytes, and raw and triple-quoted strings are not supported.
  *
  * @throws INVALID_FILTER
  */

@@ -11,8 +11,8 @@ import { getMemo, storeNewMemo } from './memos.ts'
 import type { MemosApp } from './ports.ts'
 
 /**
- * Makes a comment of the caller on a memo, or on another comment, that they may read. Its
- * visibility is that of the memo, whatever the draft says.
+ * Creates a comment of the caller on a memo or comment that the caller may read. The comment has
+ * the visibility of the memo; the visibility of the draft is ignored.
  *
  * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED, INVALID_MEMO_ID, INVALID_FIELD,
  *   MEMO_ARCHIVED, MEMO_ID_TAKEN
@@ -23,7 +23,8 @@ export async function createComment(
   uid: string,
   draft: MemoDraft,
 ): Promise<MemoView> {
-  // Before the content, which is work to read, and which a refusal must not depend on.
+  // Checked first, because reading the content takes time, and because the content must not affect
+  // whether the caller is refused.
   await getMemo(app.db, readerOf(caller), uid)
   const { columns, tags } = readDraft(app, draft, 'comment')
   return publishing(app, async (tx: Tx) => {
@@ -38,7 +39,7 @@ export async function createComment(
 }
 
 /**
- * The comments made directly on a memo, without archived ones.
+ * Returns the direct comments on a memo, without archived ones.
  *
  * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */

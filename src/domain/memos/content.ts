@@ -3,49 +3,52 @@ import { parseMarkdown, readText, taskOf } from './content/markdown.ts'
 import { snippetOf } from './content/snippet.ts'
 import { scanText } from './content/text-marks.ts'
 
-/** What a memo's content says, as markdown. */
+/** Properties of a memo's Markdown content. */
 export interface MemoAnalysis {
-  /** Without `#`, as written, each once, in order of appearance; `#a/b` gives `a` and `a/b`. */
+  /** Distinct tags without `#`, as written, in order of appearance. `#a/b` gives `a` and `a/b`. */
   readonly tags: readonly string[]
   /**
-   * Usernames without `@`, as first written, each once however its case differs, in order of
-   * appearance.
+   * Usernames without `@`, as first written, in order of appearance. Names that differ only in case
+   * appear once.
    */
   readonly mentions: readonly string[]
-  /** Links of every kind, bare URLs and e-mail addresses among them, images not. */
+  /**
+   * Whether there is a link of any kind, including bare URLs and email addresses. Images do not
+   * count.
+   */
   readonly hasLink: boolean
   readonly hasCode: boolean
   readonly hasTaskList: boolean
   readonly hasIncompleteTasks: boolean
-  /** Plain text of the first block if that is a heading of level 1, else empty. */
+  /** The plain text of the first block if that is a heading of level 1, else empty. */
   readonly title: string
   /** The beginning of the plain text. */
   readonly snippet: string
 }
 
 /**
- * In UTF-16 code units; what follows is stored and shown, but not looked into. The worst contents
- * of this length keep the only thread busy for a third of a second, and some need more than twice
- * the time for twice the length.
+ * The maximum length of the content that is analyzed, in UTF-16 code units. The rest is stored and
+ * shown only. The worst contents of this length block the event loop for a third of a second, and
+ * for some the time grows faster than the length.
  */
 const MAX_ANALYZED_LENGTH = 65_536
 
 /**
- * Each is a row to store and an entry in every answer that carries the memo; later ones do not
- * count.
+ * The maximum number of tags of a memo; further ones are ignored. Each tag is a row, and an entry
+ * in every response that contains the memo.
  */
 const MAX_TAGS = 500
 
 /**
- * Each is a name to look up and maybe somebody to notify; a content that names more people is not
- * written to them.
+ * The maximum number of mentions in a memo; further ones are ignored. Each mention is a lookup, and
+ * possibly a notification.
  */
 const MAX_MENTIONS = 100
 
 /**
- * Reads all that is kept about a memo's content out of it. Never throws.
+ * Derives all stored properties of a memo from its content. Never throws.
  *
- * The markdown is CommonMark 0.31 with tables, strikethrough, task list items and autolinks as in
+ * The content is CommonMark 0.31 with tables, strikethrough, task list items and autolinks as in
  * GitHub Flavored Markdown, and with mathematics between dollar signs.
  */
 export function analyzeMemo(content: string): MemoAnalysis {

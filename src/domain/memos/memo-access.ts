@@ -8,23 +8,23 @@ import {
 import { DomainError } from '../core/errors.ts'
 
 /**
- * What decides who may read a memo. Of a comment, `root` is the memo at the top of its tree; else
- * it is itself.
+ * The properties that decide who may read a memo. The root of a comment is the memo at the top of
+ * its tree. The root of any other memo is the memo itself.
  */
 export interface MemoAccess extends Pick<Memo, 'creator_id' | 'state' | 'visibility'> {
   readonly root_creator_id: number
   readonly root_state: Memo['state']
 }
 
-/** Who reads. */
+/** A user or anonymous caller that reads memos. */
 export interface MemoReader {
   /** Undefined for an anonymous reader. */
   readonly userId: number | undefined
-  /** The credential shows public data only. */
+  /** Whether the credential gives access to public data only. */
   readonly publicOnly: boolean
 }
 
-/** The reader behind a call. */
+/** Returns the reader for a caller. */
 export function readerOf(caller: Caller): MemoReader {
   return {
     userId: caller.kind === 'user' ? caller.user.id : undefined,
@@ -33,10 +33,9 @@ export function readerOf(caller: Caller): MemoReader {
 }
 
 /**
- * Whether a reader may read a memo: PUBLIC ones are for everybody, PROTECTED ones for accounts,
- * PRIVATE ones for their creator, and archived ones for their creator whatever their visibility. A
- * comment is as visible as the memo at the top of its tree. Administrators read no more than
- * others.
+ * Returns whether a reader may read a memo. Everyone may read PUBLIC memos, every account PROTECTED
+ * memos, and only the creator PRIVATE memos. Only the creator may read an archived memo. A comment
+ * is as visible as its root. Administrators have no additional access.
  */
 export function isReadable(memo: MemoAccess, reader: MemoReader): boolean {
   if (isArchivedFor(memo, reader.userId)) return false
@@ -46,10 +45,10 @@ export function isReadable(memo: MemoAccess, reader: MemoReader): boolean {
 }
 
 /**
- * Lets a memo that the reader may read pass.
+ * Returns the memo if the reader may read it.
  *
- * @param memo undefined when there is none of that name.
- * @param name what an error calls it.
+ * @param memo undefined when no memo has the name.
+ * @param name the resource name of the memo, for errors.
  * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export function requireReadable<M extends MemoAccess>(
@@ -64,10 +63,11 @@ export function requireReadable<M extends MemoAccess>(
 }
 
 /**
- * Lets a memo that the caller may change pass: their own, and for administrators everybody's.
+ * Returns the memo if the caller may change it. Users may change their own memos, and
+ * administrators all memos.
  *
- * @param memo undefined when there is none of that name.
- * @param name what an error calls it.
+ * @param memo undefined when no memo has the name.
+ * @param name the resource name of the memo, for errors.
  * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export function requireWritable<M extends MemoAccess>(
@@ -84,18 +84,16 @@ export function requireWritable<M extends MemoAccess>(
 }
 
 /**
- * @throws PUBLIC_ONLY_TOKEN when the caller may write public data only, and a memo of this
- *   visibility is not.
+ * Checks that a caller with access to public data only writes public memos only.
+ *
+ * @throws PUBLIC_ONLY_TOKEN
  */
 export function requirePublicIfRestricted(visibility: Memo['visibility'], caller: SignedIn): void {
   if (visibility !== 'PUBLIC' && seesPublicDataOnly(caller))
     throw new DomainError('PUBLIC_ONLY_TOKEN')
 }
 
-/**
- * Whether the memo, or that at the top of its tree, is archived by somebody else: as good as not
- * there.
- */
+/** Returns whether another user archived the memo or its root. Such a memo appears not to exist. */
 function isArchivedFor(memo: MemoAccess, userId: number | undefined): boolean {
   if (memo.state === 'ARCHIVED' && memo.creator_id !== userId) return true
   return memo.root_state === 'ARCHIVED' && memo.root_creator_id !== userId

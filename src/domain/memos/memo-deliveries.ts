@@ -15,10 +15,10 @@ import { isReadable } from './memo-access.ts'
 import type { MemoEvent, MemoView } from './memo-view.ts'
 import type { MemosApp } from './ports.ts'
 
-/** What webhooks are told of. */
+/** Types of events that webhooks receive. */
 type EventType = MemoEvent['type'] | 'memo.comment.created'
 
-/** The name of each event in the API that this one is compatible with. */
+/** The name of each event in the compatible API. */
 const ACTIVITY_TYPES: Readonly<Record<EventType, string>> = {
   'memo.created': 'memos.memo.created',
   'memo.updated': 'memos.memo.updated',
@@ -27,10 +27,10 @@ const ACTIVITY_TYPES: Readonly<Record<EventType, string>> = {
 }
 
 /**
- * Queues what a change of a memo has to say to webhooks, in its transaction: to those of its
- * creator, and of a new comment to those of whoever wrote the memo that it comments on.
+ * Queues webhook deliveries for a change of a memo, in the transaction of the change: to the
+ * webhooks of its creator and, for a new comment, to those of the creator of the memo commented on.
  *
- * The caller gives `app.signals.deliveries` after the commit.
+ * The caller notifies `app.signals.deliveries` after the commit.
  */
 export async function queueDeliveries(
   app: MemosApp,
@@ -40,16 +40,16 @@ export async function queueDeliveries(
   await queueMemo(app, tx, view.creator, { type, view, timeMs })
   if (type !== 'memo.created' || !commentedOn) return
   const { creator } = commentedOn
-  // Whoever wrote a comment may have lost sight of its tree since.
+  // The creator of the memo commented on may no longer be allowed to read its tree.
   if (isReadable(view.memo, { userId: creator.id, publicOnly: false })) {
     await queueMemo(app, tx, creator, { type: 'memo.comment.created', view, timeMs })
   }
 }
 
 /**
- * One page of a webhook's deliveries, newest first.
+ * Returns one page of a webhook's deliveries, newest first.
  *
- * @param beforeId the last one of the page before; undefined for the first page.
+ * @param beforeId the id of the last delivery of the previous page; undefined for the first page.
  */
 export async function listWebhookDeliveries(
   app: MemosApp,
@@ -62,10 +62,11 @@ export async function listWebhookDeliveries(
 }
 
 /**
- * Queues a delivery to be made now, again, or earlier than it would be, with all retries before it.
+ * Schedules a delivery for now, with all its retries: again, or earlier than planned.
  *
- * @param names what errors call the webhook and the delivery.
- * @throws WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND; RATE_LIMITED when too much waits already.
+ * @param names the resource names of the webhook and the delivery, for errors.
+ * @throws WEBHOOK_DISABLED, WEBHOOK_DELIVERY_NOT_FOUND; RATE_LIMITED when too many deliveries are
+ *   pending.
  */
 export async function redeliver(
   app: MemosApp,
@@ -87,10 +88,10 @@ export async function redeliver(
 }
 
 /**
- * Queues a delivery of the type `test`.
+ * Queues a delivery of type `test`.
  *
- * @param name what an error calls the webhook.
- * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED; RATE_LIMITED when too much waits already.
+ * @param name the resource name of the webhook, for errors.
+ * @throws WEBHOOK_NOT_FOUND, WEBHOOK_DISABLED; RATE_LIMITED when too many deliveries are pending.
  */
 export async function testWebhook(
   app: MemosApp,
@@ -114,7 +115,7 @@ export async function testWebhook(
   return delivery
 }
 
-/** The event of a memo that a webhook receives. */
+/** A memo event for the webhooks of one user. */
 interface MemoMessage {
   readonly type: EventType
   readonly view: MemoView
@@ -127,7 +128,7 @@ async function queueMemo(app: MemosApp, tx: Tx, owner: User, { type, view, timeM
   if (webhookIds.length === 0) return
   const message = await rows.insertMessage(tx, {
     event_type: type,
-    // As the memo is now. Retries say the same, whatever becomes of it.
+    // The memo at the time of the event. Retries send the same body, even after later changes.
     body: JSON.stringify({
       type,
       timestamp: new Date(timeMs).toISOString(),
@@ -140,7 +141,7 @@ async function queueMemo(app: MemosApp, tx: Tx, owner: User, { type, view, timeM
   await queueMessage(tx, webhookIds, message, app.clock.now())
 }
 
-/** Lets a webhook pass that is still there and switched on: it was read before the transaction. */
+/** Checks that a webhook, which was read before the transaction, still exists and is enabled. */
 async function requireEnabled(tx: Tx, { user_id, uid }: UserWebhook, name: string): Promise<void> {
   const present = await findUserWebhook(tx, user_id, uid)
   if (!present) throw new DomainError('WEBHOOK_NOT_FOUND', { name })

@@ -7,10 +7,10 @@ import type { MemosApp } from './ports.ts'
 import { recordMemoEvents } from './user-events.ts'
 
 /**
- * Tells everyone whom a change of a memo concerns, in its transaction: notifications, webhooks and
- * watchers of events are rows that exist exactly when the change does.
+ * Records everything that follows from a change of a memo, in the transaction of the change: user
+ * events, notifications and webhook deliveries.
  *
- * The transaction is one of `publishing`.
+ * The transaction must be one of `publishing`.
  */
 export async function publishMemoEvent(app: MemosApp, tx: Tx, event: MemoEvent): Promise<void> {
   await recordMemoEvents(app, tx, event)
@@ -18,10 +18,7 @@ export async function publishMemoEvent(app: MemosApp, tx: Tx, event: MemoEvent):
   await queueDeliveries(app, tx, event)
 }
 
-/**
- * Runs a change of memos that publishes events, and wakes those who wait for them once it is
- * committed.
- */
+/** Runs a change of memos that publishes events. Wakes the recipients after the commit. */
 export async function publishing<T>(app: MemosApp, change: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await transaction(app.db, change)
   app.signals.deliveries.notify()

@@ -8,12 +8,12 @@ import { invalidFilter } from '../filters/limits.ts'
 import { accountField, choiceField, type Field, type FilterSchema } from '../filters/schema.ts'
 
 /**
- * Strings that one filter may look for in contents: more than people search for at once, and each
- * is work.
+ * The maximum number of strings that one filter searches contents for, because each search is
+ * expensive.
  */
 const MAX_CONTENT_TERMS = 8
 
-/** A term as it is written: creators by their names. */
+/** A term of the filter, with creators by name. */
 type WrittenTerm =
   | Exclude<MemoTerm, { kind: 'creator' }>
   | { readonly kind: 'creator'; readonly keys: readonly string[] }
@@ -42,10 +42,9 @@ const MEMO_FILTER: FilterSchema<WrittenTerm> = {
 }
 
 /**
- * Reads the filter of ListMemos, as the proto file describes it.
+ * Parses the filter of ListMemos, as the proto file describes it.
  *
- * The names of creators are looked up here. One that leads to no account stands for nobody: no memo
- * is by them.
+ * The names of creators are resolved here. A name without an account matches no memo.
  *
  * @returns the condition, or undefined for a blank filter.
  * @throws INVALID_FILTER
@@ -65,7 +64,7 @@ export async function readMemoFilter(
   })
 }
 
-/** How many strings a condition looks for in contents. */
+/** Returns the number of strings that a condition searches contents for. */
 function contentTerms(condition: Condition<WrittenTerm>): number {
   return termsOf(condition).filter(({ kind }) => kind === 'content').length
 }

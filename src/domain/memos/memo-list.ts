@@ -8,24 +8,24 @@ import { readMemoFilter } from './memo-filter.ts'
 import { searchMemos } from './memo-search.ts'
 import { type MemoView, viewsOf } from './memo-view.ts'
 
-/** Columns and their directions, the first decides first. */
+/** Columns with directions. The first column is the most significant. */
 export type MemoOrder = readonly rows.MemoOrder[]
 export type MemoPosition = rows.MemoPosition
 
-/** Which part of a list to read, and in which order. */
+/** The part of a list to read, and its order. */
 export type MemoPage = rows.MemoPage
 
 /** One page of memos. */
 export interface MemoListing {
   readonly memos: readonly MemoView[]
-  /** Where the next page starts; undefined on the last one. */
+  /** The position where the next page starts; undefined on the last page. */
   readonly next: MemoPosition | undefined
 }
 
-/** Of what was sent, in an error. */
+/** The maximum number of characters of an invalid value that an error repeats. */
 const MAX_ECHOED_CHARACTERS = 64
 
-/** What lists can be ordered by, and the columns that it stands for. */
+/** The fields that lists can be ordered by, and their columns. */
 const ORDER_COLUMNS: ReadonlyMap<string, rows.MemoOrder['column']> = new Map([
   ['pinned', 'pinned'],
   ['create_time', 'create_time'],
@@ -34,10 +34,10 @@ const ORDER_COLUMNS: ReadonlyMap<string, rows.MemoOrder['column']> = new Map([
 ])
 
 /**
- * Reads the `order_by` of a list, as the proto file describes it.
+ * Parses the `order_by` of a list, as the proto file describes it.
  *
- * @returns the columns to order by: `pinned` first if it is among them, last the one that tells
- *   apart what is equal in all others.
+ * @returns the columns to order by. `pinned` comes first. The last column is unique, so the order
+ *   is total.
  * @throws INVALID_ORDER
  */
 export function readMemoOrder(text: string): MemoOrder {
@@ -55,12 +55,12 @@ export function readMemoOrder(text: string): MemoOrder {
 }
 
 /**
- * The memos of a state that the reader may read and that meet a filter; of archived ones the
- * reader's own. Comments are left out.
+ * Returns the memos with a state that the reader may read and that meet a filter. Archived memos
+ * are only those of the reader. Comments are not included.
  *
- * A filter may lead to a page with fewer memos than asked for, or none, that is not the last.
+ * With a filter, a page can have fewer memos than requested, or none, without being the last page.
  *
- * @param filter as ListMemos takes it.
+ * @param filter the filter of ListMemos.
  * @throws INVALID_FILTER
  */
 export async function listMemos(
@@ -79,10 +79,10 @@ export async function listMemos(
 }
 
 /**
- * One page of a list as views.
+ * Returns one page of a list as views.
  *
- * @param read reads a page, of one memo more than asked for, which tells whether a full page is the
- *   last.
+ * @param read reads a page. It is called with a limit of one more, to find out whether the page is
+ *   the last.
  */
 export async function listingOf(
   app: AccountsApp,
@@ -99,7 +99,10 @@ export async function listingOf(
   }
 }
 
-/** Where the memos are that a reader may read, by the rules of `isReadable`. */
+/**
+ * Returns the partitions that contain the memos that a reader may read, by the rules of
+ * `isReadable`.
+ */
 function stretchesOf({ userId, publicOnly }: MemoReader, state: Memo['state']): rows.MemoStretch[] {
   const signedIn = userId !== undefined && !publicOnly
   if (state === 'ARCHIVED') {

@@ -11,38 +11,38 @@ import { type SearchBounds, searchBounds, searchInSteps } from '../filters/steps
 import { timeRangeOf } from '../filters/time-range.ts'
 
 /**
- * Places of a list that one statement sorts, where no index has the order: it goes through the
- * whole list, for some tens of milliseconds with 100,000 memos.
+ * The number of positions that one statement sorts when no index has the order. The statement goes
+ * through the whole list, which takes some tens of milliseconds with 100,000 memos.
  */
 const SORTED_AT_ONCE = 2000
 
-/** Most places that are sorted for one page. */
+/** The maximum number of positions that are sorted for one page. */
 const MAX_SORTED = 20_000
 
 /**
- * Work, in the unit of `searchBounds`: to look at a column, to look for one tag, and to go through
- * the tags of a memo.
+ * Costs, in the unit of `searchBounds`: to look at a column, to look for one tag, and to go through
+ * all tags of a memo.
  */
 const COLUMN_WORK = 1
 const TAG_WORK = 3
 const TAGS_WORK = 100
 
-/** Bytes of a content that are searched in one unit of work, for the texts that take longest. */
+/** The number of bytes of a content that are searched per unit of cost, for the slowest texts. */
 const BYTES_PER_WORK = 24
 
-/** One page of what a search finds. */
+/** One page of search results. */
 export interface FoundMemos {
   readonly memos: readonly RootedMemo[]
-  /** Where the next page starts; undefined on the last one. */
+  /** The position where the next page starts; undefined on the last page. */
   readonly next: rows.MemoPosition | undefined
 }
 
 /**
- * One page of the memos that meet the condition of a filter. What it costs is bounded whatever the
- * filter: the page may have fewer memos than asked for, or none, and not be the last.
+ * Returns one page of the memos that meet the condition of a filter. The cost is bounded for any
+ * filter, so the page can have fewer memos than requested, or none, without being the last page.
  *
- * @param isListed whether a memo belongs in the list, for memos that changed since their place was
- *   read.
+ * @param isListed returns whether a memo belongs in the list. The memo may have changed since its
+ *   position was read.
  */
 export async function searchMemos(
   app: AccountsApp,
@@ -67,7 +67,7 @@ export async function searchMemos(
   return { memos: found.flatMap(({ id }) => memos.get(id) ?? []).filter(isListed), next }
 }
 
-/** A search in an order that no index has: places are sorted before memos are looked at. */
+/** Searches in an order that no index has. Positions are sorted before memos are read. */
 async function searchSorted(
   app: AccountsApp,
   stretches: readonly rows.MemoStretch[],
@@ -125,8 +125,9 @@ function union<T>(a: readonly T[], b: readonly T[]): T[] {
 }
 
 /**
- * The stretches that can have memos for a condition: an index leads to those of one creator and one
- * visibility, and to a range of the time that the list is ordered by.
+ * Narrows partitions to those that can contain memos that meet a condition: to one creator, to the
+ * visibilities of the condition, and to a range of the time that orders the list. An index covers
+ * each of them.
  */
 function narrowed(
   stretches: readonly rows.MemoStretch[],

@@ -6,7 +6,7 @@ import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import { analyzeMemo } from './content.ts'
 
-/** What UpdateMemo may change. */
+/** The fields that UpdateMemo can change. */
 export type MemoField =
   | 'content'
   | 'visibility'
@@ -15,49 +15,49 @@ export type MemoField =
   | 'create_time'
   | 'update_time'
 
-/** Values for a memo; those of fields that an update does not name are not looked at. */
+/** Values for a memo. An update ignores the values of fields that it does not name. */
 export interface MemoValues {
   readonly content: string
-  /** Undefined when the request leaves it out. */
+  /** Undefined when the request does not set it. */
   readonly visibility: RootedMemo['visibility'] | undefined
   readonly pinned: boolean
   readonly state: RootedMemo['state']
-  /** Unix seconds; undefined when the request leaves it out. */
+  /** Unix seconds; undefined when the request does not set it. */
   readonly create_time: number | undefined
-  /** Unix seconds; undefined when the request leaves it out. */
+  /** Unix seconds; undefined when the request does not set it. */
   readonly update_time: number | undefined
 }
 
-/** A memo to make. */
+/** A memo to create. */
 export interface MemoDraft extends MemoValues {
-  /** Last segment of its name; empty to have one made. */
+  /** The last segment of the resource name. Empty for a generated one. */
   readonly uid: string
 }
 
-/** The field of a request that holds a memo. */
+/** The request field that contains the memo, for errors. */
 type Holder = 'memo' | 'comment'
 
-/** What is stored of a draft, whoever makes it and wherever it goes. */
+/** The columns of a new memo that follow from its draft alone. */
 export type DraftColumns = Omit<NewMemo, 'creator_id' | 'parent_id' | 'root_id' | 'visibility'>
 
-/** It stands in URLs and commands as it is, and a double click selects it whole. */
+/** Needs no escaping in URLs and on command lines, and a double click selects all of it. */
 const UID = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,34}[A-Za-z0-9])?$/
 
 const UID_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** 131 random bits: no two are the same, and nobody guesses one. */
+/** 131 random bits: unique, and impossible to guess. */
 const UID_CHARACTERS = 22
 
-/** Of an id that is refused, in the error. */
+/** The maximum number of characters of an invalid id that an error repeats. */
 const MAX_ECHOED_CHARACTERS = 64
 
-/** Whether a text can be the last segment of a memo's name. */
+/** Returns whether a text can be the last segment of a memo's resource name. */
 export function isMemoUid(text: string): boolean {
   return UID.test(text)
 }
 
 /**
- * Checks a draft, and reads what its content says.
+ * Validates a draft and analyzes its content.
  *
  * @throws INVALID_MEMO_ID, INVALID_FIELD
  */
@@ -85,12 +85,10 @@ export function readDraft(
 }
 
 /**
- * Checks the values of an update, and reads what its content says.
+ * Validates the values of an update and analyzes the content.
  *
- * @param all whether the update was for every field rather than for named ones: then those that the
- *   request leaves out are passed over.
- * @returns the columns to write, as far as the fields reach, and the tags of the content if that is
- *   among them.
+ * @param all whether the update has no field mask. Then fields without a value are not changed.
+ * @returns the columns to write, and the tags of the content if the update changes the content.
  * @throws INVALID_FIELD
  */
 export function readValues(
@@ -121,7 +119,7 @@ export function readValues(
   }
 }
 
-/** The columns that follow from a content, and its tags. */
+/** Returns the columns that follow from a content, and its tags. */
 function readContent(app: AccountsApp, content: string, holder: Holder) {
   const maxBytes = app.settings.memoContentBytes
   if (Buffer.byteLength(content) > maxBytes) {
@@ -145,7 +143,7 @@ function readContent(app: AccountsApp, content: string, holder: Holder) {
 }
 
 function newUid(): string {
-  // randomInt draws again instead of folding, so that every character is as likely as any other.
+  // `randomInt` has no modulo bias, so all characters are equally likely.
   return Array.from(
     { length: UID_CHARACTERS },
     () => UID_ALPHABET[randomInt(UID_ALPHABET.length)],

@@ -10,17 +10,17 @@ import type { Db } from '../../storage/schema/schema.ts'
 import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
 
-/** A memo with what its representation needs beside its own row. */
+/** A memo with the related data of its representation. */
 export interface MemoView {
   readonly memo: RootedMemo
   readonly creator: User
-  /** In the order in which they appear in the content. */
+  /** In order of appearance in the content. */
   readonly tags: readonly string[]
-  /** The memo that it comments on; undefined for a memo that is no comment. */
+  /** The memo that a comment belongs to; undefined for a memo that is not a comment. */
   readonly parent: CommentedMemo | undefined
 }
 
-/** Memos as views, in three queries however many they are. */
+/** Returns memos as views, with three queries in total. */
 export async function viewsOf(db: Db, memos: readonly RootedMemo[]): Promise<MemoView[]> {
   const creators = await findUsersByIds(db, [...new Set(memos.map(({ creator_id }) => creator_id))])
   const parentIds = memos.flatMap(({ parent_id }) => parent_id ?? [])
@@ -31,7 +31,7 @@ export async function viewsOf(db: Db, memos: readonly RootedMemo[]): Promise<Mem
   )
   return memos.flatMap((memo) => {
     const creator = creators.get(memo.creator_id)
-    // The creator may have gone, and the memo with them, since it was read.
+    // The creator may have been deleted, with the memo, after the memo was read.
     return creator
       ? [{ memo, creator, tags: tags.get(memo.id) ?? [], parent: parents.get(memo.parent_id ?? 0) }]
       : []
@@ -39,9 +39,10 @@ export async function viewsOf(db: Db, memos: readonly RootedMemo[]): Promise<Mem
 }
 
 /**
- * A memo as a view.
+ * Returns a memo as a view.
  *
- * @throws MEMO_NOT_FOUND when its creator, and with them the memo, was deleted since it was read.
+ * @throws MEMO_NOT_FOUND when its creator, and with it the memo, was deleted after the memo was
+ *   read.
  */
 export async function viewOf(db: Db, memo: RootedMemo): Promise<MemoView> {
   const [view] = await viewsOf(db, [memo])
@@ -50,8 +51,8 @@ export async function viewOf(db: Db, memo: RootedMemo): Promise<MemoView> {
 }
 
 /**
- * What a reader of a comment sees of the memo that it comments on, beside its name; undefined when
- * it is archived.
+ * Returns the snippet of the memo that a comment belongs to; undefined when the reader may not read
+ * that memo.
  */
 export function readableSnippet(
   { memo, parent }: MemoView,
@@ -62,14 +63,14 @@ export function readableSnippet(
   return isReadable({ ...memo, creator_id, state }, reader) ? snippet : undefined
 }
 
-/** A change of one memo, told of in the transaction that makes it. */
+/** A change of one memo, published in the transaction of the change. */
 export interface MemoEvent {
   readonly type: 'memo.created' | 'memo.updated' | 'memo.deleted'
-  /** As it is after the change; of a deleted memo, as it was. */
+  /** The memo after the change. A deleted memo is as before the deletion. */
   readonly view: MemoView
-  /** Before the change; undefined for a new memo. */
+  /** The content before the change; undefined for a new memo. */
   readonly previousContent: string | undefined
-  /** Of a new comment, the memo that it comments on. */
+  /** The memo that a new comment belongs to. */
   readonly commentedOn: MemoView | undefined
   /** Unix milliseconds. */
   readonly timeMs: number

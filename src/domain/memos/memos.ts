@@ -24,11 +24,11 @@ import {
 import { type MemoView, viewOf, viewsOf } from './memo-view.ts'
 import type { MemosApp } from './ports.ts'
 
-/** A memo as stored. */
+/** A stored memo. */
 export type Memo = rows.RootedMemo
 
 /**
- * A memo or comment that the reader may read.
+ * Returns a memo or comment that the reader may read.
  *
  * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
@@ -36,7 +36,7 @@ export async function getMemo(db: Db, reader: MemoReader, uid: string): Promise<
   return viewOf(db, requireReadable(await rows.findMemoByUid(db, uid), reader, nameOf(uid)))
 }
 
-/** Those of some memos and comments that the reader may read, by uid. */
+/** Returns those of the given memos and comments that the reader may read, by uid. */
 export async function findReadableMemos(
   db: Db,
   reader: MemoReader,
@@ -48,7 +48,7 @@ export async function findReadableMemos(
 }
 
 /**
- * A memo or comment that the caller may change, whether or not they may read it.
+ * Returns a memo or comment that the caller may change. The caller need not be allowed to read it.
  *
  * @throws MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
@@ -57,7 +57,7 @@ export async function getWritableMemo(db: Db, caller: SignedIn, uid: string): Pr
 }
 
 /**
- * Makes a memo of the caller. Without a visibility it gets the default of their settings.
+ * Creates a memo of the caller. The default visibility is that of the caller's settings.
  *
  * @throws INVALID_MEMO_ID, INVALID_FIELD, PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN
  */
@@ -77,7 +77,7 @@ export async function createMemo(
   })
 }
 
-/** A new memo or comment. */
+/** The parts of a new memo or comment. */
 export interface MemoParts {
   readonly memo: Omit<NewMemo, 'creator_id'>
   readonly tags: readonly string[]
@@ -85,11 +85,9 @@ export interface MemoParts {
 }
 
 /**
- * Stores a new memo or comment of the caller and tells of it.
+ * Stores a new memo or comment of the caller and publishes the event.
  *
- * @param commentedOn of a comment, the memo that it comments on.
- * @throws PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN, and BAD_CREDENTIALS when the account was deleted
- *   meanwhile
+ * @throws PUBLIC_ONLY_TOKEN, MEMO_ID_TAKEN; BAD_CREDENTIALS when the account was deleted meanwhile.
  */
 export async function storeNewMemo(
   app: MemosApp,
@@ -122,10 +120,9 @@ export interface MemoUpdate {
 }
 
 /**
- * Changes the named fields of a memo, all or none.
+ * Changes fields of a memo, all or none.
  *
- * @param all whether the update was for every field rather than for named ones: then those that the
- *   request leaves out are passed over.
+ * @param all whether the update has no field mask. Then fields without a value are not changed.
  * @throws INVALID_FIELD, MEMO_NOT_FOUND, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export async function updateMemo(
@@ -178,14 +175,16 @@ export async function deleteMemo(app: MemosApp, caller: SignedIn, uid: string): 
   })
 }
 
-/** What writing some columns changes of a memo, and the time of the update with it. */
+/**
+ * Returns the columns whose values differ from the stored ones, with a new update time if needed.
+ */
 function changesOf(app: MemosApp, present: Memo, columns: MemoChanges): MemoChanges {
   const changes: MemoChanges = Object.fromEntries(
     Object.entries(columns).filter(
       ([column, value]) => present[column as keyof MemoChanges] !== value,
     ),
   )
-  // A comment follows the memo at the top of its tree.
+  // A comment has the visibility of its root.
   if (present.root_id !== null) delete changes.visibility
   const moves = changes.content !== undefined || changes.visibility || changes.state
   return moves && columns.update_time === undefined

@@ -6,7 +6,7 @@ import { nowSeconds } from '../core/core.ts'
 import { type Condition, readFilter } from '../filters/conditions.ts'
 import { accountField, choiceField, type FilterSchema } from '../filters/schema.ts'
 
-/** A term as it is written: the sender by name. */
+/** A term of the filter, with the sender by name. */
 type WrittenTerm =
   | Exclude<NotificationTerm, { kind: 'sender' }>
   | { readonly kind: 'sender'; readonly keys: readonly string[] }
@@ -28,10 +28,10 @@ const NOTIFICATION_FILTER: FilterSchema<WrittenTerm> = {
 }
 
 /**
- * Reads the filter of ListUserNotifications, as the proto file describes it. A sender that does not
- * exist sent nothing.
+ * Parses the filter of ListUserNotifications, as the proto file describes it. A sender that does
+ * not exist matches no notification.
  *
- * @returns what a notification has to meet, all of it; nothing for a blank filter.
+ * @returns the terms that a notification must meet, all of them; empty for a blank filter.
  * @throws INVALID_FILTER
  */
 export async function readNotificationFilter(
@@ -51,8 +51,8 @@ export async function readNotificationFilter(
 }
 
 /**
- * The terms of a condition that has no `or`. What a value must not be is turned into what it can be
- * then.
+ * Returns the terms of a condition without `or`. A negated term becomes the term of the other
+ * values.
  */
 function conjuncts(condition: Condition<WrittenTerm>): WrittenTerm[] {
   if (condition.kind === 'term') return [condition.term]

@@ -18,30 +18,29 @@ import { isReadable, type MemoAccess } from './memo-access.ts'
 import type { MemoEvent } from './memo-view.ts'
 import { recordUserEvent, type UserEventType } from './user-events.ts'
 
-/** A notification with what its receiver may see of what it is about. */
+/** A notification with the content that its receiver may read. */
 export interface NotificationView {
   readonly notification: Notification
   readonly sender: User
-  /** What happened where; undefined when the receiver cannot see that any more. */
+  /** The subject of the notification; undefined when the receiver may no longer read it. */
   readonly payload: NotificationPayload | undefined
 }
 
 export interface NotificationPayload {
-  /** The comment, or the memo or comment with the mention. */
+  /** The comment, or the memo or comment that contains the mention. */
   readonly memo: ShownMemo
-  /** The memo that was commented on; undefined for a mention in a memo that is no comment. */
+  /** The memo commented on; undefined for a mention in a memo that is not a comment. */
   readonly relatedMemo: ShownMemo | undefined
 }
 
 type ShownMemo = Pick<Memo, 'uid' | 'snippet'>
 
 /**
- * Notifies those whom a change of a memo concerns, in its transaction: of a new comment the creator
- * of the memo commented on, and of mentions that the content did not have before those who are
- * mentioned.
+ * Creates the notifications for a change of a memo, in its transaction: for the creator of the memo
+ * that a new comment belongs to, and for the users that the content newly mentions.
  *
- * Each of them is an active account other than the author that can read the memo, and the memo that
- * it comments on. Who is told of a comment is not told that it mentions them too.
+ * Receivers are active accounts other than the author, and may read the memo and the memo that it
+ * comments on. A receiver of a comment gets no second notification for a mention in it.
  */
 export async function notifyOf(app: AccountsApp, tx: Tx, event: MemoEvent): Promise<void> {
   if (event.type === 'memo.deleted') return
@@ -70,11 +69,12 @@ export async function notifyOf(app: AccountsApp, tx: Tx, event: MemoEvent): Prom
 }
 
 /**
- * Notifications of an account behind a position, newest first. Where few of very many meet the
- * terms, the page may have fewer than asked for, or none, and not be the last.
+ * Returns the notifications of an account after a position, newest first. With selective terms, a
+ * page can have fewer notifications than requested, or none, without being the last page.
  *
- * @param terms as `readNotificationFilter` gives them.
- * @returns the notifications, and where the next page starts, undefined on the last one.
+ * @param terms as `readNotificationFilter` returns them.
+ * @returns the notifications, and the position where the next page starts; undefined on the last
+ *   page.
  */
 export async function listNotifications(
   app: AccountsApp,
@@ -84,7 +84,8 @@ export async function listNotifications(
   limit: number,
 ): Promise<{ notifications: NotificationView[]; next: rows.NotificationPosition | undefined }> {
   const { min, max } = timeRangeOf(terms.filter((term) => term.kind === 'create_time'))
-  // The list begins behind what is too new, and ends before what is too old.
+  // The scan starts at the newest time that the terms allow, and skips the notifications that are
+  // too old.
   const newest = max === undefined ? undefined : { createTime: max, id: Number.MAX_SAFE_INTEGER }
   const scan = async (place: rows.NotificationPosition | undefined, rowCount: number) => {
     const scanned = await rows.scanNotifications(app.db, receiver.id, terms, place, rowCount)
@@ -101,7 +102,9 @@ export async function listNotifications(
   return { notifications: await viewsOf(app.db, receiver, found), next }
 }
 
-/** A notification of an account; undefined when it has none with this number. */
+/**
+ * Returns a notification of an account, or undefined when the account has none with this number.
+ */
 export async function findNotification(
   app: AccountsApp,
   receiver: User,
@@ -111,7 +114,7 @@ export async function findNotification(
   return found && (await viewOf(app.db, receiver, found))
 }
 
-/** Those of some notifications that an account has, by number. */
+/** Returns those of the given notifications that an account has, by number. */
 export async function findNotifications(
   app: AccountsApp,
   receiver: User,
@@ -126,7 +129,7 @@ export async function findNotifications(
 }
 
 /**
- * Changes whether the receiver has dealt with a notification.
+ * Changes the status of a notification.
  *
  * @returns the notification after the change; undefined when the account has none with this number.
  */
@@ -147,7 +150,11 @@ export async function setNotificationStatus(
   return changed && viewOf(app.db, receiver, changed)
 }
 
-/** @returns whether the account had a notification with this number. */
+/**
+ * Deletes a notification.
+ *
+ * @returns whether the account had a notification with this number.
+ */
 export async function deleteNotification(
   app: AccountsApp,
   receiver: User,
@@ -175,22 +182,19 @@ function commentReceivers({ commentedOn }: MemoEvent): User[] {
   return commentedOn?.creator.state === 'NORMAL' ? [commentedOn.creator] : []
 }
 
-/**
- * The active accounts that the content mentions and did not mention before, of as many names as
- * `analyzeMemo` gives.
- */
+/** Returns the active accounts that the content mentions and the previous content did not. */
 async function mentionedUsers(tx: Tx, { view, previousContent }: MemoEvent): Promise<User[]> {
   if (view.memo.content === previousContent) return []
   const before = new Set(mentionKeys(previousContent ?? ''))
   const keys = new Set(mentionKeys(view.memo.content).filter((key) => !before.has(key)))
   if (keys.size === 0) return []
   const found = await findActiveUsersByUsernameKeys(tx, [...keys])
-  // A mention goes by the username. The same text may be the chosen id of somebody else's account.
+  // A mention refers to a username. The text may also be the chosen id of another account.
   return found.filter((user) => keys.has(nameKey(user.username)))
 }
 
 function mentionKeys(content: string): string[] {
-  // Reading Markdown takes a while, and most memos mention nobody.
+  // Parsing Markdown takes time, and most memos contain no mention.
   return content.includes('@') ? analyzeMemo(content).mentions.map(nameKey) : []
 }
 
@@ -216,7 +220,7 @@ async function viewOf(
   return (await viewsOf(db, receiver, [notification]))[0]
 }
 
-/** What the receiver sees of some notifications, in three queries however many they are. */
+/** Returns the views of notifications for their receiver, with three queries in total. */
 async function viewsOf(
   db: Db,
   receiver: User,
@@ -238,7 +242,7 @@ async function viewsOf(
     const sender = senders.get(notification.sender_id)
     const memo = memos.get(notification.memo_id ?? 0)
     const parent = parents.get(memo?.parent_id ?? 0)
-    // The sender may have gone, and the notification with them, since it was read.
+    // The sender may have been deleted, with the notification, after the notification was read.
     return sender
       ? [{ notification, sender, payload: payloadOf(receiver, notification.type, memo, parent) }]
       : []

@@ -1,13 +1,13 @@
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { MemoView } from './memo-view.ts'
 
-/** What memos work with. */
+/** The interfaces that memos need. */
 export interface MemosApp extends AccountsApp {
   readonly payloads: MemoPayloads
 }
 
-/** Memos in the form of the API, for webhooks. */
+/** Converts memos to the format of the API, for webhooks. */
 export interface MemoPayloads {
-  /** A memo as proto3 JSON, as its creator sees it. */
+  /** Returns a memo as proto3 JSON, as its creator sees it. */
   memo(view: MemoView): string
 }

@@ -2,20 +2,20 @@ import { findAccountsWithEvents, findNewestEventId } from '../../storage/memos/u
 import type { AccountsApp } from '../accounts/ports.ts'
 import { createEventWatches, type EventWatch, type StartTimer } from '../core/event-watches.ts'
 
-/** Streams that an account may have open: a dozen browser tabs, and some programs. */
+/** The maximum number of open event streams per account: a dozen browser tabs and some programs. */
 export const MAX_USER_STREAMS = 16
 
 /** The watches of all accounts. */
 export interface UserEventWatches {
   /**
-   * Opens a watch. It closes itself when `until` aborts.
+   * Opens a watch, which closes when `until` aborts.
    *
    * @throws TOO_MANY_STREAMS
    */
   open(userId: number, until: AbortSignal): Promise<EventWatch>
 }
 
-/** @returns watches of accounts, none of them open. */
+/** Creates the watches of all accounts. */
 export function createUserEventWatches(
   app: AccountsApp,
   startTimer?: StartTimer,

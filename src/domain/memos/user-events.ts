@@ -22,19 +22,16 @@ import {
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent } from './memo-view.ts'
 
-/** Kinds of events that an account can watch. */
+/** Types of events that an account can watch. */
 export type UserEventType = UserEvent['type']
 
-/** An event of the account that reads it. */
+/** An event, for the account that reads it. */
 export type OwnEvent = UserEventPage['events'][number]
 
-/** Some of the events of an account, in the order in which they were committed. */
+/** Events of an account, in the order of their commits. */
 export type OwnEventPage = EventPage<OwnEvent>
 
-/**
- * Events kept for an account, save for those that a forgetting still to come will take: some
- * hundred KiB.
- */
+/** The maximum number of events that an account retains after pruning: some hundred KiB. */
 export const MAX_USER_EVENTS = 10_000
 
 const ROWS: EventLogRows<UserEvent> = {
@@ -45,10 +42,9 @@ const ROWS: EventLogRows<UserEvent> = {
 }
 
 /**
- * Records an event for those who watch the account, in the transaction of the change that it tells
- * of.
+ * Records an event of an account, in the transaction of the change.
  *
- * @param resource `uid` of the memo, or number of the notification.
+ * @param resource the `uid` of the memo, or the number of the notification.
  */
 export async function recordUserEvent(
   app: AccountsApp,
@@ -73,8 +69,8 @@ const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {
 }
 
 /**
- * Records a change of a memo: for its creator, and a new comment for the creator of the memo
- * commented on as well, as long as they can read it.
+ * Records a change of a memo for its creator, and a new comment also for the creator of the memo
+ * commented on, if that user may read the comment.
  */
 export async function recordMemoEvents(
   app: AccountsApp,
@@ -90,10 +86,10 @@ export async function recordMemoEvents(
 }
 
 /**
- * Where a stream of the events of an account begins: behind the events up to a position, the id of
- * an event.
+ * Returns the position where an event stream of an account starts.
  *
- * @param position where the last stream ended; undefined for what happens from now on.
+ * @param position the id of the last event that the client received; undefined to start with new
+ *   events.
  * @throws CURSOR_EXPIRED
  */
 export async function startOfUserEvents(
@@ -105,10 +101,10 @@ export async function startOfUserEvents(
 }
 
 /**
- * The events of an account behind a position.
+ * Returns the events of an account after a position.
  *
- * @param types only these; undefined for all.
- * @throws CURSOR_EXPIRED when events behind the position have been forgotten.
+ * @param types the types to return; undefined for all.
+ * @throws CURSOR_EXPIRED when events after the position have been pruned.
  */
 export async function readUserEvents(
   app: AccountsApp,
@@ -120,7 +116,7 @@ export async function readUserEvents(
   return pageOfEvents(position, log, events)
 }
 
-/** Forgets the events that are older than `RETENTION_MS`, oldest first, in steps. */
+/** Prunes the events that are older than `RETENTION_MS`, oldest first, in steps. */
 export function forgetOldEvents(app: AccountsApp): Promise<void> {
   return pruneExpired(app, ROWS)
 }

@@ -4,12 +4,12 @@ import type { MemoCounts, MemoVisibility } from '../../storage/schema/memos.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { MemoReader } from './memo-access.ts'
 
-/** An account as its statistics name it. */
+/** The account that statistics belong to. */
 export type StatsOwner = rows.StatsOwner
 
 /**
- * Figures about those memos of an account that a reader may read. Comments and archived memos do
- * not count.
+ * Statistics of the memos of an account that a reader may read. Comments and archived memos do not
+ * count.
  */
 export interface UserStats {
   readonly owner: StatsOwner
@@ -18,17 +18,17 @@ export interface UserStats {
   readonly codeCount: number
   readonly taskListCount: number
   readonly incompleteTasksCount: number
-  /** Number of memos with a tag, by tag. */
+  /** The number of memos per tag. */
   readonly tagCounts: ReadonlyMap<string, number>
-  /** Unix seconds at which the newest memos are shown, newest first. */
+  /** The display times of the newest memos in Unix seconds, newest first. */
   readonly displayTimes: readonly number[]
-  /** Last segments of the names of the newest pinned memos, newest first. */
+  /** The last name segments of the newest pinned memos, newest first. */
   readonly pinnedUids: readonly string[]
-  /** Whether there are more times, tags or pinned memos than listed. */
+  /** Whether times, tags or pinned memos are left out. */
   readonly isCut: boolean
 }
 
-/** The statistics of one account. */
+/** Returns the statistics of one account. */
 export async function getUserStats(
   app: AccountsApp,
   reader: MemoReader,
@@ -41,7 +41,7 @@ export async function getUserStats(
   return statsOf(user, await rows.findMemoFigures(app.db, user.id, visibilities, displayTime(app)))
 }
 
-/** The statistics of every account with a memo that the reader may read, by name. */
+/** Returns the statistics of every account with a memo that the reader may read, sorted by name. */
 export async function listAllUserStats(app: AccountsApp, reader: MemoReader): Promise<UserStats[]> {
   const ownId = reader.publicOnly ? undefined : reader.userId
   const { owners, ...figures } = await rows.findAllMemoFigures(
@@ -69,7 +69,7 @@ export async function listAllUserStats(app: AccountsApp, reader: MemoReader): Pr
     )
 }
 
-/** What a reader may read of others. */
+/** Returns the visibilities of other users' memos that a reader may read. */
 function readableOf({ userId, publicOnly }: MemoReader): readonly MemoVisibility[] {
   return userId === undefined || publicOnly ? ['PUBLIC'] : ['PUBLIC', 'PROTECTED']
 }
@@ -78,7 +78,7 @@ function displayTime({ settings }: AccountsApp): rows.DisplayTime {
   return settings.statsBy === 'create' ? 'create_time' : 'update_time'
 }
 
-/** Adds up what an account has in different visibilities. */
+/** Adds up the figures of the visibilities. */
 function statsOf(
   owner: StatsOwner,
   { counts, tags, cutTags, times, pinned }: rows.MemoFigures,
@@ -99,12 +99,12 @@ function statsOf(
     pinnedUids: newest(pinned, (a, b) => b.create_time - a.create_time || b.id - a.id).map(
       ({ uid }) => uid,
     ),
-    // As many pinned memos are listed as memos have times.
+    // The limits of pinned memos and of times are the same.
     isCut: cutTags.length > 0 || displayTimes.length < sum('memos'),
   }
 }
 
-/** The newest memos of all visibilities together, as many as there are at most of one. */
+/** Merges the newest memos of all visibilities. */
 function newest<Row>(memos: readonly Row[], newestFirst: (a: Row, b: Row) => number): Row[] {
   return memos.toSorted(newestFirst).slice(0, rows.MAX_LISTED_MEMOS)
 }

@@ -1,8 +1,9 @@
 import { BlockList, isIPv6 } from 'node:net'
 
 /**
- * Ranges that no stranger may send the server to: this host, its networks, and everything that is
- * not a public unicast address, after the IANA registries of special-purpose addresses (RFC 6890).
+ * Address ranges that user-supplied URLs may not lead to: this host, its networks, and everything
+ * else that is not a public unicast address. The ranges follow the IANA registries of
+ * special-purpose addresses (RFC 6890).
  */
 const BLOCKED_RANGES: readonly string[] = [
   '0.0.0.0/8', // this network; Linux connects 0.0.0.0 to itself
@@ -38,7 +39,7 @@ const blocked = new BlockList()
 for (const range of BLOCKED_RANGES) addRange(blocked, range)
 
 /**
- * Whether an address is none that a stranger may send the server to.
+ * Returns whether user-supplied URLs may not lead to an address.
  *
  * @param address in canonical form, see `canonicalAddress`.
  */
@@ -47,9 +48,9 @@ export function isBlockedAddress(address: string): boolean {
 }
 
 /**
- * An address in the one form that it is judged in: without zone, an IPv4-mapped IPv6 address (RFC
- * 4291 section 2.5.5.2) as IPv4, since that is what the system connects to, and other IPv6
- * addresses as RFC 5952 writes them.
+ * Returns the canonical form of an address: without zone; an IPv4-mapped IPv6 address (RFC 4291
+ * section 2.5.5.2) as IPv4, because the system connects to the IPv4 address; other IPv6 addresses
+ * as in RFC 5952.
  *
  * @param address IPv4 in dotted decimal, or IPv6 in any form.
  */
@@ -60,7 +61,7 @@ export function canonicalAddress(address: string): string {
   return isMapped ? ipv4Of(groups[6], groups[7]) : normalised(address)
 }
 
-/** Whether a list holds an address. */
+/** Returns whether a list contains an address. */
 export function includesAddress(list: BlockList, address: string): boolean {
   return list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
@@ -72,8 +73,8 @@ export function addRange(list: BlockList, cidr: string): void {
 }
 
 /**
- * The IPv4 address that an IPv6 address of a translator leads to: NAT64 (RFC 6052) and 6to4 (RFC
- * 3056).
+ * Returns the IPv4 address that a translator derives from an IPv6 address: NAT64 (RFC 6052) or 6to4
+ * (RFC 3056).
  */
 function embeddedIPv4(address: string): string | undefined {
   if (!isIPv6(address)) return undefined
@@ -97,7 +98,9 @@ function groupsOf(address: string): number[] {
   return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
 }
 
-/** An IPv6 address as URLs write it: groups in hex only, the longest run of zeros shortened. */
+/**
+ * Normalises an IPv6 address as URLs do: hexadecimal groups, the longest run of zeros shortened.
+ */
 function normalised(address: string): string {
   const [withoutZone = ''] = address.split('%')
   return new URL(`http://[${withoutZone}]`).hostname.slice(1, -1)

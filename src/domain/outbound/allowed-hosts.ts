@@ -2,21 +2,21 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { addRange, canonicalAddress, includesAddress } from './addresses.ts'
 
-/** The destinations that the operator allows although they are private. */
+/** The private destinations that the operator allows. */
 export interface AllowedHosts {
-  /** Whether a host name is listed: all of its addresses are allowed then. */
+  /** Returns whether a host name is listed. All addresses of a listed name are allowed. */
   includesName(name: string): boolean
   /** @param address in canonical form. */
   includesAddress(address: string): boolean
 }
 
-/** Labels between dots, in any script. Everything else would be a URL, a pattern or a mistake. */
+/** Labels between dots, in any script. Any other text is a URL, a pattern or a mistake. */
 const HOST_NAME = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)*\.?$/u
 
 /**
- * Reads a comma-separated list of host names, addresses and ranges in CIDR notation.
+ * Parses a comma-separated list of host names, addresses and ranges in CIDR notation.
  *
- * @throws RangeError with a sentence that names the first bad entry.
+ * @throws RangeError with a sentence that names the first invalid entry.
  */
 export function parseAllowedHosts(text: string): AllowedHosts {
   const names = new Set<string>()
@@ -27,7 +27,7 @@ export function parseAllowedHosts(text: string): AllowedHosts {
     const name = comparableName(entry)
     if (isIP(address)) addresses.addAddress(address, isIPv6(address) ? 'ipv6' : 'ipv4')
     else if (isRange(entry)) addRange(addresses, entry)
-    // A name that URLs take for an address, such as 127.1, would never be looked up.
+    // URL parsers read a name such as 127.1 as an address and never look it up.
     else if (HOST_NAME.test(entry) && name !== '' && !isIP(name)) names.add(name)
     else throw new RangeError(`"${entry}" is no host name, address or CIDR range.`)
   }
@@ -39,7 +39,7 @@ export function parseAllowedHosts(text: string): AllowedHosts {
 
 function isRange(entry: string): boolean {
   const [, network = '', prefix] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? []
-  // An IPv4-mapped range would never match, as addresses are judged unwrapped.
+  // An IPv4-mapped range would match nothing, because addresses are compared in canonical form.
   const isPlain =
     isIP(network) > 0 && canonicalAddress(network).includes(':') === network.includes(':')
   return isPlain && Number(prefix) <= (isIPv6(network) ? 128 : 32)

@@ -6,30 +6,30 @@ import { canonicalAddress, isBlockedAddress } from './addresses.ts'
 import type { AllowedHosts } from './allowed-hosts.ts'
 import { OutboundError } from './errors.ts'
 
-/** How a name is looked up. */
+/** Options of a lookup. */
 export interface LookupOptions {
-  /** The name comes from whoever runs this server, not from a stranger. */
+  /** The name comes from the operator or an administrator, not from a user. */
   readonly isTrusted: boolean
-  /** Once it fires, nobody waits for the answer. */
+  /** Cancels the lookup. */
   readonly signal: AbortSignal
 }
 
-/** Finds the addresses of a host name. It fails, or finds none, when there are none. */
+/** Finds the addresses of a host name. Throws, or returns an empty list, when there are none. */
 export type Resolve = (name: string, options: LookupOptions) => Promise<readonly string[]>
 
-/** For one question to one name server. */
+/** The timeout of one query to one name server. */
 const QUERY_TIMEOUT_MS = 2_000
 const QUERY_TRIES = 2
 
 const HOSTS_FILE = '/etc/hosts'
 
 /**
- * Looks names up as this machine does.
+ * Looks names up with the resolver of this machine.
  *
- * The system's own lookup holds one of the four threads of libuv's pool for as long as the name
- * servers take, and passwords are hashed on the same threads. So it is for trusted names; those of
- * strangers, whose name servers may be slow on purpose, are looked for in the hosts file, then
- * asked for without a thread.
+ * The system's lookup (getaddrinfo) occupies one of the four threads of libuv's pool until the name
+ * servers answer, and passwords are hashed on the same threads. Name servers of names that users
+ * supply may be slow on purpose, so these names are looked up in the hosts file, and then with a
+ * resolver that uses no thread.
  */
 export const resolveBySystem: Resolve = async (name, { isTrusted, signal }) => {
   if (isTrusted) return (await lookup(name, { all: true })).map(({ address }) => address)
@@ -59,10 +59,10 @@ async function askNameServers(name: string, signal: AbortSignal): Promise<string
 }
 
 /**
- * The addresses that a service is reached at on this machine.
+ * Returns the addresses of this machine at which the server is reachable.
  *
- * @param host what it listens on: for the unspecified address or a name, those of every interface,
- *   as they are now.
+ * @param host the host that the server listens on. For the unspecified address or a name, the
+ *   result contains the current addresses of all interfaces.
  */
 export function boundAddresses(host: string): string[] {
   if (isIP(host) && !isUnspecified(host)) return [host]
@@ -75,26 +75,27 @@ function isUnspecified(address: string): boolean {
   return ['0.0.0.0', '::'].includes(canonicalAddress(address))
 }
 
-/** What a host leads to, and whether strangers may send the server there. */
+/** Resolves hosts and checks whether user-supplied URLs may lead to them. */
 export interface Destinations {
   /**
-   * The addresses of a URL's host, looked up once, in canonical form. Whoever connects must connect
-   * to these, since another lookup may answer something else.
+   * Returns the addresses of a URL's host in canonical form, after one lookup. Callers must connect
+   * to these addresses, because another lookup may return others.
    *
-   * @param options.isTrusted the URL was set by an administrator: its addresses are not judged.
-   * @throws OutboundError UNRESOLVABLE_HOST, or BLOCKED_ADDRESS when any of the addresses is.
+   * @param options.isTrusted an administrator set the URL, so its addresses are not checked.
+   * @throws OutboundError UNRESOLVABLE_HOST, or BLOCKED_ADDRESS when any of the addresses is
+   *   blocked.
    */
   resolve(url: URL, options: LookupOptions): Promise<readonly string[]>
 }
 
-/** @returns a judge of destinations. */
+/** Creates the check of destinations. */
 export function createDestinations({
   allowedHosts,
   ownAddresses,
   resolve,
 }: {
   readonly allowedHosts: AllowedHosts
-  /** Addresses that this service is reached at. They are blocked as private ones are. */
+  /** Returns the addresses of this server. They are blocked as private addresses are. */
   readonly ownAddresses: () => readonly string[]
   readonly resolve: Resolve
 }): Destinations {
@@ -114,7 +115,7 @@ export function createDestinations({
   }
 }
 
-/** In canonical form, at least one. */
+/** Returns at least one address, in canonical form. */
 async function addressesOf(
   host: string,
   resolve: Resolve,

@@ -1,21 +1,21 @@
-/** Why a request could not be sent, or got no answer. */
+/** The reason why a request could not be sent or received no response. */
 export type OutboundFailure =
-  /** The host has no address, or no name server said so. */
+  /** The host has no address, or no name server answered. */
   | 'UNRESOLVABLE_HOST'
   /** An address of the host is private or reserved. */
   | 'BLOCKED_ADDRESS'
   /**
-   * The connection could not be made, or broke. Bad certificates, and answers that are not HTTP,
-   * count too.
+   * The connection could not be opened, or broke. Includes invalid certificates and responses that
+   * are not HTTP.
    */
   | 'CONNECTION_FAILED'
   | 'TIMEOUT'
-  /** The signal fired that the caller gave. */
+  /** The caller aborted the request. */
   | 'CANCELLED'
 
 /**
- * A request without an answer. The message is the failure alone: the cause may tell about the
- * server's network.
+ * A request without a response. The message contains the failure only, because the cause may reveal
+ * details of the server's network.
  */
 export class OutboundError extends Error {
   readonly failure: OutboundFailure

@@ -8,21 +8,24 @@ import { OutboundError, type OutboundFailure } from './errors.ts'
 import type { Outbound, StreamedResponse } from './outbound.ts'
 
 /**
- * What git on this machine fetches from in place of the server that somebody named.
+ * A local HTTP server that a Git process fetches from in place of a remote server that a user
+ * named.
  *
- * Git looks names up by itself, follows redirects and connects to what comes of it. So it is given
- * a URL on loopback instead, and what it asks there is asked of the real server by the rules that
- * hold for every destination of a stranger. It speaks only the smart protocol
- * (gitprotocol-http(5)), since the dumb one fetches whatever files the other side names. Git never
- * sees the credentials.
+ * Git resolves names, follows redirects and connects on its own, without the checks of this server.
+ * So Git gets a URL on loopback, and the gateway forwards its requests under the rules for
+ * user-supplied URLs. The gateway speaks only the smart protocol (gitprotocol-http(5)): with the
+ * dumb protocol, the remote server chooses the files that are fetched. Git never sees the
+ * credentials.
  */
 export interface GitGateway {
-  /** Where git finds the repository. */
+  /** The URL of the repository on the gateway. */
   readonly url: string
-  /** Header that git has to send, since others on this machine may connect as well. Secret. */
+  /**
+   * A header that Git must send, because other processes of this machine can connect too. Secret.
+   */
   readonly header: string
   /**
-   * Why an exchange failed; undefined while none did. Git itself only knows that its fetch failed.
+   * Returns why an exchange failed, or undefined. Git itself reports only that its fetch failed.
    */
   failure(): GatewayFailure | undefined
   close(): Promise<void>
@@ -30,58 +33,58 @@ export interface GitGateway {
 
 export type GatewayFailure =
   | OutboundFailure
-  /** The other side wants credentials, or does not take these. */
+  /** The remote server requires credentials, or rejects the given ones. */
   | 'UNAUTHORIZED'
   | 'NOT_FOUND'
-  /** Something answers that is no repository, or none of the smart protocol. */
+  /** The response is not a repository, or not the smart protocol. */
   | 'NO_REPOSITORY'
   /**
-   * A redirect to what is no http or https URL, from https to http, to something else than the same
-   * file, or one too many.
+   * A redirect to a URL that is not http or https, from https to http, or to another file; or too
+   * many redirects.
    */
   | 'BAD_REDIRECT'
   | 'TOO_LARGE'
 
-/** A repository elsewhere. */
+/** A repository on a remote server. */
 export interface GatewayTarget {
-  /** http or https, without credentials, query and fragment. */
+  /** An http or https URL without credentials, query and fragment. */
   readonly url: URL
-  /** Value of the Authorization header; undefined without credentials. */
+  /** The value of the Authorization header; undefined without credentials. */
   readonly authorization: string | undefined
 }
 
 export interface GatewayOptions {
-  /** Of all answers together. */
+  /** The maximum size of all responses together. */
   readonly maxBytes: number
-  /** Gives up whatever is under way. */
+  /** Cancels all exchanges. */
   readonly signal: AbortSignal
-  /** From one part of an answer to the next. */
+  /** The maximum time between two parts of a response. */
   readonly idleTimeoutMs?: number
 }
 
-/** Until an answer begins: the other side may have to count objects first. */
+/** The maximum time until a response begins. The remote server may have to count objects first. */
 const ANSWER_TIMEOUT_MS = 2 * 60 * 1000
 
-/** Git tells of its progress every five seconds at least (`keepalive` of git-upload-pack(1)). */
+/** Git reports progress at least every five seconds (`keepalive` of git-upload-pack(1)). */
 const IDLE_TIMEOUT_MS = 60 * 1000
 
 const MAX_REDIRECTS = 5
 
 /**
- * Of a list of refs: a quarter of a million. Git writes a file for each, which is many times as
- * large as its line.
+ * The maximum size of a list of refs: a quarter of a million refs. Git writes a file for each ref,
+ * which is many times as large as its line.
  */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 
 const ADVERTISEMENT = '/info/refs?service=git-upload-pack'
 const SERVICE = '/git-upload-pack'
 
-/** Where the repository is on the gateway. */
+/** The path of the repository on the gateway. */
 const ROOT = '/repository.git'
 
 /**
- * Of what git sends, what the other side gets. It sees the git that fetches, as many servers answer
- * nobody else.
+ * The request headers that the gateway forwards. `user-agent` is among them because many servers
+ * answer only Git.
  */
 const PASSED_HEADERS = [
   'accept',
@@ -92,7 +95,7 @@ const PASSED_HEADERS = [
   'user-agent',
 ]
 
-/** Opens a gateway to a repository. It lasts as long as one copy takes. */
+/** Opens a gateway to a repository, for one copy. */
 export async function openGitGateway(
   outbound: Outbound,
   target: GatewayTarget,
@@ -101,7 +104,7 @@ export async function openGitGateway(
   const secret = randomBytes(32).toString('base64url')
   const upstream = createUpstream(outbound, target, options)
   let failure: GatewayFailure | undefined
-  // Git does not expect that a connection it keeps for its next question ends meanwhile.
+  // Git does not expect that an idle connection that it reuses closes.
   const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     if (!isSame(request.headers['x-gateway-secret'], secret)) {
       response.writeHead(404).end()
@@ -142,11 +145,11 @@ function isSame(given: string | string[] | undefined, secret: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/** The other side, as it is reached by now. */
+/** The remote server, at the URL and with the credentials that redirects led to. */
 interface Upstream {
   advertisement(headers: Record<string, string>): Promise<StreamedResponse>
   service(headers: Record<string, string>, body: IncomingMessage): Promise<StreamedResponse>
-  /** Lets an answer pass, as long as neither it nor all of them together are too large. */
+  /** Returns a stream that fails when this response or all responses together are too large. */
   counter(maxBytes: number): Transform
 }
 
@@ -179,8 +182,8 @@ async function answer(
 }
 
 /**
- * Whether git asks for refs, in version 2 of the protocol. It is too little for git to compress
- * (gitprotocol-v2(5), ls-refs).
+ * Returns whether Git requests a list of refs in version 2 of the protocol. Such a request is too
+ * short for Git to compress it (gitprotocol-v2(5), ls-refs).
  */
 async function asksForList(request: IncomingMessage): Promise<boolean> {
   await once(request, 'readable')
@@ -198,11 +201,15 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
   const passed = PASSED_HEADERS.flatMap((name) =>
     headers[name] === undefined ? [] : [[name, String(headers[name])]],
   )
-  // What is counted must be what arrives: a compressed answer can be a thousand times as long.
+  // The limits count the bytes that arrive. A compressed response can expand a thousandfold.
   return { ...Object.fromEntries(passed), 'accept-encoding': 'identity' }
 }
 
-/** @throws GatewayError, and has read no more of the answer then. */
+/**
+ * Checks the status and headers of a response.
+ *
+ * @throws GatewayError, after the response was closed.
+ */
 function checkAnswer({ status, headers, body }: StreamedResponse, contentType: string): void {
   const encoding = headers.get('content-encoding') ?? 'identity'
   if (status === 200 && headers.get('content-type') === contentType && encoding === 'identity')
@@ -241,8 +248,7 @@ function createUpstream(
   }
 
   /**
-   * Goes to where a redirect leads, for good. Credentials go to nobody but whom they were given
-   * for.
+   * Moves the base URL to the target of a redirect. Another origin does not get the credentials.
    */
   const follow = (location: string | undefined) => {
     const from = new URL(base + ADVERTISEMENT)

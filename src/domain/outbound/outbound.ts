@@ -7,96 +7,93 @@ import type { AllowedHosts } from './allowed-hosts.ts'
 import { createDestinations, type Resolve, resolveBySystem } from './destinations.ts'
 import { OutboundError } from './errors.ts'
 
-/** How long the check of a destination may take: somebody waits for the answer. */
+/** The maximum time of the check of a destination. A user waits for the result. */
 const CHECK_TIMEOUT_MS = 5_000
 
-/**
- * Checks at once, each of which may hold a socket to a name server. Further ones wait, as long as
- * they may take.
- */
+/** The maximum number of concurrent checks. Each may hold a socket to a name server. */
 const MAX_CHECKS = 64
 
-/** More would not have their turn in time. */
+/** The maximum number of checks that wait. Further ones would time out before they start. */
 const MAX_WAITING_CHECKS = 256
 
 /** A request to another server. */
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST'
-  /** http or https. */
+  /** An http or https URL. */
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
 }
 
 export interface SendOptions {
-  /** For all of it: lookup, connection, request and answer. */
+  /** The maximum time for lookup, connection, request and response together. */
   readonly timeoutMs: number
-  /** How much of an answer's body is read. */
+  /** The maximum number of bytes of the response body that are read. */
   readonly maxResponseBytes: number
-  /** The URL was set by an administrator, so its addresses are not judged. */
+  /** An administrator set the URL, so its addresses are not checked. */
   readonly isTrusted?: boolean
-  /** Gives the request up. */
+  /** Cancels the request. */
   readonly signal?: AbortSignal
 }
 
 export interface OutboundResponse {
   readonly status: number
-  /** By name in lower case; the first value where there are several. */
+  /** Keys are lower case. A repeated header has its first value. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
-  /** Whether the body went on after `maxResponseBytes`. */
+  /** Whether the body is longer than `maxResponseBytes`. */
   readonly isTruncated: boolean
 }
 
-/** A request whose body may be long. */
+/** A request with a streamed body. */
 export interface StreamedRequest extends Omit<OutboundRequest, 'body'> {
   readonly body?: Readable
 }
 
 export interface StreamOptions {
-  /** Until the answer begins. */
+  /** The maximum time until the response begins. */
   readonly timeoutMs: number
-  /** From one part of the answer's body to the next. */
+  /** The maximum time between two parts of the response body. */
   readonly idleTimeoutMs: number
-  /** Gives the exchange up at any time. */
+  /** Cancels the exchange at any time. */
   readonly signal: AbortSignal
 }
 
 export interface StreamedResponse extends Omit<OutboundResponse, 'body' | 'isTruncated'> {
-  /** To be read or destroyed: the connection lives as long as it does. */
+  /** Must be read or destroyed. The connection closes with the body. */
   readonly body: Readable
 }
 
-/** Requests that the server makes to others. */
+/** HTTP requests of this server to other servers. */
 export interface Outbound {
   /**
-   * Looks a URL's host up and judges its addresses, as `send` will once more.
+   * Resolves the host of a URL and checks its addresses, as `send` does again.
    *
    * @throws OutboundError UNRESOLVABLE_HOST, BLOCKED_ADDRESS, TIMEOUT
    */
   checkDestination(url: URL): Promise<void>
   /**
-   * Sends a request over a connection of its own, to the very addresses that were judged: a name
-   * that leads elsewhere a moment later changes nothing. Redirects are answers like others and are
-   * not followed. Proxies named in the environment are not used, since they would do the
-   * connecting.
+   * Sends a request over a new connection. Connects to exactly the addresses that were checked, so
+   * a changed DNS record cannot bypass the check. Does not follow redirects: they are responses
+   * like others. Ignores the proxies of the environment, because a proxy would connect on its own.
    *
-   * @throws OutboundError when there is no answer.
+   * @throws OutboundError when there is no response.
    */
   send(request: OutboundRequest, options: SendOptions): Promise<OutboundResponse>
   /**
-   * The same for bodies that flow, under the same rules.
+   * Sends a request with streamed bodies, under the rules of `send`.
    *
-   * @throws OutboundError when there is no answer. What cuts a body short later is an error of its
-   *   stream.
+   * @throws OutboundError when there is no response. A response body that breaks off emits an
+   *   error.
    */
   open(request: StreamedRequest, options: StreamOptions): Promise<StreamedResponse>
 }
 
 /**
- * @param options.ownAddresses addresses that this service is reached at, blocked as private ones
- *   are.
- * @param options.resolve how names are looked up, if not by the system.
+ * Creates the client for requests to other servers.
+ *
+ * @param options.ownAddresses returns the addresses of this server, which are blocked.
+ * @param options.resolve replaces the lookup by the system.
  */
 export function createOutbound({
   resolve = resolveBySystem,
@@ -141,7 +138,6 @@ export function createOutbound({
   }
 }
 
-/** One request and its answer. */
 async function exchange(
   { method, url, headers, body }: OutboundRequest,
   addresses: readonly string[],
@@ -166,12 +162,12 @@ async function exchange(
   } catch (cause) {
     throw new OutboundError('CONNECTION_FAILED', { cause })
   } finally {
-    // Nobody waits for it: what is left of the connection has no more to say.
+    // The response was read or failed, so closing the connection cannot fail the request.
     client.destroy().catch(() => {})
   }
 }
 
-/** One request, and the beginning of its answer. */
+/** Sends a request and returns as soon as the response begins. */
 async function openExchange(
   { method, url, headers, body }: StreamedRequest,
   addresses: readonly string[],
@@ -201,10 +197,10 @@ async function openExchange(
 }
 
 /**
- * Connects to the addresses that were judged. Who asks has a deadline, which is the only timeout of
- * a request but for this one.
+ * Opens a client that connects to the checked addresses. Callers set a deadline, so the client has
+ * no other timeout than `idleTimeoutMs`.
  *
- * @param idleTimeoutMs from one part of an answer's body to the next; 0 for as long as it takes.
+ * @param idleTimeoutMs the maximum time between two parts of the response body; 0 for no limit.
  */
 function connectTo(url: URL, addresses: readonly string[], idleTimeoutMs = 0): Client {
   return new Client(url.origin, {
@@ -216,14 +212,14 @@ function connectTo(url: URL, addresses: readonly string[], idleTimeoutMs = 0): C
   })
 }
 
-/** A connection that is kept could outlive the verdict on its address. */
+/** Without `reset`, the connection could outlive the check of its address. */
 function targetOf({ pathname, search }: URL) {
   return { path: pathname + search, reset: true }
 }
 
 /**
- * A lookup that was made already. Addresses in URLs are never looked up, and are those that were
- * judged, too.
+ * Returns a lookup function with the checked addresses as its result. The client looks up names
+ * only; the addresses in URLs were checked too.
  */
 function lookupAs(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
@@ -258,9 +254,9 @@ function firstValues(headers: Dispatcher.ResponseData['headers']): ReadonlyMap<s
 }
 
 /**
- * Runs work that ends with a signal, and does not wait for it any longer than that.
+ * Runs work with a deadline, and does not wait for the work after the deadline.
  *
- * @throws OutboundError TIMEOUT after the time, CANCELLED when `given` fires first.
+ * @throws OutboundError TIMEOUT after the deadline, CANCELLED when `given` aborts first.
  */
 async function withDeadline<T>(
   timeoutMs: number,

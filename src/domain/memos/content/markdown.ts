@@ -3,41 +3,41 @@ import { readMathBlock, readMathSpan } from './math.ts'
 import { OPAQUE } from './text-marks.ts'
 
 /**
- * In levels, of which a quote takes one and a list with its item two; what is deeper is left out.
- * More than people nest, and the time that a content takes grows with its depth times its lines.
+ * The maximum nesting level; deeper content is ignored. A quote is one level, and a list with its
+ * item two. The limit is needed because the parse time grows with depth times lines.
  */
 const MAX_NESTING = 50
 
 /**
- * https://github.github.com/gfm/#task-list-item-marker; what follows may be missing, as in a task
- * not yet written.
+ * https://github.github.com/gfm/#task-list-item-marker, but the text after the marker may be empty,
+ * as in a task that is not yet written.
  */
 const TASK_MARKER = /^\[([ \txX])\](?:\s+|$)/
 
-// Named because the types do not know maxNesting, and refuse it in a literal.
+// A variable, because the types lack `maxNesting` and reject it in an object literal.
 const options = { html: true, maxNesting: MAX_NESTING }
 const markdown = new MarkdownIt(options)
-// Escapes and character references stay apart from the text around them.
+// Keeps escapes and character references separate from the text around them.
 markdown.core.ruler.disable('text_join')
 markdown.core.ruler.before('inline', 'task', markTasks)
 markdown.block.ruler.before('fence', 'math_block', readMathBlock, {
   alt: ['paragraph', 'reference', 'blockquote', 'list'],
 })
 markdown.inline.ruler.before('backticks', 'math_inline', readMathSpan)
-// Nothing is rendered: where a link leads does not matter, as long as it is one.
+// Nothing is rendered, so the targets of links do not matter.
 markdown.validateLink = () => true
 markdown.normalizeLink = (url) => url
 markdown.normalizeLinkText = (text) => text
 
 /**
- * The blocks of a content, as markdown-it's tokens; those of type `inline` have their spans as
- * children.
+ * Returns the blocks of a content as tokens of markdown-it. Tokens of type `inline` have their
+ * spans as children.
  */
 export function parseMarkdown(content: string): readonly Token[] {
   return markdown.parse(content, {})
 }
 
-/** Takes the markers of task list items out of their text, and notes them for taskOf. */
+/** Removes the markers of task list items from their text, and stores them for `taskOf`. */
 function markTasks({ tokens }: StateCore): void {
   for (const [index, token] of tokens.entries()) {
     if (
@@ -52,7 +52,7 @@ function markTasks({ tokens }: StateCore): void {
   }
 }
 
-/** Whether the text of a block is a task. */
+/** Returns the status of a task list item; undefined when the block is not one. */
 export function taskOf(token: Token): 'done' | 'open' | undefined {
   return token.meta ?? undefined
 }
@@ -60,25 +60,29 @@ export function taskOf(token: Token): 'done' | 'open' | undefined {
 /** The text of one block. */
 export interface BlockText {
   /**
-   * As it reads when rendered, line breaks apart. Images read as their descriptions, raw HTML as
+   * The text as rendered, without line breaks. An image reads as its description, raw HTML as
    * nothing.
    */
   readonly plain: string
   /**
-   * Only what is ordinary text, for scanText: links, images, code, mathematics and raw HTML are
-   * blanks, and what is escaped and what marks emphasis is OPAQUE.
+   * The ordinary text, for `scanText`. Links, images, code, mathematics and raw HTML are spaces;
+   * escaped characters and emphasis markers are OPAQUE.
    */
   readonly running: string
   readonly hasLink: boolean
   readonly hasCode: boolean
 }
 
-/** @param spans the children of an `inline` token. */
+/**
+ * Returns the text of one block.
+ *
+ * @param spans the children of an `inline` token.
+ */
 export function readText(spans: readonly Token[]): BlockText {
   let running = ''
   let hasLink = false
   let hasCode = false
-  // Links do not nest.
+  // Links cannot be nested.
   let inLink = false
   for (const span of spans) {
     if (span.type === 'code_inline') hasCode = true
@@ -100,7 +104,7 @@ function runningText(span: Token): string {
     case 'text':
       return span.content
     case 'text_special':
-      // A backslash before what cannot be escaped is just that.
+      // A backslash before a character that needs no escape is a backslash.
       return span.content === span.markup ? span.content : OPAQUE
     case 'code_inline':
     case 'math_inline':

@@ -9,10 +9,10 @@ interface MathEnv {
 }
 
 /**
- * Inline rule for mathematics, as https://github.com/micromark/micromark-extension-math: between
- * runs of equally many dollar signs, like code between backticks. So that sums of money are none,
- * single ones also follow https://pandoc.org/MANUAL.html#extension-tex_math_dollars: no blank
- * inside of either, no digit after the second.
+ * Inline rule for mathematics, as in https://github.com/micromark/micromark-extension-math: text
+ * between two runs of equally many dollar signs, like code between backticks. To exclude sums of
+ * money, single dollar signs also follow https://pandoc.org/MANUAL.html#extension-tex_math_dollars:
+ * no space on the inner side of either, and no digit after the second.
  */
 export function readMathSpan(state: StateInline, silent: boolean): boolean {
   const { src, pos } = state
@@ -30,7 +30,7 @@ export function readMathSpan(state: StateInline, silent: boolean): boolean {
   return true
 }
 
-/** Where the run begins that closes one which ends at `start`; -1 if there is none. */
+/** Returns the start of the run that closes the run which ends at `start`; -1 if there is none. */
 function findClosing(state: StateInline, start: number, length: number): number {
   const { src } = state
   const env: MathEnv = state.env
@@ -61,18 +61,20 @@ function endOfRun(src: string, start: number): number {
 }
 
 /**
- * Two dollar signs or more, with none after them in their line; they may be closed by as many or
- * more, alone.
+ * An opening fence has two or more dollar signs, and no more of them in its line. A closing fence
+ * has at least as many, alone in its line.
  */
 const FENCE = /^(\${2,})[^$]*$/
 const CLOSING_FENCE = /^(\${2,})[ \t]*$/
 
-/** With more a line is code, https://spec.commonmark.org/0.31.2/#indented-code-blocks. */
+/**
+ * A line with more indentation is code, https://spec.commonmark.org/0.31.2/#indented-code-blocks.
+ */
 const MAX_INDENTATION = 3
 
 /**
- * Block rule for mathematics between lines of dollar signs, like fenced code; unclosed, it ends
- * with its container.
+ * Block rule for mathematics between lines of dollar signs, like fenced code. A block without a
+ * closing fence ends with its container.
  */
 export function readMathBlock(
   state: StateBlock,
@@ -96,7 +98,7 @@ export function readMathBlock(
   return true
 }
 
-/** How many dollar signs begin a line that a pattern of fences fits; 0 if it does not. */
+/** Returns the number of dollar signs of a fence; 0 if the line does not match the pattern. */
 function matchLine(state: StateBlock, line: number, pattern: RegExp): number {
   if (indentation(state, line) > MAX_INDENTATION) return 0
   const start = (state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0)
@@ -104,14 +106,14 @@ function matchLine(state: StateBlock, line: number, pattern: RegExp): number {
 }
 
 /**
- * List items go on as long as lines have their indentation or are blank; of other containers
- * `endLine` is the end.
+ * A list item continues while lines are blank or indented as far. Other containers end at
+ * `endLine`.
  */
 function isInContainer(state: StateBlock, line: number): boolean {
   return indentation(state, line) >= 0 || state.isEmpty(line)
 }
 
-/** In columns, from where the content of the container begins. */
+/** Returns the indentation in columns, relative to the content of the container. */
 function indentation(state: StateBlock, line: number): number {
   return (state.sCount[line] ?? 0) - state.blkIndent
 }

@@ -1,12 +1,11 @@
 /**
- * Stands in running text for what must not be read as the character that it looks like or comes
- * from: an escaped character, a character reference, a marker of emphasis. The object replacement
- * character, because it ends tags and usernames, but like all but blanks and `<` goes on with a
- * URL.
+ * Replaces what must not be read as ordinary characters: escaped characters, character references
+ * and emphasis markers. The object replacement character ends tags and usernames, but continues a
+ * URL, like all characters other than spaces and `<`.
  */
 export const OPAQUE = '\uFFFC'
 
-/** What running text says besides words. */
+/** Tags, mentions and links of a running text. */
 export interface TextMarks {
   readonly tags: readonly string[]
   readonly mentions: readonly string[]
@@ -14,22 +13,22 @@ export interface TextMarks {
 }
 
 /**
- * In code points, with all levels. Without it one tag of many levels would, each level being a tag
- * of its own, take storage with the square of the memo's length.
+ * The maximum length of a tag in code points, with all its levels. Each level is stored as a tag,
+ * so without a limit the storage of one long tag would grow with the square of its length.
  */
 const MAX_TAG_LENGTH = 100
 
 /**
- * `www.`, `http://`, `https://` and `ftp://` with what follows, after
- * https://github.github.com/gfm/#autolinks-extension-; but the shape of domains is left to those
- * who follow the link, and punctuation at the end makes no difference here.
+ * `www.`, `http://`, `https://` or `ftp://` and the following text, after
+ * https://github.github.com/gfm/#autolinks-extension-. The shape of the domain is not checked, and
+ * punctuation at the end makes no difference here.
  */
 const URL_START = String.raw`(?:(?<![A-Za-z])(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp]):\/\/|(?<![^\s*_~\(\[\]${OPAQUE}])[Ww]{3}\.)`
 const URL = String.raw`${URL_START}[\p{L}\p{N}][^\s<]*`
 
 /**
- * https://github.github.com/gfm/#extended-email-autolink, where the domain ends in a letter as
- * cmark-gfm has it.
+ * https://github.github.com/gfm/#extended-email-autolink, with a domain that ends in a letter, as
+ * in cmark-gfm.
  */
 const EMAIL = String.raw`(?<![\w.+\-])[\w.+\-]+@(?:[\w\-]+\.)+[\w\-]*[A-Za-z](?![\w\-])`
 
@@ -42,28 +41,28 @@ const APOSTROPHE = String.raw`(?<=\p{XID_Continue})['’](?=\p{XID_Continue})`
 const TAG_LEVEL = `${INVISIBLE}*(?:${EMOJI}|(?!\\p{M})${TAG_CHARACTER})(?:${EMOJI}|${TAG_CHARACTER}|${INVISIBLE}|${APOSTROPHE})*`
 
 /**
- * Levels between single slashes, each of what Unicode has in identifiers (UAX #31), `-`, `+`, `&`,
- * emoji (UTS #51) and, within a word, apostrophes. Characters that nobody sees may be anywhere,
- * since nobody could tell the tags apart. A combining mark does not begin a level: it would belong
- * to the `#`, as in a keycap.
+ * Levels separated by single slashes. A level consists of identifier characters of Unicode (UAX
+ * #31), `-`, `+`, `&`, emoji (UTS #51) and, within a word, apostrophes. Invisible characters may
+ * appear anywhere, because users cannot see a difference. A combining mark does not begin a level:
+ * it belongs to the `#`, as in a keycap.
  */
 const TAG = String.raw`(?<!#)#(?!\uFE0F?\u20E3)(?<tag>${TAG_LEVEL}(?:\/${TAG_LEVEL})*)`
 
-/** A whole run of the characters of usernames that is a username. */
+/** A whole run of username characters that is a username. */
 const MENTION = String.raw`(?<![A-Za-z0-9\-])@(?<mention>[A-Za-z0-9](?:[A-Za-z0-9\-]{0,34}[A-Za-z0-9])?)(?![A-Za-z0-9\-])`
 
 /**
- * Of two marks that overlap, a link wins and then the first. No part can be entered from the middle
- * of what it would match, which keeps the time linear.
+ * Of two overlapping marks, a link wins over others, and otherwise the first one. No alternative
+ * can match from the middle of its own match, so the time is linear.
  */
 const MARK = new RegExp(`(?<link>${LINK})|(?=[#@])(?!.${LINK})(?:${TAG}|${MENTION})`, 'gv')
 
 const INVISIBLE_OUTSIDE_EMOJI = new RegExp(`(${EMOJI})|${INVISIBLE}`, 'gv')
 
 /**
- * Finds tags, mentions and bare addresses.
+ * Finds tags, mentions and bare links.
  *
- * @param running text of one block, without what is not ordinary text; see OPAQUE.
+ * @param running the ordinary text of one block; see `BlockText`.
  */
 export function scanText(running: string): TextMarks {
   const tags: string[] = []
@@ -78,7 +77,7 @@ export function scanText(running: string): TextMarks {
   return { tags, mentions, hasLink }
 }
 
-/** `a/b/c` gives `a`, `a/b` and `a/b/c`, as far as they are not too long. */
+/** Splits `a/b/c` into `a`, `a/b` and `a/b/c`. Tags that are too long are left out. */
 function levelsOf(tag: string): string[] {
   const tags: string[] = []
   let path = ''
