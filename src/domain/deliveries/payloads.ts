@@ -4,15 +4,15 @@ import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
 import type { PullView } from '../pulls/listing/pull-views.ts'
 import type { ReposApp } from '../repos/ports.ts'
 
-/** What webhook deliveries work with. */
+/** The interfaces that webhook deliveries need. */
 export interface DeliveriesApp extends MemosApp, ReposApp {
   readonly payloads: Payloads
 }
 
-/** Resources in the form of the API, as JSON, for webhooks. */
+/** Converts resources to the JSON format of the API, for webhooks. */
 export interface Payloads extends MemoPayloads {
-  /** A pull request as REST lists it to a viewer. */
+  /** Returns a pull request as in a REST list for a viewer. */
   pullRequest(app: DeliveriesApp, viewer: Caller, view: PullView): string
-  /** An account as REST answers it to a viewer. */
+  /** Returns an account as in a REST response for a viewer. */
   account(app: DeliveriesApp, viewer: Caller, account: Owner): string
 }

@@ -7,18 +7,18 @@ import { findReadablePull } from '../pulls/access/open-pulls.ts'
 import { viewPulls } from '../pulls/listing/pull-views.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
-/** A message that waits to be sent. */
+/** A message that is to be sent. */
 interface WaitingMessage {
   readonly message_id: number
-  /** What is stored of it, as JSON. */
+  /** The stored part of the message, as JSON. */
   readonly body: string
 }
 
 /**
- * What a message says to an account at this moment: of a pull request what it is like now, as far
- * as the account may see it.
+ * Returns the current body of a message for an account. The body shows a pull request in its
+ * current state, as far as the account may read it.
  *
- * @returns JSON; undefined when the account may not know of it any more.
+ * @returns JSON; undefined when the account may no longer read the pull request.
  */
 export async function messageBody(
   app: DeliveriesApp,

@@ -10,25 +10,28 @@ import { signatureOf } from '../webhooks/webhook-signing.ts'
 import type { DeliveriesApp } from './payloads.ts'
 import { messageBody } from './pull-messages.ts'
 
-/** For a whole attempt, from lookup to the end of the answer. */
+/** The maximum time of an attempt, from the lookup to the end of the response. */
 const ATTEMPT_TIMEOUT_MS = 15_000
 
-/** How much of an answer is read, so that the other side can finish it. Nothing in it counts. */
+/**
+ * The maximum size of a response that is read, so that the target can finish sending. The content
+ * is ignored.
+ */
 const MAX_ANSWER_BYTES = 64 * 1024
 
-/** Finished deliveries that a webhook keeps, for its owner to look at and to send again. */
+/** The number of finished deliveries that are stored per webhook, for inspection and redelivery. */
 const MAX_FINISHED_DELIVERIES = 100
 
 /**
- * Retries come up to a tenth later than scheduled, so that what failed together does not return
- * together.
+ * Retries are delayed by up to a tenth of the schedule, so that deliveries that fail together are
+ * not retried together.
  */
 const JITTER = 0.1
 
-/** Longest wait that a target may ask for: the longest step of the usual schedule. */
+/** The maximum delay that a target can request: the longest step of the default schedule. */
 const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
 
-/** The target is gone for good (RFC 9110 section 15.5.11). */
+/** The target is gone permanently (RFC 9110 section 15.5.11). */
 const GONE = 410
 
 const ARCHIVED = 'the account is archived'
@@ -40,23 +43,23 @@ const FAILURE_TEXTS: Readonly<Record<Exclude<OutboundFailure, 'CANCELLED'>, stri
   TIMEOUT: `no complete answer within ${ATTEMPT_TIMEOUT_MS / 1000} s`,
 }
 
-/** What came of a request. */
+/** The outcome of a request. */
 interface Outcome {
-  /** HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number
-  /** In a few words; empty when all is well. */
+  /** A short description; empty after a success. */
   readonly error: string
-  /** How long the target asks to be left alone. */
+  /** The delay before the next attempt that the target requests. */
   readonly retryAfterMs: number
 }
 
 /**
- * Makes the delivery of a webhook that has been due longest, once, and records what came of it.
+ * Attempts the delivery of a webhook that has been due longest, and records the outcome.
  *
- * A process that dies between the two makes it again after its next start: at least once, with the
- * same id.
+ * If the process dies between the two, the delivery is attempted again after the restart. So each
+ * delivery happens at least once, always with the same id.
  *
- * @param until gives the attempt up as if it had not been begun.
+ * @param until cancels the attempt, without a record of it.
  */
 export async function attemptDelivery(
   app: DeliveriesApp,
@@ -85,8 +88,8 @@ export async function attemptDelivery(
 }
 
 /**
- * Takes a delivery back that tells of what its receiver may not know of any more: nothing stays
- * that says there was anything.
+ * Deletes a delivery about a resource that its receiver may no longer read, so that the list of
+ * deliveries does not reveal the event.
  */
 async function withdraw(
   app: DeliveriesApp,
@@ -132,7 +135,7 @@ async function send(
   }
 }
 
-/** What an outcome makes of a delivery, and of its webhook when the target is gone. */
+/** Returns the new state of a delivery. Disables its webhook when the target is gone. */
 async function resultOf(
   app: DeliveriesApp,
   tx: Tx,
@@ -168,10 +171,11 @@ function withJitter(delayMs: number): number {
 }
 
 /**
- * The wait that a Retry-After header asks for (RFC 9110 section 10.2.3): seconds, or a date.
+ * Returns the delay that a Retry-After header requests (RFC 9110 section 10.2.3), as seconds or a
+ * date.
  *
  * @param now Unix milliseconds.
- * @returns milliseconds; 0 without a header that makes sense.
+ * @returns milliseconds; 0 without a valid header.
  */
 export function readRetryAfter(value: string | undefined, now: number): number {
   if (value === undefined) return 0

@@ -8,31 +8,33 @@ import {
 import type { DeliveriesApp } from './payloads.ts'
 import { attemptDelivery } from './webhook-attempts.ts'
 
-/** Requests under way at once. Each holds a socket and at most one answer of 64 KiB. */
+/**
+ * The maximum number of concurrent requests. Each holds a socket and at most 64 KiB of a response.
+ */
 const MAX_UNDER_WAY = 32
 
-/** Of which for the webhooks of one account. */
+/** The maximum number of concurrent requests for the webhooks of one account. */
 const MAX_UNDER_WAY_PER_OWNER = 4
 
 /**
- * Sends deliveries as they fall due, until it is stopped.
+ * Sends deliveries when they are due, until the worker is stopped.
  *
- * @param userAgent what requests call us.
+ * @param userAgent the value of the User-Agent header.
  */
 export function startDeliveries(app: DeliveriesApp, userAgent: string): DueWorker {
   return startDueWork(app, deliveries(app, userAgent))
 }
 
 /**
- * Sends what is due, until nothing is: for tests, whose time does not pass by itself.
+ * Sends deliveries until none is due. For tests, whose clock stands still.
  *
- * @param userAgent what requests call us.
+ * @param userAgent the value of the User-Agent header.
  */
 export function deliverDue(app: DeliveriesApp, userAgent: string): Promise<void> {
   return finishDueWork(app, deliveries(app, userAgent))
 }
 
-/** At most one delivery at a time for each webhook. */
+/** Each webhook has at most one delivery in progress. */
 function deliveries(app: DeliveriesApp, userAgent: string): DueWork {
   return {
     failure: 'a webhook delivery could not be made or recorded',

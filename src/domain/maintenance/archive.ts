@@ -1,6 +1,7 @@
 /**
- * The form of a backup, a tar archive: `about.json` first, then the files of the repositories and
- * the attachments, then the database, and `complete.json` at the end, without which it is cut off.
+ * The format of a backup: a tar archive with `about.json`, the files of the repositories, the
+ * attachments, the database, and `complete.json`, in this order. An archive without `complete.json`
+ * is truncated.
  */
 export const BACKUP_FORMAT = 1
 
@@ -10,13 +11,13 @@ export const ATTACHMENTS_ENTRY = 'attachments/'
 export const DATABASE_ENTRY = 'branchline.db'
 export const COMPLETE_ENTRY = 'complete.json'
 
-/** The first entry. */
+/** The content of `about.json`. */
 export interface About {
   readonly format: number
-  /** Of the program that made it. */
+  /** The version of the program that wrote the backup. */
   readonly version: string
-  /** Of the database. */
+  /** The version of the database schema. */
   readonly schema: number
-  /** When it was begun, Unix milliseconds. */
+  /** The start of the backup, in Unix milliseconds. */
   readonly timeMs: number
 }

@@ -27,7 +27,7 @@ import {
   REPOSITORIES_ENTRY,
 } from './archive.ts'
 
-/** What went into a backup. */
+/** The content of a backup, in numbers. */
 export interface BackupSummary {
   readonly repositories: number
   readonly files: number
@@ -36,22 +36,22 @@ export interface BackupSummary {
 
 export interface BackupOptions {
   /**
-   * Beside the database: the snapshot is there while the backup is made. One that a killed backup
-   * left there is replaced.
+   * The path of the temporary snapshot, in the folder of the database. A snapshot that a killed
+   * backup left there is replaced.
    */
   readonly snapshotFile: string
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string
 }
 
 /**
- * Writes everything that an instance keeps as one tar archive, while it may be running.
+ * Writes all data of an instance as one tar archive. The instance may be running.
  *
- * The rows are those of one moment, when the backup begins; refs and objects are read afterwards,
- * so whatever a row refers to is there. Where refs have moved in between they are the newer ones:
- * the restored instance reads its branches from Git again when it starts, as after a crash.
+ * The rows are those at the start of the backup. Refs and objects are read afterwards, so the
+ * objects that a row refers to are included. Refs may be newer than the rows. The restored instance
+ * therefore reads its branches from Git again when it starts, as after a crash.
  *
- * @param output is ended.
+ * @param output is ended after the archive.
  */
 export async function writeBackup(
   { db, git, attachments, clock }: Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>,
@@ -60,7 +60,7 @@ export async function writeBackup(
 ): Promise<BackupSummary> {
   const archive = pack()
   const written = pipeline(archive, output)
-  // Who waits for it does so at the end; the entries fail with the output.
+  // Awaited at the end. A failure of the output also fails the entries.
   written.catch(() => {})
   await rm(snapshotFile, { force: true })
   await snapshotDatabase(db, snapshotFile)
@@ -93,7 +93,7 @@ export async function writeBackup(
   }
 }
 
-/** Adds what the rows of a snapshot refer to. */
+/** Adds the files that the rows of a snapshot refer to. */
 async function addFiles(
   archive: Pack,
   snapshot: Db,
@@ -103,14 +103,14 @@ async function addFiles(
   return { ...repositories, attachments: await addAttachments(archive, snapshot, attachments) }
 }
 
-/** Adds the repositories of a snapshot, from which those that are gone by now are deleted. */
+/** Adds the repositories of a snapshot. Deletes those from the snapshot that no longer exist. */
 async function addRepositories(
   archive: Pack,
   snapshot: Db,
   git: ReposApp['git'],
 ): Promise<Omit<BackupSummary, 'attachments'>> {
   const ids = await allRepositoryIds(snapshot)
-  /** Where the archive has a file that more of them share. */
+  /** The paths in the archive of files that several repositories share. */
   const places = new Map<string, string>()
   let files = 0
   const deleted: number[] = []
@@ -146,8 +146,9 @@ async function addRepositories(
 }
 
 /**
- * Adds the attachments of a snapshot, from which those that are gone by now are deleted. Returns
- * how many there are.
+ * Adds the attachments of a snapshot. Deletes those from the snapshot that no longer exist.
+ *
+ * @returns the number of attachments.
  */
 async function addAttachments(
   archive: Pack,
@@ -159,7 +160,7 @@ async function addAttachments(
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page = await pageOfAttachments(snapshot, after, ATTACHMENTS_AT_A_TIME)
     for (const { uuid, repository_id } of page) {
-      // Open, it is not lost if it is deleted now.
+      // An open file can still be read after its deletion.
       const file = await openAttachment(files, repository_id, uuid)
       if (!file) {
         deleted.push(uuid)
@@ -176,7 +177,7 @@ async function addAttachments(
   return count
 }
 
-/** Rows that are read at a time. */
+/** The number of rows that are read at a time. */
 const ATTACHMENTS_AT_A_TIME = 500
 
 function addContent(
@@ -200,5 +201,5 @@ async function addFile(
   await pipeline(content, archive.entry({ ...FILE, ...header }))
 }
 
-/** Whose files they are is decided where they are restored. */
+/** The owner of the files is the user that restores them. */
 const FILE = { mode: 0o600, uid: 0, gid: 0 } as const

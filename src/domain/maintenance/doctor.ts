@@ -18,26 +18,26 @@ import { examineHeads } from '../pulls/heads/head-examination.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repos/refs/ref-index.ts'
 
-/** Something that is wrong. */
+/** A problem in the data. */
 export interface Finding {
-  /** What it is about, such as `repository 7`. */
+  /** The affected part of the data, such as `repository 7`. */
   readonly subject: string
   readonly problem: string
-  /** What came of it, or would: for the operator. */
+  /** Whether the problem was repaired, or can be; for the operator. */
   readonly outcome: 'repaired' | '--fix repairs it' | 'cannot be repaired: restore a backup'
 }
 
 export interface Examination {
-  /** Whether Git checks every object, too. */
+  /** Whether Git also checks every object. */
   readonly fsck: boolean
-  /** Whether to repair. Nobody else may work on the data meanwhile. */
+  /** Whether to repair. No other process may use the data during a repair. */
   readonly fix: boolean
 }
 
 /**
- * Compares rows with repositories, and repairs what the one can learn from the other: Git is right
- * about refs, rows are right about which repositories there are. Beside a running server it may
- * tell of what is being changed at this moment.
+ * Compares rows with repositories, and repairs the differences that have one right answer: Git is
+ * right about refs, and rows are right about the existence of repositories. Beside a running
+ * server, changes in progress may be reported as problems.
  */
 export async function* examine(
   app: ReposApp,
@@ -60,7 +60,7 @@ async function* examineRepository(
 ): AsyncGenerator<Finding> {
   const subject = `repository ${id}`
   if (!(await repositoryExists(app.git, id))) {
-    // It may have been deleted since the list was made.
+    // The repository may have been deleted since the list was read.
     if (await findRepositoryById(app.db, id))
       yield { subject, problem: 'its folder is missing', outcome: HOPELESS }
     return
@@ -93,7 +93,7 @@ async function* examineRepository(
 
 async function* examineFolders(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
   for await (const id of repositoryFolders(app.git)) {
-    // Rows come before folders, and go before them.
+    // A repository's row is created before its folder, and deleted before it.
     if (await findRepositoryById(app.db, id)) continue
     yield await repairable(fix, `repository ${id}`, 'nothing leads to its folder', () =>
       deleteRepository(app.git, id),
@@ -101,7 +101,7 @@ async function* examineFolders(app: ReposApp, fix: boolean): AsyncGenerator<Find
   }
 }
 
-/** Rows come after files, and go before them. */
+/** An attachment's row is created after its file, and deleted before it. */
 async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page = await pageOfAttachments(app.db, after, ATTACHMENTS_AT_A_TIME)
@@ -122,7 +122,7 @@ async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<
   }
 }
 
-/** Rows that are read at a time. */
+/** The number of rows that are read at a time. */
 const ATTACHMENTS_AT_A_TIME = 500
 
 async function repairable(

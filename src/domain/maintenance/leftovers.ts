@@ -2,18 +2,18 @@ import { sweepLeftovers } from '../../git/repositories/leftovers.ts'
 import type { ReposApp } from '../repos/ports.ts'
 
 /**
- * What a killed process left lies around for an hour at most, and two folders of each repository
- * are listed for that.
+ * The files of a killed process remain for an hour at most. A sweep lists two folders per
+ * repository.
  */
 const SWEEP_INTERVAL_MS = 60 * 60_000
 
-/** Removes what killed processes have left in repositories, now and from time to time. */
+/** The periodic removal of files that killed processes left in repositories. */
 export interface LeftoverSweeps {
-  /** No more sweeps; one that is under way ends soon. */
+  /** Starts no more sweeps, and aborts a running one. */
   stop(): void
 }
 
-/** Starts sweeping: at once, and then from time to time. */
+/** Starts a sweep now, and another one every hour. */
 export function startLeftoverSweeps(app: ReposApp): LeftoverSweeps {
   const stopping = new AbortController()
   const sweep = () =>

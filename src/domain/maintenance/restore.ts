@@ -17,7 +17,7 @@ import {
   REPOSITORIES_ENTRY,
 } from './archive.ts'
 
-/** Why an archive cannot be restored, or not there: a sentence for the operator. */
+/** The reason why an archive cannot be restored: a sentence for the operator. */
 export class RestoreError extends Error {
   constructor(message: string) {
     super(message)
@@ -25,17 +25,17 @@ export class RestoreError extends Error {
   }
 }
 
-/** A file of the archive, to be read in whole before the next one comes. */
+/** A file of the archive, which must be read before the next one. */
 type Entry = Extract extends AsyncIterable<infer Source> ? Source : never
 
-/** More than `about.json` and `complete.json` ever have. */
+/** `about.json` and `complete.json` are much smaller. */
 const MAX_JSON_BYTES = 64 * 1024
 
 /**
- * Makes a data folder from a backup: whole, or not at all.
+ * Creates a data folder from a backup, completely or not at all.
  *
- * @param folder absolute path of a folder that is empty or does not exist.
- * @returns when the backup was made, and by which version.
+ * @param folder the absolute path of a folder that is empty or does not exist.
+ * @returns the time and the version of the backup.
  * @throws RestoreError
  */
 export async function restoreBackup(input: Readable, folder: string): Promise<About> {
@@ -67,7 +67,7 @@ async function isVacant(folder: string): Promise<boolean> {
 async function unpack(input: Readable, folder: string): Promise<About> {
   const archive = extract()
   const read = pipeline(input, archive)
-  // The loop below fails with it.
+  // A failure also fails the loop below.
   read.catch(() => {})
   let about: About | undefined
   let isComplete = false
@@ -129,7 +129,7 @@ async function extractFile(entry: Entry, folder: string): Promise<void> {
   }
 }
 
-/** Where an entry goes, by its name: nowhere out of the folder. */
+/** Returns the path of an entry in the data folder, never outside of it. */
 function placeOf(name: string): string {
   if (name === DATABASE_ENTRY) return name
   const isInside = name.split('/').every((component) => component !== '..' && component !== '')

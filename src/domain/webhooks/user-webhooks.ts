@@ -17,40 +17,40 @@ const MAX_WEBHOOKS = 100
 const MAX_URL_CHARACTERS = 2048
 const MAX_DISPLAY_NAME_CHARACTERS = 128
 
-/** 64 random bits: nobody meets another's by chance, and guessing one opens nothing. */
+/** 64 random bits make a uid unique. It need not be secret. */
 const UID_BYTES = 8
 
 /**
- * How long a replaced secret signs as well, so that receivers can change over without refusing a
- * delivery.
+ * The time for which a replaced secret still signs deliveries, so that receivers can change to the
+ * new secret without rejecting a delivery.
  */
 const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
-/** Purpose under which signing secrets are sealed. */
+/** The purpose of the key that seals signing secrets. */
 const SECRET_PURPOSE = 'webhook-signing'
 
 /**
- * An absolute URL as people write it: no user information, and none of the slips that URL parsers
- * mend silently.
+ * An absolute http or https URL without user information, and without the mistakes that URL parsers
+ * correct silently.
  */
 const WRITTEN_URL = /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?][^\s\p{Cc}#\\]*)?$/iu
 
-/** What a caller wants a webhook to be. */
+/** The settings of a webhook that a caller chooses. */
 export interface UserWebhookValues {
   readonly url: string
   readonly display_name: string
   readonly signing_secret: string
 }
 
-/** The webhooks of an account in the order in which they were made. There are at most 100. */
+/** Returns the webhooks of an account in the order of their creation, at most 100. */
 export function listUserWebhooks(app: AccountsApp, owner: User): Promise<UserWebhook[]> {
   return rows.listUserWebhooks(app.db, owner.id)
 }
 
 /**
- * A webhook of an account.
+ * Returns a webhook of an account.
  *
- * @param name what the error calls it.
+ * @param name the resource name of the webhook, for errors.
  * @throws WEBHOOK_NOT_FOUND
  */
 export async function getUserWebhook(
@@ -65,7 +65,7 @@ export async function getUserWebhook(
 }
 
 /**
- * Adds a webhook to an account. With an empty secret, one is made.
+ * Adds a webhook to an account. An empty secret is replaced by a generated one.
  *
  * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, TOO_MANY_WEBHOOKS,
  *   BLOCKED_ADDRESS, USER_NOT_FOUND
@@ -80,7 +80,7 @@ export async function createUserWebhook(
     display_name: values.display_name,
     ...(values.signing_secret !== '' && { signing_secret: values.signing_secret }),
   })
-  // Before the lookup too, which costs more than it.
+  // Also checked before the lookup of the host, which is slower.
   await checkRoom(app.db, owner)
   await checkDestination(app, columns.url)
   const time = nowSeconds(app.clock)
@@ -99,10 +99,10 @@ export async function createUserWebhook(
 }
 
 /**
- * Changes the given fields of a webhook, all or none. A new URL switches a disabled webhook on
- * again; a new secret takes over from the old one, which signs as well for a day.
+ * Changes the given fields of a webhook, all or none. A new URL enables a disabled webhook. A new
+ * secret replaces the old one, which still signs deliveries for a day.
  *
- * @param name what an error calls the webhook.
+ * @param name the resource name of the webhook, for errors.
  * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, INVALID_SIGNING_SECRET, BLOCKED_ADDRESS,
  *   WEBHOOK_NOT_FOUND
  */
@@ -128,15 +128,15 @@ export async function updateUserWebhook(
 }
 
 /**
- * Deletes a webhook with its deliveries. One that is being made may still arrive.
+ * Deletes a webhook with its deliveries. A delivery that is being sent may still arrive.
  *
- * @returns whether the account had it.
+ * @returns whether the account had the webhook.
  */
 export function deleteUserWebhook(app: AccountsApp, owner: User, uid: string): Promise<boolean> {
   return rows.deleteUserWebhook(app.db, owner.id, uid)
 }
 
-/** The text of the secret that a webhook signs with. */
+/** Returns the signing secret of a webhook. */
 export function signingSecretOf(
   app: AccountsApp,
   webhook: Pick<UserWebhook, 'signing_secret'>,
@@ -144,7 +144,7 @@ export function signingSecretOf(
   return open(app, SECRET_PURPOSE, webhook.signing_secret).toString()
 }
 
-/** The texts of the secrets that a webhook signs with at this moment, the newest first. */
+/** Returns the secrets that currently sign the deliveries of a webhook, the newest first. */
 export function signingSecretsOf(
   app: AccountsApp,
   webhook: Pick<
@@ -160,7 +160,7 @@ export function signingSecretsOf(
 }
 
 function replaceSecret(app: AccountsApp, present: UserWebhook, secret: string): UserWebhookChanges {
-  // Written again, a secret replaces nothing: the one before it goes on overlapping.
+  // An unchanged secret does not end the overlap with the previous one.
   if (secret === signingSecretOf(app, present)) return {}
   return {
     signing_secret: seal(app, SECRET_PURPOSE, Buffer.from(secret)),
@@ -169,7 +169,11 @@ function replaceSecret(app: AccountsApp, present: UserWebhook, secret: string): 
   }
 }
 
-/** @returns the values as they are stored. */
+/**
+ * Validates values.
+ *
+ * @returns the values to store.
+ */
 function checkValues<V extends Partial<UserWebhookValues>>(values: V): V {
   const { url, display_name, signing_secret } = values
   if (display_name !== undefined && [...display_name].length > MAX_DISPLAY_NAME_CHARACTERS) {

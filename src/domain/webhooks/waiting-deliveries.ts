@@ -5,28 +5,28 @@ import { countWaiting, insertDeliveries } from '../../storage/webhooks/webhook-d
 import { DomainError } from '../core/errors.ts'
 
 /**
- * Waiting for one webhook: what a busy account has in a day. Each may be as long as the longest
- * memo, and stay for a week.
+ * The maximum number of pending deliveries of a webhook: the events of a busy account in a day.
+ * Each may be as large as the largest memo, and remain for a week.
  */
 const MAX_WAITING_PER_WEBHOOK = 1_000
 
-/** Waiting for all webhooks of an account. */
+/** The maximum number of pending deliveries of all webhooks of an account. */
 const MAX_WAITING_PER_ACCOUNT = 5_000
 
-/** 128 random bits, so that ids never repeat. Standard Webhooks wants no dot in an id. */
+/** 128 random bits make an id unique. Standard Webhooks allows no dot in an id. */
 const UID_BYTES = 16
 
-/** The first retries come within minutes, and make room. */
+/** The first retries come within minutes. They reduce the number of pending deliveries. */
 const RETRY_AFTER_SECONDS = 300
 
-/** The id of a new delivery. */
+/** Returns the id of a new delivery. */
 export function newDeliveryUid(): string {
   return `msg_${randomBytes(UID_BYTES).toString('hex')}`
 }
 
 /**
- * Those of some webhooks for which not too much waits already. The others are not told: their
- * targets take nothing, or too slowly.
+ * Returns those of the given webhooks whose quota of pending deliveries is not used up. The targets
+ * of the others are down or too slow, so they miss the event.
  */
 export async function webhooksWithRoom(tx: Tx, webhookIds: readonly number[]): Promise<number[]> {
   if (webhookIds.length === 0) return []
@@ -42,14 +42,18 @@ export async function webhooksWithRoom(tx: Tx, webhookIds: readonly number[]): P
   )
 }
 
-/** @throws RATE_LIMITED when too much waits for a webhook, or its account, already. */
+/**
+ * Checks the quota of pending deliveries of a webhook and its account.
+ *
+ * @throws RATE_LIMITED
+ */
 export async function requireRoom(tx: Tx, webhookId: number): Promise<void> {
   if ((await webhooksWithRoom(tx, [webhookId])).length > 0) return
   throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
 }
 
 /**
- * Queues a message to webhooks that have room.
+ * Queues a message for webhooks whose quota is not used up.
  *
  * @param dueTime Unix milliseconds.
  */

@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { DomainError } from '../core/errors.ts'
 
 /**
- * The prefix of a secret that is a key in base64 (Standard Webhooks 1.0, "Signature scheme"). The
- * bytes of any other secret are the key.
+ * The prefix of a secret that is a key in base64 (Standard Webhooks 1.0, "Signature scheme"). Any
+ * other secret is used as the key itself.
  */
 const KEY_PREFIX = 'whsec_'
 

@@ -38,7 +38,7 @@ type Answer = MessageInitShape<typeof WatchEventsResponseSchema>
 /**
  * Implements EventService.
  *
- * @param startTimer of heartbeats; Node's by default.
+ * @param startTimer starts the timers of heartbeats. Node's timers by default.
  */
 export function eventService(app: App, startTimer?: StartTimer): ServiceImpl<typeof EventService> {
   const watches = createUserEventWatches(app, startTimer)
@@ -69,7 +69,7 @@ export function eventService(app: App, startTimer?: StartTimer): ServiceImpl<typ
   }
 }
 
-/** Events behind a position, and how they are shown as of now. */
+/** Reads events after a position, and what the caller may currently read of their subjects. */
 async function readPage(
   app: App,
   opened: SignedIn,
@@ -91,8 +91,8 @@ async function readPage(
 type Current = Event['current']
 
 /**
- * What events are about, as the caller may see it now, in a few queries however many events they
- * are.
+ * Reads the subjects of events as the caller may currently see them, with a constant number of
+ * queries.
  */
 async function readCurrent(
   app: App,
@@ -147,7 +147,7 @@ function isAboutNotification({ type }: OwnEvent): boolean {
   return isNotificationType(type)
 }
 
-/** What its cursors belong to. */
+/** Returns the list that the cursors of an account belong to. */
 function listOf(user: User): ListIdentity {
   return { method: 'WatchEvents', parent: String(user.id), filter: '' }
 }

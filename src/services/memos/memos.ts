@@ -50,14 +50,12 @@ const MEMO_FIELDS: UpdatableFields<MemoField> = {
   fixed: ['name', 'creator', 'tags', 'relations', 'property', 'parent', 'snippet'],
 }
 
-/**
- * The first and the last second that google.protobuf.Timestamp can name: of the years 1 and 9999.
- */
+/** The range of google.protobuf.Timestamp: the years 1 to 9999. */
 const MIN_TIMESTAMP_S = -62_135_596_800n
 const MAX_TIMESTAMP_S = 253_402_300_799n
 const MAX_NANOS = 999_999_999
 
-/** Field of a request that holds a memo. */
+/** The request field that contains the memo, for errors. */
 type Holder = 'memo' | 'comment'
 
 /** Implements MemoService. */
@@ -74,8 +72,7 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
       const limit = readPageSize(app.settings, pageSize)
       const order = readMemoOrder(orderBy)
       const wanted = stateOf(state, 'state')
-      // The text of the filter rather than its terms: what it means by `now` moves on between two
-      // pages.
+      // The text of the filter rather than its terms, because `now` changes between two pages.
       const selection = JSON.stringify([wanted, order, filter.trim()])
       const list: ListIdentity = { method: 'ListMemos', parent: '', filter: selection }
       const after = readPageToken<MemoPosition>(app, list, pageToken)
@@ -142,12 +139,12 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
   }
 }
 
-/** A memo as proto3 JSON text, as its creator sees it. */
+/** Returns a memo as proto3 JSON, as its creator sees it. */
 export function memoPayload(view: MemoView): string {
   return toJsonString(MemoSchema, memoMessage(view, { userId: view.creator.id, publicOnly: false }))
 }
 
-/** A memo as somebody who may read it sees it. */
+/** Returns a memo as a reader sees it. */
 export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
   const { memo, creator, tags, parent } = view
   const message = create(MemoSchema, {
@@ -176,7 +173,7 @@ export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
   return message
 }
 
-/** The relation of a comment to the memo that it comments on. */
+/** Returns the relation of a comment to the memo that it belongs to. */
 function relationTo(parentName: string, view: MemoView, reader: MemoReader): MemoRelation {
   return create(MemoRelationSchema, {
     type: MemoRelation_Type.COMMENT,
@@ -239,7 +236,7 @@ function visibilityOf(visibility: Visibility, field: string): Memo['visibility']
   }
 }
 
-/** Not given means NORMAL. */
+/** The default is NORMAL. */
 function stateOf(state: State, field: string): Memo['state'] {
   switch (state) {
     case State.STATE_UNSPECIFIED:
@@ -252,7 +249,7 @@ function stateOf(state: State, field: string): Memo['state'] {
   }
 }
 
-/** Whole Unix seconds, without the fraction that a timestamp may have. */
+/** Returns whole Unix seconds. Fractions are dropped. */
 function secondsOf(timestamp: Timestamp | undefined, field: string): number | undefined {
   if (!timestamp) return undefined
   const { seconds, nanos } = timestamp

@@ -32,8 +32,8 @@ const NOTIFICATION_FIELDS: UpdatableFields<'status'> = {
 }
 
 /**
- * What follows the receiver in a notification's name: a number that JavaScript can tell from its
- * neighbours.
+ * The part of a notification's name after the receiver: a number that JavaScript represents
+ * exactly.
  */
 const NOTIFICATION_PATH = /^notifications\/([0-9]{1,15})$/
 
@@ -42,14 +42,14 @@ type Methods = Pick<
   'listUserNotifications' | 'updateUserNotification' | 'deleteUserNotification'
 >
 
-/** The methods of UserService about notifications. */
+/** Returns the methods of UserService for notifications. */
 export function notificationMethods(app: App): Methods {
   return {
     async listUserNotifications({ pageSize, pageToken, filter }, context) {
       const owner = ownerOf(context)
       const limit = readPageSize(app.settings, pageSize)
       const terms = await readNotificationFilter(app, filter)
-      // The text rather than the terms: what it means by `now` moves on between two pages.
+      // The text of the filter rather than its terms, because `now` changes between two pages.
       const list: ListIdentity = {
         method: 'ListUserNotifications',
         parent: String(owner.id),
@@ -90,9 +90,10 @@ export function notificationMethods(app: App): Methods {
 }
 
 /**
- * A notification as its receiver sees it.
+ * Returns a notification as its receiver sees it.
  *
- * @param viewer the receiver as a caller, whose credential may narrow what is seen of the sender.
+ * @param viewer the receiver as a caller. The credential may limit the visible fields of the
+ *   sender.
  */
 export function notificationMessage(
   receiver: User,

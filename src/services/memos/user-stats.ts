@@ -16,7 +16,7 @@ import { parseUserName, userName } from '../wire/names.ts'
 
 type Methods = Pick<ServiceImpl<typeof UserService>, 'getUserStats' | 'listAllUserStats'>
 
-/** The methods of UserService about statistics. */
+/** Returns the methods of UserService for statistics. */
 export function userStatsMethods(app: App): Methods {
   return {
     async getUserStats({ name }, context) {
@@ -43,7 +43,7 @@ function statsMessage(stats: UserStats): UserStatsMessage {
       todoCount: stats.taskListCount,
       undoCount: stats.incompleteTasksCount,
     }),
-    // Makes own properties of all keys, `__proto__` included, where assignment would lose that one.
+    // Object.fromEntries defines every key as a property. Assignment would lose `__proto__`.
     tagCount: Object.fromEntries(stats.tagCounts),
     pinnedMemos: stats.pinnedUids.map((uid) => `memos/${uid}`),
     totalMemoCount: stats.memoCount,

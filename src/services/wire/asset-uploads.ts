@@ -5,30 +5,30 @@ import { Busboy } from '@fastify/busboy'
 import type { CreateReleaseAssetRequest } from '#gen/branchline/v1/release_service_pb.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 
-/** A file as it comes. */
+/** A file that is being uploaded. */
 export interface UploadedFile {
-  /** As the sender calls it; empty when nothing says so. */
+  /** The name that the client gives the file; empty without one. */
   readonly name: string
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** The field of a form that has the file. */
+/** The form field with the file. */
 const FILE_FIELD = 'attachment'
 
-/** What a form may have beside the file: its boundaries, and fields that mean nothing here. */
+/** The maximum size of a form without the file: boundaries, and fields that are ignored. */
 const MAX_FORM_BYTES = 1024 * 1024
 
-/** Far more than any page sends. Each costs as much as some thousand bytes of a file. */
+/** Many more than any page sends. A part costs as much as some thousand bytes of a file. */
 const MAX_PARTS = 100
 
 /**
- * Handles an upload: its first message says what it is about, and only when that is settled is the
- * file read.
+ * Handles an upload. The first message identifies the target, and the file is read only after the
+ * target was checked.
  *
- * @param maxBytes most bytes of a file.
- * @param handle gets the first message, and what begins to read the file: it rejects with
- *   INVALID_UPLOAD and ASSET_TOO_LARGE.
- * @throws INVALID_UPLOAD for no message at all, and what `handle` throws.
+ * @param maxBytes the maximum size of the file.
+ * @param handle receives the first message and a function that starts reading the file, which
+ *   rejects with INVALID_UPLOAD or ASSET_TOO_LARGE.
+ * @throws INVALID_UPLOAD without any message; the errors of `handle`.
  */
 export async function readUpload<T>(
   requests: AsyncIterable<CreateReleaseAssetRequest>,
@@ -50,7 +50,7 @@ export async function readUpload<T>(
     )
   } finally {
     ended.abort()
-    // Not awaited: a sender that has stopped sending would be waited for.
+    // Not awaited, because a client that has stopped sending would delay the response.
     iterator.return?.().catch(() => {})
   }
 }
@@ -69,7 +69,7 @@ async function* chunksOf(
   }
 }
 
-/** The file in a form (RFC 7578), which is read no faster than its file. */
+/** Returns the file of a form (RFC 7578). The form is read at the pace of its file. */
 async function readForm(
   contentType: string,
   source: AsyncIterable<Uint8Array>,
@@ -97,8 +97,7 @@ async function readForm(
   form.on('partsLimit', () => {
     form.destroy(new DomainError('INVALID_UPLOAD'))
   })
-  // A form that ends before its first part is finished although its source is not, and is never
-  // closed.
+  // The parser never closes a form that ends within its first part.
   const parsed = Promise.race([pipeline(bounded(), form, { signal }), once(form, 'finish')]).then(
     () => {},
     () => {
@@ -107,14 +106,14 @@ async function readForm(
   )
   return new Promise((resolve, reject) => {
     form.on('file', (field, file, name) => {
-      // What the form breaks off with is emitted on the file, whoever listens, and does not end it.
+      // The parser emits an error of the form on the file, but does not end the file.
       file.on('error', (error) => file.destroyed || file.destroy(error))
       if (field !== FILE_FIELD || isFound) {
         file.resume()
         return
       }
       isFound = true
-      // Nothing else ends it when its source breaks off.
+      // Otherwise an interrupted request would not end the file.
       parsed.catch((error) => file.destroy(error))
       resolve({ name: name ?? '', content: contentOf(file, parsed) })
     })
@@ -124,7 +123,7 @@ async function readForm(
 
 function openForm(contentType: string) {
   try {
-    // As a file no field is held in memory.
+    // As a file, a field is not buffered in memory.
     return new Busboy({
       headers: { 'content-type': contentType },
       isPartAFile: () => true,
@@ -135,7 +134,7 @@ function openForm(contentType: string) {
   }
 }
 
-/** A file is whole only if the form is. */
+/** A file is complete only if its form is. */
 async function* contentOf(
   file: Readable,
   parsed: Promise<void>,

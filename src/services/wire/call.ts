@@ -2,7 +2,7 @@ import { type ContextKey, createContextKey, type HandlerContext } from '@connect
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { Caller } from '../../domain/core/access.ts'
 
-/** Who makes the call. Set on every call before its handler runs. */
+/** The caller. Set on every call before its handler runs. */
 export const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | undefined>(
   undefined,
   {
@@ -10,7 +10,7 @@ export const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller
   },
 )
 
-/** The account that the request names, on methods whose access rule has an owner. */
+/** The account that the request names. Set on methods whose access rule has an owner. */
 export const ownerKey: ContextKey<User | undefined> = createContextKey<User | undefined>(
   undefined,
   {
@@ -19,8 +19,8 @@ export const ownerKey: ContextKey<User | undefined> = createContextKey<User | un
 )
 
 /**
- * Looks up the account that a trusted reverse proxy names; undefined when none does. Set on methods
- * that start sessions, for which it stands in for what they ask for else.
+ * Looks up the account that a trusted reverse proxy names; undefined when the proxy names none. Set
+ * on methods that start sessions, where it replaces credentials in the request.
  */
 export const proxyUserKey: ContextKey<() => Promise<User | undefined>> = createContextKey(
   async () => undefined,
@@ -29,10 +29,13 @@ export const proxyUserKey: ContextKey<() => Promise<User | undefined>> = createC
   },
 )
 
-/** Whether the request came over https. */
+/** Whether the request used HTTPS. */
 export const secureKey: ContextKey<boolean> = createContextKey(false, { description: 'secure' })
 
-/** Status of success over REST where it depends on the call. The RPC protocols have none. */
+/**
+ * The HTTP status of a successful REST call, where it depends on the call. Ignored by the RPC
+ * protocols.
+ */
 export const restStatusKey: ContextKey<number | undefined> = createContextKey<number | undefined>(
   undefined,
   {
@@ -40,14 +43,17 @@ export const restStatusKey: ContextKey<number | undefined> = createContextKey<nu
   },
 )
 
-/** Who makes the call. */
+/** Returns the caller. */
 export function callerOf(context: Pick<HandlerContext, 'values'>): Caller {
   const caller = context.values.get(callerKey)
   if (!caller) throw new Error('the call was not authenticated before its handler ran')
   return caller
 }
 
-/** The account that the request names, existing and open to the caller. */
+/**
+ * Returns the account that the request names. The access rule has checked that the caller may use
+ * it.
+ */
 export function ownerOf(context: Pick<HandlerContext, 'values'>): User {
   const owner = context.values.get(ownerKey)
   if (!owner) throw new Error('the access rule of the method names no owner')
@@ -55,7 +61,7 @@ export function ownerOf(context: Pick<HandlerContext, 'values'>): User {
 }
 
 /**
- * The account that a trusted reverse proxy names; undefined when none does.
+ * Returns the account that a trusted reverse proxy names, or undefined.
  *
  * @throws BAD_CREDENTIALS, CROSS_SITE_REQUEST
  */
@@ -63,7 +69,7 @@ export function proxyUserOf(context: Pick<HandlerContext, 'values'>): Promise<Us
   return context.values.get(proxyUserKey)()
 }
 
-/** Whether the request came over https. */
+/** Returns whether the request used HTTPS. */
 export function secureOf(context: Pick<HandlerContext, 'values'>): boolean {
   return context.values.get(secureKey)
 }

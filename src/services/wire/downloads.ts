@@ -3,30 +3,32 @@ import { type ByteRange, readRange } from '../../domain/repos/reading/byte-range
 import { restStatusKey } from './call.ts'
 import { setFileHeaders } from './http-bodies.ts'
 
-/** What the headers of a file say of it. */
+/** The properties of a file that its response headers state. */
 export interface DownloadHeaders {
   readonly disposition: 'inline' | 'attachment'
   readonly name: string
-  /** As a header has it (RFC 9110 section 8.8.3): with quotation marks, and `W/` for a weak tag. */
+  /**
+   * As in the ETag header (RFC 9110 section 8.8.3): with quotation marks, and `W/` for a weak tag.
+   */
   readonly entityTag: string
-  /** Of the whole file; undefined when the size is not known before the file is made. */
+  /** The size of the whole file; undefined when it is not known in advance. */
   readonly bytes: number | undefined
   /** The part that is sent; undefined for the whole file. */
   readonly range: ByteRange | undefined
 }
 
-/** The text of the range that a caller wants; undefined for the whole file. */
+/** Returns the text of the requested range; undefined for the whole file. */
 export function rangeTextOf(
   { requestHeader }: HandlerContext,
   entityTag: string,
 ): string | undefined {
-  // RFC 9110 section 13.1.5: who has the beginning of something else gets the whole.
+  // A client with a part of another version gets the whole file (RFC 9110 section 13.1.5).
   const isPartWanted = (requestHeader.get('if-range') ?? entityTag) === entityTag
   return isPartWanted ? (requestHeader.get('range') ?? undefined) : undefined
 }
 
 /**
- * The range that a caller wants of a file.
+ * Returns the requested range of a file; undefined for the whole file.
  *
  * @throws RANGE_NOT_SATISFIABLE
  */
@@ -39,7 +41,7 @@ export function rangeOf(
   return text === undefined ? undefined : readRange(text, bytes)
 }
 
-/** Sets the headers of a file that is sent, and the status of a part. */
+/** Sets the headers of a file, and the status of a partial response. */
 export function setDownloadHeaders(context: HandlerContext, file: DownloadHeaders): void {
   const { protocolName, responseHeader, values } = context
   const { disposition, name, entityTag, bytes, range } = file
@@ -48,7 +50,7 @@ export function setDownloadHeaders(context: HandlerContext, file: DownloadHeader
   responseHeader.set('accept-ranges', bytes === undefined ? 'none' : 'bytes')
   if (bytes === undefined) return
   const sentBytes = range ? range.last - range.first + 1 : bytes
-  // The RPC protocols frame what they send: there it would be the length of something else.
+  // The RPC protocols frame messages, so their Content-Length is another one.
   if (protocolName === 'rest') responseHeader.set('content-length', String(sentBytes))
   if (!range) return
   responseHeader.set('content-range', `bytes ${range.first}-${range.last}/${bytes}`)
@@ -56,8 +58,8 @@ export function setDownloadHeaders(context: HandlerContext, file: DownloadHeader
 }
 
 /**
- * Whether a REST caller has a file already, by the tags that it sends (RFC 9110 section 13.1.2).
- * REST answers 304 by itself; this spares the work of making the file.
+ * Returns whether a REST client has the file already, by the tags that it sends (RFC 9110 section
+ * 13.1.2). The REST transport answers 304 anyway; this check saves the work of creating the file.
  */
 export function hasFile(
   { protocolName, requestHeader }: HandlerContext,

@@ -6,31 +6,31 @@ import type { EventWatch } from '../../domain/core/event-watches.ts'
 import { type ListIdentity, verifyPageToken } from './lists.ts'
 
 /**
- * How long events that were read wait for a slow client to take them, before they and what they are
- * about are read again: what is sent shall be how things are.
+ * The maximum time for which events wait until a slow client receives them. After this time, the
+ * events and their subjects are read again, so that clients receive the current state.
  */
 const MAX_AGE_MS = 1_000
 
 /** A stream of the events of one log. */
 export interface EventStream<Event, Answer> {
   readonly watch: EventWatch
-  /** Where it starts, the id of an event. */
+  /** The position where the stream starts: the id of an event. */
   readonly start: number
-  /** Aborts when the client leaves, its deadline passes or the server stops. */
+  /** Aborts when the client disconnects, the deadline passes or the server stops. */
   readonly signal: AbortSignal
-  /** An answer that carries nothing but where to go on. */
+  /** Creates a response that contains only the position to continue at. */
   heartbeat(position: number): Answer
   /**
-   * Some events behind a position, and how they are shown to the caller, as of now.
+   * Reads events after a position, with a function that converts them to responses for the caller.
    *
-   * @throws what the stream ends with, once the caller may not have it any more.
+   * @throws an error that ends the stream when the caller may no longer read it.
    */
   read(position: number): Promise<{ readonly page: EventPage<Event>; answer(event: Event): Answer }>
 }
 
 /**
- * Answers for as long as the stream goes on. A page of events is read once the one before is on its
- * way, so that nothing piles up for a client that does not read.
+ * Yields responses until the stream ends. The next page of events is read after the previous one
+ * was sent, so nothing accumulates for a slow client.
  */
 export async function* streamEvents<Event extends { readonly id: number }, Answer>(
   app: App,
@@ -53,15 +53,15 @@ export async function* streamEvents<Event extends { readonly id: number }, Answe
     if (page.events.length === 0 && watch.isSilent) yield stream.heartbeat(position)
     if (page.events.length > 0 || watch.isSilent) watch.sent()
     if (position === page.next && !page.more) await watch.next()
-    // The reason is an RPC error when the server stops or the deadline passes, and says nothing
-    // when the client left.
+    // The reason is an RPC error when the server stops or the deadline passes, and unspecified when
+    // the client disconnects.
     if (signal.aborted) throw ConnectError.from(signal.reason)
   }
 }
 
 /**
- * The position in a cursor, which is a page token of a list that never ends; undefined for an empty
- * one.
+ * Returns the position in a cursor; undefined for an empty cursor. A cursor is a page token of an
+ * endless list.
  *
  * @throws INVALID_CURSOR
  */
@@ -73,9 +73,9 @@ export function readCursor(app: App, list: ListIdentity, cursor: string): number
 }
 
 /**
- * The types of events that a request asks for; undefined for all.
+ * Returns the types of events that a request asks for; undefined for all.
  *
- * @param nameOf the name of a type, undefined for a number that is none.
+ * @param nameOf returns the name of a type; undefined for an unknown number.
  * @throws INVALID_FIELD
  */
 export function readEventTypes<Name extends string>(

@@ -1,15 +1,15 @@
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 
-/** The URLs of what is in a repository. */
+/** Builds the URLs of a repository's content. */
 export interface GitUrls {
-  /** Over REST. */
+  /** For REST. */
   readonly api: (path: string) => string
-  /** For people, and for what they download. */
+  /** For browsers. */
   readonly html: (path: string) => string
 }
 
-/** The URLs of what is in a repository; paths begin with a slash and are encoded already. */
+/** Returns the URL builders of a repository. Paths begin with a slash and are already encoded. */
 export function gitUrls(
   app: App,
   { owner, repository }: Pick<OpenRepository, 'owner' | 'repository'>,
@@ -22,7 +22,7 @@ export function gitUrls(
   }
 }
 
-/** A path or a ref as part of the path of a URL: its slashes stay. */
+/** Encodes a path or ref for a URL path. Slashes stay. */
 export function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/')
 }

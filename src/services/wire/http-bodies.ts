@@ -3,9 +3,8 @@ import type { HandlerContext } from '@connectrpc/connect'
 import type { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
 
 /**
- * A stream of raw content as the messages of an answer. The first one says what it is, and comes
- * with the first bytes, so that what fails before them can still be refused with a status of its
- * own.
+ * Converts raw content to the messages of a response. The first message has the content type and
+ * the first bytes, so that an earlier failure can still set the status.
  */
 export async function* httpBodies(
   contentType: string,
@@ -20,8 +19,8 @@ export async function* httpBodies(
 }
 
 /**
- * A stream of text as the messages of an answer. Strangers write what is in it: browsers must take
- * it for nothing else.
+ * Converts text to the messages of a response. Users supply the text, so browsers must not
+ * interpret it as anything else.
  */
 export function plainText(
   { responseHeader }: Pick<HandlerContext, 'responseHeader'>,
@@ -32,8 +31,8 @@ export function plainText(
 }
 
 /**
- * Strangers write what is sent, and name it: browsers must take it for nothing that acts, on the
- * forge's own origin least of all.
+ * Sets headers for a file. Users supply its content and name, so browsers must neither execute nor
+ * render it on the origin of the server.
  */
 export function setFileHeaders(
   { responseHeader }: HandlerContext,
@@ -43,17 +42,17 @@ export function setFileHeaders(
   responseHeader.set('x-content-type-options', 'nosniff')
   responseHeader.set('content-security-policy', "default-src 'none'; sandbox")
   responseHeader.set('cache-control', 'private, no-cache')
-  // Both forms: curl and others know the old one only (RFC 6266 appendix D).
+  // Both forms, because curl and others know only the old one (RFC 6266 appendix D).
   const names = `filename="${plainValue(name)}"; filename*=UTF-8''${extendedValue(name)}`
   responseHeader.set('content-disposition', `${disposition}; ${names}`)
 }
 
-/** What is not ASCII, ends the text, or might be decoded, becomes an underscore. */
+/** Replaces characters by underscores that are not ASCII, end the text, or might be decoded. */
 function plainValue(text: string): string {
   return text.replace(/[^ -~]|["\\%]/gu, '_')
 }
 
-/** RFC 8187 section 3.2.1: some of what encodeURIComponent leaves alone has to be encoded. */
+/** RFC 8187 section 3.2.1. encodeURIComponent leaves some characters that must be encoded. */
 function extendedValue(text: string): string {
   const encode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
   return encodeURIComponent(text).replace(/['()*]/g, encode)

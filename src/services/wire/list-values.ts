@@ -2,7 +2,9 @@ import type { ListValue } from '@bufbuild/protobuf/wkt'
 import { DomainError } from '../../domain/core/errors.ts'
 
 /**
- * What a list holds that is a value because no list is something else than an empty one: texts.
+ * Returns the strings of a ListValue. Requests use ListValue where an absent list differs from an
+ * empty one.
+ *
  * @throws INVALID_FIELD
  */
 export function textsOf(field: string, { values }: ListValue): string[] {
@@ -12,7 +14,11 @@ export function textsOf(field: string, { values }: ListValue): string[] {
   })
 }
 
-/** The same where it holds whole numbers. */
+/**
+ * Returns the integers of a ListValue.
+ *
+ * @throws INVALID_FIELD
+ */
 export function numbersOf(field: string, { values }: ListValue): number[] {
   return values.map(({ kind }) => {
     if (kind.case !== 'numberValue' || !Number.isInteger(kind.value))

@@ -3,25 +3,23 @@ import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { type PageSizes, pageSizes } from '../../domain/core/page-sizes.ts'
 
-/**
- * Sizes of the pages of the accounts' lists unless the operator sets others: those of the
- * specification.
- */
+/** Default page sizes of lists of accounts and memos, as in the specification. */
 const USUAL = { defaultPageSize: 50, maxPageSize: 1000 }
 
 /**
- * Bytes of the authentication tag kept: 128 bits, as NIST SP 800-107 section 5.3 allows for HMAC.
+ * The length of the authentication tag in bytes: 128 bits, which NIST SP 800-107 section 5.3 allows
+ * for HMAC.
  */
 const TAG_BYTES = 16
 
-/** Longest token read. Ours are far shorter; a longer text is not worth hashing. */
+/** The maximum length of a token that is read. Tokens of this server are much shorter. */
 const MAX_TOKEN_CHARACTERS = 1024
 
 /**
- * The number of results for a page.
+ * Returns the size of the requested page.
  *
- * @param settings sizes that the operator set.
- * @throws INVALID_PAGE_SIZE for a negative one.
+ * @param settings page sizes that the operator set.
+ * @throws INVALID_PAGE_SIZE for a negative size.
  */
 export function readPageSize(settings: PageSizes, pageSize: number): number {
   if (pageSize < 0) throw new DomainError('INVALID_PAGE_SIZE', { page_size: String(pageSize) })
@@ -29,24 +27,25 @@ export function readPageSize(settings: PageSizes, pageSize: number): number {
   return pageSize === 0 ? defaultPageSize : Math.min(pageSize, maxPageSize)
 }
 
-/** What a page token belongs to. It is refused anywhere else. */
+/** The list that a page token belongs to. Other lists reject the token. */
 export interface ListIdentity {
-  /** Name of the RPC. */
+  /** The name of the RPC. */
   readonly method: string
-  /** Parent resource, empty for a top-level list. */
+  /** The parent resource; empty for a top-level list. */
   readonly parent: string
-  /** Everything else that selects results, in one text. */
+  /** Everything else that selects results, as one text. */
   readonly filter: string
 }
 
-/** What a list is ordered by, of one of its results. */
+/** The values that a list is ordered by, of one of its results. */
 export type SortKey = readonly (number | string)[]
 
 /**
- * The token that continues a list behind a sort key.
+ * Returns the token of the page that follows a sort key.
  *
- * The key of the last result, and not an offset, so that rows that come and go in between neither
- * repeat nor hide another; with a tag, so that a token is what this server gave for this list.
+ * The token contains the key of the last result rather than an offset, so that insertions and
+ * deletions neither repeat nor skip results. An authentication tag ensures that this server issued
+ * the token for this list.
  */
 export function writePageToken(app: App, list: ListIdentity, key: SortKey): string {
   const payload = Buffer.from(JSON.stringify(key))
@@ -54,9 +53,9 @@ export function writePageToken(app: App, list: ListIdentity, key: SortKey): stri
 }
 
 /**
- * The sort key in a page token; undefined for an empty token, which asks for the first page.
+ * Returns the sort key in a page token; undefined for an empty token, which means the first page.
  *
- * @throws INVALID_PAGE_TOKEN for a text that is no token of this list.
+ * @throws INVALID_PAGE_TOKEN for a text that is not a token of this list.
  */
 export function readPageToken<Key extends SortKey = readonly number[]>(
   app: App,
@@ -69,7 +68,7 @@ export function readPageToken<Key extends SortKey = readonly number[]>(
   return key
 }
 
-/** The sort key in a page token; undefined for a text that is no token of this list. */
+/** Returns the sort key in a page token; undefined for a text that is not a token of this list. */
 export function verifyPageToken<Key extends SortKey = readonly number[]>(
   app: App,
   list: ListIdentity,
@@ -77,12 +76,12 @@ export function verifyPageToken<Key extends SortKey = readonly number[]>(
 ): Key | undefined {
   const bytes =
     token.length <= MAX_TOKEN_CHARACTERS ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
-  // Node skips what is no base64, and bits that fill no byte.
+  // Node skips characters that are not base64, and bits that fill no byte.
   if (bytes.toString('base64url') !== token) return undefined
   const tag = bytes.subarray(0, TAG_BYTES)
   const payload = bytes.subarray(TAG_BYTES)
   if (tag.length < TAG_BYTES || !timingSafeEqual(tag, tagOf(app, list, payload))) return undefined
-  // By its tag it is what this server wrote for this list.
+  // The tag proves that this server wrote the payload for this list.
   return JSON.parse(payload.toString()) as Key
 }
 

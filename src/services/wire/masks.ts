@@ -1,9 +1,9 @@
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { DomainError } from '../../domain/core/errors.ts'
 
-/** The fields of a resource, by proto name, as far as an update may name them. */
+/** The fields of a resource that update masks may name, by proto name. */
 export interface UpdatableFields<Field extends string> {
-  /** What a mask may change. */
+  /** The fields that an update can change. */
   readonly mutable: readonly Field[]
   /** Identifier and output-only fields: accepted in a mask, without effect (AIP-203). */
   readonly fixed: readonly string[]
@@ -12,15 +12,15 @@ export interface UpdatableFields<Field extends string> {
 /** The fields that an update changes. */
 export interface UpdatePaths<Field extends string> {
   readonly fields: ReadonlySet<Field>
-  /** The mask was `*`: every mutable field, rather than fields that the caller named. */
+  /** Whether the mask was `*`: every mutable field, rather than fields that the caller named. */
   readonly all: boolean
 }
 
 /**
- * Reads an update mask: paths in snake_case or lowerCamelCase, in any order; `*` for every mutable
- * field.
+ * Parses an update mask: paths in snake_case or lowerCamelCase in any order, or `*` for every
+ * mutable field.
  *
- * @throws EMPTY_MASK without a single path, UNKNOWN_MASK_PATH for a path that is no field.
+ * @throws EMPTY_MASK without any path; UNKNOWN_MASK_PATH for an unknown path.
  */
 export function readUpdateMask<Field extends string>(
   mask: FieldMask | undefined,
@@ -41,9 +41,10 @@ export function readUpdateMask<Field extends string>(
 }
 
 /**
- * Reads a read mask: the fields to fill, or undefined for all.
+ * Parses a read mask.
  *
- * @throws UNKNOWN_MASK_PATH for a path that is no readable field.
+ * @returns the fields to fill, or undefined for all.
+ * @throws UNKNOWN_MASK_PATH for a path that is not a readable field.
  */
 export function readReadMask(
   mask: FieldMask | undefined,
@@ -58,8 +59,8 @@ export function readReadMask(
 }
 
 /**
- * Paths in snake_case, without blanks and empty ones. Masks arrive in lowerCamelCase from JSON
- * clients that know the mapping, and in snake_case from those that do not.
+ * Returns the paths in snake_case, trimmed and without empty ones. Masks arrive in lowerCamelCase
+ * from JSON clients that convert them, and in snake_case from others.
  */
 function normalise(mask: FieldMask | undefined): string[] {
   return (mask?.paths ?? [])

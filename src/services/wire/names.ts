@@ -2,25 +2,28 @@ import type { User } from '../../domain/accounts/users/users.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 
 /**
- * Longest user segment looked up. Names written through the API are shorter; this bounds the work
- * for imported ones and for nonsense.
+ * The maximum length of a user segment that is looked up. Names created through the API are
+ * shorter; imported names may be longer.
  */
 const MAX_SEGMENT_CHARACTERS = 256
 
-/** Ids have up to 36 characters. */
+/** Generated ids have up to 36 characters. */
 const IDENTITY_PROVIDER_NAME = /^identity-providers\/([\w-]{1,64})$/
 
 const USERS = 'users/'
 
-/** Resource name of an account: the id that its creator chose, else the username. */
+/**
+ * Returns the resource name of an account: with the id that its creator chose, else with the
+ * username.
+ */
 export function userName(user: Pick<User, 'user_id' | 'username'>): string {
   return USERS + (user.user_id ?? user.username)
 }
 
 /**
- * The user segment of `users/{user}`.
+ * Returns the user segment of `users/{user}`.
  *
- * @throws INVALID_NAME when the text has another shape.
+ * @throws INVALID_NAME for any other text.
  */
 export function parseUserName(name: string): string {
   const { user, rest } = parseOwnedName(name)
@@ -29,11 +32,11 @@ export function parseUserName(name: string): string {
 }
 
 /**
- * Splits a resource name below an account.
+ * Splits the resource name of an account or of a resource below it.
  *
- * @returns the user segment of `users/{user}…`, and what follows its slash, empty when nothing
- *   does.
- * @throws INVALID_NAME when the text does not start with a user.
+ * @returns the user segment of `users/{user}…`, and the rest after its slash; empty without a
+ *   slash.
+ * @throws INVALID_NAME for a text that does not start with a user.
  */
 export function parseOwnedName(name: string): { user: string; rest: string } {
   const slash = name.indexOf('/', USERS.length)
@@ -43,24 +46,24 @@ export function parseOwnedName(name: string): { user: string; rest: string } {
 }
 
 /**
- * Names that today's rule would refuse may exist, so only what no account can be called is refused:
- * blanks, control characters, and `%`, which in a REST path is an escaped slash that stayed
- * escaped.
+ * Names that violate the current rules may exist. So only impossible names are rejected: those with
+ * white space, control characters, or `%`, which in a REST path is an escaped slash that was not
+ * decoded.
  */
 function isUserSegment(text: string): boolean {
   return text.length > 0 && text.length <= MAX_SEGMENT_CHARACTERS && !/[\p{Cc}\p{Z}%]/u.test(text)
 }
 
-/** @returns the error for a resource name of the wrong shape. */
+/** Returns the error for an invalid resource name. */
 export function invalidName(name: string): DomainError {
   return new DomainError('INVALID_NAME', { name: name.slice(0, MAX_SEGMENT_CHARACTERS) })
 }
 
 /**
- * The last segment of `identity-providers/{uid}`. Ids that none can have are not found rather than
- * refused.
+ * Returns the last segment of `identity-providers/{uid}`. An impossible id is looked up, so it is
+ * not found rather than invalid.
  *
- * @throws INVALID_NAME when the text has another shape.
+ * @throws INVALID_NAME for any other text.
  */
 export function parseIdentityProviderName(name: string): string {
   const [, uid] = IDENTITY_PROVIDER_NAME.exec(name) ?? []

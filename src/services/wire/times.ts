@@ -1,6 +1,6 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 
-/** The time that a column holds. */
+/** Converts Unix seconds, as stored, to a Timestamp. */
 export function atSecond(unixSeconds: number): Timestamp {
   return timestampFromMs(unixSeconds * 1000)
 }
