@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Sqlite } from './sqlite.ts'
 
-/** Another process works on the data folder. */
+/** Another process uses the data folder. */
 export class DataFolderBusyError extends Error {
   constructor(folder: string) {
     super(`another branchline works on ${folder}: stop it first`)
@@ -9,22 +9,25 @@ export class DataFolderBusyError extends Error {
   }
 }
 
-/** A data folder that is this process's alone. */
+/** An exclusive lock of a data folder. */
 export interface DataLock {
   release(): void
 }
 
-/** An empty file, which stays: to remove it would let two processes lock two files of one name. */
+/**
+ * An empty file, which is never removed: after a removal, two processes could lock two files with
+ * the same name.
+ */
 const LOCK_FILE = 'lock'
 
 /**
- * Takes a data folder for this process alone: for the server, and for commands that cannot work
- * beside one.
+ * Locks a data folder for this process: for the server, and for commands that cannot run beside a
+ * server.
  *
- * An empty SQLite database serves as the lock, since Node has no flock(2): the system gives it back
- * when the process ends in whatever way (https://sqlite.org/lockingv3.html).
+ * An empty SQLite database serves as the lock, because Node has no flock(2). The operating system
+ * releases the lock when the process ends in any way (https://sqlite.org/lockingv3.html).
  *
- * @param folder an existing one.
+ * @param folder an existing folder.
  * @throws DataFolderBusyError
  */
 export function lockDataFolder(folder: string): DataLock {

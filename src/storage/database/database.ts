@@ -11,36 +11,39 @@ import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { openReader, type Reader } from './reader.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
 
-/** How long a statement waits for another process, such as a backup, to release the database. */
+/**
+ * The maximum time for which a statement waits for another process, such as a backup, to release
+ * the database.
+ */
 const BUSY_TIMEOUT_MS = 5_000
 
 /**
- * Distinct statements kept prepared. The code base has a few hundred; lists with many shapes come
- * and go.
+ * The maximum number of prepared statements. The code has a few hundred; lists with filters add
+ * more.
  */
 const MAX_PREPARED_STATEMENTS = 512
 
 /**
- * Opens the database file, creating it when it is missing.
+ * Opens a database file, and creates it when it is missing.
  *
- * @param path file name, or `:memory:`.
+ * @param path a file name, or `:memory:`.
  */
 export function openDatabase(path: string): Db {
   const sqlite = new Sqlite(path)
-  // Readers never wait for the writer, and a commit is one sequential write
+  // With WAL, readers never wait for the writer, and a commit is one sequential write
   // (https://sqlite.org/wal.html).
   sqlite.pragma('journal_mode = WAL')
-  // NORMAL would lose the last commits of a WAL database when the power fails. An answer that was
-  // sent must stay true, so every commit is synced; reads, which dominate, pay nothing.
+  // With NORMAL, a power failure could lose the last commits of a WAL database. A change that a
+  // client was told of must survive, so every commit is synced. Reads are not affected.
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
   sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  // Nobody else could open a database in memory.
+  // No second connection can open a database in memory.
   const reader = path === ':memory:' ? undefined : openReader(path, BUSY_TIMEOUT_MS)
   return new Handle(withPreparedStatements(sqlite, reader), reader)
 }
 
-/** The handle of a database, as opposed to that of a transaction. */
+/** The handle of a database, as opposed to the handle of a transaction. */
 class Handle extends Kysely<Schema> {
   readonly reader: Reader | undefined
 
@@ -57,11 +60,11 @@ export function readerOf(db: Db): Reader | undefined {
 
 /**
  * Runs `work` in one transaction: all of its statements take effect, or none. Fails when it would
- * be the first of a call whose deadline has passed.
+ * be the first transaction of a call whose deadline has passed.
  *
- * The handle passed in must be used for every statement of the work. SQLite has one connection
- * behind a mutex, so the outer handle would wait for this transaction to end, for ever; and
- * whatever the work waits for besides rows, every other query of the process waits for too.
+ * The work must use the given handle for every statement. SQLite has one connection behind a mutex,
+ * so the outer handle would wait for this transaction to end, which is a deadlock. The work should
+ * wait for nothing but queries, because all other queries of the process wait for the transaction.
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const call = currentDeadline()
@@ -69,10 +72,7 @@ export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T>
   return runForCall(db, call, work)
 }
 
-/**
- * Once it is its turn, and not before it waits, a transaction is refused whose call has nobody
- * waiting for it.
- */
+/** The deadline is checked after the wait for the connection rather than before it. */
 async function runForCall<T>(db: Db, call: CallDeadline, work: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await db.transaction().execute((tx) => {
     call.begin()
@@ -82,12 +82,12 @@ async function runForCall<T>(db: Db, call: CallDeadline, work: (tx: Tx) => Promi
   return result
 }
 
-/** Resolves when the database answers. */
+/** Resolves when the database responds. */
 export async function checkDatabase(db: Db): Promise<void> {
   await sql`select 1`.execute(db)
 }
 
-/** Whether an error is a violated UNIQUE or PRIMARY KEY constraint. */
+/** Returns whether an error is a violated UNIQUE or PRIMARY KEY constraint. */
 export function isUniqueViolation(error: unknown): boolean {
   return (
     error instanceof Sqlite.SqliteError &&
@@ -95,26 +95,28 @@ export function isUniqueViolation(error: unknown): boolean {
   )
 }
 
-/** Whether an error is that of a row that would hang off one that is not there, any more. */
+/**
+ * Returns whether an error is a violated FOREIGN KEY constraint: the row that it refers to is
+ * missing.
+ */
 export function isForeignKeyViolation(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
 }
 
 /**
- * Whether a text has a part; the case of ASCII letters does not count.
+ * Returns the condition that a text contains another. The case of ASCII letters is ignored.
  *
- * Not LIKE, which takes as many steps as both have characters, multiplied: milliseconds for one
- * text that is all one letter.
+ * LIKE would take time proportional to the product of the lengths: milliseconds for a text of one
+ * repeated letter.
  */
 export function containsSql(text: Expression<string>, part: string): Expression<SqlBool> {
   return sql`instr(lower(${text}), lower(${part})) > 0`
 }
 
 /**
- * The part of better-sqlite3 that Kysely uses, with statements kept between calls.
+ * Wraps better-sqlite3 for Kysely with a cache of prepared statements.
  *
- * Kysely prepares a statement for each execution, which costs more than a lookup by primary key
- * does.
+ * Kysely prepares a statement for each execution, which takes longer than a lookup by primary key.
  */
 function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
   const statements = new Map<string, Statement>()
@@ -124,11 +126,11 @@ function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
       sqlite.close()
     },
     prepare(text: string): Statement {
-      // Kysely runs the statement as soon as it has it.
+      // Kysely runs the statement immediately after it is prepared.
       reader?.refresh()
-      // Every transaction here writes. Taking the write lock at the start means waiting for another
-      // process, such as the command line, instead of failing when a read inside the transaction
-      // has gone stale.
+      // Every transaction here writes. A transaction that takes the write lock at its start waits
+      // for other processes, such as the command line. A transaction that takes it later fails when
+      // its earlier reads are stale.
       const sql = text === 'begin' ? 'begin immediate' : text
       const known = statements.get(sql)
       if (known) return known

@@ -1,31 +1,33 @@
 import type { SelectQueryBuilder } from 'kysely'
 import type { Db, Schema } from '../schema/schema.ts'
 
-/** A piece of work that rows say is due, about one thing of one account. */
+/** Work that is due, about one resource of one account. */
 export interface DuePiece {
   readonly id: number
   readonly ownerId: number
 }
 
-/** What is under way already, and whose. */
+/** The work in progress. */
 export interface Busy {
   readonly ids: readonly number[]
-  /** Accounts that have all their places taken. */
+  /** Accounts whose limit of concurrent work is reached. */
   readonly ownerIds: readonly number[]
 }
 
-/** Work in the order in which it falls due. Times are Unix milliseconds. */
+/** Work in the order of its due times. Times are Unix milliseconds. */
 export interface DueQueue {
-  /** The piece that has been due longest, but for those that are left out. */
+  /**
+   * Returns the work that has been due longest, without the exceptions; undefined when none is due.
+   */
   next(now: number, except: Busy): Promise<DuePiece | undefined>
-  /** When the next piece falls due after `now`; undefined when none will. */
+  /** Returns the next due time after `now`; undefined when there is none. */
   nextTime(now: number): Promise<number | undefined>
 }
 
 /**
- * The queue that rows make.
+ * Creates a queue from a query.
  *
- * @param pieces all of them, with when they are due; null for never. An index has to be on that.
+ * @param pieces all work with due times; null means never. Needs an index on the due time.
  */
 export function dueQueue<Table extends keyof Schema>(
   db: Db,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /**
- * Writes the database, as it is at one moment, into a new file. Others go on reading and writing
+ * Writes a snapshot of the database into a new file. Other connections can read and write
  * meanwhile.
  *
  * @throws an SqliteError when the file exists or cannot be written.
@@ -11,7 +11,10 @@ export async function snapshotDatabase(db: Db, file: string): Promise<void> {
   await sql`vacuum into ${file}`.execute(db)
 }
 
-/** What is wrong with the file and its foreign keys, a sentence each; reads all of it. */
+/**
+ * Returns the problems of the file and its foreign keys, one sentence each. Reads the whole
+ * database.
+ */
 export async function databaseProblems(db: Db): Promise<string[]> {
   const { rows: integrity } = await sql<{
     integrity_check: string
@@ -27,15 +30,15 @@ export async function databaseProblems(db: Db): Promise<string[]> {
   ]
 }
 
-/** The ids of all repositories, in ascending order. */
+/** Returns the ids of all repositories, in ascending order. */
 export async function allRepositoryIds(db: Db): Promise<number[]> {
   const rows = await db.selectFrom('repositories').select('id').orderBy('id').execute()
   return rows.map(({ id }) => id)
 }
 
 /**
- * Notes of every repository that its refs have to be read from Git again, those of pull requests
- * among them.
+ * Records a pending update for every repository, so that its refs, including those of pull
+ * requests, are read from Git again.
  */
 export async function noteAllRepositories(tx: Tx): Promise<void> {
   await tx

@@ -3,7 +3,7 @@ import { type Migration, migrations } from '../migrations/index.ts'
 import type { Db } from '../schema/schema.ts'
 import { transaction } from './database.ts'
 
-/** The database was written by a newer Branchline than this one. */
+/** The database was written by a newer version of this program. */
 export class NewerDatabaseError extends Error {
   constructor(found: number, known: number) {
     super(
@@ -14,20 +14,20 @@ export class NewerDatabaseError extends Error {
   }
 }
 
-/** What a migration run did. */
+/** The result of a migration. */
 export interface MigrationRun {
   readonly from: number
   readonly to: number
-  /** Names of the migrations that ran, in the order in which they did. */
+  /** The names of the migrations that ran, in order. */
   readonly ran: readonly string[]
 }
 
 /**
- * Brings the schema to a version, each step in a transaction of its own together with the version
- * number, so that a process that dies in between leaves a whole version behind.
+ * Migrates the schema to a version. Each step and its version number are one transaction, so a
+ * process that dies leaves a complete version.
  *
- * @param target the version wanted; the newest when left out. A lower one than the present runs
- *   `down` steps.
+ * @param target the version; the newest when left out. A version below the current one runs `down`
+ *   steps.
  * @throws NewerDatabaseError when the database is newer than this program.
  */
 export async function migrate(
@@ -51,7 +51,7 @@ export async function migrate(
   return { from, to, ran }
 }
 
-/** The version of the schema; 0 for an empty database. */
+/** Returns the version of the schema; 0 for an empty database. */
 export async function schemaVersion(db: Db): Promise<number> {
   const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db)
   return rows[0]?.user_version ?? 0
@@ -65,7 +65,7 @@ async function step(
 ): Promise<string> {
   if (!migration) throw new RangeError(`there is no migration to version ${version}`)
   await transaction(db, async (tx) => {
-    // Another process may have started at the same moment and taken this step first.
+    // Another process may have run this step at the same time.
     const present = await sql<{ user_version: number }>`pragma user_version`.execute(tx)
     if (present.rows[0]?.user_version === version) return
     await migration[way](tx)

@@ -5,14 +5,15 @@ import type { Reader } from './reader.ts'
 import type { Database } from './sqlite.ts'
 
 /**
- * A read that is built and compiled once, for paths where building it would cost more than running
- * it.
+ * Creates a read query that is built and compiled once, for queries that take longer to build than
+ * to run.
  *
- * Outside of transactions it runs on the reading connection, past Kysely's queue.
+ * Outside of transactions, the query runs on the reading connection and does not wait in Kysely's
+ * queue.
  *
- * @param build builds the query from its arguments, which it must use as parameters only: at that
- *   time they are placeholders, not values.
- * @returns a function that runs the query with values in place of the placeholders.
+ * @param build builds the query. The arguments are placeholders, so it must use them as parameters
+ *   only.
+ * @returns a function that runs the query with actual values.
  */
 export function prepareQuery<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
@@ -20,7 +21,7 @@ export function prepareQuery<Args extends readonly unknown[], Row>(
   return prepare(build, (rows) => rows, readRows<Row>)
 }
 
-/** The same for the first row alone; undefined when there is none. */
+/** Creates a prepared query for the first row; undefined when there is none. */
 export function prepareFirst<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row | undefined> {
@@ -30,7 +31,7 @@ export function prepareFirst<Args extends readonly unknown[], Row>(
 type Read<Result> = (parameters: readonly unknown[]) => Result
 
 /**
- * @param pick takes the result from the rows that Kysely gives.
+ * @param pick takes the result from the rows of Kysely.
  * @param read prepares the query on the reading connection.
  */
 function prepare<Args extends readonly unknown[], Row, Result>(
@@ -61,8 +62,8 @@ function prepare<Args extends readonly unknown[], Row, Result>(
 interface Compiled<Row> {
   readonly query: CompiledQuery<Row>
   /**
-   * For each parameter the argument that it is, negative for a fixed value; undefined if they are
-   * the arguments.
+   * For each parameter the index of its argument, or a negative number for a fixed value; undefined
+   * when the parameters are the arguments.
    */
   readonly slots: readonly number[] | undefined
 }
@@ -73,8 +74,7 @@ function compile<Args extends readonly unknown[], Row>(
   count: number,
 ): Compiled<Row> {
   const placeholders = Array.from({ length: count }, (_, i) => Symbol(`argument ${i}`))
-  // Kysely passes parameters through untouched, so a symbol stands for any type until the query
-  // runs.
+  // Kysely passes parameters through unchanged, so a symbol can represent a value of any type.
   const query = build(db, ...(placeholders as unknown as Args)).compile()
   const slots = query.parameters.map((parameter) => placeholders.indexOf(parameter as symbol))
   const areArguments = slots.length === count && slots.every((slot, i) => slot === i)
@@ -95,8 +95,8 @@ function readFirst<Row>(connection: Database, sql: string): Read<Row | undefined
 }
 
 /**
- * Rows are read as arrays and named here: the database would name each column of each row anew, for
- * twice the time.
+ * Reads rows as arrays and names the columns here. The driver would create the names of the columns
+ * for each row again, which takes twice the time.
  */
 function prepareRaw<Row>(connection: Database, sql: string) {
   const statement = connection.prepare<unknown[], unknown[]>(sql).raw()

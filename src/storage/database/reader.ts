@@ -1,26 +1,27 @@
 import { type Database, Sqlite } from './sqlite.ts'
 
 /**
- * A second connection beside the one that writes, for prepared queries outside of transactions. It
- * sees what has been committed and nothing else, and never waits for a transaction to end
- * (https://sqlite.org/wal.html, "Concurrency").
+ * A second, read-only connection for prepared queries outside of transactions. It sees committed
+ * changes only, and never waits for a transaction (https://sqlite.org/wal.html, "Concurrency").
  *
- * The reads of one turn of the event loop share a snapshot. Each read by itself would lock the log
- * and unlock it again, which costs half as much as looking up a row does.
+ * The reads of one iteration of the event loop share a snapshot. Otherwise each read would lock and
+ * unlock the log, which costs half as much as looking up a row.
  */
 export interface Reader {
-  /** The connection, inside the snapshot of this turn. */
+  /** The connection, inside the snapshot of this iteration. */
   readonly snapshot: Database
   /**
-   * Ends the snapshot: before each statement of the writer, so that the next read sees what it did.
+   * Ends the snapshot. Called before each statement of the writer, so that the next read sees its
+   * changes.
    */
   refresh(): void
   close(): void
 }
 
 /**
- * Opens a reader of a database file that exists. `busyTimeoutMs` is for other processes that lock
- * the database.
+ * Opens a reader of an existing database file.
+ *
+ * @param busyTimeoutMs the maximum wait for other processes that lock the database.
  */
 export function openReader(path: string, busyTimeoutMs: number): Reader {
   const connection = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs })
@@ -33,7 +34,7 @@ export function openReader(path: string, busyTimeoutMs: number): Reader {
     get snapshot() {
       if (!connection.inTransaction) {
         begin.run()
-        // The check phase comes after all callbacks of this turn's input and output.
+        // The check phase follows all I/O callbacks of this iteration.
         setImmediate(refresh)
       }
       return connection

@@ -3,25 +3,25 @@ import { containsSql } from '../database/database.ts'
 import type { MemoVisibility } from '../schema/memos.ts'
 import type { Schema } from '../schema/schema.ts'
 
-/** What a filter demands of a memo. */
+/** The condition of a filter of memos. */
 export type MemoCondition =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly MemoCondition[] }
   | { readonly kind: 'not'; readonly condition: MemoCondition }
   | { readonly kind: 'term'; readonly term: MemoTerm }
 
-/** A demand on one column, or on the tags. */
+/** A term about one column, or about the tags. */
 export type MemoTerm =
-  /** The content has this part; the case of ASCII letters does not count. */
+  /** The content contains this text. The case of ASCII letters is ignored. */
   | { readonly kind: 'content'; readonly part: string }
   | { readonly kind: 'creator'; readonly ids: readonly number[] }
   | { readonly kind: 'visibility'; readonly among: readonly MemoVisibility[] }
-  /** At least one of the tags is among these. */
+  /** At least one tag is among these. */
   | { readonly kind: 'tags'; readonly among: readonly string[] }
   | {
       readonly kind: 'time'
       readonly column: 'create_time' | 'update_time'
       readonly operator: '=' | '!=' | '<' | '<=' | '>' | '>='
-      /** Unix seconds, maybe a fraction. */
+      /** Unix seconds, possibly a fraction. */
       readonly seconds: number
     }
   | { readonly kind: 'flag'; readonly column: MemoFlag }
@@ -29,12 +29,12 @@ export type MemoTerm =
 export type MemoFlag = 'pinned' | 'has_link' | 'has_code' | 'has_task_list' | 'has_incomplete_tasks'
 
 /**
- * Most tags that are looked for one by one. Of more, the tags of a memo, which has five hundred at
- * most, are looked up in the set.
+ * The maximum number of tags that are looked up one by one. With more, each tag of the memo, which
+ * has at most 500, is looked up in the set.
  */
 export const MAX_SOUGHT_TAGS = 8
 
-/** The condition as SQL over a row of `memos`, every value a parameter. */
+/** Returns the condition as SQL for a row of `memos`. Every value is a parameter. */
 export function memoConditionSql(
   eb: ExpressionBuilder<Schema, 'memos'>,
   condition: MemoCondition,
@@ -76,7 +76,7 @@ function termSql(eb: ExpressionBuilder<Schema, 'memos'>, term: MemoTerm): Expres
 }
 
 /**
- * A unary plus hides a column from the indexes (https://sqlite.org/optoverview.html, "The WHERE
+ * A unary plus excludes a column from the indexes (https://sqlite.org/optoverview.html, "The WHERE
  * clause").
  */
 function tagSql(count: number): Expression<string> {

@@ -4,47 +4,48 @@ import type { Db, Schema } from '../schema/schema.ts'
 import { type MemoCondition, memoConditionSql } from './memo-condition.ts'
 import { type RootedMemo, selectRootedMemos } from './memos.ts'
 
-/** A stretch of memos that are no comments: those of one state and visibility. */
+/** The memos with one state and visibility that are not comments. */
 export interface MemoStretch {
   readonly state: Memo['state']
   readonly visibility: MemoVisibility
-  /** Undefined for everybody's. */
+  /** Undefined for all creators. */
   readonly creatorId: number | undefined
-  /** Undefined for those of all times. Of the column that a list is ordered by. */
+  /** The times of the column that the list is ordered by; undefined for all times. */
   readonly range?: MemoRange | undefined
 }
 
-/** Unix seconds, both included; undefined where there is no bound. */
+/** Unix seconds, both inclusive; undefined where there is no bound. */
 export interface MemoRange {
   readonly column: 'create_time' | 'update_time'
   readonly min: number | undefined
   readonly max: number | undefined
 }
 
-/** A column that a list is ordered by. */
+/** A column that a list is ordered by, with its direction. */
 export interface MemoOrder {
   readonly column: 'pinned' | 'create_time' | 'update_time' | 'uid' | 'id'
   readonly direction: 'asc' | 'desc'
 }
 
-/** A place in a list: what the last memo seen has in the columns of the order. */
+/** A position in a list: the values of a memo in the columns of the order. */
 export type MemoPosition = readonly (number | string)[]
 
-/** Which part of a list to read. */
+/** The part of a list to read. */
 export interface MemoPage {
-  /** Its last column tells all memos apart. */
+  /** The last column must be unique. */
   readonly order: readonly MemoOrder[]
-  /** Undefined for the first page. */
+  /** The position of the last memo of the previous page; undefined for the first page. */
   readonly after: MemoPosition | undefined
   readonly limit: number
 }
 
 /**
- * Memos from stretches that have none in common, in one order.
+ * Returns the memos of disjoint partitions in one order.
  *
- * One statement, so that a memo that moves from one stretch to another meanwhile is in exactly one
- * of them. SQLite reads each in the order of an index, merges them, and stops at the limit; for an
- * order without an index it sorts them first, holding no more than the limit says.
+ * One statement reads all partitions, so a memo that moves between partitions meanwhile appears
+ * exactly once. SQLite reads each partition in the order of an index, merges them, and stops at the
+ * limit. For an order without an index, SQLite sorts the memos first, and holds at most `limit` of
+ * them.
  */
 export async function listMemos(
   db: Db,
@@ -57,13 +58,13 @@ export async function listMemos(
   )
 }
 
-/** A memo by its id, and where it stands in a list. */
+/** The id of a memo, and its position in a list. */
 export interface PlacedMemo {
   readonly id: number
   readonly place: MemoPosition
 }
 
-/** As `listMemos`, without reading the memos themselves. */
+/** Returns the positions of the memos that `listMemos` returns. */
 export async function listMemoPlaces(
   db: Db,
   stretches: readonly MemoStretch[],
@@ -78,8 +79,8 @@ export async function listMemoPlaces(
 }
 
 /**
- * As `listMemoPlaces`, saying of each memo whether it meets a condition: what it costs is bounded
- * by the limit of the page, however few of the memos do.
+ * Returns the same positions as `listMemoPositions`, and whether each memo meets a condition. The
+ * limit of the page bounds the cost, even when few memos meet the condition.
  */
 export async function scanMemos(
   db: Db,
@@ -99,7 +100,7 @@ export async function scanMemos(
   return found.map((row) => ({ id: row.id, place: placeOf(row, columns), meets: row.meets === 1 }))
 }
 
-/** Which of some memos, by id, meet a condition. */
+/** Returns the ids of those memos that meet a condition. */
 export async function findMeeting(
   db: Db,
   ids: readonly number[],
@@ -121,8 +122,8 @@ const INDEXED_ORDERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether SQLite reads memos in this order from an index, so that it need not look at those behind
- * the page.
+ * Returns whether SQLite reads memos in this order from an index, and so reads no memos after the
+ * page.
  */
 export function hasIndex(order: readonly MemoOrder[]): boolean {
   return isOneWay(order) && INDEXED_ORDERS.has(order.map(({ column }) => column).join())
@@ -139,7 +140,7 @@ function placeOf(
   return columns.map((column) => row[column])
 }
 
-/** Comments made directly on a memo, without archived ones. */
+/** Returns the direct comments on a memo, without archived ones. */
 export function listComments(
   db: Db,
   memoId: number,
@@ -153,7 +154,7 @@ export function listComments(
   return query.limit(limit).execute()
 }
 
-/** A memo that is no comment is its own root. */
+/** A memo that is not a comment is its own root. */
 const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as const
 
 async function readPage<Row>(
@@ -174,8 +175,8 @@ function selectStretch(
   { state, visibility, creatorId, range }: MemoStretch,
   { order, after }: MemoPage,
 ) {
-  // Where a page begins behind a memo, that memo is in the range. Of two bounds SQLite might begin
-  // at the farther one.
+  // The position bounds the range at one end. With two bounds, SQLite might start at the farther
+  // one.
   const isDown = order[0]?.direction === 'desc'
   const min = after && !isDown ? undefined : range?.min
   const max = after && isDown ? undefined : range?.max
@@ -189,11 +190,12 @@ function selectStretch(
     .$if(max !== undefined, (query) => query.where(range?.column ?? 'id', '<=', max ?? 0))
 }
 
-/** Whether a memo comes behind a position. */
+/** Returns the condition that a memo comes after a position. */
 function isBehind(order: readonly MemoOrder[], position: MemoPosition): Expression<SqlBool> {
   const columns = order.map(({ column }) => sql.ref(`memos.${column}`))
   const operators = order.map(({ direction }) => sql.raw(direction === 'asc' ? '>' : '<'))
-  // In one direction rows compare as a whole, and an index knows where the page begins.
+  // When all columns have the same direction, rows compare as a whole, and an index finds the start
+  // of the page.
   if (isOneWay(order)) {
     return sql`(${sql.join(columns)}) ${operators[0]} (${sql.join(position)})`
   }

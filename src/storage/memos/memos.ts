@@ -1,25 +1,27 @@
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** A memo, with what is needed of the one at the top of its tree, which may be the memo itself. */
+/**
+ * A memo with the properties of its root that decide on access. The root may be the memo itself.
+ */
 export interface RootedMemo extends Memo {
   readonly root_creator_id: Memo['creator_id']
   readonly root_state: Memo['state']
 }
 
-/** What a comment shows of the memo that it comments on, and what decides who may see that. */
+/** What a comment shows of the memo that it belongs to, and what decides who may read that memo. */
 export type CommentedMemo = Pick<Memo, 'uid' | 'snippet' | 'creator_id' | 'state'>
 
 export function findMemoByUid(db: Db, uid: string): Promise<RootedMemo | undefined> {
   return selectRootedMemos(db).where('memos.uid', '=', uid).executeTakeFirst()
 }
 
-/** The memos and comments with these uids, in no particular order. */
+/** Returns the memos and comments with these uids, in no particular order. */
 export async function findMemosByUids(db: Db, uids: readonly string[]): Promise<RootedMemo[]> {
   return uids.length === 0 ? [] : selectRootedMemos(db).where('memos.uid', 'in', uids).execute()
 }
 
-/** The memos and comments with these ids, by id. */
+/** Returns the memos and comments with these ids, by id. */
 export async function findMemosByIds(
   db: Db,
   ids: readonly number[],
@@ -29,7 +31,7 @@ export async function findMemosByIds(
   return new Map(found.map((memo) => [memo.id, memo]))
 }
 
-/** Memos and comments, each with what is needed of its root. */
+/** Selects memos and comments with the properties of their roots. */
 export function selectRootedMemos(db: Db) {
   return db
     .selectFrom('memos')
@@ -40,7 +42,7 @@ export function selectRootedMemos(db: Db) {
     .select(['root.creator_id as root_creator_id', 'root.state as root_state'])
 }
 
-/** What comments show of the memos with these ids, by id. */
+/** Returns what comments show of the memos with these ids, by id. */
 export async function findCommentedMemos(
   db: Db,
   ids: readonly number[],
@@ -54,7 +56,7 @@ export async function findCommentedMemos(
   return new Map(found.map((memo) => [memo.id, memo]))
 }
 
-/** The tags of the memos with these ids, by id, in the order in which the content has them. */
+/** Returns the tags of the memos with these ids, by id, in order of appearance. */
 export async function findTags(
   db: Db,
   memoIds: readonly number[],
@@ -77,21 +79,20 @@ export async function findTags(
 }
 
 /**
- * Stores a memo with its tags, which are distinct.
+ * Stores a memo with its tags, which must be distinct.
  *
- * @throws a unique violation when its uid is taken.
+ * @throws a unique violation when the uid is taken.
  */
 export async function insertMemo(tx: Tx, memo: NewMemo, tags: readonly string[]): Promise<void> {
   const { id } = await tx.insertInto('memos').values(memo).returning('id').executeTakeFirstOrThrow()
   await insertTags(tx, id, tags)
 }
 
-/** Changes a memo. */
 export async function updateMemo(tx: Tx, id: number, changes: MemoChanges): Promise<void> {
   await tx.updateTable('memos').set(changes).where('id', '=', id).execute()
 }
 
-/** Gives a memo these tags, which are distinct, in place of those that it had. */
+/** Replaces the tags of a memo. The tags must be distinct. */
 export async function replaceTags(tx: Tx, id: number, tags: readonly string[]): Promise<void> {
   await tx.deleteFrom('memo_tags').where('memo_id', '=', id).execute()
   await insertTags(tx, id, tags)
@@ -105,7 +106,7 @@ async function insertTags(tx: Tx, memo_id: number, tags: readonly string[]): Pro
     .execute()
 }
 
-/** Gives all comments below a memo, whatever they comment on, its visibility. */
+/** Sets the visibility of all comments below a memo, at any depth. */
 export async function setVisibilityOfComments(
   tx: Tx,
   rootId: number,
@@ -120,8 +121,8 @@ export function deleteMemo(tx: Tx, id: number): Promise<void> {
 }
 
 /**
- * Deletes all that an account has written, with the trees of comments below it, whoever wrote
- * those.
+ * Deletes all memos and comments of an account, with the trees of comments below them, including
+ * other users' comments.
  */
 export function deleteMemosOf(tx: Tx, userId: number): Promise<void> {
   return deleteTrees(tx, 'creator_id', userId)
@@ -134,7 +135,8 @@ async function deleteTrees(tx: Tx, column: 'id' | 'creator_id', value: number): 
         .selectFrom('memos')
         .select('memos.id')
         .where(column, '=', value)
-        // Without duplicates: whoever comments on their own comments is at the top of many trees.
+        // `union` removes duplicates: a user's comment below another comment of the user is in
+        // several trees.
         .union(
           db
             .selectFrom('memos')

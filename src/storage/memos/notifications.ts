@@ -8,7 +8,7 @@ import type {
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { type RootedMemo, selectRootedMemos } from './memos.ts'
 
-/** One demand of a filter. */
+/** One term of a filter. */
 export type NotificationTerm =
   | { readonly kind: 'status'; readonly among: readonly NotificationStatus[] }
   | { readonly kind: 'type'; readonly among: readonly NotificationType[] }
@@ -16,17 +16,17 @@ export type NotificationTerm =
   | {
       readonly kind: 'create_time'
       readonly operator: '=' | '!=' | '<' | '<=' | '>' | '>='
-      /** Unix seconds, maybe a fraction. */
+      /** Unix seconds, possibly a fraction. */
       readonly seconds: number
     }
 
-/** A place in the list of notifications: the sort key of the last one seen. */
+/** A position in the list of notifications: the sort key of a notification. */
 export interface NotificationPosition {
   readonly createTime: number
   readonly id: number
 }
 
-/** What a notification shows of a memo, and what decides whether its receiver may see that. */
+/** What a notification shows of a memo, and what decides whether its receiver may read the memo. */
 export type MemoSummary = Pick<
   RootedMemo,
   | 'id'
@@ -40,7 +40,11 @@ export type MemoSummary = Pick<
   | 'root_state'
 >
 
-/** @returns the notifications as stored, in no particular order. */
+/**
+ * Stores notifications.
+ *
+ * @returns the stored notifications, in no particular order.
+ */
 export async function insertNotifications(
   tx: Tx,
   notifications: readonly Insertable<NotificationsTable>[],
@@ -50,9 +54,9 @@ export async function insertNotifications(
 }
 
 /**
- * Notifications of a receiver behind a position, newest first, then by descending id, each with
- * whether it meets all terms. What this costs is bounded by the limit, however few of them do. One
- * status that is asked for is looked up, and notifications of others are left out.
+ * Returns notifications of a receiver after a position, newest first, then by descending id, and
+ * whether each meets all terms. The limit bounds the cost, even when few notifications meet the
+ * terms. A term for one status uses an index, so notifications with another status are left out.
  */
 export async function scanNotifications(
   db: Db,
@@ -95,7 +99,7 @@ export function findNotification(
     .executeTakeFirst()
 }
 
-/** Those of some notifications that a receiver has, in no particular order. */
+/** Returns those of the given notifications that a receiver has, in no particular order. */
 export async function findNotifications(
   db: Db,
   receiverId: number,
@@ -118,7 +122,11 @@ export async function setNotificationStatus(
   await tx.updateTable('notifications').set({ status }).where('id', '=', id).execute()
 }
 
-/** @returns whether the receiver had one with this id. */
+/**
+ * Deletes a notification.
+ *
+ * @returns whether the receiver had a notification with this id.
+ */
 export async function deleteNotification(tx: Tx, receiverId: number, id: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('notifications')
@@ -128,14 +136,14 @@ export async function deleteNotification(tx: Tx, receiverId: number, id: number)
   return numDeletedRows > 0n
 }
 
-/** The memos with these ids, by id. */
+/** Returns the memos with these ids, by id. */
 export async function findMemoSummaries(
   db: Db,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, MemoSummary>> {
   if (ids.length === 0) return new Map()
   const found = await selectRootedMemos(db)
-    // Without the content, which is long.
+    // Without the content, which may be long.
     .clearSelect()
     .select(['memos.id', 'memos.uid', 'memos.parent_id', 'memos.snippet'])
     .select(['memos.creator_id', 'memos.state', 'memos.visibility'])
@@ -150,7 +158,7 @@ function termSql(
   term: NotificationTerm,
 ): Expression<SqlBool> {
   switch (term.kind) {
-    // Alternatives rather than a list: SQL has no empty lists.
+    // Alternatives rather than a list, because SQL has no empty lists.
     case 'status':
       return eb.or(term.among.map((status) => eb('status', '=', status)))
     case 'type':

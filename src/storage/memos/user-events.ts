@@ -3,13 +3,17 @@ import { prepareQuery } from '../database/prepared.ts'
 import type { UserEvent, UserEventLog, UserEventsTable } from '../schema/memos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** The events of one account behind a place, as one snapshot. */
+/** The events of one account after a position, and its log, from one snapshot. */
 export interface UserEventPage {
   readonly log: Pick<UserEventLog, 'newest' | 'floor'>
   readonly events: readonly Omit<UserEvent, 'user_id'>[]
 }
 
-/** @returns the id of the event, and how many events of its account are stored now. */
+/**
+ * Stores an event.
+ *
+ * @returns the id of the event, and the number of stored events of its account.
+ */
 export async function insertUserEvent(
   tx: Tx,
   event: Insertable<UserEventsTable>,
@@ -32,7 +36,7 @@ export async function insertUserEvent(
   return { id, count }
 }
 
-/** The log of an account; that of one without events is empty. */
+/** Returns the log of an account. An account without events has an empty log. */
 export async function findUserEventLog(db: Db, userId: number): Promise<UserEventLog> {
   const log = await db
     .selectFrom('user_event_logs')
@@ -43,9 +47,9 @@ export async function findUserEventLog(db: Db, userId: number): Promise<UserEven
 }
 
 /**
- * Events of an account with ids above `after`, in order.
+ * Returns the events of an account with ids above `after`, in order.
  *
- * @param types only these; undefined for all.
+ * @param types the types to return; undefined for all.
  */
 export async function listUserEvents(
   db: Db,
@@ -54,7 +58,7 @@ export async function listUserEvents(
   types: readonly UserEvent['type'][] | undefined,
   limit: number,
 ): Promise<UserEventPage> {
-  // One statement reads the log and the events, so that nothing is forgotten or added in between.
+  // One statement reads the log and the events, so nothing is pruned or added in between.
   const rows = await db
     .selectFrom('user_event_logs as log')
     .leftJoin('user_events as event', (join) => {
@@ -82,7 +86,10 @@ const accountsWithEvents = prepareQuery((db, after: number) =>
     .groupBy('user_id'),
 )
 
-/** The accounts that have events with ids above `after`, each with the id of its latest one. */
+/**
+ * Returns the accounts that have events with ids above `after`, each with the id of its latest
+ * event.
+ */
 export function findAccountsWithEvents(
   db: Db,
   after: number,
@@ -90,7 +97,7 @@ export function findAccountsWithEvents(
   return accountsWithEvents(db, after)
 }
 
-/** Id of the latest event that is stored, of whichever account; 0 when there is none. */
+/** Returns the id of the latest stored event of all accounts; 0 when there is none. */
 export async function findNewestEventId(db: Db): Promise<number> {
   const row = await db
     .selectFrom('user_events')
@@ -101,7 +108,7 @@ export async function findNewestEventId(db: Db): Promise<number> {
   return row?.id ?? 0
 }
 
-/** The oldest events that are stored, of all accounts or of one, in order. */
+/** Returns the oldest stored events of all accounts or of one, in order. */
 export function listOldestEvents(
   tx: Tx,
   userId: number | undefined,
@@ -116,7 +123,7 @@ export function listOldestEvents(
     .execute()
 }
 
-/** Forgets events, which must be the oldest ones of their accounts, in order. */
+/** Deletes events, which must be the oldest of their accounts, in order. */
 export async function deleteUserEvents(
   tx: Tx,
   events: readonly Pick<UserEvent, 'id' | 'user_id'>[],

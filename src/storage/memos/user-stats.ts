@@ -5,38 +5,40 @@ import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../sc
 import type { Db, Schema } from '../schema/schema.ts'
 
 /**
- * Most times and most pinned memos that are read for one account: what a calendar of years shows,
- * and no more for who has a hundred thousand memos than for who has a thousand.
+ * The maximum number of times and of pinned memos that are read for one account: enough for a
+ * calendar of several years. It bounds the cost for accounts with a hundred thousand memos.
  */
 export const MAX_LISTED_MEMOS = 1000
 
 /**
- * Most tags that are read for one account and visibility, the first ones by their text. Nobody has
- * so many by writing; who makes them up must not make an answer of millions.
+ * The maximum number of tags that are read for one account and visibility, in alphabetical order.
+ * Only generated memos have that many.
  */
 export const MAX_LISTED_TAGS = 10_000
 
 /**
- * Most times, most pinned memos and most tags that are read for all accounts together, of one
- * visibility. With more, an answer to anybody who asks would take seconds of the only thread, and a
- * gigabyte.
+ * The maximum number of times, of pinned memos and of tags that are read for all accounts together,
+ * per visibility. A larger response would block the event loop for seconds and take a gigabyte.
  */
 export const MAX_LISTED_OF_ALL = 50_000
 
-/** The time that a memo is shown at. */
+/** The time at which a memo is displayed. */
 export type DisplayTime = 'create_time' | 'update_time'
 
-/** What there is to say about the memos of an account. */
+/** The figures that statistics of an account are computed from. */
 export interface MemoFigures {
-  /** A row for each visibility. */
+  /** One row per visibility. */
   readonly counts: readonly MemoCounts[]
-  /** A row for each visibility and tag. */
+  /** One row per visibility and tag. */
   readonly tags: readonly TagCount[]
-  /** A row for each visibility with more tags than those. */
+  /** One row per visibility with more tags than `tags` contains. */
   readonly cutTags: readonly object[]
-  /** Of the newest memos of each visibility, in Unix seconds and in no particular order. */
+  /**
+   * The display times of the newest memos of each visibility, in Unix seconds, in no particular
+   * order.
+   */
   readonly times: readonly { readonly time: number }[]
-  /** The newest ones of each visibility, in no particular order. */
+  /** The newest pinned memos of each visibility, in no particular order. */
   readonly pinned: readonly PinnedMemo[]
 }
 
@@ -69,7 +71,7 @@ const tagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
     .limit(MAX_LISTED_TAGS),
 )
 
-/** A row where there are more tags than `tagsOf` lists. */
+/** Returns a row if there are more tags than `tagsOf` returns. */
 const cutTagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
   db
     .selectFrom('memo_tag_counts')
@@ -115,8 +117,8 @@ function selectCounted(db: Db, userId: number, visibility: MemoVisibility) {
 }
 
 /**
- * The figures about the memos of one account, in the time that reading the answer takes: none of
- * its queries goes through more rows than it gives.
+ * Returns the figures of one account. No query reads more rows than it returns, so the time is
+ * proportional to the response.
  */
 export async function findMemoFigures(
   db: Db,
@@ -124,8 +126,8 @@ export async function findMemoFigures(
   visibilities: readonly MemoVisibility[],
   time: DisplayTime,
 ): Promise<MemoFigures> {
-  // Begun together, prepared queries all run before anything else does, and see the same state of
-  // the database.
+  // Prepared queries that are started together all run before anything else, and so read the same
+  // state of the database.
   const parts = await Promise.all(
     visibilities.map((visibility) =>
       Promise.all([
@@ -146,10 +148,10 @@ export async function findMemoFigures(
   }
 }
 
-/** An account as its statistics name it. */
+/** The account that statistics belong to. */
 export type StatsOwner = Pick<User, 'id' | 'user_id' | 'username'>
 
-/** The same of many accounts: every row says whose it is. */
+/** The figures of many accounts. Each row names its account. */
 export type AllMemoFigures = {
   readonly [Part in keyof MemoFigures]: readonly (MemoFigures[Part][number] & {
     readonly user_id: number
@@ -157,9 +159,8 @@ export type AllMemoFigures = {
 } & { readonly owners: readonly StatsOwner[] }
 
 /**
- * The figures about the memos of all accounts that have some, and those accounts, in as many
- * queries however many there are. What is listed of each is its share of `MAX_LISTED_OF_ALL`, if
- * that is less than what is listed of one.
+ * Returns the figures of all accounts that have memos, and these accounts, with a constant number
+ * of queries. Each account gets its share of `MAX_LISTED_OF_ALL`, up to the maximum of one account.
  *
  * @param ownId the account whose memos of every visibility count; undefined for none.
  */
@@ -187,7 +188,7 @@ export async function findAllMemoFigures(
   const maxTags = Math.min(MAX_LISTED_TAGS, share)
   const counts = await populations.select(['memo_counts.user_id', ...COUNTS]).execute()
   const tags = await populations
-    // Crossed, because SQLite keeps the order of such tables: it would rather go through all tags.
+    // SQLite keeps the order of cross joins. Otherwise it would read all tags.
     .crossJoin('memo_tag_counts as counted')
     .whereRef('counted.user_id', '=', 'memo_counts.user_id')
     .whereRef('counted.visibility', '=', 'memo_counts.visibility')
@@ -215,7 +216,7 @@ export async function findAllMemoFigures(
   return { owners, counts, tags, cutTags, times, pinned }
 }
 
-/** The newest memos of a row of `memo_counts`, by id. */
+/** Selects the newest memos of a row of `memo_counts`, by id. */
 function newestMemos(
   eb: ExpressionBuilder<Schema, 'memo_counts'>,
   time: DisplayTime,
@@ -233,7 +234,7 @@ function newestMemos(
     .limit(limit)
 }
 
-/** The first tags of a row of `memo_counts`. */
+/** Selects the first tags of a row of `memo_counts`. */
 function firstTags(eb: ExpressionBuilder<Schema, 'memo_counts'>, limit: number) {
   return eb
     .selectFrom('memo_tag_counts as first')

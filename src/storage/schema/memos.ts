@@ -3,15 +3,15 @@ export type MemoVisibility = 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
 
 export interface MemosTable {
   id: Generated<number>
-  /** Last segment of the resource name; its case counts. */
+  /** The last segment of the resource name, case-sensitive. */
   uid: string
   creator_id: number
-  /** The memo or comment that it comments on; null for a memo that is no comment. */
+  /** The memo or comment that this comment belongs to; null for a memo that is not a comment. */
   parent_id: number | null
-  /** The memo at the top of its tree of comments; null for a memo that is no comment. */
+  /** The memo at the top of the tree of comments; null for a memo that is not a comment. */
   root_id: number | null
   state: 'NORMAL' | 'ARCHIVED'
-  /** Of a comment that of its root, kept equal in the same transaction. */
+  /** A comment has the visibility of its root, updated in the same transaction. */
   visibility: MemoVisibility
   /** 0 or 1, as are the four flags below. */
   pinned: number
@@ -23,7 +23,7 @@ export interface MemosTable {
   create_time: number
   /** Unix seconds. */
   update_time: number
-  /** What the analysis of the content found, stored so that no read parses Markdown. */
+  /** The results of the analysis of the content, stored so that no read parses Markdown. */
   title: string
   snippet: string
   content: string
@@ -32,9 +32,9 @@ export interface MemosTable {
 /** The tags of a memo, one row each. */
 export interface MemoTagsTable {
   memo_id: number
-  /** Without its `#`. */
+  /** Without `#`. */
   tag: string
-  /** Where it stands among the tags of the memo, from 0. */
+  /** The position among the tags of the memo, from 0. */
   position: number
 }
 
@@ -42,17 +42,17 @@ export type Memo = Selectable<MemosTable>
 
 export type NewMemo = Insertable<MemosTable>
 
-/** What may change of a memo. */
+/** The columns of a memo that can change. */
 export type MemoChanges = Partial<Omit<Memo, 'id' | 'uid' | 'creator_id' | 'parent_id' | 'root_id'>>
 
 export interface NotificationsTable {
-  /** Last segment of the resource name, unique over all receivers and never given again. */
+  /** The last segment of the resource name. Unique over all receivers, and never reused. */
   id: Generated<number>
   receiver_id: number
   sender_id: number
   type: NotificationType
   status: NotificationStatus
-  /** The comment, or the memo or comment with the mention; null once it was deleted. */
+  /** The comment, or the memo or comment with the mention; null after its deletion. */
   memo_id: number | null
   /** Unix seconds. */
   create_time: number
@@ -64,14 +64,11 @@ export type NotificationStatus = 'UNREAD' | 'ARCHIVED'
 
 export type Notification = Selectable<NotificationsTable>
 
-/**
- * What happened to the memos and notifications of an account, for those who watch. Rows come and go
- * oldest first.
- */
+/** The events of accounts, for watchers. Rows are deleted oldest first. */
 export interface UserEventsTable {
-  /** Ascends in the order of commits: SQLite has one writer. Never given twice. */
+  /** Ascends in the order of commits, because SQLite has one writer. Never reused. */
   id: Generated<number>
-  /** Whose event it is. */
+  /** The account that the event belongs to. */
   user_id: number
   type:
     | 'MEMO_CREATED'
@@ -81,20 +78,20 @@ export interface UserEventsTable {
     | 'NOTIFICATION_CREATED'
     | 'NOTIFICATION_UPDATED'
     | 'NOTIFICATION_DELETED'
-  /** `uid` of the memo, or number of the notification. */
+  /** The `uid` of the memo, or the number of the notification. */
   resource: string
   /** Unix milliseconds. */
   time: number
 }
 
-/** What is known of the events of an account as a whole. It has no row before its first event. */
+/** The state of an account's event log. An account has no row before its first event. */
 export interface UserEventLogsTable {
   user_id: number
-  /** Id of its latest event, also once that is forgotten. */
+  /** The id of the latest event, even if that was pruned. */
   newest: number
-  /** Events with ids up to this one have been forgotten; 0 when none has. */
+  /** Events with ids up to this one have been pruned; 0 when none has. */
   floor: number
-  /** How many of its events are stored. */
+  /** The number of stored events. */
   count: number
 }
 
@@ -103,8 +100,8 @@ export type UserEvent = Selectable<UserEventsTable>
 export type UserEventLog = Selectable<UserEventLogsTable>
 
 /**
- * How many memos an account has of one visibility, kept by triggers. Comments and archived memos do
- * not count.
+ * The number of memos of an account per visibility, updated by triggers. Comments and archived
+ * memos do not count.
  */
 export interface MemoCountsTable {
   user_id: number
@@ -116,7 +113,7 @@ export interface MemoCountsTable {
   with_incomplete_tasks: number
 }
 
-/** How many of these memos carry a tag, kept by triggers too. */
+/** The number of these memos per tag, updated by triggers. */
 export interface MemoTagCountsTable {
   user_id: number
   visibility: MemoVisibility

@@ -84,7 +84,7 @@ import type {
 } from './repos.ts'
 import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
 import type { UserWebhooksTable, WebhookDeliveriesTable, WebhookMessagesTable } from './webhooks.ts'
-/** The tables, each typed in the file that holds its queries. */
+/** All tables, each typed in the file of its subject. */
 export interface Schema {
   account_names: AccountNamesTable
   account_redirects: AccountRedirectsTable
@@ -163,11 +163,11 @@ export interface Schema {
   webhook_messages: WebhookMessagesTable
 }
 
-/** A handle for queries. A transaction is one too. */
+/** A handle for queries. Can also be a transaction. */
 export type Db = Kysely<Schema>
 
 /**
- * A handle that exists only inside a transaction. Functions whose statements belong together ask
- * for this type, so that a caller cannot run half of them.
+ * A handle that exists only inside a transaction. Functions with several statements that belong
+ * together require this type.
  */
 export type Tx = Transaction<Schema>

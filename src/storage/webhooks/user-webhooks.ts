@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../schema/schema.ts'
 import type { NewUserWebhook, UserWebhook, UserWebhookChanges } from '../schema/webhooks.ts'
 
-/** The webhooks of an account in the order in which they were made. */
+/** Returns the webhooks of an account in the order of their creation. */
 export function listUserWebhooks(db: Db, userId: number): Promise<UserWebhook[]> {
   return db
     .selectFrom('user_webhooks')
@@ -37,7 +37,7 @@ export function insertUserWebhook(tx: Tx, webhook: NewUserWebhook): Promise<User
   return tx.insertInto('user_webhooks').values(webhook).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Changes a webhook that exists. */
+/** Updates an existing webhook. */
 export function updateUserWebhook(
   tx: Tx,
   id: number,
@@ -52,9 +52,9 @@ export function updateUserWebhook(
 }
 
 /**
- * Switches a webhook off, unless it leads elsewhere by now.
+ * Disables a webhook, unless its URL has changed.
  *
- * @returns whether it did.
+ * @returns whether the webhook was disabled.
  */
 export async function disableUserWebhook(tx: Tx, id: number, url: string): Promise<boolean> {
   const { numUpdatedRows } = await tx
@@ -69,7 +69,7 @@ export async function disableUserWebhook(tx: Tx, id: number, url: string): Promi
 /**
  * Deletes a webhook with its deliveries.
  *
- * @returns whether the account had it.
+ * @returns whether the account had the webhook.
  */
 export async function deleteUserWebhook(db: Db, userId: number, uid: string): Promise<boolean> {
   const { numDeletedRows } = await db

@@ -10,13 +10,13 @@ import type {
   WebhookMessagesTable,
 } from '../schema/webhooks.ts'
 
-/** What came of an attempt, or of there being none. */
+/** The outcome of an attempt, or of the decision not to attempt. */
 export type AttemptResult = Pick<WebhookDelivery, 'state' | 'error' | 'next_attempt_time'> &
   Partial<
     Pick<WebhookDelivery, 'attempt_count' | 'failures' | 'response_status' | 'last_attempt_time'>
   >
 
-/** A delivery to make now, with whose it is and how it is signed. */
+/** A delivery to attempt now, with its webhook and the owner of the webhook. */
 export interface DueDelivery {
   readonly delivery: WebhookDelivery
   readonly webhook: Pick<
@@ -26,7 +26,7 @@ export interface DueDelivery {
   readonly owner: User
 }
 
-/** The ids of an account's webhooks that are told of events. */
+/** Returns the ids of an account's enabled webhooks. */
 export async function listEnabledWebhooks(tx: Tx, userId: number): Promise<number[]> {
   const found = await tx
     .selectFrom('user_webhooks')
@@ -38,7 +38,7 @@ export async function listEnabledWebhooks(tx: Tx, userId: number): Promise<numbe
   return found.map(({ id }) => id)
 }
 
-/** Stores what there is to say about an event. */
+/** Stores the message about an event. */
 export function insertMessage(
   tx: Tx,
   message: Insertable<WebhookMessagesTable>,
@@ -46,7 +46,11 @@ export function insertMessage(
   return tx.insertInto('webhook_messages').values(message).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Queues a message to a webhook, due at `dueTime`, in Unix milliseconds. */
+/**
+ * Queues a message for a webhook.
+ *
+ * @param dueTime Unix milliseconds.
+ */
 export async function insertDelivery(
   tx: Tx,
   webhookId: number,
@@ -70,10 +74,10 @@ export async function insertDelivery(
 }
 
 /**
- * Queues a message to webhooks, due at once, by two statements however many they are: who changes
- * what they are told of waits for it.
+ * Queues a message for webhooks with two statements in total, because the change that caused the
+ * event waits for them.
  *
- * @param uids one for each webhook.
+ * @param uids the ids of the deliveries, one per webhook.
  * @param dueTime Unix milliseconds.
  */
 export async function insertDeliveries(
@@ -100,7 +104,7 @@ export async function insertDeliveries(
     .execute()
 }
 
-/** How much waits for some webhooks, and for all those of their accounts. */
+/** The number of pending deliveries of a webhook, and of all webhooks of its account. */
 export interface WaitingCounts {
   readonly webhookId: number
   readonly accountId: number
@@ -109,7 +113,7 @@ export interface WaitingCounts {
 }
 
 /**
- * How many deliveries wait, for some webhooks in their order; costs a look at each webhook of their
+ * Returns the number of pending deliveries, in the order of the webhooks. Reads each webhook of the
  * accounts.
  */
 export async function countWaiting(
@@ -140,10 +144,10 @@ export async function countWaiting(
 }
 
 /**
- * Stores what came of an attempt, unless its webhook was deleted meanwhile. A delivery that was
- * queued again meanwhile stays so.
+ * Stores the outcome of an attempt, unless the webhook was deleted meanwhile. A delivery that was
+ * queued again meanwhile stays queued.
  *
- * @param attempted as it was when the attempt began.
+ * @param attempted the delivery at the start of the attempt.
  */
 export async function recordAttempt(
   tx: Tx,
@@ -161,10 +165,7 @@ export async function recordAttempt(
   await refreshDueTime(tx, webhookId)
 }
 
-/**
- * Makes a delivery wait for an attempt at `dueTime`, in Unix milliseconds, with its whole schedule
- * before it.
- */
+/** Schedules a delivery for `dueTime`, in Unix milliseconds, with all its retries. */
 export async function requeueDelivery(
   tx: Tx,
   webhookId: number,
@@ -179,7 +180,7 @@ export async function requeueDelivery(
   await refreshDueTime(tx, webhookId)
 }
 
-/** Gives up all deliveries of a webhook that wait. */
+/** Marks all pending deliveries of a webhook as failed. */
 export async function failWaitingDeliveries(
   tx: Tx,
   webhookId: number,
@@ -194,7 +195,7 @@ export async function failWaitingDeliveries(
   await refreshDueTime(tx, webhookId)
 }
 
-/** Deletes the finished deliveries of a webhook but the latest `kept`. */
+/** Deletes the finished deliveries of a webhook except the latest `kept`. */
 export async function pruneFinishedDeliveries(
   tx: Tx,
   webhookId: number,
@@ -216,7 +217,7 @@ export async function pruneFinishedDeliveries(
     .execute()
 }
 
-/** Deliveries of a webhook with ids below `beforeId`, newest first. */
+/** Returns the deliveries of a webhook with ids below `beforeId`, newest first. */
 export function listDeliveries(
   db: Db,
   webhookId: number,
@@ -242,7 +243,7 @@ export function findDelivery(
     .executeTakeFirst()
 }
 
-/** Webhooks as deliveries to them fall due. */
+/** Returns the webhooks as a queue, by the time at which their next delivery is due. */
 export function webhookQueue(db: Db): DueQueue {
   const webhooks = db
     .selectFrom('user_webhooks')
@@ -251,8 +252,8 @@ export function webhookQueue(db: Db): DueQueue {
 }
 
 /**
- * The delivery of a webhook that has been due longest, the oldest of several; undefined when none
- * is.
+ * Returns the delivery of a webhook that has been due longest, the oldest of several; undefined
+ * when none is due.
  */
 export async function findDueDelivery(
   db: Db,
@@ -279,7 +280,7 @@ export async function findDueDelivery(
   return { delivery, webhook, owner }
 }
 
-/** Takes back a delivery. */
+/** Deletes a delivery. */
 export async function deleteDelivery(tx: Tx, webhookId: number, id: number): Promise<void> {
   await tx.deleteFrom('webhook_deliveries').where('id', '=', id).execute()
   await refreshDueTime(tx, webhookId)
@@ -293,7 +294,7 @@ function selectDeliveries(db: Db) {
     .select(['message.event_type', 'message.body', 'message.create_time'])
 }
 
-/** Keeps `next_attempt_time` of a webhook what it says it is. */
+/** Updates `next_attempt_time` of a webhook. */
 async function refreshDueTime(tx: Tx, webhookId: number): Promise<void> {
   await tx
     .updateTable('user_webhooks')
