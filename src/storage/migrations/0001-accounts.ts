@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Accounts, their names, sessions and tokens. */
+/** Accounts with their names, sessions and tokens. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('users')
-    // AUTOINCREMENT: the id is the subject of access tokens, so that of a deleted account must
-    // never come back.
+    // AUTOINCREMENT never reuses an id. The id is the subject of access tokens.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('user_id', 'text')
     .addColumn('username', 'text', (c) => c.notNull())
@@ -23,7 +22,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('update_time', 'integer', (c) => c.notNull())
     .execute()
   await sql`create unique index users_email on users (email_key) where email_key <> ''`.execute(db)
-  // Pages are read newest first, with the id as tie-break, of active accounts or of all.
+  // For pages of active or all accounts, newest first, with the id as tie-breaker.
   await sql`create index users_by_time on users (create_time, id)`.execute(db)
   await sql`create index users_by_state_and_time on users (state, create_time, id)`.execute(db)
   await sql`create index active_administrators on users (id) where role = 'ADMIN' and state = 'NORMAL'`.execute(
@@ -39,7 +38,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('data', 'blob', (c) => c.notNull())
     .execute()
 
-  // One space for chosen ids and usernames: nobody can take another's id as a username.
+  // One namespace for chosen ids and usernames, so that no username equals another account's id.
   await db.schema
     .createTable('account_names')
     .addColumn('name_key', 'text', (c) => c.primaryKey())
@@ -48,7 +47,7 @@ export async function up(db: Tx): Promise<void> {
     .execute()
   await sql`create index account_names_of_user on account_names (user_id)`.execute(db)
 
-  // total_size of a list must not cost a scan of the list.
+  // Counts for the total_size of lists, so that a list is not scanned.
   await db.schema
     .createTable('user_counts')
     .addColumn('state', 'text', (c) => c.primaryKey())
@@ -107,7 +106,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('expires_at', 'integer')
     .addColumn('last_used_at', 'integer')
     .execute()
-  // Pages are read in the order of creation.
+  // For pages in the order of creation.
   await sql`create index personal_access_tokens_of_user on personal_access_tokens (user_id, id)`.execute(
     db,
   )

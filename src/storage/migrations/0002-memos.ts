@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
 /**
- * What statistics count: memos that are no comments and not archived. `row` is `old`, `new` or a
+ * The memos that statistics count: without comments and archived memos. `row` is `old`, `new` or a
  * table.
  */
 const counted = (row: string) => `${row}.parent_id is null and ${row}.state = 'NORMAL'`
 
-/** Memos, their tags, and the figures about them. */
+/** Memos with their tags and figures. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('memos')
@@ -16,8 +16,8 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('creator_id', 'integer', (c) =>
       c.notNull().references('users.id').onDelete('cascade'),
     )
-    // Trees of comments are deleted as a whole, by one statement: SQLite cascades through 1000
-    // levels and no more.
+    // One statement deletes a whole tree of comments, because a cascade of SQLite ends after 1000
+    // levels.
     .addColumn('parent_id', 'integer', (c) => c.references('memos.id'))
     .addColumn('root_id', 'integer', (c) => c.references('memos.id'))
     .addColumn('state', 'text', (c) => c.notNull().check(sql`state in ('NORMAL', 'ARCHIVED')`))
@@ -31,7 +31,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('has_incomplete_tasks', 'integer', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
-    // Texts last: SQLite reads a long row only as far as the last column that is asked for.
+    // Long texts are last, because SQLite reads a row only up to the last column that is requested.
     .addColumn('title', 'text', (c) => c.notNull())
     .addColumn('snippet', 'text', (c) => c.notNull())
     .addColumn('content', 'text', (c) => c.notNull())
@@ -74,15 +74,15 @@ export async function up(db: Tx): Promise<void> {
 }
 
 /**
- * Lists are merged from stretches of one state and visibility, of everybody's memos or of one
- * creator's, each in the order of an index. What a creator has, by time, covers their statistics.
+ * Lists merge partitions of one state and visibility, of all creators or of one, each in the order
+ * of an index. The indexes of a creator's memos by time also cover the statistics.
  */
 async function addListIndexes(db: Tx): Promise<void> {
   for (const index of [
     'memos_by_create_time on memos (state, visibility, create_time, id) where parent_id is null',
     'memos_by_update_time on memos (state, visibility, update_time, id) where parent_id is null',
     'memos_pinned_first on memos (state, visibility, pinned, create_time, id) where parent_id is null',
-    // Of comments too: it leads from a deleted account to all that it wrote.
+    // Includes comments, to find all memos of a deleted account.
     'memos_of_creator_by_create_time on memos (creator_id, parent_id, state, visibility, create_time, id)',
     `memos_of_creator_by_update_time on memos (creator_id, parent_id, state, visibility, update_time, id)
       where parent_id is null`,
@@ -95,7 +95,10 @@ async function addListIndexes(db: Tx): Promise<void> {
   }
 }
 
-/** Statistics must not cost a scan of the memos: each is counted as it comes, changes and goes. */
+/**
+ * Statistics must not scan the memos, so each memo is counted when it is inserted, changed or
+ * deleted.
+ */
 async function addMemoCounting(db: Tx): Promise<void> {
   const count = `insert into memo_counts
       values (new.creator_id, new.visibility, 1, new.has_link, new.has_code, new.has_task_list, new.has_incomplete_tasks)
@@ -121,7 +124,8 @@ async function addMemoCounting(db: Tx): Promise<void> {
 }
 
 /**
- * Tags are counted under the visibility of their memo, so they are counted anew when that changes.
+ * Tags are counted per visibility of their memo, so they are counted again when the visibility
+ * changes.
  */
 async function addTagCounting(db: Tx): Promise<void> {
   const count = (condition: string) => `insert into memo_tag_counts
@@ -135,8 +139,8 @@ async function addTagCounting(db: Tx): Promise<void> {
   for (const trigger of [
     `memo_tag_counted after insert on memo_tags begin
       ${count('memo_tags.memo_id = new.memo_id and memo_tags.tag = new.tag')} end`,
-    // When the memo itself goes, it is gone by the time that its tags follow, and nothing is left
-    // to be done here.
+    // When a memo is deleted, its row is gone before its tags are deleted, so this trigger does
+    // nothing.
     `memo_tag_uncounted after delete on memo_tags begin
       update memo_tag_counts set memos = memo_tag_counts.memos - 1 from memos
       where memos.id = old.memo_id and ${counted('memos')} and memo_tag_counts.user_id = memos.creator_id

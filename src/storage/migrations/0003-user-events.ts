@@ -1,25 +1,24 @@
 import type { Tx } from '../schema/schema.ts'
 
-/** What happened to the memos and notifications of each account. */
+/** The events of accounts about their memos and notifications. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('user_events')
-    // AUTOINCREMENT: the id is what cursors hold, so that of a forgotten event must never come
-    // back.
+    // AUTOINCREMENT never reuses an id. Cursors contain the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('type', 'text', (c) => c.notNull())
     .addColumn('resource', 'text', (c) => c.notNull())
     .addColumn('time', 'integer', (c) => c.notNull())
     .execute()
-  // A watcher reads the events of one account behind a cursor, in order.
+  // For the events of one account after a cursor, in order.
   await db.schema
     .createIndex('user_events_of_user')
     .on('user_events')
     .columns(['user_id', 'id'])
     .execute()
 
-  // Apart from the events: where forgetting ended has to be known when nothing is left.
+  // A separate table, because the end of the pruned events must be known when no event is left.
   await db.schema
     .createTable('user_event_logs')
     .addColumn('user_id', 'integer', (c) =>

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** What accounts are told about memos that concern them. */
+/** Notifications of accounts about memos. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('notifications')
-    // AUTOINCREMENT: clients keep the number, so that of a deleted notification must never come
-    // back.
+    // AUTOINCREMENT never reuses an id. Clients store the number.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('receiver_id', 'integer', (c) =>
       c.notNull().references('users.id').onDelete('cascade'),
@@ -21,7 +20,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('memo_id', 'integer', (c) => c.references('memos.id').onDelete('set null'))
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .execute()
-  // Pages are read newest first, with the id as tie-break, all of them or those of one status.
+  // For pages of all notifications or of one status, newest first, with the id as tie-breaker.
   await sql`create index notifications_by_time on notifications (receiver_id, create_time, id)`.execute(
     db,
   )

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Webhooks of accounts, and the outbox that they are served from. */
+/** Webhooks of accounts, and the queue of their deliveries. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('user_webhooks')
@@ -55,8 +55,8 @@ export async function up(db: Tx): Promise<void> {
       sql`(state = 'PENDING') = (next_attempt_time is not null)`,
     )
     .execute()
-  // Pages of a webhook are read newest first, its finished deliveries counted, its waiting ones
-  // taken as they fall due.
+  // For pages of a webhook's deliveries, newest first; the number of finished ones; and pending
+  // ones by due time.
   await sql`create index webhook_deliveries_of_webhook on webhook_deliveries (webhook_id, id)`.execute(
     db,
   )
@@ -70,7 +70,7 @@ export async function up(db: Tx): Promise<void> {
   await sql`create index webhook_deliveries_of_message on webhook_deliveries (message_id)`.execute(
     db,
   )
-  // One message may go to many webhooks. It goes with the last delivery, however that was deleted.
+  // Several deliveries can share a message. Any deletion of its last delivery deletes the message.
   await sql`
     create trigger webhook_messages_unused after delete on webhook_deliveries
     when not exists (select 1 from webhook_deliveries where message_id = old.message_id)

@@ -1,6 +1,6 @@
 import type { Tx } from '../schema/schema.ts'
 
-/** External services that people sign in through, and who they are there. */
+/** Identity providers, and the identities of accounts. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('identity_providers')
@@ -28,8 +28,8 @@ export async function up(db: Tx): Promise<void> {
       c.notNull().references('identity_providers.id').onDelete('cascade'),
     )
     .addColumn('extern_uid', 'text', (c) => c.notNull())
-    // One identity at each provider for an account, one account for an identity. Each is also an
-    // index that finds them.
+    // An account has one identity per provider, and an identity belongs to one account. The
+    // constraints are also the indexes for lookups.
     .addUniqueConstraint('one_identity_at_provider', ['user_id', 'provider_id'])
     .addUniqueConstraint('one_account_of_identity', ['provider_id', 'extern_uid'])
     .execute()

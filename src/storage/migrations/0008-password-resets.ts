@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Tokens that set a new password, and which e-mail addresses they must not be sent to. */
+/** Password reset tokens, and the email addresses that must not receive any. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .alterTable('users')
@@ -9,7 +9,7 @@ export async function up(db: Tx): Promise<void> {
     .execute()
   await db.schema
     .createTable('password_resets')
-    // One row for an account is one live token.
+    // One row per account, so an account has one valid token at most.
     .addColumn('user_id', 'integer', (c) =>
       c.primaryKey().references('users.id').onDelete('cascade'),
     )
@@ -17,7 +17,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('expire_time', 'integer', (c) => c.notNull())
     .addColumn('mail_time', 'integer')
     .execute()
-  // Whoever writes one of these columns, now or in years, voids the token with it.
+  // A change of any of these columns invalidates the token.
   await sql`
     create trigger password_reset_void after update of username, email, password_hash, state on users
     when old.username <> new.username or old.email <> new.email

@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
 /**
- * One space of numbers and names for whatever owns repositories; repositories, the names that they
- * had, and their branches.
+ * A common namespace of ids and names for the owners of repositories; repositories, their former
+ * names, and their branches.
  */
 export async function up(db: Tx): Promise<void> {
   await createAccounts(db)
   await db.schema
     .createTable('repositories')
-    // With autoincrement no id comes back: it names a folder, which may outlive the row by a crash.
+    // AUTOINCREMENT never reuses an id. The id names a folder, which may remain after a crash.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('owner_id', 'integer', (c) =>
       c.notNull().references('accounts.id').onDelete('cascade'),
@@ -25,7 +25,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('description', 'text', (c) => c.notNull())
     .addUniqueConstraint('repositories_name_key', ['owner_id', 'name_key'])
     .execute()
-  // What strangers see of an owner, without a look at what they do not.
+  // For lists of the public repositories of an owner.
   await db.schema
     .createIndex('repositories_public')
     .on('repositories')
@@ -45,7 +45,7 @@ export async function up(db: Tx): Promise<void> {
     .addPrimaryKeyConstraint('repository_redirects_key', ['owner_id', 'name_key'])
     .modifyEnd(sql`without rowid`)
     .execute()
-  // For the cascade.
+  // For cascading deletes.
   await db.schema
     .createIndex('repository_redirects_target')
     .on('repository_redirects')
@@ -86,18 +86,18 @@ export async function down(db: Tx): Promise<void> {
 }
 
 /**
- * `users` stays as it is, because a table that others refer to cannot be built anew: triggers stand
- * in for its foreign key.
+ * `users` remains, because a table that others refer to cannot be rebuilt. Triggers replace its
+ * foreign key.
  */
 async function createAccounts(db: Tx): Promise<void> {
   await db.schema
     .createTable('accounts')
-    // With autoincrement no id comes back: that of a user is the subject of access tokens.
+    // AUTOINCREMENT never reuses an id. The id of a user is the subject of access tokens.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('kind', 'text', (c) => c.notNull().check(sql`kind in ('USER', 'ORGANIZATION')`))
     .execute()
   await sql`insert into accounts (id, kind) select id, 'USER' from users`.execute(db)
-  // Behind the ids of users that were deleted, too.
+  // Starts after the ids of deleted users too.
   await sql`delete from sqlite_sequence where name = 'accounts'`.execute(db)
   await sql`insert into sqlite_sequence (name, seq) select 'accounts', seq from sqlite_sequence where name = 'users'`.execute(
     db,
@@ -120,7 +120,7 @@ async function dropAccounts(db: Tx): Promise<void> {
   await db.schema.dropTable('accounts').execute()
 }
 
-/** Builds the table of names anew, with another column for whom they lead to. */
+/** Rebuilds the table of names with a column for the owner that a name leads to. */
 async function rebuildNames(db: Tx, column: string, references: string): Promise<void> {
   await sql`alter table account_names rename to former_names`.execute(db)
   await db.schema

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Who may do what to repositories, who is kept away from whom, and names that accounts had. */
+/** Permissions on repositories, blocked users, and former names of accounts. */
 export async function up(db: Tx): Promise<void> {
   const visibilities = sql`visibility in ('public', 'limited', 'private')`
   await db.schema
@@ -12,11 +12,11 @@ export async function up(db: Tx): Promise<void> {
     .alterTable('users')
     .addColumn('restricted', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  // Lists of repositories leave those of hidden owners out.
+  // For lists of repositories, which leave out those of hidden owners.
   await sql`create index users_hidden on users (id, visibility) where visibility <> 'public'`.execute(
     db,
   )
-  // A search reads names in their order, and nothing else of those that it does not find.
+  // For searches by username, which read nothing else of users that do not match.
   await sql`create index users_by_username on users (state, lower(username), username, display_name, visibility)`.execute(
     db,
   )

@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Organisations, their members, and teams with what these may do. */
+/** Organisations, their members, and teams with their permissions. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('organizations')
     .addColumn('id', 'integer', (c) => c.primaryKey().references('accounts.id').onDelete('cascade'))
     .addColumn('name', 'text', (c) => c.notNull())
-    // Lists are ordered by it. That it is unique is the business of `account_names`.
+    // For the order of lists. `account_names` keeps names unique.
     .addColumn('name_key', 'text', (c) => c.notNull())
     .addColumn('full_name', 'text', (c) => c.notNull())
     .addColumn('email', 'text', (c) => c.notNull())
@@ -26,7 +26,7 @@ export async function up(db: Tx): Promise<void> {
     .on('organizations')
     .column('name_key')
     .execute()
-  // Lists of repositories leave those of hidden owners out.
+  // For lists of repositories, which leave out those of hidden owners.
   await sql`create index organizations_hidden on organizations (id, visibility) where visibility <> 'public'`.execute(
     db,
   )
@@ -51,7 +51,7 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('teams')
-    // With autoincrement no id comes back: clients and protection rules keep them.
+    // AUTOINCREMENT never reuses an id. Clients and protection rules store the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('organization_id', 'integer', (c) =>
       c.notNull().references('organizations.id').onDelete('cascade'),

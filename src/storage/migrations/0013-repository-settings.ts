@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Settings that are on or off, with what a new repository has. */
+/** Boolean settings, with their defaults for new repositories. */
 const FLAGS: Readonly<Record<string, 0 | 1>> = {
   template: 0,
   has_issues: 1,
@@ -21,13 +21,10 @@ const FLAGS: Readonly<Record<string, 0 | 1>> = {
   default_allow_maintainer_edit: 1,
 }
 
-/** Figures that lists show, kept up to date by whoever changes what they count. */
+/** Counters that lists show. Triggers and writers update them. */
 const FIGURES = ['size_kib', 'branch_count', 'forks_count', 'open_pulls_count', 'releases_count']
 
-/**
- * What lists of repositories are ordered by, and what it takes to count those that somebody may
- * read.
- */
+/** The sort orders of lists of repositories, and the columns that count the readable ones. */
 const LIST_INDEXES: Readonly<Record<string, string[]>> = {
   repositories_by_name: ['name_key', 'id'],
   repositories_by_age: ['create_time', 'id'],
@@ -35,7 +32,7 @@ const LIST_INDEXES: Readonly<Record<string, string[]>> = {
   repositories_readable: ['owner_id', 'private'],
 }
 
-/** Settings and figures of repositories, where they come from, and whom they are offered to. */
+/** Settings and counters of repositories, their origins, and their transfers. */
 export async function up(db: Tx): Promise<void> {
   for (const [flag, preset] of Object.entries(FLAGS)) await addInteger(db, flag, preset)
   for (const figure of FIGURES) await addInteger(db, figure, 0)
@@ -75,7 +72,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('made_reader', 'integer', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .execute()
-  // For the cascades.
+  // For cascading deletes.
   await db.schema
     .createIndex('repository_transfers_doer')
     .on('repository_transfers')
@@ -107,7 +104,10 @@ async function addInteger(db: Tx, column: string, preset: number): Promise<void>
     .execute()
 }
 
-/** Branches and forks are counted as they come and go: no read counts ten thousand of them. */
+/**
+ * Branches and forks are counted when they are inserted or deleted, so no read counts thousands of
+ * rows.
+ */
 const TRIGGERS: Readonly<Record<string, string>> = {
   branch_counted: `after insert on branches begin
     update repositories set branch_count = branch_count + 1 where id = new.repository_id; end`,

@@ -1,11 +1,8 @@
 import type { Tx } from '../schema/schema.ts'
 
-/**
- * One fork for each owner; copies of repositories elsewhere, and those among them that follow the
- * original.
- */
+/** One fork per owner, copies of remote repositories, and mirrors. */
 export async function up(db: Tx): Promise<void> {
-  // Whoever asks for two at the same moment gets one.
+  // Two simultaneous requests create one fork.
   await db.schema
     .createIndex('repositories_fork_of_owner')
     .unique()

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** What tags point to, who may move which of them, and the orders in which refs are looked up. */
+/** Tags with their targets and protections, and the indexes for lookups of refs. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('tags')
@@ -25,12 +25,12 @@ export async function up(db: Tx): Promise<void> {
     .alterTable('pending_ref_updates')
     .addColumn('create_time', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  // Tags that repositories have already are read from Git when the server starts.
+  // The tags of existing repositories are read from Git when the server starts.
   await sql`insert into pending_ref_updates (repository_id) select id from repositories`.execute(db)
 
   await db.schema
     .createTable('tag_protections')
-    // With autoincrement no id comes back: clients keep them.
+    // AUTOINCREMENT never reuses an id. Clients store the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('repository_id', 'integer', (c) =>
       c.notNull().references('repositories.id').onDelete('cascade'),
@@ -53,7 +53,7 @@ export async function down(db: Tx): Promise<void> {
   await db.schema.dropTable('tags').execute()
 }
 
-/** Who is exempt from a protection: users, or teams. */
+/** The users or teams that a protection allows. */
 async function createAllowlist(
   db: Tx,
   table: string,
@@ -69,6 +69,6 @@ async function createAllowlist(
     .addPrimaryKeyConstraint(`${table}_key`, ['protection_id', column])
     .modifyEnd(sql`without rowid`)
     .execute()
-  // For the cascade.
+  // For cascading deletes.
   await db.schema.createIndex(`${table}_${column}`).on(table).column(column).execute()
 }

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Labels, milestones, and what machines say of commits. */
+/** Labels, milestones and commit statuses. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('labels')
-    // With autoincrement no id comes back: clients keep them.
+    // AUTOINCREMENT never reuses an id. Clients store the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('repository_id', 'integer', (c) =>
       c.references('repositories.id').onDelete('cascade'),
@@ -42,7 +42,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('close_time', 'integer')
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
-    // Kept by the tables of what has milestones.
+    // Updated by the tables that refer to milestones.
     .addColumn('open_issues', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('closed_issues', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('description', 'text', (c) => c.notNull())

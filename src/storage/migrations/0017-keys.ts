@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Keys of accounts and of repositories, and what clients of forges show of a token. */
+/** Keys of accounts and repositories, and the parts of tokens that clients display. */
 export async function up(db: Tx): Promise<void> {
   await createPublicKeys(db)
   await createDeployKeys(db)
@@ -29,7 +29,7 @@ async function createPublicKeys(db: Tx): Promise<void> {
     .addColumn('read_only', 'integer', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .execute()
-  // Pages are read in the order of creation.
+  // For pages in the order of creation.
   await sql`create index public_keys_of_user on public_keys (user_id, id)`.execute(db)
   await sql`create unique index public_keys_title on public_keys (user_id, title) where user_id is not null`.execute(
     db,
@@ -53,8 +53,8 @@ async function createDeployKeys(db: Tx): Promise<void> {
     .execute()
   await sql`create index deploy_keys_of_repository on deploy_keys (repository_id, id)`.execute(db)
   await sql`create index deploy_keys_of_key on deploy_keys (key_id)`.execute(db)
-  // Repositories go with all that hangs off them, and the last one takes the key along, which is
-  // free for others then.
+  // The deletion of a repository deletes its deploy keys. The last deploy key deletes the public
+  // key, which others can then add.
   await sql`create trigger deploy_key_forgotten after delete on deploy_keys
     when not exists (select 1 from deploy_keys where key_id = old.key_id) begin
     delete from public_keys where id = old.key_id; end`.execute(db)
@@ -75,20 +75,20 @@ async function createGpgKeys(db: Tx): Promise<void> {
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('expire_time', 'integer')
     .execute()
-  // A subkey proves nothing about who has it: anybody can bind one that is for encryption to a key
-  // of their own.
+  // Only primary keys are unique. A subkey does not prove possession, because anyone can bind an
+  // encryption subkey to a key.
   await sql`create unique index gpg_keys_primary on gpg_keys (fingerprint) where primary_id is null`.execute(
     db,
   )
-  // Pages are read in the order of creation.
+  // For pages in the order of creation.
   await sql`create index gpg_keys_of_user on gpg_keys (user_id, id) where primary_id is null`.execute(
     db,
   )
   await sql`create index gpg_keys_subkeys on gpg_keys (primary_id)`.execute(db)
-  // Signatures name their key by its id. For the cascade of users, too.
+  // For signatures, which name their key by id, and for cascading deletes of users.
   await sql`create index gpg_keys_by_key_id on gpg_keys (user_id, key_id)`.execute(db)
 
-  // Apart, so that lists do not carry it.
+  // A separate table, so that lists do not read the text.
   await db.schema
     .createTable('gpg_certificates')
     .addColumn('gpg_key_id', 'integer', (c) =>

@@ -21,11 +21,11 @@ const FLAGS = [
   'require_signed_commits',
 ]
 
-/** Rules about branches, whom they let do what, and what branches were called before. */
+/** Branch protections with their allowlists, and former names of branches. */
 export async function up(db: Tx): Promise<void> {
   let rules = db.schema
     .createTable('branch_protections')
-    // With autoincrement no id comes back: clients keep them.
+    // AUTOINCREMENT never reuses an id. Clients store the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('repository_id', 'integer', (c) =>
       c.notNull().references('repositories.id').onDelete('cascade'),
@@ -58,7 +58,7 @@ export async function up(db: Tx): Promise<void> {
     .addPrimaryKeyConstraint('branch_renames_key', ['repository_id', 'old_name'])
     .modifyEnd(sql`without rowid`)
     .execute()
-  // For the cascade, and for those whose end is open.
+  // For cascading deletes, and for renames whose pending update has not ended.
   await db.schema
     .createIndex('branch_renames_open')
     .on('branch_renames')
@@ -78,7 +78,7 @@ export async function down(db: Tx): Promise<void> {
   }
 }
 
-/** Whom rules let do what: users, or teams. */
+/** The users or teams that a rule allows. */
 async function createAllowlist(
   db: Tx,
   table: string,
@@ -97,6 +97,6 @@ async function createAllowlist(
     .addPrimaryKeyConstraint(`${table}_key`, ['protection_id', 'list', column])
     .modifyEnd(sql`without rowid`)
     .execute()
-  // For the cascade.
+  // For cascading deletes.
   await db.schema.createIndex(`${table}_${column}`).on(table).column(column).execute()
 }

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** What repositories publish, and the files that come with it. */
+/** Releases and their files. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('releases')
-    // With autoincrement no id comes back: clients keep them.
+    // AUTOINCREMENT never reuses an id. Clients store the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('repository_id', 'integer', (c) =>
       c.notNull().references('repositories.id').onDelete('cascade'),
@@ -14,7 +14,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('tag_only', 'integer', (c) => c.notNull())
     .addColumn('draft', 'integer', (c) => c.notNull())
     .addColumn('prerelease', 'integer', (c) => c.notNull())
-    // No reference: a release outlives the account that published it.
+    // No foreign key, because a release remains when the account that published it is deleted.
     .addColumn('publisher_id', 'integer', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('target', 'text', (c) => c.notNull())
@@ -24,11 +24,11 @@ export async function up(db: Tx): Promise<void> {
   await sql`create unique index releases_by_tag on releases (repository_id, lower(tag_name))`.execute(
     db,
   )
-  // With what lists choose by, so that counting reads the index alone.
+  // Contains the columns that lists filter by, so that a count reads only the index.
   await sql`create index releases_listed on releases (repository_id, create_time, id, draft, prerelease)
     where tag_only = 0`.execute(db)
 
-  // Tags that a release may mean, in whatever case it names them.
+  // For the tag of a release, which is looked up without regard to case.
   await sql`create index tags_folded on tags (repository_id, lower(name), name)`.execute(db)
 
   await db.schema
@@ -55,15 +55,18 @@ export async function up(db: Tx): Promise<void> {
 export async function down(db: Tx): Promise<void> {
   await db.schema.dropIndex('tags_folded').execute()
   await db.schema.dropTable('release_assets').execute()
-  // Its triggers go with it.
+  // This also drops its triggers.
   await db.schema.dropTable('releases').execute()
   await sql`update repositories set releases_count = 0`.execute(db)
 }
 
-/** Whether a row counts: who may not see drafts must not learn of them by their number. */
+/**
+ * Whether a row counts. Drafts do not, because users who may not see drafts must not infer them
+ * from the number.
+ */
 const counts = (row: 'new' | 'old') => `(${row}.draft = 0 and ${row}.tag_only = 0)`
 
-/** Releases that are published are counted as they come and go. */
+/** Published releases are counted when they are inserted, changed or deleted. */
 const TRIGGERS: Readonly<Record<string, string>> = {
   release_counted: `after insert on releases when ${counts('new')} begin
     update repositories set releases_count = releases_count + 1 where id = new.repository_id; end`,

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Words that repositories are found by. */
+/** Topics of repositories. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('topics')
-    // With autoincrement no id comes back: clients keep them.
+    // AUTOINCREMENT never reuses an id. Clients store the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('name', 'text', (c) => c.notNull().unique())
     .addColumn('public_count', 'integer', (c) => c.notNull().defaultTo(0))
@@ -42,8 +42,8 @@ export async function down(db: Tx): Promise<void> {
 }
 
 /**
- * Sets whether everybody may read the repositories of some rows: whoever may not must not learn of
- * them by a number.
+ * Sets whether the repositories of some rows are public. Users who may not read a repository must
+ * not infer it from the number.
  */
 const publish = (where: string) => `begin
   update repository_topics set is_public = exists (
@@ -55,8 +55,8 @@ const publish = (where: string) => `begin
 const OF_OWNER = 'repository_id in (select id from repositories where owner_id = new.id)'
 
 /**
- * Topics are counted as they come and go, and as repositories are opened and hidden; one that no
- * repository has goes too.
+ * Topics are counted when they are added or removed, and when repositories become public or
+ * private. A topic without a repository is deleted.
  */
 const TRIGGERS: Readonly<Record<string, string>> = {
   repository_topic_added: `after insert on repository_topics ${publish(

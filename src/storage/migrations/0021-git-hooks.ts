@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Scripts of repositories. */
+/** Git hooks of repositories. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('git_hooks')

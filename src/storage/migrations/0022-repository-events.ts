@@ -1,32 +1,31 @@
 import type { Tx } from '../schema/schema.ts'
 
-/** What happened to each repository. */
+/** The events of repositories. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .createTable('repository_events')
-    // AUTOINCREMENT: the id is what cursors hold, so that of a forgotten event must never come
-    // back.
+    // AUTOINCREMENT never reuses an id. Cursors contain the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('repository_id', 'integer', (c) =>
       c.notNull().references('repositories.id').onDelete('cascade'),
     )
     .addColumn('type', 'text', (c) => c.notNull())
     .addColumn('audience', 'text', (c) => c.notNull())
-    // No reference: numbers of accounts are never given twice, and whoever deletes one need not
-    // look for its events.
+    // No foreign key: ids of accounts are never reused, and the deletion of an account need not
+    // find its events.
     .addColumn('actor_id', 'integer')
     .addColumn('subject_id', 'integer')
     .addColumn('subject', 'text', (c) => c.notNull())
     .addColumn('time', 'integer', (c) => c.notNull())
     .execute()
-  // A watcher reads the events of one repository behind a cursor, in order.
+  // For the events of one repository after a cursor, in order.
   await db.schema
     .createIndex('repository_events_of_repository')
     .on('repository_events')
     .columns(['repository_id', 'id'])
     .execute()
 
-  // Apart from the events: where forgetting ended has to be known when nothing is left.
+  // A separate table, because the end of the pruned events must be known when no event is left.
   await db.schema
     .createTable('repository_event_logs')
     .addColumn('repository_id', 'integer', (c) =>

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
-/** Pull requests, what people say of them, and how they come to be merged. */
+/** Pull requests with their reviews, comments and merges. */
 export async function up(db: Tx): Promise<void> {
-  // Numbers are shared with issues, should there be some, and never given twice.
+  // Pull requests share numbers with future issues. Numbers are never reused.
   await db.schema
     .alterTable('repositories')
     .addColumn('last_issue_number', 'integer', (c) => c.notNull().defaultTo(0))
@@ -18,7 +18,7 @@ export async function up(db: Tx): Promise<void> {
 async function createPullRequests(db: Tx): Promise<void> {
   await db.schema
     .createTable('pull_requests')
-    // With autoincrement no id comes back: clients keep them.
+    // AUTOINCREMENT never reuses an id. Clients store the id.
     .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('repository_id', 'integer', (c) =>
       c.notNull().references('repositories.id').onDelete('cascade'),
@@ -65,11 +65,11 @@ async function createPullRequests(db: Tx): Promise<void> {
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
     .addColumn('close_time', 'integer')
-    // Last: it may be long, and what comes before it is read without it.
+    // Last, because it may be long, and the columns before it are often read without it.
     .addColumn('body', 'text', (c) => c.notNull())
     .addUniqueConstraint('pull_requests_number', ['repository_id', 'number'])
     .execute()
-  // Two open ones never ask for the same.
+  // Two open pull requests never have the same head and base.
   await sql`create unique index pull_requests_open on pull_requests
     (head_repository_id, head_branch, repository_id, base_branch) where state = 'OPEN'`.execute(db)
   await sql`create index pull_requests_behind on pull_requests (id)
@@ -93,7 +93,7 @@ async function createPullRequests(db: Tx): Promise<void> {
   await sql`create index pull_requests_of_head on pull_requests (head_repository_id, head_branch)`.execute(
     db,
   )
-  // An index for each sort, once for a state and once for all.
+  // One index per sort order for one state, and one for all states.
   for (const [name, columns] of SORTS) {
     await sql`create index ${sql.ref(`pull_requests_by_${name}`)} on pull_requests
       (repository_id, ${sql.raw(columns)})`.execute(db)
@@ -112,7 +112,7 @@ const SORTS: readonly (readonly [string, string])[] = [
   ['creation', 'create_time, id'],
   ['update', 'update_time, create_time, id'],
   ['closing', 'coalesce(close_time, 0), create_time, id'],
-  // Of those with as many, the latest first in either direction.
+  // Pull requests with equal counts are sorted newest first in both directions.
   ['most_comments', 'comment_count, create_time, id'],
   ['least_comments', 'comment_count, create_time desc, id desc'],
 ]
@@ -252,12 +252,12 @@ async function createReviews(db: Tx): Promise<void> {
   await sql`create index reviews_requests on reviews (pull_request_id) where state = 'REQUEST_REVIEW'`.execute(
     db,
   )
-  // One vote each.
+  // One official vote per reviewer.
   await sql`create unique index reviews_official on reviews (pull_request_id, reviewer_id)
     where official = 1 and state in ('APPROVED', 'REQUEST_CHANGES')`.execute(db)
   await db.schema.createIndex('reviews_reviewer').on('reviews').column('reviewer_id').execute()
   await db.schema.createIndex('reviews_team').on('reviews').column('team_id').execute()
-  // What nobody but its reviewer could see or answer goes with the account.
+  // The pending reviews and the review requests of an account are deleted with it.
   await sql`create trigger reviews_abandoned after update of reviewer_id on reviews
     when new.reviewer_id is null and new.team_id is null and new.state in ('PENDING', 'REQUEST_REVIEW') begin
     delete from reviews where id = new.id;
@@ -296,13 +296,13 @@ async function createReviews(db: Tx): Promise<void> {
     update pull_requests set review_comment_count = review_comment_count - 1 where id =
       (select pull_request_id from reviews where id = old.review_id and state <> 'PENDING');
   end`.execute(db)
-  // Those of a review that is pending are nobody else's business yet.
+  // The comments of a pending review are visible to its reviewer only, so they do not count.
   await sql`create trigger reviews_submitted after update of state on reviews
     when old.state = 'PENDING' and new.state <> 'PENDING' begin
     update pull_requests set review_comment_count = review_comment_count + new.comments_count
       where id = new.pull_request_id;
   end`.execute(db)
-  // The comments go after their review, too late to look at it.
+  // The comments are deleted after their review, too late to read its state.
   await sql`create trigger reviews_deleted after delete on reviews when old.state <> 'PENDING' begin
     update pull_requests set review_comment_count = review_comment_count - old.comments_count
       where id = old.pull_request_id;
@@ -337,8 +337,8 @@ async function createMerging(db: Tx): Promise<void> {
     .addColumn('due_time', 'integer', (c) => c.notNull())
     .addColumn('wake_count', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  // With what a look at those that are due asks: there may be many of one account, which has its
-  // turn already.
+  // Contains the columns that the lookup of due work reads, because one account may have much
+  // pending work.
   await db.schema
     .createIndex('auto_merges_due')
     .on('auto_merges')
@@ -382,7 +382,7 @@ async function createMessages(db: Tx): Promise<void> {
     .addColumn('message_id', 'integer', (c) =>
       c.primaryKey().references('webhook_messages.id').onDelete('cascade'),
     )
-    // Ids never come back: nothing has to be done when what they are of is deleted.
+    // Ids are never reused, so the deletion of the pull request needs no cascade.
     .addColumn('pull_request_id', 'integer', (c) => c.notNull())
     .addColumn('actor_id', 'integer')
     .execute()

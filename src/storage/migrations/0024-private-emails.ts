@@ -1,6 +1,6 @@
 import type { Tx } from '../schema/schema.ts'
 
-/** Accounts whose addresses stay out of commits; and what deleting an account looks up. */
+/** Accounts with private email addresses, and indexes for the deletion of accounts. */
 export async function up(db: Tx): Promise<void> {
   await db.schema
     .alterTable('users')

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
 /**
- * How many deliveries wait, beside their webhook: what bounds them is asked at each change, and
- * must not count them.
+ * The number of pending deliveries per webhook. Quotas check it at each event, so it must not be
+ * counted.
  */
 export async function up(db: Tx): Promise<void> {
   await db.schema

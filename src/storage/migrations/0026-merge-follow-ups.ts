@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Tx } from '../schema/schema.ts'
 
 /**
- * What follows from merges after they have happened, by which token they were ordered, and what
- * reviews were compared with.
+ * Follow-up work of merges, the tokens that scheduled merges, and the commits that reviews were
+ * compared with.
  */
 export async function up(db: Tx): Promise<void> {
   await db.schema.alterTable('auto_merges').addColumn('token_uuid', 'text').execute()
@@ -48,7 +48,7 @@ export async function up(db: Tx): Promise<void> {
   await sql`create index merge_follow_ups_deleter on merge_follow_ups (deleter_id) where deleter_id is not null`.execute(
     db,
   )
-  // Merges from before this table are listed, too.
+  // Also for merges from before this table.
   await sql`insert into merge_follow_ups (pull_request_id, repository_id, due_time)
     select id, repository_id, 0 from pull_requests where state = 'MERGED'`.execute(db)
 

@@ -26,7 +26,7 @@ import * as privateEmails from './0024-private-emails.ts'
 import * as webhookBounds from './0025-webhook-bounds.ts'
 import * as mergeFollowUps from './0026-merge-follow-ups.ts'
 
-/** One step of the schema. `down` takes back what `up` did; both run inside a transaction. */
+/** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
   readonly name: string
   up(tx: Tx): Promise<void>
@@ -34,11 +34,10 @@ export interface Migration {
 }
 
 /**
- * Every migration, in order. The position is the version, so entries are only ever added at the
- * end.
+ * All migrations, in order. The position is the version, so new entries are added at the end only.
  *
- * Listed by hand: a bundle has no folder to read, and an order that a file name decides is an order
- * that a merge can change unseen.
+ * The list is explicit, because a bundle has no folder to read, and because a merge of branches
+ * could change an order by file names unnoticed.
  */
 export const migrations: readonly Migration[] = [
   { name: '0001-accounts', ...accounts },
