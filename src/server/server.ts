@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { lockData, openData } from '../data-folder.ts'
 import type { App } from '../domain/app.ts'
 import type { Clock } from '../domain/core/core.ts'
-import { forgetOldEvents } from '../domain/memos/user-events.ts'
+import { pruneUserEvents } from '../domain/memos/user-events.ts'
 import { boundAddresses } from '../domain/outbound/destinations.ts'
 import { createOutbound } from '../domain/outbound/outbound.ts'
 import { forgetUnpublishedCopies } from '../domain/repos/lifecycle/copies.ts'
@@ -103,7 +103,7 @@ async function startParts(
   parts.add(() => workers.stop())
   const url = await serve(config, app, base, parts)
   await workers.start(app)
-  app.background.run('forget old events', () => forgetOldEvents(app))
+  app.background.run('forget old events', () => pruneUserEvents(app))
   return { url, app }
 }
 

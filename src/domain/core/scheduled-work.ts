@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Busy, DuePiece, DueQueue } from '../../storage/database/due-queue.ts'
+import type { DuePiece, DueQueue, WorkInProgress } from '../../storage/database/due-queue.ts'
 import type { Core } from './core.ts'
 import type { Signal } from './signal.ts'
 
@@ -94,7 +94,7 @@ function createPieces(app: Core, work: DueWork, until: AbortSignal) {
     running.set(id, { ownerId, done })
   }
 
-  const busy = (): Busy => {
+  const busy = (): WorkInProgress => {
     const owners = [...running.values()].map(({ ownerId }) => ownerId)
     const runningOf = (id: number) => owners.filter((ownerId) => ownerId === id).length
     const ownerIds = [...new Set(owners)].filter((id) => runningOf(id) >= work.maxRunningPerOwner)

@@ -11,10 +11,10 @@ import { attemptDelivery } from './webhook-attempts.ts'
 /**
  * The maximum number of concurrent requests. Each holds a socket and at most 64 KiB of a response.
  */
-const MAX_UNDER_WAY = 32
+const MAX_CONCURRENT = 32
 
 /** The maximum number of concurrent requests for the webhooks of one account. */
-const MAX_UNDER_WAY_PER_OWNER = 4
+const MAX_CONCURRENT_PER_OWNER = 4
 
 /**
  * Sends deliveries when they are due, until the worker is stopped.
@@ -38,8 +38,8 @@ export function deliverDue(app: DeliveriesApp, userAgent: string): Promise<void>
 function deliveries(app: DeliveriesApp, userAgent: string): DueWork {
   return {
     failure: 'a webhook delivery could not be made or recorded',
-    maxRunning: MAX_UNDER_WAY,
-    maxRunningPerOwner: MAX_UNDER_WAY_PER_OWNER,
+    maxRunning: MAX_CONCURRENT,
+    maxRunningPerOwner: MAX_CONCURRENT_PER_OWNER,
     signal: app.signals.deliveries,
     ...webhookQueue(app.db),
     run: (id, until) => attemptDelivery(app, userAgent, id, until),

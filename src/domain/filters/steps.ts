@@ -22,7 +22,7 @@ const GROWTH = 4
 
 /** A row that the search looked at. */
 export interface ScannedRow<Position> {
-  readonly place: Position
+  readonly position: Position
   /** Whether the row meets the condition of the filter. */
   readonly meets: boolean
 }
@@ -68,24 +68,24 @@ export async function searchInSteps<Position, Row extends ScannedRow<Position>>(
   scan: (after: Position | undefined, rows: number) => Promise<Row[]>,
 ): Promise<{ readonly found: Row[]; readonly next: Position | undefined }> {
   const found: Row[] = []
-  let place = after
+  let position = after
   let left = maxRows
   // Where most rows meet the filter, a page is full after few rows.
-  let ambition = limit + 1
+  let growingLimit = limit + 1
   for (;;) {
-    const wanted = Math.min(rowsPerStep, left, ambition)
-    ambition *= GROWTH
-    const rows = await scan(place, wanted)
+    const wanted = Math.min(rowsPerStep, left, growingLimit)
+    growingLimit *= GROWTH
+    const rows = await scan(position, wanted)
     left -= rows.length
     for (const row of rows) {
       if (!row.meets) continue
       // A row beyond the limit shows that the page is not the last.
-      if (found.length === limit) return { found, next: found.at(-1)?.place }
+      if (found.length === limit) return { found, next: found.at(-1)?.position }
       found.push(row)
     }
     if (rows.length < wanted) return { found, next: undefined }
-    place = rows.at(-1)?.place
-    if (left === 0) return { found, next: place }
+    position = rows.at(-1)?.position
+    if (left === 0) return { found, next: position }
     await setImmediate()
   }
 }

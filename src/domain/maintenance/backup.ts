@@ -8,7 +8,7 @@ import { foldersOf, repositoryFiles } from '../../git/repositories/repository-fi
 import { openDatabase, transaction } from '../../storage/database/database.ts'
 import {
   allRepositoryIds,
-  noteAllRepositories,
+  markAllRepositoriesPending,
   snapshotDatabase,
 } from '../../storage/database/maintenance.ts'
 import { schemaVersion } from '../../storage/database/migrate.ts'
@@ -140,7 +140,7 @@ async function addRepositories(
   }
   await transaction(snapshot, async (tx) => {
     for (const id of deleted) await deleteRepository(tx, id)
-    await noteAllRepositories(tx)
+    await markAllRepositoriesPending(tx)
   })
   return { repositories: ids.length - deleted.length, files }
 }
@@ -158,7 +158,7 @@ async function addAttachments(
   const deleted: string[] = []
   let count = 0
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const page = await pageOfAttachments(snapshot, after, ATTACHMENTS_AT_A_TIME)
+    const page = await pageOfAttachments(snapshot, after, ATTACHMENTS_PER_QUERY)
     for (const { uuid, repository_id } of page) {
       // An open file can still be read after its deletion.
       const file = await openAttachment(files, repository_id, uuid)
@@ -178,7 +178,7 @@ async function addAttachments(
 }
 
 /** The number of rows that are read at a time. */
-const ATTACHMENTS_AT_A_TIME = 500
+const ATTACHMENTS_PER_QUERY = 500
 
 function addContent(
   archive: Pack,

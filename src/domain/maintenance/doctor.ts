@@ -44,14 +44,14 @@ export async function* examine(
   { fsck, fix }: Examination,
 ): AsyncGenerator<Finding, void, undefined> {
   for (const problem of await databaseProblems(app.db))
-    yield { subject: 'the database', problem, outcome: HOPELESS }
+    yield { subject: 'the database', problem, outcome: IRREPARABLE }
   const ids = await allRepositoryIds(app.db)
   for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
   yield* examineFolders(app, fix)
   yield* examineAttachments(app, fix)
 }
 
-const HOPELESS = 'cannot be repaired: restore a backup'
+const IRREPARABLE = 'cannot be repaired: restore a backup'
 
 async function* examineRepository(
   app: ReposApp,
@@ -62,7 +62,7 @@ async function* examineRepository(
   if (!(await repositoryExists(app.git, id))) {
     // The repository may have been deleted since the list was read.
     if (await findRepositoryById(app.db, id))
-      yield { subject, problem: 'its folder is missing', outcome: HOPELESS }
+      yield { subject, problem: 'its folder is missing', outcome: IRREPARABLE }
     return
   }
   try {
@@ -84,10 +84,10 @@ async function* examineRepository(
       yield await repairable(fix, subject, text, repair)
     if (!fsck) return
     for (const problem of await checkObjects(app.git, id))
-      yield { subject, problem, outcome: HOPELESS }
+      yield { subject, problem, outcome: IRREPARABLE }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    yield { subject, problem: `it cannot be read: ${reason}`, outcome: HOPELESS }
+    yield { subject, problem: `it cannot be read: ${reason}`, outcome: IRREPARABLE }
   }
 }
 
@@ -104,13 +104,13 @@ async function* examineFolders(app: ReposApp, fix: boolean): AsyncGenerator<Find
 /** An attachment's row is created after its file, and deleted before it. */
 async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<Finding> {
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const page = await pageOfAttachments(app.db, after, ATTACHMENTS_AT_A_TIME)
+    const page = await pageOfAttachments(app.db, after, ATTACHMENTS_PER_QUERY)
     for (const { uuid, repository_id, bytes } of page) {
       const found = await attachmentBytes(app.attachments, repository_id, uuid)
       if (found === bytes) continue
       const problem =
         found === undefined ? 'its file is missing' : `its file has ${found} bytes, not ${bytes}`
-      yield { subject: `attachment ${uuid}`, problem, outcome: HOPELESS }
+      yield { subject: `attachment ${uuid}`, problem, outcome: IRREPARABLE }
     }
     after = page.at(-1)?.uuid
   }
@@ -123,7 +123,7 @@ async function* examineAttachments(app: ReposApp, fix: boolean): AsyncGenerator<
 }
 
 /** The number of rows that are read at a time. */
-const ATTACHMENTS_AT_A_TIME = 500
+const ATTACHMENTS_PER_QUERY = 500
 
 async function repairable(
   fix: boolean,

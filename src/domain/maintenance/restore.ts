@@ -114,11 +114,11 @@ async function readJson(entry: Entry): Promise<unknown> {
 
 async function extractFile(entry: Entry, folder: string): Promise<void> {
   const { name, type, linkname } = entry.header
-  const path = join(folder, placeOf(name))
+  const path = join(folder, pathOf(name))
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   if (type === 'link') {
     entry.resume()
-    await link(join(folder, placeOf(linkname ?? '')), path)
+    await link(join(folder, pathOf(linkname ?? '')), path)
   } else if (type === 'directory') {
     entry.resume()
     await mkdir(path, { recursive: true, mode: 0o700 })
@@ -130,12 +130,12 @@ async function extractFile(entry: Entry, folder: string): Promise<void> {
 }
 
 /** Returns the path of an entry in the data folder, never outside of it. */
-function placeOf(name: string): string {
+function pathOf(name: string): string {
   if (name === DATABASE_ENTRY) return name
   const isInside = name.split('/').every((component) => component !== '..' && component !== '')
   // tar-stream leaves the slash at the end of a folder out.
-  const isKept = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY].some((folder) => name.startsWith(folder))
-  if (!isKept || !isInside) {
+  const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY].some((folder) => name.startsWith(folder))
+  if (!isKnown || !isInside) {
     throw new RestoreError(`the archive has an entry that no backup has: ${name}`)
   }
   return name

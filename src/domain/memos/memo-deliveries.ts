@@ -8,8 +8,8 @@ import { DomainError } from '../core/errors.ts'
 import {
   newDeliveryUid,
   queueMessage,
-  requireRoom,
-  webhooksWithRoom,
+  requireQuota,
+  webhooksWithinQuota,
 } from '../webhooks/waiting-deliveries.ts'
 import { isReadable } from './memo-access.ts'
 import type { MemoEvent, MemoView } from './memo-view.ts'
@@ -79,7 +79,7 @@ export async function redeliver(
     const delivery = await rows.findDelivery(tx, webhook.id, uid)
     if (!delivery) throw new DomainError('WEBHOOK_DELIVERY_NOT_FOUND', { name: names.delivery })
     await requireEnabled(tx, webhook, names.webhook)
-    if (delivery.next_attempt_time === null) await requireRoom(tx, webhook.id)
+    if (delivery.next_attempt_time === null) await requireQuota(tx, webhook.id)
     await rows.requeueDelivery(tx, webhook.id, delivery.id, now)
     return delivery
   })
@@ -103,7 +103,7 @@ export async function testWebhook(
   const body = { type: 'test', timestamp: new Date(now).toISOString(), creator: nameOf(owner) }
   const delivery = await transaction(app.db, async (tx) => {
     await requireEnabled(tx, webhook, name)
-    await requireRoom(tx, webhook.id)
+    await requireQuota(tx, webhook.id)
     const message = await rows.insertMessage(tx, {
       event_type: body.type,
       body: JSON.stringify(body),
@@ -124,7 +124,7 @@ interface MemoMessage {
 
 async function queueMemo(app: MemosApp, tx: Tx, owner: User, { type, view, timeMs }: MemoMessage) {
   if (owner.state !== 'NORMAL') return
-  const webhookIds = await webhooksWithRoom(tx, await rows.listEnabledWebhooks(tx, owner.id))
+  const webhookIds = await webhooksWithinQuota(tx, await rows.listEnabledWebhooks(tx, owner.id))
   if (webhookIds.length === 0) return
   const message = await rows.insertMessage(tx, {
     event_type: type,

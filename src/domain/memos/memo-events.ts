@@ -2,7 +2,7 @@ import { transaction } from '../../storage/database/database.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import { queueDeliveries } from './memo-deliveries.ts'
 import type { MemoEvent } from './memo-view.ts'
-import { notifyOf } from './notifications.ts'
+import { notifyUsers } from './notifications.ts'
 import type { MemosApp } from './ports.ts'
 import { recordMemoEvents } from './user-events.ts'
 
@@ -14,7 +14,7 @@ import { recordMemoEvents } from './user-events.ts'
  */
 export async function publishMemoEvent(app: MemosApp, tx: Tx, event: MemoEvent): Promise<void> {
   await recordMemoEvents(app, tx, event)
-  await notifyOf(app, tx, event)
+  await notifyUsers(app, tx, event)
   await queueDeliveries(app, tx, event)
 }
 

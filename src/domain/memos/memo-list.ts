@@ -71,10 +71,11 @@ export async function listMemos(
   page: MemoPage,
 ): Promise<MemoListing> {
   const condition = await readMemoFilter(app, filter)
-  const stretches = stretchesOf(reader, state)
-  if (!condition) return listingOf(app, page, (longer) => rows.listMemos(app.db, stretches, longer))
+  const partitions = partitionsOf(reader, state)
+  if (!condition)
+    return listingOf(app, page, (longer) => rows.listMemos(app.db, partitions, longer))
   const isListed = (memo: RootedMemo) => memo.state === state && isReadable(memo, reader)
-  const { memos, next } = await searchMemos(app, stretches, condition, page, isListed)
+  const { memos, next } = await searchMemos(app, partitions, condition, page, isListed)
   return { memos: await viewsOf(app.db, memos), next }
 }
 
@@ -103,7 +104,10 @@ export async function listingOf(
  * Returns the partitions that contain the memos that a reader may read, by the rules of
  * `isReadable`.
  */
-function stretchesOf({ userId, publicOnly }: MemoReader, state: Memo['state']): rows.MemoStretch[] {
+function partitionsOf(
+  { userId, publicOnly }: MemoReader,
+  state: Memo['state'],
+): rows.MemoPartition[] {
   const signedIn = userId !== undefined && !publicOnly
   if (state === 'ARCHIVED') {
     if (userId === undefined) return []
@@ -112,12 +116,12 @@ function stretchesOf({ userId, publicOnly }: MemoReader, state: Memo['state']): 
       : (['PUBLIC'] as const)
     return visibilities.map((visibility) => ({ state, visibility, creatorId: userId }))
   }
-  const everybodys = { state, creatorId: undefined }
+  const ofAllCreators = { state, creatorId: undefined }
   return [
-    { ...everybodys, visibility: 'PUBLIC' },
+    { ...ofAllCreators, visibility: 'PUBLIC' },
     ...(signedIn
       ? ([
-          { ...everybodys, visibility: 'PROTECTED' },
+          { ...ofAllCreators, visibility: 'PROTECTED' },
           { state, visibility: 'PRIVATE', creatorId: userId },
         ] as const)
       : []),

@@ -14,7 +14,7 @@ import { timeRangeOf } from '../filters/time-range.ts'
  * The number of positions that one statement sorts when no index has the order. The statement goes
  * through the whole list, which takes some tens of milliseconds with 100,000 memos.
  */
-const SORTED_AT_ONCE = 2000
+const POSITIONS_PER_STATEMENT = 2000
 
 /** The maximum number of positions that are sorted for one page. */
 const MAX_SORTED = 20_000
@@ -46,14 +46,14 @@ export interface FoundMemos {
  */
 export async function searchMemos(
   app: AccountsApp,
-  stretches: readonly rows.MemoStretch[],
+  partitions: readonly rows.MemoPartition[],
   written: MemoCondition,
   page: rows.MemoPage,
   isListed: (memo: RootedMemo) => boolean,
 ): Promise<FoundMemos> {
   const rules = termRules(app.settings.memoContentBytes)
   const condition = simplify(written, rules)
-  const searched = narrowed(stretches, condition, page.order)
+  const searched = narrowPartitions(partitions, condition, page.order)
   const bounds = searchBounds(workOf(condition, rules))
   const { found, next } = rows.hasIndex(page.order)
     ? await searchInSteps(bounds, page.limit, page.after, (after, limit) =>
@@ -70,32 +70,32 @@ export async function searchMemos(
 /** Searches in an order that no index has. Positions are sorted before memos are read. */
 async function searchSorted(
   app: AccountsApp,
-  stretches: readonly rows.MemoStretch[],
+  partitions: readonly rows.MemoPartition[],
   condition: MemoCondition,
   page: rows.MemoPage,
   { rowsPerStep, maxRows }: SearchBounds,
 ) {
   const bounds = { rowsPerStep, maxRows: Math.min(maxRows, MAX_SORTED) }
-  let places: rows.PlacedMemo[] = []
+  let positions: rows.PositionedMemo[] = []
   const read = async (after: rows.MemoPosition | undefined) => {
-    const added = await rows.listMemoPlaces(app.db, stretches, {
+    const added = await rows.listMemoPositions(app.db, partitions, {
       ...page,
       after,
-      limit: SORTED_AT_ONCE,
+      limit: POSITIONS_PER_STATEMENT,
     })
-    places = [...places, ...added]
+    positions = [...positions, ...added]
     return added.length
   }
   return searchInSteps(bounds, page.limit, page.after, async (after, limit) => {
-    while (places.length < limit && (await read(places.at(-1)?.place ?? after)) > 0);
-    const step = places.slice(0, limit)
-    places = places.slice(limit)
-    const meeting = await rows.findMeeting(
+    while (positions.length < limit && (await read(positions.at(-1)?.position ?? after)) > 0);
+    const step = positions.slice(0, limit)
+    positions = positions.slice(limit)
+    const matching = await rows.findMatching(
       app.db,
       step.map(({ id }) => id),
       condition,
     )
-    return step.map(({ id, place }) => ({ id, place, meets: meeting.has(id) }))
+    return step.map(({ id, position }) => ({ id, position, meets: matching.has(id) }))
   })
 }
 
@@ -129,11 +129,11 @@ function union<T>(a: readonly T[], b: readonly T[]): T[] {
  * visibilities of the condition, and to a range of the time that orders the list. An index covers
  * each of them.
  */
-function narrowed(
-  stretches: readonly rows.MemoStretch[],
+function narrowPartitions(
+  partitions: readonly rows.MemoPartition[],
   condition: MemoCondition,
   order: rows.MemoPage['order'],
-): readonly rows.MemoStretch[] {
+): readonly rows.MemoPartition[] {
   const terms = (condition.kind === 'and' ? condition.conditions : [condition]).flatMap(
     (conjunct) => (conjunct.kind === 'term' ? [conjunct.term] : []),
   )
@@ -151,7 +151,7 @@ function narrowed(
           ),
         }
       : undefined
-  return stretches.flatMap(({ state, visibility, creatorId }) => {
+  return partitions.flatMap(({ state, visibility, creatorId }) => {
     const creatorIds = new Set(creatorId === undefined ? creators : [creatorId, ...creators])
     const [only] = creatorIds
     const none =

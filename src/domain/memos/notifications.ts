@@ -42,7 +42,7 @@ type ShownMemo = Pick<Memo, 'uid' | 'snippet'>
  * Receivers are active accounts other than the author, and may read the memo and the memo that it
  * comments on. A receiver of a comment gets no second notification for a mention in it.
  */
-export async function notifyOf(app: AccountsApp, tx: Tx, event: MemoEvent): Promise<void> {
+export async function notifyUsers(app: AccountsApp, tx: Tx, event: MemoEvent): Promise<void> {
   if (event.type === 'memo.deleted') return
   const { memo } = event.view
   const commenters = commentReceivers(event)
@@ -87,11 +87,11 @@ export async function listNotifications(
   // The scan starts at the newest time that the terms allow, and skips the notifications that are
   // too old.
   const newest = max === undefined ? undefined : { createTime: max, id: Number.MAX_SAFE_INTEGER }
-  const scan = async (place: rows.NotificationPosition | undefined, rowCount: number) => {
-    const scanned = await rows.scanNotifications(app.db, receiver.id, terms, place, rowCount)
+  const scan = async (position: rows.NotificationPosition | undefined, rowCount: number) => {
+    const scanned = await rows.scanNotifications(app.db, receiver.id, terms, position, rowCount)
     return scanned
       .filter(({ create_time }) => min === undefined || create_time >= min)
-      .map((row) => ({ ...row, place: { createTime: row.create_time, id: row.id } }))
+      .map((row) => ({ ...row, position: { createTime: row.create_time, id: row.id } }))
   }
   const { found, next } = await searchInSteps(
     searchBounds(terms.length),

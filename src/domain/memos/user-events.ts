@@ -117,6 +117,6 @@ export async function readUserEvents(
 }
 
 /** Prunes the events that are older than `RETENTION_MS`, oldest first, in steps. */
-export function forgetOldEvents(app: AccountsApp): Promise<void> {
+export function pruneUserEvents(app: AccountsApp): Promise<void> {
   return pruneExpired(app, ROWS)
 }

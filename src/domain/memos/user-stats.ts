@@ -25,7 +25,7 @@ export interface UserStats {
   /** The last name segments of the newest pinned memos, newest first. */
   readonly pinnedUids: readonly string[]
   /** Whether times, tags or pinned memos are left out. */
-  readonly isCut: boolean
+  readonly isTruncated: boolean
 }
 
 /** Returns the statistics of one account. */
@@ -51,10 +51,10 @@ export async function listAllUserStats(app: AccountsApp, reader: MemoReader): Pr
     displayTime(app),
   )
   const [counts, tags] = [byUser(figures.counts), byUser(figures.tags)]
-  const [times, pinned, cutTags] = [
+  const [times, pinned, truncatedTags] = [
     byUser(figures.times),
     byUser(figures.pinned),
-    byUser(figures.cutTags),
+    byUser(figures.truncatedTags),
   ]
   return owners
     .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
@@ -62,7 +62,7 @@ export async function listAllUserStats(app: AccountsApp, reader: MemoReader): Pr
       statsOf(owner, {
         counts: counts.get(owner.id) ?? [],
         tags: tags.get(owner.id) ?? [],
-        cutTags: cutTags.get(owner.id) ?? [],
+        truncatedTags: truncatedTags.get(owner.id) ?? [],
         times: times.get(owner.id) ?? [],
         pinned: pinned.get(owner.id) ?? [],
       }),
@@ -81,7 +81,7 @@ function displayTime({ settings }: AccountsApp): rows.DisplayTime {
 /** Adds up the figures of the visibilities. */
 function statsOf(
   owner: StatsOwner,
-  { counts, tags, cutTags, times, pinned }: rows.MemoFigures,
+  { counts, tags, truncatedTags, times, pinned }: rows.MemoFigures,
 ): UserStats {
   const sum = (column: keyof MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
   const tagCounts = new Map<string, number>()
@@ -100,7 +100,7 @@ function statsOf(
       ({ uid }) => uid,
     ),
     // The limits of pinned memos and of times are the same.
-    isCut: cutTags.length > 0 || displayTimes.length < sum('memos'),
+    isTruncated: truncatedTags.length > 0 || displayTimes.length < sum('memos'),
   }
 }
 

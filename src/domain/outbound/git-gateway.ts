@@ -256,10 +256,10 @@ function createUpstream(
       location !== undefined && URL.canParse(location, from.href)
         ? new URL(location, from)
         : undefined
-    const isKept = to?.href.endsWith(ADVERTISEMENT) && to.username === '' && to.password === ''
-    const isFit =
+    const isSameFile = to?.href.endsWith(ADVERTISEMENT) && to.username === '' && to.password === ''
+    const isAllowed =
       to?.protocol === 'https:' || (to?.protocol === 'http:' && from.protocol === 'http:')
-    if (!to || !isKept || !isFit) throw new GatewayError('BAD_REDIRECT')
+    if (!to || !isSameFile || !isAllowed) throw new GatewayError('BAD_REDIRECT')
     if (to.origin !== from.origin) authorization = undefined
     base = to.href.slice(0, -ADVERTISEMENT.length)
   }

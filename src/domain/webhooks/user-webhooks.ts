@@ -81,12 +81,12 @@ export async function createUserWebhook(
     ...(values.signing_secret !== '' && { signing_secret: values.signing_secret }),
   })
   // Also checked before the lookup of the host, which is slower.
-  await checkRoom(app.db, owner)
+  await checkWebhookQuota(app.db, owner)
   await checkDestination(app, columns.url)
   const time = nowSeconds(app.clock)
   return transaction(app.db, async (tx) => {
     await requirePresent(tx, owner)
-    await checkRoom(tx, owner)
+    await checkWebhookQuota(tx, owner)
     return rows.insertUserWebhook(tx, {
       ...columns,
       uid: randomBytes(UID_BYTES).toString('hex'),
@@ -208,7 +208,7 @@ async function checkDestination(app: AccountsApp, text: string): Promise<void> {
 }
 
 /** @throws TOO_MANY_WEBHOOKS */
-async function checkRoom(db: Db, owner: User): Promise<void> {
+async function checkWebhookQuota(db: Db, owner: User): Promise<void> {
   if ((await rows.countUserWebhooks(db, owner.id)) >= MAX_WEBHOOKS) {
     throw new DomainError('TOO_MANY_WEBHOOKS', { limit: String(MAX_WEBHOOKS) })
   }

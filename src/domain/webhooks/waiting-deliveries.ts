@@ -28,7 +28,10 @@ export function newDeliveryUid(): string {
  * Returns those of the given webhooks whose quota of pending deliveries is not used up. The targets
  * of the others are down or too slow, so they miss the event.
  */
-export async function webhooksWithRoom(tx: Tx, webhookIds: readonly number[]): Promise<number[]> {
+export async function webhooksWithinQuota(
+  tx: Tx,
+  webhookIds: readonly number[],
+): Promise<number[]> {
   if (webhookIds.length === 0) return []
   const added = new Map<number, number>()
   return (await countWaiting(tx, webhookIds)).flatMap(
@@ -47,8 +50,8 @@ export async function webhooksWithRoom(tx: Tx, webhookIds: readonly number[]): P
  *
  * @throws RATE_LIMITED
  */
-export async function requireRoom(tx: Tx, webhookId: number): Promise<void> {
-  if ((await webhooksWithRoom(tx, [webhookId])).length > 0) return
+export async function requireQuota(tx: Tx, webhookId: number): Promise<void> {
+  if ((await webhooksWithinQuota(tx, [webhookId])).length > 0) return
   throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
 }
 

@@ -47,6 +47,6 @@ function statsMessage(stats: UserStats): UserStatsMessage {
     tagCount: Object.fromEntries(stats.tagCounts),
     pinnedMemos: stats.pinnedUids.map((uid) => `memos/${uid}`),
     totalMemoCount: stats.memoCount,
-    ...(stats.isCut && { truncated: true }),
+    ...(stats.isTruncated && { truncated: true }),
   })
 }

@@ -8,7 +8,7 @@ export interface DuePiece {
 }
 
 /** The work in progress. */
-export interface Busy {
+export interface WorkInProgress {
   readonly ids: readonly number[]
   /** Accounts whose limit of concurrent work is reached. */
   readonly ownerIds: readonly number[]
@@ -19,7 +19,7 @@ export interface DueQueue {
   /**
    * Returns the work that has been due longest, without the exceptions; undefined when none is due.
    */
-  next(now: number, except: Busy): Promise<DuePiece | undefined>
+  next(now: number, except: WorkInProgress): Promise<DuePiece | undefined>
   /** Returns the next due time after `now`; undefined when there is none. */
   nextTime(now: number): Promise<number | undefined>
 }

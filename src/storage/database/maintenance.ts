@@ -40,7 +40,7 @@ export async function allRepositoryIds(db: Db): Promise<number[]> {
  * Records a pending update for every repository, so that its refs, including those of pull
  * requests, are read from Git again.
  */
-export async function noteAllRepositories(tx: Tx): Promise<void> {
+export async function markAllRepositoriesPending(tx: Tx): Promise<void> {
   await tx
     .insertInto('pending_ref_updates')
     .columns(['repository_id'])

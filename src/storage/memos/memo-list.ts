@@ -5,7 +5,7 @@ import { type MemoCondition, memoConditionSql } from './memo-condition.ts'
 import { type RootedMemo, selectRootedMemos } from './memos.ts'
 
 /** The memos with one state and visibility that are not comments. */
-export interface MemoStretch {
+export interface MemoPartition {
   readonly state: Memo['state']
   readonly visibility: MemoVisibility
   /** Undefined for all creators. */
@@ -49,33 +49,35 @@ export interface MemoPage {
  */
 export async function listMemos(
   db: Db,
-  stretches: readonly MemoStretch[],
+  partitions: readonly MemoPartition[],
   page: MemoPage,
 ): Promise<RootedMemo[]> {
   return readPage(
-    stretches.map((stretch) => selectStretch(db, stretch, page).selectAll().select(OWN_ROOT)),
+    partitions.map((partition) =>
+      selectPartition(db, partition, page).selectAll().select(OWN_ROOT),
+    ),
     page,
   )
 }
 
 /** The id of a memo, and its position in a list. */
-export interface PlacedMemo {
+export interface PositionedMemo {
   readonly id: number
-  readonly place: MemoPosition
+  readonly position: MemoPosition
 }
 
 /** Returns the positions of the memos that `listMemos` returns. */
-export async function listMemoPlaces(
+export async function listMemoPositions(
   db: Db,
-  stretches: readonly MemoStretch[],
+  partitions: readonly MemoPartition[],
   page: MemoPage,
-): Promise<PlacedMemo[]> {
+): Promise<PositionedMemo[]> {
   const columns = page.order.map(({ column }) => column)
   const found = await readPage(
-    stretches.map((stretch) => selectStretch(db, stretch, page).select(columns)),
+    partitions.map((partition) => selectPartition(db, partition, page).select(columns)),
     page,
   )
-  return found.map((row) => ({ id: row.id, place: placeOf(row, columns) }))
+  return found.map((row) => ({ id: row.id, position: positionOf(row, columns) }))
 }
 
 /**
@@ -84,24 +86,28 @@ export async function listMemoPlaces(
  */
 export async function scanMemos(
   db: Db,
-  stretches: readonly MemoStretch[],
+  partitions: readonly MemoPartition[],
   condition: MemoCondition,
   page: MemoPage,
-): Promise<(PlacedMemo & { readonly meets: boolean })[]> {
+): Promise<(PositionedMemo & { readonly meets: boolean })[]> {
   const columns = page.order.map(({ column }) => column)
   const found = await readPage(
-    stretches.map((stretch) =>
-      selectStretch(db, stretch, page)
+    partitions.map((partition) =>
+      selectPartition(db, partition, page)
         .select(columns)
         .select((eb) => sql<number>`${memoConditionSql(eb, condition)}`.as('meets')),
     ),
     page,
   )
-  return found.map((row) => ({ id: row.id, place: placeOf(row, columns), meets: row.meets === 1 }))
+  return found.map((row) => ({
+    id: row.id,
+    position: positionOf(row, columns),
+    meets: row.meets === 1,
+  }))
 }
 
 /** Returns the ids of those memos that meet a condition. */
-export async function findMeeting(
+export async function findMatching(
   db: Db,
   ids: readonly number[],
   condition: MemoCondition,
@@ -133,7 +139,7 @@ function isOneWay(order: readonly MemoOrder[]): boolean {
   return new Set(order.map(({ direction }) => direction)).size === 1
 }
 
-function placeOf(
+function positionOf(
   row: Pick<Memo, MemoOrder['column']>,
   columns: readonly MemoOrder['column'][],
 ): MemoPosition {
@@ -149,7 +155,7 @@ export function listComments(
   let query = selectRootedMemos(db)
     .where('memos.parent_id', '=', memoId)
     .where('memos.state', '=', 'NORMAL')
-  if (after) query = query.where(isBehind(order, after))
+  if (after) query = query.where(isAfter(order, after))
   for (const { column, direction } of order) query = query.orderBy(`memos.${column}`, direction)
   return query.limit(limit).execute()
 }
@@ -158,11 +164,11 @@ export function listComments(
 const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as const
 
 async function readPage<Row>(
-  stretches: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
+  partitions: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
   { order, after, limit }: MemoPage,
 ): Promise<Row[]> {
-  const [first, ...others] = stretches.map((stretch) =>
-    after ? stretch.where(isBehind(order, after)) : stretch,
+  const [first, ...others] = partitions.map((partition) =>
+    after ? partition.where(isAfter(order, after)) : partition,
   )
   if (!first) return []
   let merged = others.reduce((query, other) => query.unionAll(other), first)
@@ -170,9 +176,9 @@ async function readPage<Row>(
   return merged.limit(limit).execute()
 }
 
-function selectStretch(
+function selectPartition(
   db: Db,
-  { state, visibility, creatorId, range }: MemoStretch,
+  { state, visibility, creatorId, range }: MemoPartition,
   { order, after }: MemoPage,
 ) {
   // The position bounds the range at one end. With two bounds, SQLite might start at the farther
@@ -191,7 +197,7 @@ function selectStretch(
 }
 
 /** Returns the condition that a memo comes after a position. */
-function isBehind(order: readonly MemoOrder[], position: MemoPosition): Expression<SqlBool> {
+function isAfter(order: readonly MemoOrder[], position: MemoPosition): Expression<SqlBool> {
   const columns = order.map(({ column }) => sql.ref(`memos.${column}`))
   const operators = order.map(({ direction }) => sql.raw(direction === 'asc' ? '>' : '<'))
   // When all columns have the same direction, rows compare as a whole, and an index finds the start

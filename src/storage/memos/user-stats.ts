@@ -32,7 +32,7 @@ export interface MemoFigures {
   /** One row per visibility and tag. */
   readonly tags: readonly TagCount[]
   /** One row per visibility with more tags than `tags` contains. */
-  readonly cutTags: readonly object[]
+  readonly truncatedTags: readonly object[]
   /**
    * The display times of the newest memos of each visibility, in Unix seconds, in no particular
    * order.
@@ -72,7 +72,7 @@ const tagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
 )
 
 /** Returns a row if there are more tags than `tagsOf` returns. */
-const cutTagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
+const truncatedTagsOf = prepareQuery((db, userId: number, visibility: MemoVisibility) =>
   db
     .selectFrom('memo_tag_counts')
     .select('memos')
@@ -133,7 +133,7 @@ export async function findMemoFigures(
       Promise.all([
         countsOf(db, userId, visibility),
         tagsOf(db, userId, visibility),
-        cutTagsOf(db, userId, visibility),
+        truncatedTagsOf(db, userId, visibility),
         timesOf[time](db, userId, visibility),
         pinnedOf(db, userId, visibility),
       ]),
@@ -142,7 +142,7 @@ export async function findMemoFigures(
   return {
     counts: parts.flatMap(([counts]) => counts),
     tags: parts.flatMap(([, tags]) => tags),
-    cutTags: parts.flatMap(([, , cut]) => cut),
+    truncatedTags: parts.flatMap(([, , cut]) => cut),
     times: parts.flatMap(([, , , times]) => times),
     pinned: parts.flatMap(([, , , , pinned]) => pinned),
   }
@@ -195,7 +195,7 @@ export async function findAllMemoFigures(
     .where('counted.tag', 'in', (eb) => firstTags(eb, maxTags))
     .select(['counted.user_id', 'counted.tag', 'counted.memos'])
     .execute()
-  const cutTags = await populations
+  const truncatedTags = await populations
     .where((eb) => eb.exists(firstTags(eb, 1).offset(maxTags)))
     .select('memo_counts.user_id')
     .execute()
@@ -213,7 +213,7 @@ export async function findAllMemoFigures(
     )
     .select(['memo_counts.user_id', 'memos.id', 'memos.uid', 'memos.create_time'])
     .execute()
-  return { owners, counts, tags, cutTags, times, pinned }
+  return { owners, counts, tags, truncatedTags, times, pinned }
 }
 
 /** Selects the newest memos of a row of `memo_counts`, by id. */

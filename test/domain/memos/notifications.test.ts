@@ -4,7 +4,7 @@ import {
   deleteNotification,
   findNotification,
   listNotifications,
-  notifyOf,
+  notifyUsers,
   setNotificationStatus,
 } from '../../../src/domain/memos/notifications.ts'
 import { deleteUser } from '../../../src/storage/accounts/users.ts'
@@ -37,7 +37,7 @@ async function tell(event: Partial<MemoEvent> & Pick<MemoEvent, 'view'>): Promis
     timeMs: app.clock.now(),
     ...event,
   }
-  await transaction(app.db, (tx) => notifyOf(app, tx, whole))
+  await transaction(app.db, (tx) => notifyUsers(app, tx, whole))
 }
 
 /** Stores a memo, and a comment when it has a parent, and tells of it. */
@@ -220,7 +220,7 @@ describe('a mention', () => {
       timeMs: app.clock.now(),
     }
     const change = transaction(app.db, async (tx) => {
-      await notifyOf(app, tx, event)
+      await notifyUsers(app, tx, event)
       throw new Error('half way')
     })
     await expect(change).rejects.toThrow('half way')

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
 import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
 import {
-  forgetOldEvents,
   MAX_USER_EVENTS,
+  pruneUserEvents,
   readUserEvents,
   recordMemoEvents,
   startOfUserEvents,
@@ -119,11 +119,11 @@ describe('what is forgotten', () => {
     app.clock.advance(RETENTION_MS / 1000 - 1)
     await makeEvents(app, ada.id, ['young'])
     app.clock.advance(1)
-    await forgetOldEvents(app)
+    await pruneUserEvents(app)
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: 3, floor: 0 })
 
     app.clock.advance(1)
-    await forgetOldEvents(app)
+    await pruneUserEvents(app)
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: 1, floor: 2, newest: 4 })
     await expect(startOfUserEvents(app, ada, 1)).rejects.toEqual(CURSOR_EXPIRED)
     await expect(readUserEvents(app, ada, 1, undefined)).rejects.toEqual(CURSOR_EXPIRED)
@@ -138,7 +138,7 @@ describe('what is forgotten', () => {
   it('goes in steps, over thousands of events', async () => {
     await storeMany(ada, 2_300)
     app.clock.advance(RETENTION_MS / 1000 + 1)
-    await forgetOldEvents(app)
+    await pruneUserEvents(app)
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: 0, floor: 2_300 })
   })
 

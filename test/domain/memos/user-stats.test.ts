@@ -36,7 +36,7 @@ const ZERO = {
   tagCounts: new Map(),
   displayTimes: [],
   pinnedUids: [],
-  isCut: false,
+  isTruncated: false,
 }
 
 describe('statistics', () => {
@@ -252,7 +252,7 @@ async function recount(owner: User, who: MemoReader): Promise<UserStats> {
     tagCounts,
     displayTimes: counted.map(({ memo }) => memo.create_time),
     pinnedUids: counted.flatMap(({ memo }) => (memo.pinned ? memo.uid : [])),
-    isCut: false,
+    isTruncated: false,
   }
 }
 

@@ -11,7 +11,7 @@ import type { Credential } from '../../../src/domain/core/access.ts'
 import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
 import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import { Scopes } from '../../../src/domain/core/scopes.ts'
-import { forgetOldEvents } from '../../../src/domain/memos/user-events.ts'
+import { pruneUserEvents } from '../../../src/domain/memos/user-events.ts'
 import { eventService } from '../../../src/services/memos/events.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
@@ -204,7 +204,7 @@ describe('the end of a stream', () => {
     await makeEvents(app, ada.id, ['a', 'b', 'c'])
     await stream.next()
     app.clock.advance(RETENTION_MS / 1000 + 1)
-    await forgetOldEvents(app)
+    await pruneUserEvents(app)
     await expect(stream.next()).rejects.toEqual(reason('CURSOR_EXPIRED'))
   })
 })
@@ -225,7 +225,7 @@ describe('a stream is refused', () => {
     const cursor = await cursorOf(ada)
     await makeEvents(app, ada.id, ['a'])
     app.clock.advance(RETENTION_MS / 1000 + 1)
-    await forgetOldEvents(app)
+    await pruneUserEvents(app)
     await expect(watch(ada, { cursor }).next()).rejects.toEqual(reason('CURSOR_EXPIRED'))
   })
 

@@ -15,7 +15,7 @@ import {
   UserService,
 } from '#gen/branchline/v1/user_service_pb.ts'
 import type { MemoView } from '../../../src/domain/memos/memo-view.ts'
-import { notifyOf } from '../../../src/domain/memos/notifications.ts'
+import { notifyUsers } from '../../../src/domain/memos/notifications.ts'
 import { notificationMethods } from '../../../src/services/memos/notifications.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
@@ -79,7 +79,7 @@ async function bobWrites(content: string, commentedOn?: MemoView): Promise<MemoV
   const view = await storeMemo(app, bob, { content }, commentedOn)
   const timeMs = app.clock.now()
   await transaction(app.db, (tx) =>
-    notifyOf(app, tx, {
+    notifyUsers(app, tx, {
       type: 'memo.created',
       view,
       previousContent: undefined,

@@ -6,7 +6,7 @@ import {
   hasIndex,
   listComments,
   listMemos,
-  type MemoStretch,
+  type MemoPartition,
   scanMemos,
 } from '../../../src/storage/memos/memo-list.ts'
 import { findMemoByUid } from '../../../src/storage/memos/memos.ts'
@@ -21,24 +21,28 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-const stretch = (
-  state: MemoStretch['state'],
-  visibility: MemoStretch['visibility'],
+const partition = (
+  state: MemoPartition['state'],
+  visibility: MemoPartition['visibility'],
   creatorId?: number,
 ) => ({
   state,
   visibility,
   creatorId,
 })
-const ANONYMOUS = [stretch('NORMAL', 'PUBLIC')]
-const SIGNED_IN = [...ANONYMOUS, stretch('NORMAL', 'PROTECTED'), stretch('NORMAL', 'PRIVATE', 1)]
+const ANONYMOUS = [partition('NORMAL', 'PUBLIC')]
+const SIGNED_IN = [
+  ...ANONYMOUS,
+  partition('NORMAL', 'PROTECTED'),
+  partition('NORMAL', 'PRIVATE', 1),
+]
 const ARCHIVED = (['PUBLIC', 'PROTECTED', 'PRIVATE'] as const).map((visibility) =>
-  stretch('ARCHIVED', visibility, 1),
+  partition('ARCHIVED', visibility, 1),
 )
 
-const everybodys = (index: string, rest = '') =>
+const ofAllCreators = (index: string, rest = '') =>
   `SEARCH memos USING INDEX ${index} (state=? AND visibility=?${rest})`
-const byTime = everybodys('memos_by_create_time')
+const byTime = ofAllCreators('memos_by_create_time')
 const own = (index: string) =>
   `SEARCH memos USING INDEX ${index} (creator_id=? AND parent_id=? AND state=? AND visibility=?)`
 const ownByTime = own('memos_of_creator_by_create_time')
@@ -64,8 +68,8 @@ describe('a page of memos', () => {
       SIGNED_IN,
       'update_time',
       [
-        everybodys('memos_by_update_time'),
-        everybodys('memos_by_update_time'),
+        ofAllCreators('memos_by_update_time'),
+        ofAllCreators('memos_by_update_time'),
         own('memos_of_creator_by_update_time'),
       ],
     ],
@@ -74,23 +78,23 @@ describe('a page of memos', () => {
       SIGNED_IN,
       'pinned, create_time',
       [
-        everybodys('memos_pinned_first'),
-        everybodys('memos_pinned_first'),
+        ofAllCreators('memos_pinned_first'),
+        ofAllCreators('memos_pinned_first'),
         own('memos_of_creator_pinned_first'),
       ],
     ],
-  ])('is read from indexes, in their order: %s', async (_, stretches, order, searches) => {
+  ])('is read from indexes, in their order: %s', async (_, partitions, order, searches) => {
     const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
-    expect(await stepsOf((watched) => listMemos(watched, stretches, page))).toEqual(searches)
+    expect(await stepsOf((watched) => listMemos(watched, partitions, page))).toEqual(searches)
   })
 
   it.each([
-    ['create_time', [5, 5], everybodys('memos_by_create_time', ' AND create_time<?')],
-    ['create_time asc', [5, 5], everybodys('memos_by_create_time', ' AND create_time>?')],
+    ['create_time', [5, 5], ofAllCreators('memos_by_create_time', ' AND create_time<?')],
+    ['create_time asc', [5, 5], ofAllCreators('memos_by_create_time', ' AND create_time>?')],
     [
       'pinned, create_time',
       [1, 5, 5],
-      everybodys('memos_pinned_first', ' AND (pinned,create_time)<(?,?)'),
+      ofAllCreators('memos_pinned_first', ' AND (pinned,create_time)<(?,?)'),
     ],
   ])('begins where the page before ended: %s', async (order, after, search) => {
     const page = { order: readMemoOrder(order), after, limit: 10 }
@@ -99,8 +103,8 @@ describe('a page of memos', () => {
 
   it.each([
     ['in the order of an index', '', byTime],
-    ['by time of update', 'update_time', everybodys('memos_by_update_time')],
-    ['pinned first', 'pinned, create_time', everybodys('memos_pinned_first')],
+    ['by time of update', 'update_time', ofAllCreators('memos_by_update_time')],
+    ['pinned first', 'pinned, create_time', ofAllCreators('memos_pinned_first')],
   ])('is searched %s, so that a step ends at its limit', async (_, order, search) => {
     const condition = { kind: 'term', term: { kind: 'flag', column: 'has_code' } } as const
     const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
@@ -120,7 +124,7 @@ describe('a page of memos', () => {
       ...one,
       range: { column: 'create_time', min: 5, max: 9 } as const,
     }))
-    const searches = [everybodys('memos_by_create_time', bounds)]
+    const searches = [ofAllCreators('memos_by_create_time', bounds)]
     expect(await stepsOf((watched) => scanMemos(watched, ranged, condition, page))).toEqual(
       searches,
     )

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { insertUser } from '../../../src/storage/accounts/users.ts'
 import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import type { Busy } from '../../../src/storage/database/due-queue.ts'
+import type { WorkInProgress } from '../../../src/storage/database/due-queue.ts'
 import { migrate } from '../../../src/storage/database/migrate.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import type { WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
@@ -77,7 +77,7 @@ const finish = (webhookId: number, delivery: Pick<WebhookDelivery, 'id' | 'next_
 const dueTimeOf = async (userId: number) =>
   (await listUserWebhooks(db, userId))[0]?.next_attempt_time
 
-const NOBODY: Busy = { ids: [], ownerIds: [] }
+const NOBODY: WorkInProgress = { ids: [], ownerIds: [] }
 
 describe('the due time of a webhook', () => {
   it('is always that of its first waiting delivery', async () => {

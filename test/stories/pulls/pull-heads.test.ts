@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { examine } from '../../../src/domain/maintenance/doctor.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
-import { noteAllRepositories } from '../../../src/storage/database/maintenance.ts'
+import { markAllRepositoriesPending } from '../../../src/storage/database/maintenance.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
@@ -311,7 +311,7 @@ describe('after a crash', () => {
     await first.close(0)
     // Git did what it was asked for, and the server was killed.
     const second = await startTestServer({ data: `${data}-again` })
-    await transaction(second.app.db, noteAllRepositories)
+    await transaction(second.app.db, markAllRepositoriesPending)
     await second.close(0)
     const tree = await client.git('.', '-C', folder, 'rev-parse', `${before}^{tree}`)
     const moved = await client.git(

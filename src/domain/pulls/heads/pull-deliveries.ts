@@ -11,7 +11,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { insertMessage } from '../../../storage/webhooks/webhook-deliveries.ts'
 import { suffices } from '../../core/levels.ts'
 import { accessOfUsers } from '../../repos/access/permissions.ts'
-import { queueMessage, webhooksWithRoom } from '../../webhooks/waiting-deliveries.ts'
+import { queueMessage, webhooksWithinQuota } from '../../webhooks/waiting-deliveries.ts'
 
 /** What webhooks are told of pull requests. */
 export type PullMessageType =
@@ -58,7 +58,7 @@ export async function queuePullDeliveries(
   { type, actorId, pull, timeMs }: PullNews,
 ): Promise<void> {
   const webhooks = await ofReaders(tx, pull, await listWebhooksAbout(tx, pull))
-  const webhookIds = await webhooksWithRoom(
+  const webhookIds = await webhooksWithinQuota(
     tx,
     webhooks.map(({ id }) => id),
   )
