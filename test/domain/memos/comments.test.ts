@@ -7,7 +7,7 @@ import { readableSnippet } from '../../../src/domain/memos/memo-view.ts'
 import { createMemo, getMemo, updateMemo } from '../../../src/domain/memos/memos.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
-import { ANONYMOUS, caller, draft, reader, tokenCaller } from './cast.ts'
+import { ANONYMOUS, caller, draft, reader, tokenCaller } from './test-users.ts'
 
 let app: TestApp
 let bob: User

@@ -10,7 +10,7 @@ import {
 } from '../../../src/domain/memos/memo-access.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, testApp } from '../../support/app.ts'
-import { ANONYMOUS, caller, tokenCaller } from './cast.ts'
+import { ANONYMOUS, caller, tokenCaller } from './test-users.ts'
 
 const app = await testApp()
 const [bob, carol] = [await addUser(app, 'bob'), await addUser(app, 'carol')]

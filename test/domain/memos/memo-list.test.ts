@@ -6,7 +6,7 @@ import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { seededRandom } from '../../transport/rpc/rest/random.ts'
-import { ANONYMOUS, reader } from './cast.ts'
+import { ANONYMOUS, reader } from './test-users.ts'
 
 describe('the order of a list', () => {
   const [time, update, uid, pinned] = ['create_time', 'update_time', 'uid', 'pinned']

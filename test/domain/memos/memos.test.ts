@@ -8,7 +8,7 @@ import { createMemo, deleteMemo, getMemo, updateMemo } from '../../../src/domain
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
-import { ANONYMOUS, caller, draft, reader, tokenCaller } from './cast.ts'
+import { ANONYMOUS, caller, draft, reader, tokenCaller } from './test-users.ts'
 
 let app: TestApp
 let bob: User

@@ -15,7 +15,7 @@ import type { User } from '../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'
-import { ANONYMOUS, caller, draft, reader } from './cast.ts'
+import { ANONYMOUS, caller, draft, reader } from './test-users.ts'
 
 let app: TestApp
 let ada: User

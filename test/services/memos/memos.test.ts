@@ -7,7 +7,7 @@ import { createComment } from '../../../src/domain/memos/comments.ts'
 import { createMemo } from '../../../src/domain/memos/memos.ts'
 import { memoPayload, memoService } from '../../../src/services/memos/memos.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
-import { caller, draft } from '../../domain/memos/cast.ts'
+import { caller, draft } from '../../domain/memos/test-users.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 import { callContext } from '../../support/call.ts'
 
