@@ -78,7 +78,7 @@ describe('keys', () => {
     ])
   })
 
-  it('of many signatures are looked up at once, by an index', async () => {
+  it('of many signatures are looked up together, by an index', async () => {
     const plans = await plansOf(db, async (watched) => {
       await findPublicKeyOwners(watched, ['SHA256:x', 'SHA256:y'])
       await findSigningKeys(watched, [1, 2], ['X', 'Y'])

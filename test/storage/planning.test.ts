@@ -44,7 +44,7 @@ describe('labels', () => {
   const owner = () => ({ repository_id: repositoryId, organization_id: null })
   const acme = { repository_id: null, organization_id: 1 }
 
-  it('are read in the order of an index, whoever has them', async () => {
+  it('are read in the order of an index, for any owner', async () => {
     const plans = await plansOf(db, async (watched) => {
       await listLabels(watched, owner(), 0, 30)
       await countLabels(watched, owner())
@@ -57,7 +57,7 @@ describe('labels', () => {
     ])
   })
 
-  it('belong to a repository or to an organisation, never to both or to none', async () => {
+  it('belong to either a repository or an organisation', async () => {
     const label = { name: 'bug', color: 'ff0000', description: '', exclusive: 0, archived: 0 }
     const insert = (of: { repository_id: number | null; organization_id: number | null }) =>
       transaction(db, (tx) => insertLabel(tx, of, label))
@@ -71,7 +71,7 @@ describe('labels', () => {
     )
   })
 
-  it('go with their repository', async () => {
+  it('are deleted with their repository', async () => {
     const gone = await transaction(db, insertRepository)
     const of = { repository_id: gone, organization_id: null }
     const label = { name: 'bug', color: 'ff0000', description: '', exclusive: 0, archived: 0 }
@@ -101,7 +101,7 @@ describe('milestones', () => {
     ])
   })
 
-  it('come in the order of their dates, those without one last, and then by title', async () => {
+  it('are ordered by date, those without a date last, and then by title', async () => {
     const milestones: [title: string, dueTime: number | null][] = [
       ['someday', null],
       ['late', 300],
@@ -148,7 +148,7 @@ describe('statuses of a commit', () => {
     ])
   })
 
-  it('cost as much as there are contexts when they are combined, however many came before', async () => {
+  it('combine at a cost that depends on the number of contexts only', async () => {
     const plans = await plansOf(db, async (watched) => {
       await countLatestStates(watched, commitOf('1'))
       await listLatestCommitStatuses(watched, commitOf('1'), 0, 30)
@@ -162,7 +162,7 @@ describe('statuses of a commit', () => {
     ])
   })
 
-  it('are numbered by commit, and the newest of a context is its latest', async () => {
+  it('are numbered per commit, and the newest of a context is its latest', async () => {
     await transaction(db, async (tx) => {
       for (const state of ['failure', 'success'] as const)
         await insertCommitStatus(tx, status('2', 'ci', state))
@@ -179,7 +179,7 @@ describe('statuses of a commit', () => {
     expect(await countCommitStatuses(db, commitOf('2'), undefined)).toBe(3)
   })
 
-  it('are forgotten when they are old, unless they are the latest of their context', async () => {
+  it('are pruned when they are old, except the latest of each context', async () => {
     await transaction(db, async (tx) => {
       for (const context of ['rare', 'ci', 'ci', 'ci'])
         await insertCommitStatus(tx, status('4', context))

@@ -20,7 +20,7 @@ export function startLeftoverSweeps(app: ReposApp): LeftoverSweeps {
     app.background.run('sweep leftovers', async () => {
       const removed = await sweepLeftovers(app.git, app.clock.now(), stopping.signal)
       if (removed > 0)
-        app.log.warn({ removed }, 'what killed processes left in repositories was removed')
+        app.log.warn({ removed }, 'removed files that killed processes left in repositories')
     })
   sweep()
   const timer = setInterval(sweep, SWEEP_INTERVAL_MS)

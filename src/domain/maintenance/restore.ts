@@ -40,7 +40,7 @@ const MAX_JSON_BYTES = 64 * 1024
  */
 export async function restoreBackup(input: Readable, folder: string): Promise<About> {
   if (!(await isVacant(folder)))
-    throw new RestoreError(`${folder} is not empty: give a folder that is`)
+    throw new RestoreError(`${folder} is not empty: name an empty folder`)
   await mkdir(dirname(folder), { recursive: true })
   const draft = `${folder}.${randomUUID()}`
   try {
@@ -86,21 +86,22 @@ async function unpack(input: Readable, folder: string): Promise<About> {
     )
   }
   if (about === undefined || !isComplete)
-    throw new RestoreError('the archive is cut off: it is not a whole backup')
+    throw new RestoreError('the archive is truncated: it is not a complete backup')
   return about
 }
 
 async function readAbout(entry: Entry): Promise<About> {
-  if (entry.header.name !== ABOUT_ENTRY) throw new RestoreError('this is no backup of Branchline')
+  if (entry.header.name !== ABOUT_ENTRY)
+    throw new RestoreError('this is not a backup of Branchline')
   const about = (await readJson(entry)) as About
   if (about.format !== BACKUP_FORMAT) {
     throw new RestoreError(
-      `backups of format ${about.format} are not known here, only ${BACKUP_FORMAT}`,
+      `the backup has format ${about.format}, but only format ${BACKUP_FORMAT} is supported`,
     )
   }
   if (about.schema > migrations.length) {
     throw new RestoreError(
-      `the backup was made by the newer Branchline ${about.version}: restore it with that one`,
+      `the backup was made by the newer Branchline ${about.version}: restore it with that version`,
     )
   }
   return about
@@ -108,7 +109,7 @@ async function readAbout(entry: Entry): Promise<About> {
 
 async function readJson(entry: Entry): Promise<unknown> {
   if ((entry.header.size ?? 0) > MAX_JSON_BYTES)
-    throw new RestoreError('this is no backup of Branchline')
+    throw new RestoreError('this is not a backup of Branchline')
   return JSON.parse((await buffer(entry)).toString('utf8'))
 }
 
@@ -125,7 +126,7 @@ async function extractFile(entry: Entry, folder: string): Promise<void> {
   } else if (type === 'file') {
     await pipeline(entry, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }))
   } else {
-    throw new RestoreError(`the archive has an entry that no backup has: ${name}`)
+    throw new RestoreError(`the archive contains an unexpected entry: ${name}`)
   }
 }
 
@@ -136,7 +137,7 @@ function pathOf(name: string): string {
   // tar-stream leaves the slash at the end of a folder out.
   const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY].some((folder) => name.startsWith(folder))
   if (!isKnown || !isInside) {
-    throw new RestoreError(`the archive has an entry that no backup has: ${name}`)
+    throw new RestoreError(`the archive contains an unexpected entry: ${name}`)
   }
   return name
 }

@@ -69,7 +69,7 @@ async function after(seconds: number): Promise<void> {
 }
 
 describe('a delivery', () => {
-  it('is a request that a Standard Webhooks library accepts', async () => {
+  it('is a request that a Standard Webhooks library verifies', async () => {
     // The library looks at the clock on the wall.
     vi.useFakeTimers({ now: app.clock.now(), toFake: ['Date'] })
     await add(`${receiver.url}?key=1`)
@@ -98,7 +98,7 @@ describe('a delivery', () => {
     expect(() => new Webhook(OTHER_SECRET).verify(request?.body ?? '', headers)).toThrow()
   })
 
-  it('is signed with both secrets while they overlap', async () => {
+  it('is signed with both secrets during their overlap', async () => {
     vi.useFakeTimers({ now: app.clock.now(), toFake: ['Date'] })
     const webhook = await updateUserWebhook(
       app,
@@ -116,7 +116,7 @@ describe('a delivery', () => {
     }
   })
 
-  it.each([200, 201, 204, 299])('is done with status %i', async (status) => {
+  it.each([200, 201, 204, 299])('succeeds with status %i', async (status) => {
     const webhook = await add()
     answers = [[status]]
     await queue(webhook)
@@ -156,7 +156,7 @@ describe('a delivery', () => {
     },
   )
 
-  it('is tried again by the schedule, a little late each time, then given up', async () => {
+  it('is retried by the schedule with some delay, and then fails', async () => {
     const webhook = await add()
     answers = Array(9).fill([500])
     await queue(webhook)
@@ -182,7 +182,7 @@ describe('a delivery', () => {
     expect(receiver.received).toHaveLength(3)
   })
 
-  it('keeps its id and its body, and says when each attempt was made', async () => {
+  it('has the same id and body in each attempt, and the time of the attempt', async () => {
     const webhook = await add()
     answers = [[500]]
     await queue(webhook)
@@ -197,7 +197,7 @@ describe('a delivery', () => {
     expect(second?.headers['webhook-signature']).not.toBe(first?.headers['webhook-signature'])
   })
 
-  it('goes to where the webhook leads at the time', async () => {
+  it('uses the current URL of the webhook', async () => {
     const webhook = await add()
     answers = [[500]]
     await queue(webhook)
@@ -207,7 +207,7 @@ describe('a delivery', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/in', '/in/new'])
   })
 
-  it('waits for as long as the target asks, but comes no earlier than scheduled', async () => {
+  it('waits for as long as the target asks, but not less than scheduled', async () => {
     const webhook = await add()
     answers = [
       [503, { 'retry-after': '120' }],
@@ -226,7 +226,7 @@ describe('a delivery', () => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  it('switches the webhook off when the target is gone, and gives up what waits', async () => {
+  it('disables the webhook when the target is gone, and fails pending deliveries', async () => {
     const webhook = await add()
     answers = [[500], [410]]
     const [first, second] = [await queue(webhook), await queue(webhook)]
@@ -246,7 +246,7 @@ describe('a delivery', () => {
     ).toEqual([{ disabled: 1, next_attempt_time: null }])
   })
 
-  it('does not switch off a webhook that leads elsewhere by now', async () => {
+  it('does not disable a webhook whose URL has changed meanwhile', async () => {
     const webhook = await add()
     const { url, stop } = await startReceiver(async (response) => {
       await updateUserWebhook(app, webhook, { url: receiver.url }, NAMES.webhook)
@@ -261,7 +261,7 @@ describe('a delivery', () => {
     expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED' })
   })
 
-  it('is not made for an archived account', async () => {
+  it('fails for an archived account', async () => {
     const webhook = await add()
     await queue(webhook)
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
@@ -274,7 +274,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('leaves nothing behind when its webhook is deleted meanwhile', async () => {
+  it('leaves nothing when its webhook is deleted meanwhile', async () => {
     const webhook = await add()
     const slow = await startReceiver(async (response) => {
       await deleteUserWebhook(app, ada, webhook.uid)
@@ -317,7 +317,7 @@ describe('a delivery', () => {
     })
   })
 
-  it('is made once more by hand, with its id, its body and all its retries', async () => {
+  it('can be redelivered, with its id, its body and all retries', async () => {
     const webhook = await add()
     answers = Array(3).fill([500])
     const { uid } = await queue(webhook)
@@ -338,7 +338,7 @@ describe('a delivery', () => {
     ).toBe(1)
   })
 
-  it('is made once more by hand though its last attempt fails just then', async () => {
+  it('can be redelivered while its last attempt fails', async () => {
     const webhook = await add()
     const { uid } = await queue(webhook)
     answers = [[500], [500]]
@@ -355,7 +355,7 @@ describe('a delivery', () => {
     expect(await latest(webhook)).toMatchObject({ state: 'DELIVERED', attempt_count: 4 })
   })
 
-  it('is forgotten once 100 later ones are done', async () => {
+  it('is deleted after 100 later deliveries', async () => {
     const webhook = await add()
     const made = []
     for (let i = 0; i < 103; i++) made.push(await queue(webhook))
@@ -366,7 +366,7 @@ describe('a delivery', () => {
     expect(await app.db.selectFrom('webhook_messages').select('id').execute()).toHaveLength(100)
   })
 
-  it('puts neither URL, secret nor body into the log', async () => {
+  it('logs neither URL, secret nor body', async () => {
     const lines: string[] = []
     const log = {
       info: (...args: unknown[]) => lines.push(JSON.stringify(args)),

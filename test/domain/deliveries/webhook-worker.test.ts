@@ -41,7 +41,7 @@ const add = ({ url }: Receiver, owner = ada) =>
 const queue = (webhook: UserWebhook) => testWebhook(app, ada, webhook, NAME)
 
 describe('the delivery worker', () => {
-  it('sends what is queued while it runs, and what was queued before', async () => {
+  it('sends deliveries that are queued before and after its start', async () => {
     const webhook = await add(prompt)
     const before = await queue(webhook)
     start()
@@ -50,7 +50,7 @@ describe('the delivery worker', () => {
     expect((await prompt.next()).headers['webhook-id']).toBe(meanwhile.uid)
   })
 
-  it('sends what falls due, once it does', async () => {
+  it('sends deliveries when they fall due', async () => {
     const failing = await startReceiver((response) => response.writeHead(500).end())
     const webhook = await add(failing)
     start()
@@ -65,7 +65,7 @@ describe('the delivery worker', () => {
     await failing.stop()
   })
 
-  it('does not let a target that hangs hold up others', async () => {
+  it('is not blocked by a target that does not respond', async () => {
     const [hanging, fine] = [await add(silent), await add(prompt)]
     start()
     await queue(hanging)
@@ -76,7 +76,7 @@ describe('the delivery worker', () => {
     }
   })
 
-  it('sends a webhook one delivery at a time', async () => {
+  it('sends one delivery of a webhook at a time', async () => {
     const [hanging, fine] = [await add(silent), await add(prompt)]
     start()
     for (let i = 0; i < 3; i++) await queue(hanging)
@@ -86,7 +86,7 @@ describe('the delivery worker', () => {
     expect(silent.received).toHaveLength(1)
   })
 
-  it('does not let the targets of one account take the places of another', async () => {
+  it('does not let the targets of one account use up the limit of others', async () => {
     for (let i = 0; i < 40; i++) await queue(await add(silent))
     const bob = await addUser(app, 'bob')
     const fine = await add(prompt, bob)
@@ -99,7 +99,7 @@ describe('the delivery worker', () => {
     expect(silent.received).toHaveLength(4)
   })
 
-  it('has targets of many accounts under way at once', async () => {
+  it('sends to targets of many accounts concurrently', async () => {
     const warnings: Error[] = []
     const note = (warning: Error) => warnings.push(warning)
     process.on('warning', note)
@@ -110,7 +110,7 @@ describe('the delivery worker', () => {
     expect(warnings).toEqual([])
   })
 
-  it('gives up what is under way when it stops, and sends it after the next start', async () => {
+  it('cancels running deliveries when it stops, and sends them after the next start', async () => {
     const webhook = await add(silent)
     const worker = start()
     const { uid } = await queue(webhook)
@@ -128,7 +128,7 @@ describe('the delivery worker', () => {
     expect((await prompt.next()).headers['webhook-id']).toBe(uid)
   })
 
-  it('stops at once when it has nothing to do, and sends nothing afterwards', async () => {
+  it('stops immediately when it is idle, and sends nothing afterwards', async () => {
     const webhook = await add(prompt)
     const worker = start()
     await worker.stop()

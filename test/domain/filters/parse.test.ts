@@ -129,7 +129,7 @@ describe('parseExpression', () => {
     expect(() => parseExpression(text(limit + 1))).toThrow('INVALID_FILTER')
   })
 
-  it('gives back only the beginning of what it refuses', () => {
+  it('repeats only the beginning of an invalid filter', () => {
     const filter = '('.repeat(MAX_FILTER_CHARACTERS * 2)
     expect(() => parseExpression(filter)).toThrow(
       expect.objectContaining({ metadata: { filter: filter.slice(0, 512) } }),

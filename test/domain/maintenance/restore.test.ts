@@ -54,7 +54,7 @@ async function expectRefused(archive: Buffer, words: RegExp): Promise<void> {
 }
 
 describe('a restored backup', () => {
-  it('is an instance with the same rows, in a folder that only its owner may read', async () => {
+  it('has the same rows, in a folder that only its owner may read', async () => {
     const archive = await backup()
     expect(await restoreBackup(Readable.from([archive]), target)).toMatchObject({
       version: '1.2.3',
@@ -66,19 +66,18 @@ describe('a restored backup', () => {
     await db.destroy()
   })
 
-  it('does not come of an archive that was cut off, wherever', async () => {
+  it('is not created from a truncated archive', async () => {
     const archive = await backup()
-    // Behind the last file, where a reader of tar alone sees nothing wrong; and before, in the
-    // middle of one.
+    // Also after the last file, where the tar archive itself is valid.
     const end = archive.lastIndexOf('complete.json')
     for (const length of [0, 1, 512, 1024, Math.floor(archive.length / 2), end, end + 512]) {
-      await expectRefused(archive.subarray(0, length), /cut off|cannot be read/)
+      await expectRefused(archive.subarray(0, length), /truncated|cannot be read/)
     }
   })
 
-  it('does not come of something else', async () => {
-    await expectRefused(Buffer.from('no archive'), /cannot be read|cut off/)
-    await expectRefused(Buffer.alloc(10_240), /cut off/)
+  it('is not created from another file', async () => {
+    await expectRefused(Buffer.from('no archive'), /cannot be read|truncated/)
+    await expectRefused(Buffer.alloc(10_240), /truncated/)
     await expectRefused(await forged([], { hello: 'world' }), /format/)
     await expectRefused(await forged([], { ...about, format: 2 }), /format 2/)
     await expectRefused(
@@ -98,8 +97,8 @@ describe('a restored backup', () => {
     'evil',
     'branchline.db/evil',
     'lock',
-  ])('has no file %s, which no backup has', async (name) => {
-    await expectRefused(await forged([[{ name }, 'x']]), /no backup has/)
+  ])('has no file %s, which no backup contains', async (name) => {
+    await expectRefused(await forged([[{ name }, 'x']]), /unexpected entry/)
   })
 
   it.each([
@@ -108,10 +107,10 @@ describe('a restored backup', () => {
     { name: 'repositories/a', type: 'link' as const, linkname: 'repositories/../../a' },
     { name: 'repositories/a', type: 'fifo' as const },
   ])('has no %j', async (header) => {
-    await expectRefused(await forged([[header, '']]), /no backup has/)
+    await expectRefused(await forged([[header, '']]), /unexpected entry/)
   })
 
-  it('does not replace a folder with something in it', async () => {
+  it('does not replace a folder that is not empty', async () => {
     await writeFile(join(folder, 'mine'), '')
     await expect(restoreBackup(Readable.from([await forged([])]), folder)).rejects.toThrow(
       'not empty',

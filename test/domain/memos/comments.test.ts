@@ -38,7 +38,7 @@ const commentsFor = async (who: MemoReader, uid: string) =>
   ).memos.map(({ memo }) => memo.uid)
 
 describe('a comment', () => {
-  it('belongs to its memo, is as visible, and is told to whom it concerns', async () => {
+  it('has the memo as parent and its visibility, and notifies the creator of the memo', async () => {
     const { memo, parent } = await comment(carol, 'top', 'a', { visibility: 'PRIVATE' })
     expect(memo).toMatchObject({ visibility: 'PUBLIC', root_creator_id: bob.id })
     expect(parent).toMatchObject({ uid: 'top', snippet: 'Top' })
@@ -57,7 +57,7 @@ describe('a comment', () => {
     ])
   })
 
-  it('can be commented on, and the list of a memo has only what is directly below', async () => {
+  it('can be commented on, and the list of a memo contains its direct comments only', async () => {
     await comment(carol, 'top', 'a')
     await comment(bob, 'a', 'b')
     await comment(bob, 'top', 'c')
@@ -65,7 +65,7 @@ describe('a comment', () => {
     expect(await commentsFor(ANONYMOUS, 'a')).toEqual(['b'])
   })
 
-  it('is not made on what its author cannot read, and its content is not looked at then', async () => {
+  it('is rejected on a memo that its author cannot read, before its content is analyzed', async () => {
     await change(bob, 'visibility', 'top', { visibility: 'PRIVATE' })
     const long = 'x'.repeat(10_000)
     const made = createComment(app, caller(carol), 'top', draft(long))
@@ -83,7 +83,7 @@ describe('a comment', () => {
     })
   })
 
-  it('is not made on an archived memo, nor below one', async () => {
+  it('is rejected on or below an archived memo', async () => {
     await comment(bob, 'top', 'a')
     await change(bob, 'state', 'top', { state: 'ARCHIVED' })
     for (const on of ['top', 'a']) {
@@ -92,7 +92,7 @@ describe('a comment', () => {
     }
   })
 
-  it('is listed no more once it is archived, and what it said is shown to nobody but its author', async () => {
+  it('is not listed once it is archived, and only its author sees its content', async () => {
     await comment(carol, 'top', 'a')
     await comment(bob, 'a', 'b')
     await change(carol, 'state', 'a', { state: 'ARCHIVED' })

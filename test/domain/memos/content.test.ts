@@ -16,7 +16,7 @@ const NOTHING: MemoAnalysis = {
 }
 
 describe('the analysis of a memo', () => {
-  it('has everything at once', () => {
+  it('finds everything at once', () => {
     const content =
       '# Plan for #work/q3\n\n- [x] ask @Bob\n- [ ] read <https://example.org>\n\n`npm test` #done @bob #work'
     expect(analyzeMemo(content)).toEqual({
@@ -87,14 +87,14 @@ describe('tags and mentions', () => {
     expect(analyzeMemo(content)).toMatchObject({ tags: [], mentions: [] })
   })
 
-  it('count once, tags by their spelling and mentions by their username', () => {
+  it('are listed once: tags by spelling, mentions by username', () => {
     expect(analyzeMemo('#a #A #a\n\n#a/b @Bob @bob @BOB')).toMatchObject({
       tags: ['a', 'A', 'a/b'],
       mentions: ['Bob'],
     })
   })
 
-  it('count up to 500 tags and 100 mentions', () => {
+  it('are limited to 500 tags and 100 mentions', () => {
     const names = Array.from({ length: 600 }, (_, index) => `x${index}`)
     const content = names.map((name) => `#${name} @${name}`).join('\n')
     expect(analyzeMemo(content)).toMatchObject({
@@ -179,7 +179,7 @@ describe('the examples of CommonMark 0.31.2', () => {
       .filter(({ markdown, html }) => analyzeMemo(markdown)[property] !== html.includes(sign))
       .map(({ number }) => number)
 
-  it('are all there', () => {
+  it('are complete', () => {
     expect(examples).toHaveLength(652)
     expect(examples.filter(({ html }) => html.includes('<a href'))).toHaveLength(123)
     expect(examples.filter(({ html }) => html.includes('<code'))).toHaveLength(115)
@@ -346,13 +346,13 @@ describe('hostile contents', () => {
     expect(Object.keys(analyzeMemo(content))).toEqual(Object.keys(NOTHING))
   })
 
-  it('are read as far as 64 Ki', () => {
+  it('are analyzed up to 64 Ki code units', () => {
     const filler = 'x'.repeat(LENGTH - 3)
     expect(analyzeMemo(`${filler} #a #b`).tags).toEqual(['a'])
     expect(analyzeMemo('['.repeat(4 * 1024 * 1024)).snippet).toBe(`${'['.repeat(64)} ...`)
   })
 
-  it('never throw, whatever they are made of', () => {
+  it('never throw', () => {
     const random = seededRandom(5)
     const [first = '', ...rest] = [
       ...patterns,

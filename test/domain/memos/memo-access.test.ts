@@ -48,7 +48,7 @@ function outcomeOf(check: () => unknown): string {
   }
 }
 
-describe('reading', () => {
+describe('reading a memo', () => {
   const READERS: readonly MemoReader[] = [
     ANONYMOUS,
     readerOf(caller(bob)),
@@ -92,7 +92,7 @@ describe('reading', () => {
   })
 })
 
-describe('changing', () => {
+describe('changing a memo', () => {
   const CALLERS = [
     caller(bob),
     caller(carol),

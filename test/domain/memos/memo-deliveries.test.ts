@@ -66,7 +66,7 @@ async function queuedFor(owner: User): Promise<string[][]> {
 }
 
 describe('queueDeliveries', () => {
-  it('tells every webhook of the creator, each under an id of its own, what has become of the memo', async () => {
+  it('queues a delivery with a new id for each webhook of the creator', async () => {
     const [first, second] = [await addWebhook(bob), await addWebhook(bob)]
     const view = await storeMemo(app, bob, { uid: 'm1', content: 'new' })
     await tell({ type: 'memo.updated', view, timeMs: app.clock.now() - 1500 })
@@ -107,7 +107,7 @@ describe('queueDeliveries', () => {
     expect(JSON.parse(deliveries[0]?.body ?? '')).toMatchObject({ type, activityType })
   })
 
-  it('tells of a comment its creator, and the owner of the memo that it comments on', async () => {
+  it('notifies the creator of a comment and the creator of the memo commented on', async () => {
     await addWebhook(ada)
     await addWebhook(bob)
     const memo = await storeMemo(app, ada)
@@ -142,7 +142,7 @@ describe('queueDeliveries', () => {
     })
   })
 
-  it('tells of comments that change nobody but their creator', async () => {
+  it('notifies only the creator when a comment changes', async () => {
     await addWebhook(ada)
     const memo = await storeMemo(app, ada)
     await tell({
@@ -153,7 +153,7 @@ describe('queueDeliveries', () => {
     expect(await queuedFor(ada)).toEqual([[]])
   })
 
-  it('does not tell whose comment was answered where they can no longer read', async () => {
+  it('does not notify the creator of the memo when that user can no longer read it', async () => {
     await addWebhook(bob)
     const root = await storeMemo(app, ada, { visibility: 'PRIVATE' })
     const comment = await storeMemo(app, bob, {}, root)
@@ -165,7 +165,7 @@ describe('queueDeliveries', () => {
     expect(await queuedFor(bob)).toEqual([[]])
   })
 
-  it('tells neither archived accounts nor webhooks that are switched off', async () => {
+  it('skips archived accounts and disabled webhooks', async () => {
     const carol = await addUser(app, 'carol', { state: 'ARCHIVED' })
     await addWebhook(carol)
     const { id, url } = await addWebhook(ada)
@@ -180,7 +180,7 @@ describe('queueDeliveries', () => {
     expect(await app.db.selectFrom('webhook_messages').select('id').execute()).toEqual([])
   })
 
-  it('leaves nothing of a change that is rolled back', async () => {
+  it('is undone when the change is rolled back', async () => {
     await addWebhook(ada)
     const view = await storeMemo(app, ada)
     const change = transaction(app.db, async (tx) => {
@@ -203,7 +203,7 @@ describe('queueDeliveries', () => {
 })
 
 describe('listWebhookDeliveries', () => {
-  it('walks them newest first', async () => {
+  it('pages newest first', async () => {
     const webhook = await addWebhook(ada)
     const made = []
     for (let i = 0; i < 3; i++) made.unshift(await testWebhook(app, ada, webhook, NAMES.webhook))
@@ -217,7 +217,7 @@ describe('listWebhookDeliveries', () => {
 })
 
 describe('testWebhook', () => {
-  it('queues a message of the type test, and says so', async () => {
+  it('queues a message of type test, and returns the delivery', async () => {
     const seen = app.signals.deliveries.count
     const delivery = await testWebhook(app, bob, await addWebhook(bob), NAMES.webhook)
     expect(delivery).toMatchObject({ event_type: 'test', state: 'PENDING', attempt_count: 0 })
@@ -230,8 +230,8 @@ describe('testWebhook', () => {
   })
 })
 
-describe('a webhook that is switched off', () => {
-  it('is neither tested nor sent anything again', async () => {
+describe('a disabled webhook', () => {
+  it('can be neither tested nor redelivered', async () => {
     const webhook = await addWebhook(ada)
     const { uid } = await testWebhook(app, ada, webhook, NAMES.webhook)
     await transaction(app.db, (tx) => disableUserWebhook(tx, webhook.id, webhook.url))
@@ -243,7 +243,7 @@ describe('a webhook that is switched off', () => {
   })
 })
 
-describe('a webhook that is deleted just then', () => {
+describe('a webhook that is deleted concurrently', () => {
   it('is not found', async () => {
     const webhook = await addWebhook(ada)
     const { uid } = await testWebhook(app, ada, webhook, NAMES.webhook)
@@ -257,7 +257,7 @@ describe('a webhook that is deleted just then', () => {
 })
 
 describe('redeliver', () => {
-  it('finds the deliveries of this webhook only', async () => {
+  it('finds deliveries of this webhook only', async () => {
     const [webhook, other] = [await addWebhook(ada), await addWebhook(ada)]
     const { uid } = await testWebhook(app, ada, other, NAMES.webhook)
     await expect(redeliver(app, webhook, uid, NAMES)).rejects.toMatchObject({

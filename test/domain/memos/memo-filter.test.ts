@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 
 describe('readMemoFilter', () => {
-  it('takes a blank filter for none', async () => {
+  it('returns undefined for a blank filter', async () => {
     expect(await readMemoFilter(app, ' ')).toBeUndefined()
   })
 
@@ -46,7 +46,7 @@ describe('readMemoFilter', () => {
     })
   })
 
-  it('reads now by the clock', async () => {
+  it('evaluates now by the clock of the application', async () => {
     const term = { kind: 'time', column: 'create_time', operator: '>', seconds: now - 3600 }
     expect(await readMemoFilter(app, 'created_ts > now - duration("1h")')).toEqual({
       kind: 'term',
@@ -65,7 +65,7 @@ describe('readMemoFilter', () => {
     expect(await readMemoFilter(app, filter)).toEqual({ kind: 'term', term })
   })
 
-  it('looks for eight strings in contents, and no more', async () => {
+  it('allows eight content terms, and no more', async () => {
     const parts = Array.from({ length: 9 }, (_, i) => `!(pinned || content.contains("${i}"))`)
     expect(await readMemoFilter(app, parts.slice(1).join(' && '))).toBeDefined()
     await expect(readMemoFilter(app, parts.join(' && '))).rejects.toThrow('INVALID_FILTER')

@@ -38,7 +38,7 @@ describe('the order of a list', () => {
   })
 })
 
-describe('a walk through a list', () => {
+describe('paging through a list', () => {
   let app: TestApp
   let bob: User
   let carol: User
@@ -145,7 +145,7 @@ describe('a walk through a list', () => {
     expect(await walk(ANONYMOUS, 'ARCHIVED', '', 7)).toEqual([])
   })
 
-  it('repeats and misses nothing while memos come and go', async () => {
+  it('repeats and skips nothing while memos are created and deleted', async () => {
     const before = await walk(reader(bob), 'NORMAL', '', 1000)
     const order = readMemoOrder('')
     const seen: string[] = []
@@ -173,7 +173,7 @@ describe('a walk through a list', () => {
   })
 })
 
-describe('a search in contents', () => {
+describe('a content search', () => {
   const COUNT = 5000
   const EIGHT = Array.from({ length: 8 }, (_, i) => `content.contains("${i}")`).join(' && ')
   let app: TestApp
@@ -206,7 +206,7 @@ describe('a search in contents', () => {
     })
   }
 
-  it('goes through so many for a page, and goes on from there on the next', async () => {
+  it('looks at a limited number of memos per page, and continues on the next page', async () => {
     const first = await search(EIGHT)
     expect(first.memos).toEqual([])
     expect(first.next).toBeDefined()
@@ -215,13 +215,13 @@ describe('a search in contents', () => {
     expect(second.next).toBeUndefined()
   })
 
-  it('goes through those only that meet the rest of the filter', async () => {
+  it('looks only at memos that meet the other terms of the filter', async () => {
     const { memos, next } = await search(`creator == "users/bob" && ${EIGHT}`)
     expect(memos.map(({ memo }) => memo.uid)).toEqual(['oldest'])
     expect(next).toBeUndefined()
   })
 
-  it('fills pages where much is found, and finds each once', async () => {
+  it('fills pages when many memos match, and finds each memo once', async () => {
     const uids: string[] = []
     let after: MemoPosition | undefined
     do {
@@ -236,7 +236,7 @@ describe('a search in contents', () => {
     expect(uids).toEqual(found.reverse().map((n) => `m${n}`))
   })
 
-  it('leaves out what becomes unreadable while it goes on', async () => {
+  it('leaves out memos that become unreadable during the search', async () => {
     const hide = (visibility: 'PRIVATE' | 'PUBLIC') =>
       app.db
         .updateTable('memos')

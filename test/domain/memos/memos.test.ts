@@ -50,7 +50,7 @@ const eventsOf = async (user: User) =>
   ).map(({ type, resource }) => `${type} ${resource}`)
 
 describe('a new memo', () => {
-  it('holds what was asked for, and what its content says', async () => {
+  it('has the given values and the properties of its content', async () => {
     const view = await make({
       uid: 'First-1',
       content: '#a `b`',
@@ -75,7 +75,7 @@ describe('a new memo', () => {
     })
   })
 
-  it('gets an id, and the time of now, when it is given none', async () => {
+  it('gets an id and the current time by default', async () => {
     const { memo } = await make()
     expect(memo.uid).toMatch(/^[0-9A-Za-z]{22}$/)
     expect([memo.create_time, memo.update_time]).toEqual([now, now])
@@ -88,7 +88,7 @@ describe('a new memo', () => {
     },
   )
 
-  it('shares its id with no other, whose case counts', async () => {
+  it('has a unique id, which is case-sensitive', async () => {
     await make({ uid: 'x' })
     await make({ uid: 'X' })
     await expect(make({ uid: 'x' })).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describe('a new memo', () => {
     })
   })
 
-  it('is PRIVATE unless its creator prefers otherwise', async () => {
+  it('is PRIVATE unless the settings of its creator say otherwise', async () => {
     expect((await make({ visibility: undefined })).memo.visibility).toBe('PRIVATE')
     const values = {
       user_id: bob.id,
@@ -118,7 +118,7 @@ describe('a new memo', () => {
     expect((await make({ visibility: 'PUBLIC' })).memo.visibility).toBe('PUBLIC')
   })
 
-  it('is public when the token is for public data only', async () => {
+  it('must be public when the token gives access to public data only', async () => {
     const restricted = tokenCaller(bob, 'all', 'public-only')
     await createMemo(app, restricted, draft('', { visibility: 'PUBLIC' }))
     for (const visibility of [undefined, 'PROTECTED', 'PRIVATE'] as const) {
@@ -127,14 +127,14 @@ describe('a new memo', () => {
     }
   })
 
-  it('is not made by an account that is gone', async () => {
+  it('cannot be created by a deleted account', async () => {
     await deleteUser(app, bob, false)
     await expect(make()).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
   })
 })
 
 describe('an update', () => {
-  it('changes what it names, and nothing else', async () => {
+  it('changes the named fields only', async () => {
     const view = await make({ content: '#a', pinned: true })
     const updated = await update(view, ['content'], { content: '#b', visibility: 'PRIVATE' })
     expect(updated.memo).toEqual({ ...view.memo, content: '#b', snippet: '#b' })
@@ -161,7 +161,7 @@ describe('an update', () => {
     expect(memo.update_time).toBe(expected(now + 60))
   })
 
-  it('is told of when it changes something', async () => {
+  it('publishes an event if something changes', async () => {
     const view = await make({ uid: 'x' })
     await update(view, ['content', 'pinned'], { content: '', pinned: false })
     expect(await eventsOf(bob)).toEqual(['MEMO_CREATED x'])
@@ -181,7 +181,7 @@ describe('an update', () => {
     },
   )
 
-  it('of everything passes over what the request leaves out', async () => {
+  it('of all fields leaves out fields that the request does not set', async () => {
     const view = await make({ content: 'old', create_time: 5 })
     const { memo } = await update(view, ALL_FIELDS, { content: 'new' }, true)
     expect(memo).toMatchObject({
@@ -192,7 +192,7 @@ describe('an update', () => {
     })
   })
 
-  it('takes all comments below along when it changes who may read the memo, and comments cannot do that', async () => {
+  it('of the visibility changes all comments below, and comments cannot change theirs', async () => {
     const view = await make()
     const comment = await createComment(
       app,
@@ -212,7 +212,7 @@ describe('an update', () => {
     expect(await visibilities()).toEqual(['PROTECTED', 'PROTECTED', 'PROTECTED'])
   })
 
-  it('does not make a memo private by a token for public data only', async () => {
+  it('cannot make a memo private with a token for public data only', async () => {
     const { memo } = await make()
     const restricted = tokenCaller(bob, 'all', 'public-only')
     const hide = updateMemo(app, restricted, memo.uid, {
@@ -236,7 +236,7 @@ describe('deleting', () => {
   const remaining = async () =>
     (await app.db.selectFrom('memos').select('uid').orderBy('id').execute()).map(({ uid }) => uid)
 
-  it('takes all comments below along, however deep, and tells of the memo alone', async () => {
+  it('a memo deletes all comments below it at any depth, and publishes one event', async () => {
     const view = await make({ uid: 'x' })
     await make({ uid: 'kept' })
     await chainBelow(view)
@@ -246,7 +246,7 @@ describe('deleting', () => {
     expect(await eventsOf(carol)).toEqual([])
   })
 
-  it('a comment leaves what is above it and beside it', async () => {
+  it('a comment leaves its parent and its siblings', async () => {
     const view = await make({ uid: 'x' })
     await createComment(app, caller(carol), 'x', draft('', { uid: 'a' }))
     await createComment(app, caller(carol), 'x', draft('', { uid: 'b' }))
@@ -256,7 +256,7 @@ describe('deleting', () => {
     expect(await getMemo(app.db, ANONYMOUS, 'x')).toEqual(view)
   })
 
-  it('an account takes what it wrote, with the comments of others below it, by force only', async () => {
+  it('an account deletes its memos and the comments below them, with force only', async () => {
     await storeMemo(app, carol, { uid: 'hers' })
     const mine = await make({ uid: 'mine' })
     await createComment(app, caller(bob), 'hers', draft('', { uid: 'my-comment' }))
@@ -274,7 +274,7 @@ describe('deleting', () => {
     })
   })
 
-  it('an account needs no force once it has nothing', async () => {
+  it('an account needs no force when it has no memos', async () => {
     await make({ uid: 'x' })
     await deleteMemo(app, caller(bob), 'x')
     await deleteUser(app, bob, false)

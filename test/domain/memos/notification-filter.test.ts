@@ -38,13 +38,13 @@ describe('readNotificationFilter', () => {
     expect(await readNotificationFilter(app, filter)).toEqual(terms)
   })
 
-  it('looks up the sender', async () => {
+  it('resolves the sender', async () => {
     expect(await readNotificationFilter(app, 'sender == "users/Ada"')).toEqual([
       { kind: 'sender', ids: [adaId] },
     ])
   })
 
-  it('reads now by the clock', async () => {
+  it('evaluates now by the clock of the application', async () => {
     const seconds = nowSeconds(app.clock) - 60
     const terms = [{ kind: 'create_time', operator: '>', seconds }]
     expect(await readNotificationFilter(app, 'create_time > now - duration("1m")')).toEqual(terms)

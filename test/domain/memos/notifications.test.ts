@@ -98,17 +98,17 @@ describe('a comment', () => {
     expect(await told()).toEqual(['bob: MEMO_COMMENT by carol'])
   })
 
-  it('on an own memo notifies nobody', async () => {
+  it('on one’s own memo notifies no one', async () => {
     await post(ada, 'comment', {}, await storeMemo(app, ada))
     expect(await told()).toEqual([])
   })
 
-  it('that mentions the creator of the memo notifies them once', async () => {
+  it('that mentions the creator of the memo notifies that user once', async () => {
     await post(bob, '@ada @carol', {}, await storeMemo(app, ada))
     expect(await told()).toEqual(['Ada: MEMO_COMMENT by bob', 'carol: MEMO_MENTION by bob'])
   })
 
-  it('notifies nobody who cannot read it any more', async () => {
+  it('does not notify users who can no longer read it', async () => {
     const root = await storeMemo(app, ada, { visibility: 'PRIVATE' })
     // Bob commented while the memo was public.
     const comment = await storeMemo(app, bob, {}, root)
@@ -116,7 +116,7 @@ describe('a comment', () => {
     expect(await told()).toEqual([])
   })
 
-  it('notifies no archived account', async () => {
+  it('does not notify archived accounts', async () => {
     const [, , , dan] = everyone
     const memo = await storeMemo(app, dan ?? ada)
     await post(bob, 'comment', {}, memo)
@@ -157,25 +157,25 @@ describe('a mention', () => {
     expect(await told()).toEqual(['Ada: MEMO_COMMENT by carol'])
   })
 
-  it('in a reply notifies nobody when the comment replied to is archived', async () => {
+  it('in a reply notifies no one when the comment replied to is archived', async () => {
     const comment = await storeMemo(app, bob, { state: 'ARCHIVED' }, await storeMemo(app, ada))
     await post(bob, '@carol', {}, comment)
     expect(await told()).toEqual([])
   })
 
-  it('goes by the username, not by the id that somebody chose', async () => {
+  it('refers to a username, not to the chosen id of an account', async () => {
     const eve = await addUser(app, 'eve', { user_id: 'boss' })
     await post(ada, '@boss')
     expect(await inbox(eve)).toEqual([])
   })
 
-  it('notifies on an edit only who was not mentioned before', async () => {
+  it('in an edit notifies only users who were not mentioned before', async () => {
     const memo = await post(ada, '@bob')
     await edit(memo, '@bob again, and @Bob and @carol')
     expect(await told()).toEqual(['bob: MEMO_MENTION by Ada', 'carol: MEMO_MENTION by Ada'])
   })
 
-  it('in an edited comment notifies only who can read the memo commented on', async () => {
+  it('in an edited comment notifies only users who can read the memo commented on', async () => {
     const comment = await post(
       carol,
       'hm',
@@ -194,23 +194,23 @@ describe('a mention', () => {
     expect(await inbox(dora)).toEqual([])
   })
 
-  it('of an edit by an administrator comes from the author', async () => {
+  it('in an edit by an administrator has the author as sender', async () => {
     await edit(await post(bob, ''), '@ada @bob')
     expect(await told()).toEqual(['Ada: MEMO_MENTION by bob'])
   })
 
-  it('in a deleted memo notifies nobody', async () => {
+  it('in a deleted memo notifies no one', async () => {
     await tell({ type: 'memo.deleted', view: await storeMemo(app, ada, { content: '@bob' }) })
     expect(await told()).toEqual([])
   })
 
-  it('counts for the first names only, so that nobody wakes a whole instance', async () => {
+  it('notifies a limited number of users', async () => {
     const others = Array.from({ length: 500 }, (_, i) => `@nobody${i}`).join(' ')
     await post(ada, `@carol ${others} @bob`)
     expect(await told()).toEqual(['carol: MEMO_MENTION by Ada'])
   })
 
-  it('does not outlive a transaction that is rolled back', async () => {
+  it('is undone when the transaction is rolled back', async () => {
     const view = await storeMemo(app, ada, { content: '@bob' })
     const event: MemoEvent = {
       type: 'memo.created',
@@ -228,7 +228,7 @@ describe('a mention', () => {
   })
 })
 
-describe('what a notification shows', () => {
+describe('the payload of a notification', () => {
   it('of a mention in a memo is that memo', async () => {
     const { memo } = await post(ada, 'hello @bob')
     const [view] = await inbox(bob)
@@ -236,7 +236,7 @@ describe('what a notification shows', () => {
     expect(view?.payload?.relatedMemo).toBeUndefined()
   })
 
-  it('of a mention in a comment is the memo commented on as well', async () => {
+  it('of a mention in a comment also has the memo commented on', async () => {
     const memo = await storeMemo(app, ada, { content: 'memo' })
     await post(carol, 'hello @bob', {}, memo)
     expect((await inbox(bob))[0]?.payload?.relatedMemo).toMatchObject({
@@ -265,7 +265,7 @@ describe('what a notification shows', () => {
     expect(view?.payload).toBeUndefined()
   })
 
-  it('of a comment is nothing once the receiver cannot read one of the two memos', async () => {
+  it('of a comment is empty once the receiver cannot read one of the two memos', async () => {
     const comment = await storeMemo(app, bob, {}, await storeMemo(app, ada))
     const reply = await post(carol, '@ada', {}, comment)
     await app.db
@@ -286,13 +286,13 @@ describe('what a notification shows', () => {
     expect((await inbox(bob))[0]?.payload).toBeUndefined()
   })
 
-  it('goes with the account that caused it', async () => {
+  it('is deleted with the account that caused the notification', async () => {
     await post(ada, '@bob')
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     expect(await inbox(bob)).toEqual([])
   })
 
-  it('costs as many queries for many notifications as for one', async () => {
+  it('needs a constant number of queries', async () => {
     const queriesFor = async (limit: number) => {
       let queries = 0
       const counting = app.db.withPlugin({
@@ -334,7 +334,7 @@ describe('listNotifications', () => {
     return all
   }
 
-  it('walks through all of them, newest first, and through nobody else’s', async () => {
+  it('pages through the notifications of one account, newest first', async () => {
     for (let i = 0; i < 4; i++) await post(ada, '@bob @carol')
     app.clock.advance(-60)
     await post(ada, '@bob')
@@ -345,7 +345,7 @@ describe('listNotifications', () => {
     expect(await pages(5)).toEqual([ids])
   })
 
-  it('repeats and skips nothing while notifications come and go', async () => {
+  it('repeats and skips nothing while notifications are created and deleted', async () => {
     for (let i = 0; i < 6; i++) await post(ada, '@bob')
     const ids = (await inbox(bob)).map(({ notification }) => notification.id)
     const walked = await pages(2, async () => {
@@ -366,7 +366,7 @@ describe('a change of a notification', () => {
       .orderBy('id')
       .execute()
 
-  it('is told to those who watch, and so are the first and the last', async () => {
+  it('is an event for watchers, as are the creation and the deletion', async () => {
     await post(ada, '@bob')
     const [view] = await inbox(bob)
     const id = view?.notification.id ?? 0
@@ -396,7 +396,7 @@ describe('a change of a notification', () => {
     )
   })
 
-  it('is for its receiver alone', async () => {
+  it('is possible for its receiver only', async () => {
     await post(ada, '@bob')
     const [view] = await inbox(bob)
     const id = view?.notification.id ?? 0
@@ -407,7 +407,7 @@ describe('a change of a notification', () => {
     expect(await events(ada)).toEqual([])
   })
 
-  it('never gives its number to another', async () => {
+  it('never reuses a number', async () => {
     await post(ada, '@bob')
     const [first] = await inbox(bob)
     await deleteNotification(app, bob, first?.notification.id ?? 0)

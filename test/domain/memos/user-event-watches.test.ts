@@ -26,7 +26,7 @@ beforeEach(async () => {
 const open = (user: User, until = new AbortController().signal) => watches.open(user.id, until)
 
 describe('a watch', () => {
-  it('is told of events of its account, and of no others', async () => {
+  it('receives events of its account only', async () => {
     const [hers, his] = [await open(ada), await open(bob)]
     let told = false
     const waiting = his.next().then(() => {
@@ -42,7 +42,7 @@ describe('a watch', () => {
     await app.background.settled()
   })
 
-  it('misses nothing that comes while nobody waits', async () => {
+  it('misses no event while no one waits', async () => {
     const watch = await open(ada)
     const other = await open(ada)
     await makeEvents(app, ada.id, ['a'])
@@ -53,7 +53,7 @@ describe('a watch', () => {
     await app.background.settled()
   })
 
-  it('wakes up when its stream has been silent for long', async () => {
+  it('wakes up for a heartbeat after a long silence', async () => {
     const watch = await open(ada)
     const waiting = watch.next()
     timers.pass(HEARTBEAT_MS - 1)
@@ -68,7 +68,7 @@ describe('a watch', () => {
     await app.background.settled()
   })
 
-  it('ends with its stream, and leaves nothing running', async () => {
+  it('ends with its stream, and leaves no timer', async () => {
     const until = new AbortController()
     const watch = await open(ada, until.signal)
     const waiting = watch.next()
@@ -80,7 +80,7 @@ describe('a watch', () => {
     await app.background.settled()
   })
 
-  it('of a stream that has ended before is closed from the start', async () => {
+  it('of an ended stream is closed from the start', async () => {
     const watch = await open(ada, AbortSignal.abort())
     await watch.next()
     expect(timers.running).toBe(0)
@@ -89,7 +89,7 @@ describe('a watch', () => {
 })
 
 describe('the number of streams', () => {
-  it('is limited for each account, and a place is free as soon as its stream ends', async () => {
+  it('is limited per account, and a slot is free as soon as its stream ends', async () => {
     const until = new AbortController()
     const first = await open(ada, until.signal)
     const others = await Promise.all(Array.from({ length: MAX_USER_STREAMS - 1 }, () => open(ada)))

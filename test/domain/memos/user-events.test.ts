@@ -49,7 +49,7 @@ async function storeMany(user: User, count: number): Promise<void> {
 }
 
 describe('the events of an account', () => {
-  it('start with what happens from now on', async () => {
+  it('start with new events', async () => {
     expect(await startOfUserEvents(app, ada, undefined)).toBe(0)
     await makeEvents(app, ada.id, ['a', 'b'])
     await makeEvents(app, bob.id, ['c'])
@@ -61,7 +61,7 @@ describe('the events of an account', () => {
     })
   })
 
-  it('are read in pages, each from where the last one ended', async () => {
+  it('are read in pages, each after the previous one', async () => {
     await makeEvents(app, ada.id, numbered(100))
     await makeEvents(app, bob.id, ['not hers'])
     const read: string[] = []
@@ -74,7 +74,7 @@ describe('the events of an account', () => {
     expect(read).toEqual(numbered(100))
   })
 
-  it('of other types are passed over', async () => {
+  it('of other types are skipped', async () => {
     await makeEvents(app, ada.id, ['a'])
     await makeEvents(app, ada.id, ['b'], 'MEMO_DELETED')
     await makeEvents(app, ada.id, ['c', 'd'])
@@ -82,7 +82,7 @@ describe('the events of an account', () => {
     expect([events.map(({ resource }) => resource), next]).toEqual([['b'], 4])
   })
 
-  it('come from a change of a memo, for its creator and for that of the memo commented on', async () => {
+  it('include changes of memos, for their creators and the creators of memos commented on', async () => {
     const memo = await storeMemo(app, ada)
     const comment = await storeMemo(app, bob, {}, memo)
     const record = (event: Pick<MemoEvent, 'type' | 'view' | 'commentedOn'>) =>
@@ -112,8 +112,8 @@ describe('the events of an account', () => {
   })
 })
 
-describe('what is forgotten', () => {
-  it('is what has been there for long, and a position behind it has expired', async () => {
+describe('pruning', () => {
+  it('deletes old events, after which an older position has expired', async () => {
     await makeEvents(app, ada.id, ['old', 'older'])
     await makeEvents(app, bob.id, ['old too'])
     app.clock.advance(RETENTION_MS / 1000 - 1)
@@ -135,14 +135,14 @@ describe('what is forgotten', () => {
     expect(await startOfUserEvents(app, bob, undefined)).toBe(3)
   })
 
-  it('goes in steps, over thousands of events', async () => {
+  it('deletes thousands of events in steps', async () => {
     await storeMany(ada, 2_300)
     app.clock.advance(RETENTION_MS / 1000 + 1)
     await pruneUserEvents(app)
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: 0, floor: 2_300 })
   })
 
-  it('is also the oldest of an account that has very many, once more are made', async () => {
+  it('deletes the oldest events of an account with too many', async () => {
     await storeMany(ada, MAX_USER_EVENTS)
     await makeEvents(app, ada.id, numbered(499))
     await app.background.settled()
@@ -159,7 +159,7 @@ describe('what is forgotten', () => {
     expect((await readUserEvents(app, ada, 500, undefined)).events[0]).toMatchObject({ id: 501 })
   })
 
-  it('does not come back with a position from a database that was restored since', async () => {
+  it('rejects a position that is newer than a restored database', async () => {
     await makeEvents(app, ada.id, ['a'])
     await expect(startOfUserEvents(app, ada, 2)).rejects.toEqual(CURSOR_EXPIRED)
   })

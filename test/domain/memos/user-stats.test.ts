@@ -45,7 +45,7 @@ describe('statistics', () => {
     expect(await listAllUserStats(app, reader(bob))).toEqual([])
   })
 
-  it('count what each reader may read, and nobody more than that', async () => {
+  it('count what each reader may read', async () => {
     for (const visibility of ['PRIVATE', 'PROTECTED', 'PUBLIC'] as const) {
       await createMemo(app, caller(bob), draft(`#${visibility} #all`, { visibility }))
     }
@@ -58,7 +58,7 @@ describe('statistics', () => {
     expect(await tagsFor(ANONYMOUS)).toEqual({ all: 1, PUBLIC: 1 })
   })
 
-  it('count links, code and tasks by memo, and leave comments and archived memos out', async () => {
+  it('count links, code and tasks per memo, without comments and archived memos', async () => {
     const { memo } = await createMemo(
       app,
       caller(bob),
@@ -77,7 +77,7 @@ describe('statistics', () => {
     })
   })
 
-  it('show the times of creation, or of update where the instance is set so, newest first', async () => {
+  it('list the times of creation or update, as configured, newest first', async () => {
     const times = (create_time: number, update_time: number) => ({ create_time, update_time })
     await createMemo(app, caller(bob), draft('', { ...times(10, 90), visibility: 'PUBLIC' }))
     await createMemo(app, caller(bob), draft('', { ...times(30, 70), visibility: 'PRIVATE' }))
@@ -89,7 +89,7 @@ describe('statistics', () => {
     expect(listed?.displayTimes).toEqual([90, 80, 70])
   })
 
-  it('name the newest thousand memos of all visibilities together', async () => {
+  it('list the newest thousand memos of all visibilities together', async () => {
     const count = MAX_LISTED_MEMOS + 2
     for (let i = 0; i < count; i++) {
       await storeMemo(app, bob, {
@@ -111,7 +111,7 @@ describe('statistics', () => {
     }
   })
 
-  it('of all accounts name no more than an equal share of each', async () => {
+  it('of all accounts list an equal share of each', async () => {
     const share = MAX_LISTED_OF_ALL / 100
     for (let i = 1; i < 100; i++) await storeMemo(app, await addUser(app, `u${i}`))
     for (let i = 0; i <= share; i++)
@@ -125,7 +125,7 @@ describe('statistics', () => {
     expect((await getUserStats(app, ANONYMOUS, bob)).displayTimes).toHaveLength(share + 1)
   })
 
-  it('are listed by name, of accounts with something to read', async () => {
+  it('are listed by name, for accounts with readable memos', async () => {
     const zoe = await addUser(app, 'zoe', { user_id: 'a-zoe' })
     const carol = await addUser(app, 'carol')
     await createMemo(app, caller(bob), draft('', { visibility: 'PUBLIC' }))
@@ -140,7 +140,7 @@ describe('statistics', () => {
   })
 })
 
-describe('whatever happens to memos', () => {
+describe('any sequence of changes', () => {
   it.each([1, 2, 3])('leaves statistics that a recount confirms (seed %i)', async (seed) => {
     const random = seededRandom(seed)
     const users = [ada, bob, await addUser(app, 'carol')]

@@ -128,7 +128,7 @@ describe('isBlockedAddress', () => {
       expect([address, isBlockedAddress(canonicalAddress(address))]).toEqual([address, true])
   })
 
-  it.each(OPEN)('lets %s pass', (address) => {
+  it.each(OPEN)('allows %s', (address) => {
     expect(isBlockedAddress(canonicalAddress(address))).toBe(false)
   })
 })

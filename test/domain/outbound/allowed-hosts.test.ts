@@ -9,7 +9,7 @@ describe('parseAllowedHosts', () => {
     expect(hosts.includesAddress('127.0.0.1')).toBe(false)
   })
 
-  it('takes names, addresses and ranges', () => {
+  it('reads names, addresses and ranges', () => {
     const hosts = parseAllowedHosts(
       ' hooks.internal, 10.0.0.7,[fd00::7], 192.168.4.0/24 ,fd12::/16,,',
     )
@@ -36,7 +36,7 @@ describe('parseAllowedHosts', () => {
     }
   })
 
-  it('takes an IPv4-mapped address for what it maps', () => {
+  it('reads an IPv4-mapped address as the IPv4 address', () => {
     expect(parseAllowedHosts('::ffff:10.0.0.7').includesAddress('10.0.0.7')).toBe(true)
   })
 

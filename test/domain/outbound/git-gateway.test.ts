@@ -82,21 +82,21 @@ function flood(response: ServerResponse, type: 'advertisement' | 'result'): true
   return true
 }
 
-describe('the gateway', () => {
-  it('passes on what git asks, with the credentials that git does not know', async () => {
+describe('the Git gateway', () => {
+  it('forwards requests of Git, with credentials that Git does not know', async () => {
     const gateway = await open({ authorization: 'Basic dW1hOnNlY3JldA==' })
     expect(await ask(gateway, { 'git-protocol': 'version=2', cookie: 'a=b' })).toBe(200)
     expect(upstream.asked).toEqual([`GET /uma/engine.git${ADVERTISEMENT} Basic dW1hOnNlY3JldA==`])
     expect(gateway.failure()).toBeUndefined()
   })
 
-  it('answers nobody who does not know its secret', async () => {
+  it('rejects requests without its secret', async () => {
     const gateway = await open()
     expect(await ask(gateway, { 'x-gateway-secret': 'guess' })).toBe(404)
     expect(upstream.asked).toEqual([])
   })
 
-  it('asks for nothing but the smart protocol', async () => {
+  it('forwards only the smart protocol', async () => {
     const gateway = await open()
     const [name = '', value = ''] = gateway.header.split(': ')
     for (const path of ['/HEAD', '/info/refs', '/objects/info/http-alternates', '/../secret']) {
@@ -135,7 +135,7 @@ describe('the gateway', () => {
     expect(upstream.asked).toEqual([])
   })
 
-  it('connects to the addresses that were judged, and judges anew for each request', async () => {
+  it('connects to the checked addresses, and checks them again for each request', async () => {
     const answers = [['127.0.0.1'], ['127.0.0.1', '10.0.0.1']]
     const port = new URL(upstream.url).port
     const gateway = await open({
@@ -160,7 +160,7 @@ describe('the gateway', () => {
     expect(gateway.failure()).toBe(failure)
   })
 
-  it('follows a redirect to where the repository is now, for good, but not for ever', async () => {
+  it('follows redirects permanently, up to a limit', async () => {
     upstream.intercept = (request, response) => {
       if (!request.url?.startsWith('/old')) return false
       return redirect(`/uma/engine.git${ADVERTISEMENT}`)(request, response)
@@ -178,7 +178,7 @@ describe('the gateway', () => {
     expect(gateway.failure()).toBe('BAD_REDIRECT')
   })
 
-  it('gives credentials to nobody but whom they were given for', async () => {
+  it('does not send credentials to another origin', async () => {
     const other = await startGitUpstream()
     onTestFinished(() => other.stop())
     upstream.intercept = redirect(`${other.url}${ADVERTISEMENT}`)
@@ -214,7 +214,7 @@ describe('the gateway', () => {
     expect(gateway.failure()).toBe('TOO_LARGE')
   })
 
-  it('takes long lists of refs no more for being asked for in the other version of the protocol', async () => {
+  it('limits lists of refs in both versions of the protocol', async () => {
     upstream.intercept = (_, response) => flood(response, 'result')
     const gateway = await open({ maxBytes: 1024 ** 3 })
     const [name = '', value = ''] = gateway.header.split(': ')
@@ -227,7 +227,7 @@ describe('the gateway', () => {
     expect(gateway.failure()).toBe('TOO_LARGE')
   })
 
-  it('waits no longer than it is told to', async () => {
+  it('times out', async () => {
     upstream.intercept = (_, response) => {
       response.writeHead(200, TYPE).write('001e')
       return true
@@ -237,7 +237,7 @@ describe('the gateway', () => {
     expect(gateway.failure()).toBe('TIMEOUT')
   })
 
-  it('ends with who opened it', async () => {
+  it('closes', async () => {
     const giveUp = new AbortController()
     upstream.intercept = (_, response) => {
       response.writeHead(200, TYPE).write('001e')

@@ -128,18 +128,18 @@ describe('checkDestination', () => {
     await expect(outbound({ allowed, answers }).check(url)).resolves.toBeUndefined()
   })
 
-  it('does not let an allowed address stand for the others of a name', async () => {
+  it('rejects a name of which only some addresses are allowed', async () => {
     const { check } = outbound({ allowed: '10.0.0.1', answers: [['10.0.0.1', '10.0.0.2']] })
     await expect(check('http://hooks.example/')).rejects.toEqual(failed('BLOCKED_ADDRESS'))
   })
 
-  it('answers everybody, however many ask at once', async () => {
+  it('serves many concurrent checks', async () => {
     const { check, lookups } = outbound({ answers: [['8.8.8.8']] })
     await Promise.all(Array.from({ length: 200 }, (_, i) => check(`http://h${i}.example/`)))
     expect(lookups).toHaveLength(200)
   })
 
-  it('refuses a name that does not exist', async () => {
+  it('rejects a name that does not exist', async () => {
     await expect(outbound({ answers: [[]] }).check('http://hooks.example/')).rejects.toEqual(
       failed('UNRESOLVABLE_HOST'),
     )
@@ -154,8 +154,8 @@ describe('checkDestination', () => {
   })
 })
 
-describe('checks at once', () => {
-  it('wait for each other, and no more than would have their turn', async () => {
+describe('concurrent checks', () => {
+  it('wait in a queue, and are rejected when the queue is full', async () => {
     const ends: (() => void)[] = []
     const made = createOutbound({
       allowedHosts: parseAllowedHosts(''),
@@ -178,7 +178,7 @@ describe('checks at once', () => {
 })
 
 describe('send', () => {
-  it('sends what it is given to the host that is named, and answers what comes back', async () => {
+  it('sends the given request to the named host, and returns the response', async () => {
     const seen: unknown[] = []
     const port = await serve(async ({ method, url, headers }, response) => {
       seen.push([method, url, headers.host, headers['x-a'], headers.cookie])
@@ -200,7 +200,7 @@ describe('send', () => {
     )
   })
 
-  it('connects to the address that it judged, though the next lookup would answer another', async () => {
+  it('connects to the checked address, even when another lookup would return another', async () => {
     let reached = 0
     const port = await serve((_, response) => {
       reached++
@@ -216,7 +216,7 @@ describe('send', () => {
     expect([lookups, reached]).toEqual([['hooks.example'], 0])
   })
 
-  it('judges again what was fine when it was checked', async () => {
+  it('checks the address again', async () => {
     let reached = 0
     const port = await serve((_, response) => {
       reached++
@@ -228,7 +228,7 @@ describe('send', () => {
     expect(reached).toBe(0)
   })
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const paths: (string | undefined)[] = []
     const port = await serve((request, response) => {
       paths.push(request.url)
@@ -241,7 +241,7 @@ describe('send', () => {
     expect(paths).toEqual(['/outside'])
   })
 
-  it('uses no proxy of the environment', async () => {
+  it('ignores the proxies of the environment', async () => {
     let proxied = 0
     const proxy = await serve((_, response) => {
       proxied++
@@ -263,7 +263,7 @@ describe('send', () => {
     }
   })
 
-  it('reads no more of an answer than it may', async () => {
+  it('limits the size of a response', async () => {
     const port = await serve((_, response) => {
       const more = () => {
         while (response.write(Buffer.alloc(65_536, 'x')));
@@ -294,7 +294,7 @@ describe('send', () => {
     await expect(sent).rejects.toEqual(failed('TIMEOUT'))
   })
 
-  it('gives up when the time is over: a name server that says nothing', async () => {
+  it('times out when the name server does not respond', async () => {
     const { send } = createOutbound({
       allowedHosts: parseAllowedHosts(''),
       ownAddresses: () => [],
@@ -304,7 +304,7 @@ describe('send', () => {
     await expect(send(request, { ...LIMITS, timeoutMs: 10 })).rejects.toEqual(failed('TIMEOUT'))
   })
 
-  it('gives up when it is told to, and closes the connection', async () => {
+  it('closes the connection when the caller aborts', async () => {
     const controller = new AbortController()
     const server = createTcpServer()
     const closed = once(server, 'connection').then(([socket]) => {
@@ -324,7 +324,7 @@ describe('send', () => {
     )
   })
 
-  it('says nothing of the network but that it failed', async () => {
+  it('reveals nothing about the network but the failure', async () => {
     const gone = await serve(() => {})
     servers.at(-1)?.close()
     const nonsense = await listening(createTcpServer((socket) => socket.end('220 mail ready\r\n')))
@@ -338,7 +338,7 @@ describe('send', () => {
     }
   })
 
-  it('judges no address of a URL that an administrator set', async () => {
+  it('does not check the address of a URL that an administrator set', async () => {
     const port = await serve((_, response) => response.end('inside'))
     const { send } = outbound()
     expect((await send(`http://127.0.0.1:${port}/`, { isTrusted: true })).body.toString()).toBe(
@@ -361,14 +361,14 @@ describe('resolveBySystem', () => {
     },
   )
 
-  it('asks nobody when nobody waits', async () => {
+  it('does not look up names after an abort', async () => {
     const options = { isTrusted: false, signal: AbortSignal.abort(new Error('gone')) }
     await expect(resolveBySystem('hooks.invalid', options)).rejects.toThrow('gone')
   })
 })
 
 describe('boundAddresses', () => {
-  it('are what is listened on, or every address of the machine', () => {
+  it('are the listening address, or all addresses of the machine', () => {
     expect(boundAddresses('192.0.2.1')).toEqual(['192.0.2.1'])
     const all = Object.values(networkInterfaces()).flatMap((entries) => entries ?? [])
     for (const host of ['0.0.0.0', '::', '::0', 'git.example.org']) {

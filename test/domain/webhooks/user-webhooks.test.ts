@@ -51,7 +51,7 @@ const add = (values: Partial<UserWebhookValues> = {}, owner = ada) =>
 const refused = (reason: string) => expect.objectContaining({ reason })
 
 describe('createUserWebhook', () => {
-  it('makes one with an id, times and a secret of its own', async () => {
+  it('creates a webhook with an id, times and a generated secret', async () => {
     app.clock.advance(0.5)
     const webhook = await add({ url: ' https://a.example:8443/in?key=1 ', display_name: 'CI' })
     expect(webhook).toMatchObject({
@@ -67,7 +67,7 @@ describe('createUserWebhook', () => {
     expect(signingSecretOf(app, await add())).not.toBe(signingSecretOf(app, webhook))
   })
 
-  it('keeps a secret that was given, and nowhere as it is', async () => {
+  it('seals a given secret', async () => {
     const webhook = await add({ signing_secret: SECRETS[0] })
     expect(signingSecretOf(app, webhook)).toBe(SECRETS[0])
     const { rows } = await sql`select * from user_webhooks`.execute(app.db)
@@ -112,24 +112,24 @@ describe('createUserWebhook', () => {
     expect(await listUserWebhooks(app, ada)).toEqual([])
   })
 
-  it('takes what is just within the limits', async () => {
+  it('accepts values at the limits', async () => {
     const url = `https://a.example/${'x'.repeat(2030)}`
     await expect(add({ url, display_name: '😀'.repeat(128) })).resolves.toMatchObject({ url })
     await expect(add({ url: 'http://8.8.8.8:1/@/?q=@' })).resolves.toBeDefined()
   })
 
-  it('names the host that is blocked as it was understood, and no more of the URL', async () => {
+  it('names the blocked host in its normalised form, without the rest of the URL', async () => {
     await expect(add({ url: 'http://0x7f.1/?key=secret' })).rejects.toMatchObject({
       metadata: { host: '127.0.0.1' },
     })
   })
 
-  it('makes none for an account that is deleted while the host is looked up', async () => {
+  it('creates none for an account that is deleted during the lookup', async () => {
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     await expect(add()).rejects.toEqual(refused('USER_NOT_FOUND'))
   })
 
-  it('makes 100 for an account, however many are asked for at once', async () => {
+  it('creates 100 webhooks for an account at most, also with concurrent requests', async () => {
     const asked = await Promise.allSettled(Array.from({ length: 110 }, () => add()))
     const refusals = asked.filter(({ status }) => status === 'rejected')
     expect(refusals).toEqual(
@@ -147,7 +147,7 @@ describe('createUserWebhook', () => {
 })
 
 describe('updateUserWebhook', () => {
-  it('changes what is given, and the time', async () => {
+  it('changes the given fields, and the time', async () => {
     const webhook = await add({ display_name: 'old' })
     app.clock.advance(60)
     const updated = await updateUserWebhook(app, webhook, { display_name: 'new' }, NAME)
@@ -159,7 +159,7 @@ describe('updateUserWebhook', () => {
     expect(lookups).toBe(1)
   })
 
-  it('changes nothing when nothing is given', async () => {
+  it('changes nothing without fields', async () => {
     const webhook = await add()
     app.clock.advance(60)
     expect(await updateUserWebhook(app, webhook, {}, NAME)).toEqual(webhook)
@@ -176,7 +176,7 @@ describe('updateUserWebhook', () => {
     expect(await listUserWebhooks(app, ada)).toEqual([webhook])
   })
 
-  it('lets the secret before sign as well for a day', async () => {
+  it('signs with the previous secret too, for a day', async () => {
     let webhook = await add({ signing_secret: SECRETS[0] })
     const replace = async (signing_secret: string) => {
       webhook = await updateUserWebhook(app, webhook, { signing_secret }, NAME)
@@ -193,14 +193,14 @@ describe('updateUserWebhook', () => {
     expect(signingSecretsOf(app, webhook)).toEqual([SECRETS[2], SECRETS[1]])
   })
 
-  it('switches a disabled webhook on again with a URL, be it the same', async () => {
+  it('enables a disabled webhook when the URL is set, even to the same value', async () => {
     const webhook = await add()
     await transaction(app.db, (tx) => disableUserWebhook(tx, webhook.id, webhook.url))
     expect((await updateUserWebhook(app, webhook, { display_name: 'x' }, NAME)).disabled).toBe(1)
     expect((await updateUserWebhook(app, webhook, { url: webhook.url }, NAME)).disabled).toBe(0)
   })
 
-  it('finds nothing to change once the webhook is gone', async () => {
+  it('does not find a deleted webhook', async () => {
     const webhook = await add()
     await deleteUserWebhook(app, ada, webhook.uid)
     await expect(
@@ -213,7 +213,7 @@ describe('updateUserWebhook', () => {
 })
 
 describe('webhooks', () => {
-  it('are listed in the order in which they were made, and belong to one account', async () => {
+  it('are listed in the order of creation, per account', async () => {
     const bob = await addUser(app, 'bob')
     const made = [await add(), await add(), await add()]
     const other = await add({}, bob)
@@ -225,7 +225,7 @@ describe('webhooks', () => {
     expect(await getUserWebhook(app, bob, other.uid, NAME)).toEqual(other)
   })
 
-  it('go with their account', async () => {
+  it('are deleted with their account', async () => {
     await add()
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     expect(await listUserWebhooks(app, ada)).toEqual([])

@@ -13,11 +13,11 @@ const SIGNATURE = 'v1,mnRNhSfa59novL9nJYXLu/wmRNVL49aC0VqqWn1JpEk='
 const base64Of = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')
 
 describe('signatureOf', () => {
-  it('is the one that was computed elsewhere', () => {
+  it('equals a signature of another implementation', () => {
     expect(signatureOf(CONTENT, [SECRET])).toBe(SIGNATURE)
   })
 
-  it('has one entry for each secret', () => {
+  it('has one entry per secret', () => {
     const other = signatureOf(CONTENT, ['whsec_other'])
     expect(signatureOf(CONTENT, [SECRET, 'whsec_other'])).toBe(`${SIGNATURE} ${other}`)
   })
@@ -30,7 +30,7 @@ describe('signatureOf', () => {
     expect(signatureOf({ ...CONTENT, ...change }, [SECRET])).not.toBe(SIGNATURE)
   })
 
-  it('takes a secret without the prefix as it is', () => {
+  it('uses a secret without the prefix as the key', () => {
     const content = { ...CONTENT, timestamp: Math.floor(Date.now() / 1000) }
     const headers = {
       'webhook-id': content.id,
@@ -44,7 +44,7 @@ describe('signatureOf', () => {
 })
 
 describe('newSigningSecret', () => {
-  it('is a key of 32 bytes, another each time', () => {
+  it('returns a random key of 32 bytes', () => {
     const secret = newSigningSecret()
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
     expect(newSigningSecret()).not.toBe(secret)

@@ -78,7 +78,7 @@ async function cursorOf(user: User): Promise<string> {
 }
 
 describe('a stream of events', () => {
-  it('starts with a cursor, and goes on with each event as it comes', async () => {
+  it('starts with a cursor, and continues with each new event', async () => {
     await makeEvents(app, ada.id, ['before'])
     const stream = watch(ada)
     expect(await stream.next()).toEqual({ cursor: expect.any(String) })
@@ -95,7 +95,7 @@ describe('a stream of events', () => {
     })
   })
 
-  it('goes on behind each cursor, whatever was sent after it', async () => {
+  it('continues after any cursor', async () => {
     const first = await cursorOf(ada)
     await makeEvents(app, ada.id, ['a', 'b', 'c'])
     const stream = watch(ada, { cursor: first })
@@ -106,7 +106,7 @@ describe('a stream of events', () => {
     expect((await again.next()).event).toMatchObject({ resource: 'memos/b' })
   })
 
-  it('passes over types that were not asked for, and its cursor does too', async () => {
+  it('skips other types, as does its cursor', async () => {
     const first = await cursorOf(ada)
     await makeEvents(app, ada.id, ['a', 'b'])
     await makeEvents(app, ada.id, ['7'], 'NOTIFICATION_CREATED')
@@ -128,7 +128,7 @@ describe('a stream of events', () => {
     expect((await all.next()).event).toMatchObject({ resource: 'memos/d' })
   })
 
-  it('has a heartbeat for each while in which nothing was sent', async () => {
+  it('sends a heartbeat after each silence', async () => {
     const stream = watch(ada)
     const { cursor } = await stream.next()
     for (let beats = 0; beats < 2; beats++) {
@@ -150,7 +150,7 @@ describe('a stream of events', () => {
     expect((await silent).event).toMatchObject({ resource: 'memos/b' })
   })
 
-  it('names the account as it is called now', async () => {
+  it('names the account by its current name', async () => {
     const stream = watch(ada)
     await stream.next()
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { username: 'lovelace' }))
@@ -160,7 +160,7 @@ describe('a stream of events', () => {
     })
   })
 
-  it('is read again, credentials and all, where a slow client has left it lying', async () => {
+  it('reads events and credentials again when a client is slow', async () => {
     const stream = watch(ada)
     await stream.next()
     await makeEvents(app, ada.id, ['a', 'b'])
@@ -175,7 +175,7 @@ describe('the end of a stream', () => {
   it.each([
     ['at its next event', () => makeEvents(app, ada.id, ['a'])],
     ['at its next heartbeat', async () => timers.pass(HEARTBEAT_MS)],
-  ])('comes %s once the credentials are good no more', async (_, happen) => {
+  ])('comes %s once the credentials are invalid', async (_, happen) => {
     const stream = watch(ada)
     await stream.next()
     const waiting = stream.next()
@@ -189,7 +189,7 @@ describe('the end of a stream', () => {
     ['its client leaves', undefined, Code.Canceled],
     ['the server stops', new ConnectError('stopping', Code.Unavailable), Code.Unavailable],
     ['its deadline passes', new ConnectError('late', Code.DeadlineExceeded), Code.DeadlineExceeded],
-  ])('comes at once when %s', async (_, why, code) => {
+  ])('comes immediately when %s', async (_, why, code) => {
     const stream = watch(ada)
     await stream.next()
     const waiting = stream.next()
@@ -198,7 +198,7 @@ describe('the end of a stream', () => {
     await expect(waiting).rejects.toMatchObject({ code })
   })
 
-  it('comes when a client is so slow that events behind it are forgotten, rather than leave them out', async () => {
+  it('comes when events that a slow client has not read are pruned', async () => {
     const stream = watch(ada)
     await stream.next()
     await makeEvents(app, ada.id, ['a', 'b', 'c'])
@@ -209,7 +209,7 @@ describe('the end of a stream', () => {
   })
 })
 
-describe('a stream is refused', () => {
+describe('a stream is rejected', () => {
   it.each([
     ['nonsense', () => 'nonsense'],
     ['a cursor of another account', () => cursorOf(bob)],
@@ -221,7 +221,7 @@ describe('a stream is refused', () => {
     )
   })
 
-  it('with a cursor behind which events have been forgotten', async () => {
+  it('with a cursor after which events have been pruned', async () => {
     const cursor = await cursorOf(ada)
     await makeEvents(app, ada.id, ['a'])
     app.clock.advance(RETENTION_MS / 1000 + 1)
@@ -240,14 +240,14 @@ describe('a stream is refused', () => {
     ['everything', []],
     ['memos', [MEMO_DELETED]],
     ['memos beside notifications', [NOTIFICATION_CREATED, MEMO_CREATED]],
-  ])('for %s, to a token that reads notifications only', async (_, types) => {
+  ])('for %s, with a token that reads notifications only', async (_, types) => {
     const credential = tokenWith(['read:notification'])
     await expect(watch(ada, { types }, credential).next()).rejects.toEqual(
       expect.objectContaining({ reason: 'SCOPE_MISSING', metadata: { scope: 'read:memo' } }),
     )
   })
 
-  it('not for notifications, to the same token', async () => {
+  it('but not for notifications, with the same token', async () => {
     const stream = watch(ada, { types: [NOTIFICATION_CREATED] }, tokenWith(['read:notification']))
     expect(await stream.next()).toEqual({ cursor: expect.any(String) })
   })
@@ -257,7 +257,7 @@ function tokenWith(scopes: string[]): Credential {
   return { kind: 'token', uuid: 'a token', scopes: Scopes.parse(scopes) }
 }
 
-/** Lets a stream come to where it waits: the database is in memory, so nothing else takes time. */
+/** Lets a stream run until it waits. The database is in memory, so nothing else takes time. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

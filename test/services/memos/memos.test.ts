@@ -32,7 +32,7 @@ async function make(memo: MessageInitShape<typeof MemoSchema>) {
 }
 
 describe('a memo in binary', () => {
-  it('has whole seconds, whatever it arrives with', async () => {
+  it('drops fractions of seconds', async () => {
     const { createTime, updateTime } = await make({
       createTime: { seconds: -5n, nanos: 999_999_999 },
       updateTime: { seconds: 253_402_300_799n },
@@ -60,13 +60,13 @@ describe('a memo in binary', () => {
     ],
     ['an unknown visibility', { visibility: 9 as Visibility }, 'memo.visibility'],
     ['an unknown state', { state: 9 as State }, 'memo.state'],
-  ])('is refused with %s', async (_, memo, field) => {
+  ])('is rejected with %s', async (_, memo, field) => {
     await expect(make(memo)).rejects.toMatchObject({ reason: 'INVALID_FIELD', metadata: { field } })
   })
 })
 
 describe('the payload about a comment', () => {
-  it('is the whole comment as proto3 JSON', async () => {
+  it('is the complete comment as proto3 JSON', async () => {
     await createMemo(app, caller(bob), draft('Top', { uid: 'top', visibility: 'PUBLIC' }))
     const text = memoPayload(
       await createComment(app, caller(bob), 'top', draft('*Yes* #a', { uid: 'c' })),

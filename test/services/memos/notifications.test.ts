@@ -93,11 +93,11 @@ async function bobWrites(content: string, commentedOn?: MemoView): Promise<MemoV
 const names = async (filter = '') => (await list({ filter })).notifications.map(({ name }) => name)
 
 describe('ListUserNotifications', () => {
-  it('answers nothing when there is nothing', async () => {
+  it('returns an empty list', async () => {
     expect(await list()).toMatchObject({ notifications: [], nextPageToken: '' })
   })
 
-  it('shows who commented where', async () => {
+  it('shows the sender and the comment', async () => {
     const memo = await storeMemo(app, ada, { content: 'a memo' })
     const comment = await bobWrites('a comment', memo)
     const [notification] = (await list()).notifications
@@ -119,7 +119,7 @@ describe('ListUserNotifications', () => {
     })
   })
 
-  it('shows where the receiver was mentioned', async () => {
+  it('shows the memo of a mention', async () => {
     const { memo } = await bobWrites('hello @ada')
     const [notification] = (await list()).notifications
     expect(notification?.type).toBe(Type.MEMO_MENTION)
@@ -134,14 +134,14 @@ describe('ListUserNotifications', () => {
     })
   })
 
-  it('leaves the payload out when the memo is gone, and keeps the type', async () => {
+  it('omits the payload of a deleted memo, but not the type', async () => {
     const { memo } = await bobWrites('hello @ada')
     await app.db.deleteFrom('memos').where('id', '=', memo.id).execute()
     const [notification] = (await list()).notifications
     expect(notification).toMatchObject({ type: Type.MEMO_MENTION, payload: { case: undefined } })
   })
 
-  it('shows the sender as the receiver sees them', async () => {
+  it('shows the sender as the receiver sees that account', async () => {
     await bobWrites('hello @ada')
     expect((await list()).notifications[0]?.senderUser).toMatchObject({
       name: 'users/bob',
@@ -170,7 +170,7 @@ describe('ListUserNotifications', () => {
     await expect(list({ filter: 'status == 1' })).rejects.toThrow('INVALID_FILTER')
   })
 
-  it('pages, under the same filter and for the same account only', async () => {
+  it('pages under the same filter and for the same account only', async () => {
     for (const content of ['@ada', '@ada', '@ada']) await bobWrites(content)
     const all = await names()
     const first = await list({ pageSize: 2 })
@@ -187,7 +187,7 @@ describe('ListUserNotifications', () => {
     await expect(list({ pageSize: -1 })).rejects.toThrow('INVALID_PAGE_SIZE')
   })
 
-  it('goes on while the clock does, in a filter that speaks of now', async () => {
+  it('evaluates now on each page of a filter', async () => {
     for (const content of ['@ada', '@ada']) await bobWrites(content)
     const filter = 'create_time > now - duration("1h")'
     const { nextPageToken: pageToken } = await list({ pageSize: 1, filter })
@@ -204,7 +204,7 @@ describe('UpdateUserNotification', () => {
     ;[name = ''] = await names()
   })
 
-  it('archives, and takes it back', async () => {
+  it('archives a notification, and reverts that', async () => {
     const archived = await update({ name, status: Status.ARCHIVED }, ['status'])
     expect(archived).toMatchObject({ name, status: Status.ARCHIVED, sender: 'users/bob' })
     expect(await names('status == "ARCHIVED"')).toEqual([name])
@@ -240,16 +240,16 @@ describe('UpdateUserNotification', () => {
       'INVALID_NAME',
     ],
     ['a name of something else', [], { name: 'users/ada-1/webhooks/1' }, 'INVALID_NAME'],
-  ])('refuses %s', async (_, paths, fields, reason) => {
+  ])('rejects %s', async (_, paths, fields, reason) => {
     await expect(update({ name, ...fields }, paths)).rejects.toThrow(reason)
     expect((await list()).notifications[0]?.status).toBe(Status.UNREAD)
   })
 
-  it('refuses an update without a notification', async () => {
+  it('rejects an update without a notification', async () => {
     await expect(update(undefined, ['status'])).rejects.toThrow('INVALID_FIELD')
   })
 
-  it('does not find the notification of another account under one’s own name', async () => {
+  it('does not find the notification of another account', async () => {
     const stolen = name.replace('ada-1', 'bob')
     await expect(
       update({ name: stolen, status: Status.ARCHIVED }, ['status'], bob),
@@ -258,7 +258,7 @@ describe('UpdateUserNotification', () => {
 })
 
 describe('DeleteUserNotification', () => {
-  it('deletes once', async () => {
+  it('deletes a notification once', async () => {
     await bobWrites('hello @ada')
     const [name = ''] = await names()
     await expect(remove(name.replace('ada-1', 'bob'), bob)).rejects.toThrow(

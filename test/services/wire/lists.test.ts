@@ -11,11 +11,11 @@ describe('page sizes', () => {
     [1000, 1000],
     [1001, 1000],
     [2 ** 31 - 1, 1000],
-  ])('%i gives pages of %i', (asked, applied) => {
+  ])('of %i result in %i', (asked, applied) => {
     expect(readPageSize(UNSET, asked)).toBe(applied)
   })
 
-  it('are not negative', () => {
+  it('must not be negative', () => {
     expect(() => readPageSize(UNSET, -1)).toThrow('INVALID_PAGE_SIZE')
   })
 })
@@ -23,7 +23,7 @@ describe('page sizes', () => {
 describe('page tokens', () => {
   const list = { method: 'ListUsers', parent: 'users/ada', filter: 'x' }
 
-  it('carry a sort key, in a text that fits into a URL', async () => {
+  it('contain a sort key, in URL-safe characters', async () => {
     const app = await testApp()
     const token = writePageToken(app, list, [1_700_000_000, 42])
     expect(token).toMatch(/^[A-Za-z0-9_-]+$/)
@@ -36,7 +36,7 @@ describe('page tokens', () => {
     expect(readPageToken(app, list, '')).toBeUndefined()
   })
 
-  it('are refused for another method, parent or filter, by another instance, and when changed by a bit', async () => {
+  it('are rejected for another method, parent, filter or instance, and after the change of any bit', async () => {
     const app = await testApp()
     const token = writePageToken(app, list, [1, 2])
     const changed = Buffer.from(token, 'base64url')

@@ -18,7 +18,7 @@ describe('readUpdateMask', () => {
     expect([...readUpdateMask(mask(...paths), FIELDS).fields]).toEqual(fields)
   })
 
-  it('tells a mask of everything from one that names everything', () => {
+  it('distinguishes * from a mask that names every field', () => {
     expect(readUpdateMask(mask('*'), FIELDS).all).toBe(true)
     expect(readUpdateMask(mask('email', 'display_name'), FIELDS).all).toBe(false)
   })
@@ -39,13 +39,13 @@ describe('readUpdateMask', () => {
 })
 
 describe('readReadMask', () => {
-  it('means everything when it is absent, empty or a star', () => {
+  it('returns undefined for a mask that is absent, empty or a star', () => {
     for (const all of [undefined, mask(), mask('*'), mask('email', '*')]) {
       expect(readReadMask(all, ['email'])).toBeUndefined()
     }
   })
 
-  it('refuses what cannot be read', () => {
+  it('rejects unknown paths', () => {
     expect(() => readReadMask(mask('password'), ['email'])).toThrow('UNKNOWN_MASK_PATH')
   })
 })

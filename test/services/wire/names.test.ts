@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseOwnedName, parseUserName, userName } from '../../../src/services/wire/names.ts'
 
 describe('resource names of accounts', () => {
-  it('are made of the chosen id, or else the username', () => {
+  it('contain the chosen id, or else the username', () => {
     expect(userName({ user_id: null, username: 'Ada' })).toBe('users/Ada')
     expect(userName({ user_id: 'ada-1', username: 'Ada' })).toBe('users/ada-1')
   })
@@ -29,7 +29,7 @@ describe('resource names of accounts', () => {
     expect(() => parseUserName(name)).toThrow('INVALID_NAME')
   })
 
-  it('own what follows them', () => {
+  it('are prefixes of the resources below', () => {
     expect(parseOwnedName('users/ada/settings/GENERAL')).toEqual({
       user: 'ada',
       rest: 'settings/GENERAL',

@@ -76,7 +76,7 @@ async function planOf(query: Query | undefined): Promise<string[]> {
 }
 
 describe('a transaction', () => {
-  it('takes effect as a whole or not at all', async () => {
+  it('takes effect completely or not at all', async () => {
     await migrated()
     const failing = transaction(db, async (tx) => {
       const { id } = await insertUser(tx, newUser('ada'))
@@ -88,7 +88,7 @@ describe('a transaction', () => {
     expect(await countUsers(db, { includeArchived: true, usernameKey: undefined })).toBe(0)
   })
 
-  it('waits for the one before it', async () => {
+  it('waits for the previous one', async () => {
     await migrated()
     const order: string[] = []
     const step = (name: string) =>
@@ -103,7 +103,7 @@ describe('a transaction', () => {
 })
 
 describe('the database', () => {
-  it('knows a taken name from other faults', async () => {
+  it('tells unique violations from other errors', async () => {
     await migrated()
     const claim = transaction(db, async (tx) => {
       const [a, b] = [await insertUser(tx, newUser('a')), await insertUser(tx, newUser('b'))]
@@ -114,7 +114,7 @@ describe('the database', () => {
     await expect(sql`select * from nothing`.execute(db)).rejects.not.toSatisfy(isUniqueViolation)
   })
 
-  it('keeps journal, sync and foreign keys as they are meant to be', async () => {
+  it('has the intended journal mode, synchronous mode and foreign keys', async () => {
     await withFolder(async (folder) => {
       db = openDatabase(`${folder}/a.db`)
       const pragma = async (name: string) =>
@@ -127,7 +127,7 @@ describe('the database', () => {
     })
   })
 
-  it('never gives the number of a deleted account to another', async () => {
+  it('never reuses the id of a deleted account', async () => {
     await migrated()
     const first = await transaction(db, (tx) => insertUser(tx, newUser('a')))
     await transaction(db, (tx) => deleteUser(tx, first.id))
@@ -137,7 +137,7 @@ describe('the database', () => {
 })
 
 describe('a prepared read', () => {
-  it('sees what has been committed, at once, and nothing of a transaction that goes on', async () => {
+  it('sees committed changes immediately, and nothing of an open transaction', async () => {
     await withFolder(async (folder) => {
       db = openDatabase(`${folder}/a.db`)
       await migrate(db)
@@ -152,7 +152,7 @@ describe('a prepared read', () => {
     })
   })
 
-  it('sees what is committed between two reads of one turn of the event loop', async () => {
+  it('sees a commit between two reads of one iteration of the event loop', async () => {
     await withFolder(async (folder) => {
       db = openDatabase(`${folder}/a.db`)
       await migrate(db)
@@ -175,7 +175,7 @@ describe('a prepared read', () => {
     })
   })
 
-  it('sees what another process committed by the next turn', async () => {
+  it('sees the commit of another process in the next iteration', async () => {
     await withFolder(async (folder) => {
       db = openDatabase(`${folder}/a.db`)
       await migrate(db)
@@ -189,7 +189,7 @@ describe('a prepared read', () => {
     })
   })
 
-  it('leaves no snapshot open, behind which the log could not be emptied', async () => {
+  it('leaves no snapshot open, which would stop checkpoints', async () => {
     await withFolder(async (folder) => {
       db = openDatabase(`${folder}/a.db`)
       await migrate(db)
@@ -216,7 +216,7 @@ describe('a prepared read', () => {
 })
 
 describe('a batch of usernames', () => {
-  it('looks each of them up, and does not go through all accounts', async () => {
+  it('is looked up by an index, without a scan of all accounts', async () => {
     await migrated()
     const sqls: Query[] = []
     const keys = Array.from({ length: 100 }, (_, i) => `u${i}`)
@@ -229,7 +229,7 @@ describe('a batch of usernames', () => {
 })
 
 describe('prepareQuery', () => {
-  it('runs with its own values each time, fixed ones and repeated ones included', async () => {
+  it('runs with new values each time, including fixed and repeated ones', async () => {
     await migrated()
     const query = prepareQuery((handle, name: string, id: number) =>
       handle
@@ -287,7 +287,7 @@ describe('lists of accounts', () => {
 })
 
 describe('migrate', () => {
-  it('leaves nothing of a step that fails', async () => {
+  it('undoes a step that fails', async () => {
     db = openDatabase(':memory:')
     const failing = {
       name: '0002-fails',
@@ -302,7 +302,7 @@ describe('migrate', () => {
     await expect(sql`select * from half`.execute(db)).rejects.toThrow('no such table')
   })
 
-  it('runs every step down to nothing and up again', async () => {
+  it('runs all steps down to an empty database and up again', async () => {
     await migrated()
     await migrate(db, 0)
     const { rows } = await sql<{
@@ -312,7 +312,7 @@ describe('migrate', () => {
     expect((await migrate(db)).ran).toEqual(migrations.map(({ name }) => name))
   })
 
-  it('makes accounts of users that were there, and gives no number a second time', async () => {
+  it('creates accounts of existing users, and reuses no id', async () => {
     db = openDatabase(':memory:')
     const beforeAccounts = migrations.findIndex(({ name }) => name === '0010-repositories')
     await migrate(db, beforeAccounts)
@@ -341,7 +341,7 @@ describe('migrate', () => {
     ])
   })
 
-  it('refuses a database that a newer program wrote', async () => {
+  it('rejects a database of a newer program', async () => {
     await migrated()
     await expect(migrate(db, undefined, [])).rejects.toThrow(NewerDatabaseError)
   })

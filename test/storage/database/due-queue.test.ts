@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-describe('a queue of what is due', () => {
+describe('a queue of due work', () => {
   it.each([
     ['mirrors', mirrorQueue, 'mirrors', 'mirrors_due (next_sync_time'],
     ['webhooks', webhookQueue, 'user_webhooks', 'user_webhooks_by_due_time (next_attempt_time'],

@@ -92,7 +92,7 @@ describe('a memo filter', () => {
     expect(await uidsFor(await readMemoFilter(app, filter))).toBe(uids)
   })
 
-  it('may be as deep as the limits let it', async () => {
+  it('may be nested to the limit', async () => {
     const depth = Math.floor(MAX_NODES / 3)
     const filter = `${'pinned && (has_link || '.repeat(depth / 2)}pinned${')'.repeat(depth / 2)}`
     expect(await uidsFor(await readMemoFilter(app, filter))).toBe('plan')

@@ -96,7 +96,7 @@ describe('a page of memos', () => {
       [1, 5, 5],
       ofAllCreators('memos_pinned_first', ' AND (pinned,create_time)<(?,?)'),
     ],
-  ])('begins where the page before ended: %s', async (order, after, search) => {
+  ])('starts after the previous page: %s', async (order, after, search) => {
     const page = { order: readMemoOrder(order), after, limit: 10 }
     expect(await stepsOf((watched) => listMemos(watched, ANONYMOUS, page))).toEqual([search])
   })
@@ -105,7 +105,7 @@ describe('a page of memos', () => {
     ['in the order of an index', '', byTime],
     ['by time of update', 'update_time', ofAllCreators('memos_by_update_time')],
     ['pinned first', 'pinned, create_time', ofAllCreators('memos_pinned_first')],
-  ])('is searched %s, so that a step ends at its limit', async (_, order, search) => {
+  ])('is searched %s, with a step that ends at its limit', async (_, order, search) => {
     const condition = { kind: 'term', term: { kind: 'flag', column: 'has_code' } } as const
     const page = { order: readMemoOrder(order), after: undefined, limit: 10 }
     expect(hasIndex(page.order)).toBe(true)
@@ -117,7 +117,7 @@ describe('a page of memos', () => {
   it.each([
     [undefined, ' AND create_time>? AND create_time<?'],
     [[7, 7], ' AND create_time>? AND create_time<?'],
-  ])('is searched in a range of times: behind %j', async (after, bounds) => {
+  ])('is searched in a range of times: after %j', async (after, bounds) => {
     const condition = { kind: 'term', term: { kind: 'flag', column: 'pinned' } } as const
     const page = { order: readMemoOrder(''), after, limit: 10 }
     const ranged = ANONYMOUS.map((one) => ({
@@ -133,7 +133,7 @@ describe('a page of memos', () => {
   it.each([
     [['a'], 'USING PRIMARY KEY (memo_id=? AND tag=?)'],
     [Array.from({ length: 80 }, (_, i) => `t${i}`), 'USING PRIMARY KEY (memo_id=?)'],
-  ])('has its tags looked up together, however many a filter names: %#', async (among, how) => {
+  ])('looks up the tags of a filter together: %#', async (among, how) => {
     const condition = { kind: 'term', term: { kind: 'tags', among } } as const
     const page = { order: readMemoOrder(''), after: undefined, limit: 10 }
     const steps = await stepsOf((watched) => scanMemos(watched, ANONYMOUS, condition, page))

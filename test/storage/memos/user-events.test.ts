@@ -34,7 +34,7 @@ function insert(user: User, type: UserEvent['type'] = 'MEMO_CREATED') {
 const idsOf = (events: readonly { id: number }[]) => events.map(({ id }) => id)
 
 describe('the events of an account', () => {
-  it('are numbered over all accounts, and counted for each', async () => {
+  it('are numbered over all accounts, and counted per account', async () => {
     expect([await insert(ada), await insert(bob), await insert(ada)]).toEqual([
       { id: 1, count: 1 },
       { id: 2, count: 1 },
@@ -53,7 +53,7 @@ describe('the events of an account', () => {
     ])
   })
 
-  it('are read in order, behind a place, by types, together with what is known of them all', async () => {
+  it('are read in order, after a position, by types, with the state of the log', async () => {
     for (const type of [
       'MEMO_CREATED',
       'NOTIFICATION_CREATED',
@@ -76,7 +76,7 @@ describe('the events of an account', () => {
     expect([nothing.log, nothing.events]).toMatchObject([log, []])
   })
 
-  it('are none, and the log is empty, before the first one', async () => {
+  it('are none, and the log is empty, before the first event', async () => {
     expect(await listUserEvents(app.db, ada.id, 0, undefined, 9)).toEqual({
       log: { newest: 0, floor: 0 },
       events: [],
@@ -85,7 +85,7 @@ describe('the events of an account', () => {
     expect(await findNewestEventId(app.db)).toBe(0)
   })
 
-  it('leave behind where forgetting ended, and ids that never come back', async () => {
+  it('leave the end of the pruned events in the log, and never reuse an id', async () => {
     for (let i = 0; i < 3; i++) await insert(ada)
     await insert(bob)
     await transaction(app.db, async (tx) => {
@@ -98,14 +98,14 @@ describe('the events of an account', () => {
     expect(await insert(ada)).toEqual({ id: 5, count: 1 })
   })
 
-  it('go with their account', async () => {
+  it('are deleted with their account', async () => {
     await insert(ada)
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     expect(await findNewestEventId(app.db)).toBe(0)
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ newest: 0 })
   })
 
-  it('are found by an index, of whichever types', async () => {
+  it('are found by an index, for any types', async () => {
     await insert(ada)
     const plans = await plansOf(app.db, async (watched) => {
       await listUserEvents(watched, ada.id, 5, ['MEMO_CREATED'], 9)

@@ -15,7 +15,7 @@ afterAll(() => db.destroy())
 
 const OF_CREATOR = 'creator_id=? AND parent_id=? AND state=? AND visibility=?'
 
-describe('the figures about one account', () => {
+describe('the figures of one account', () => {
   it.each([
     ['create_time', `memos_of_creator_by_create_time (${OF_CREATOR})`],
     ['update_time', `memos_of_creator_by_update_time (${OF_CREATOR})`],
@@ -30,8 +30,8 @@ describe('the figures about one account', () => {
   })
 })
 
-describe('the figures about all accounts', () => {
-  it('are read in as many queries however many they are, none of which goes through all memos or tags', async () => {
+describe('the figures of all accounts', () => {
+  it('are read with a constant number of queries, none of which scans all memos or tags', async () => {
     const plans = await plansOf(db, (watched) =>
       findAllMemoFigures(watched, ['PUBLIC', 'PROTECTED'], 1, 'create_time'),
     )

@@ -80,7 +80,7 @@ const dueTimeOf = async (userId: number) =>
 const NOBODY: WorkInProgress = { ids: [], ownerIds: [] }
 
 describe('the due time of a webhook', () => {
-  it('is always that of its first waiting delivery', async () => {
+  it('is always that of its first pending delivery', async () => {
     const { id, user_id } = await addWebhook('a')
     const [late, early] = [await queue(id, 'late', 50), await queue(id, 'early', 20)]
     expect(await dueTimeOf(user_id)).toBe(20)
@@ -92,7 +92,7 @@ describe('the due time of a webhook', () => {
     expect(await dueTimeOf(user_id)).toBe(70)
   })
 
-  it('says who has work to do, the longest wait first, and when there will be more', async () => {
+  it('orders the queue, the longest wait first, and predicts the next due time', async () => {
     const [a, b, c] = [await addWebhook('a'), await addWebhook('b'), await addWebhook('c')]
     await queue(a.id, '1', 30)
     await queue(b.id, '2', 10)
@@ -112,7 +112,7 @@ describe('the due time of a webhook', () => {
 })
 
 describe('a message', () => {
-  it('is kept until its last delivery is gone', async () => {
+  it('is stored until its last delivery is deleted', async () => {
     const [a, b] = [await addWebhook('a'), await addWebhook('b')]
     await transaction(db, async (tx) => {
       const message = await insertMessage(tx, {
@@ -133,7 +133,7 @@ describe('a message', () => {
 })
 
 describe('pruning', () => {
-  it('leaves the latest finished deliveries, and all that wait', async () => {
+  it('leaves the latest finished deliveries and all pending ones', async () => {
     const { id } = await addWebhook('a')
     for (let i = 0; i < 6; i++) {
       const delivery = await queue(id, `d${i}`, 0)
@@ -151,7 +151,7 @@ describe('pruning', () => {
   })
 })
 
-describe('the queries of the outbox', () => {
+describe('the queries of deliveries', () => {
   it.each([
     [
       'the next that is due',
@@ -188,7 +188,7 @@ describe('the queries of the outbox', () => {
       (handle: Db) => listUserWebhooks(handle, 1),
       [/^SEARCH user_webhooks USING INDEX user_webhooks_of_user \(user_id=\?\)/],
     ],
-  ])('read by an index only what they need: %s', async (_, query, plan) => {
+  ])('read only what they need, by an index: %s', async (_, query, plan) => {
     const [steps] = await plansOf(db, query)
     expect(steps).toEqual(plan.map((step) => expect.stringMatching(step)))
   })

@@ -7,7 +7,7 @@ import { PASSWORD, signIn, transportTo } from '../../support/server.ts'
 import { watchEvents } from '../../support/watch.ts'
 
 describe('a stream of events', () => {
-  it('has every memo once and in order, however often the server is killed while they are made', async () => {
+  it('contains every memo once and in order, even when the server is repeatedly killed', async () => {
     await withFolder(async (data) => {
       const received: string[] = []
       const acknowledged: string[] = []

@@ -38,7 +38,7 @@ const long = (letter: string) => `${'a'.repeat(230)}${letter}`
 const MEMOS = '/api/v1/memos'
 const NOTIFICATIONS = '/api/v1/users/bob/notifications'
 
-describe('the filters that cost most, each on a list of 100,000', () => {
+describe('the most expensive filters on a list of 100,000', () => {
   it.each([
     [MEMOS, 'alternatives of tags', times(80, (i) => `"no${i}" in tags`, '||')],
     [MEMOS, 'excluded tags', `${times(60, (i) => `!("tag${i}" in tags)`, '&&')} && pinned`],
@@ -83,7 +83,7 @@ describe('the filters that cost most, each on a list of 100,000', () => {
     60_000,
   )
 
-  it('let a health probe be answered before them', async () => {
+  it('do not delay a health check', async () => {
     const filter = times(8, (i) => `content.contains("no${i}")`, '||')
     const answers: string[] = []
     const search = fetch(`${server.url}${MEMOS}?${new URLSearchParams({ filter })}`).then(() =>
@@ -97,7 +97,7 @@ describe('the filters that cost most, each on a list of 100,000', () => {
     expect(answers.indexOf('search')).toBeGreaterThan(1)
   })
 
-  it('find what is there all the same, page by page', async () => {
+  it('find all matches page by page', async () => {
     const filter = times(30, (i) => `"tag${i}" in tags && created_ts == ${i + 1000}`, '||')
     const names: string[] = []
     let pageToken = ''

@@ -33,8 +33,8 @@ const publicMemo = (memoId: string, seconds?: number) =>
     memoId,
   })
 
-describe('memos of one id', () => {
-  it('are one, however many are made at once', async () => {
+describe('memos with the same id', () => {
+  it('are created once, even with concurrent requests', async () => {
     const attempts = Array.from({ length: 10 }, (_, i) =>
       memos(i % 2 ? cast.bob : cast.carol).createMemo({
         memo: { content: `${i}` },
@@ -51,7 +51,7 @@ describe('memos of one id', () => {
 })
 
 describe('changing a memo', () => {
-  it('loses no field when fifty requests change different ones at once', async () => {
+  it('loses no field when fifty requests change different fields concurrently', async () => {
     const { name } = await publicMemo('one')
     const changes: [string, MessageInitShape<typeof MemoSchema>][] = [
       ['content', { content: '#done' }],
@@ -72,7 +72,7 @@ describe('changing a memo', () => {
     expect(await memos(cast.bob).getMemo({ name })).toMatchObject({ ...all, tags: ['done'] })
   })
 
-  it('takes the members of a REST body for the mask when there is none', async () => {
+  it('uses the members of a REST body as the mask when there is none', async () => {
     await publicMemo('one')
     const response = await fetch(`${server.url}/api/v1/memos/one`, {
       method: 'PATCH',
@@ -92,7 +92,7 @@ describe('changing a memo', () => {
     })
   })
 
-  it('to private hides what others commented, from them too, who may still take it back', async () => {
+  it('to private hides comments, also from their authors, who can still delete them', async () => {
     const { name } = await publicMemo('one')
     const comment = await memos(cast.carol).createMemoComment({
       name,
@@ -110,7 +110,7 @@ describe('changing a memo', () => {
   })
 })
 
-describe('a walk through the memos', () => {
+describe('paging through memos', () => {
   const walk = async (
     request: Partial<Pick<ListMemosRequest, 'orderBy' | 'filter'>>,
     between: () => Promise<unknown>,
@@ -126,7 +126,7 @@ describe('a walk through the memos', () => {
     return seen
   }
 
-  it('repeats and misses nothing while memos come and go', async () => {
+  it('repeats and skips nothing while memos are created and deleted', async () => {
     for (let i = 1; i <= 9; i++) await publicMemo(`m${i}`, i)
     let step = 0
     const seen = await walk({}, async () => {
@@ -138,7 +138,7 @@ describe('a walk through the memos', () => {
     expect(seen).toEqual(['m9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm2', 'm1'])
   })
 
-  it('goes by names, which its tokens carry, as well', async () => {
+  it('can be ordered by name, which its tokens contain', async () => {
     for (const id of ['b', 'A', 'c', 'a', 'B']) await publicMemo(id, 5)
     expect(await walk({ orderBy: 'name asc' }, async () => {})).toEqual(['A', 'B', 'a', 'b', 'c'])
     expect(await walk({ orderBy: 'create_time, name' }, async () => {})).toEqual([
@@ -150,7 +150,7 @@ describe('a walk through the memos', () => {
     ])
   })
 
-  it('takes a token back only for the list that it belongs to', async () => {
+  it('accepts a token only for the list that it belongs to', async () => {
     for (let i = 1; i <= 3; i++) await publicMemo(`m${i}`, i)
     const { nextPageToken: pageToken } = await memos().listMemos({ pageSize: 1 })
     const others = [{ orderBy: 'create_time asc' }, { filter: 'pinned' }, { state: State.ARCHIVED }]
@@ -170,14 +170,14 @@ describe('a walk through the memos', () => {
     expect(rest.memos.map(({ name }) => name)).toEqual(['memos/m2', 'memos/m1'])
   })
 
-  it('says no more on the last page, even when it is full', async () => {
+  it('has no token on the last page, even when that is full', async () => {
     for (let i = 1; i <= 2; i++) await publicMemo(`m${i}`, i)
     const response = await fetch(`${server.url}/api/v1/memos?pageSize=2`)
     expect(Object.keys((await response.json()) as object)).toEqual(['memos'])
   })
 })
 
-describe('an account that is archived', () => {
+describe('an archived account', () => {
   it('leaves its memos and its statistics to others', async () => {
     await publicMemo('one')
     const users = createClient(UserService, transportTo(server.url, 'gRPC', cast.ada.authorization))

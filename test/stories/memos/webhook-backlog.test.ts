@@ -71,7 +71,7 @@ async function waiting(id: number): Promise<{ counted: number; kept: number }> {
   return { counted: count, kept: waiting_count }
 }
 
-it('what waits for a webhook is bounded, and changes go on', async () => {
+it('pending deliveries of a webhook are limited, and changes continue', async () => {
   const { cast } = forge
   const full = await addWebhook(cast.bob)
   const other = await addWebhook(cast.bob)
@@ -93,7 +93,7 @@ it('what waits for a webhook is bounded, and changes go on', async () => {
   expect(await waiting(full.id)).toEqual({ counted: 1, kept: 1 })
 })
 
-it('what waits for an account is bounded, and that of another account is not', async () => {
+it('pending deliveries of an account are limited, independently of other accounts', async () => {
   const { cast } = forge
   const webhooks = []
   for (let i = 0; i < OF_ACCOUNT / OF_WEBHOOK + 1; i += 1)

@@ -50,8 +50,8 @@ const ALLOWED = ['--webhook-allowed-hosts', '127.0.0.1']
 const idsOf = (deliveries: readonly { name: string }[]) =>
   deliveries.map(({ name }) => name.split('/').at(-1))
 
-describe('a server that is killed', () => {
-  it('sends after its next start what it had promised to send, sent or not', async () => {
+describe('a killed server', () => {
+  it('sends all queued deliveries after its next start', async () => {
     await withInstance(async (start) => {
       let silent = true
       const target = await receiver((response) =>
@@ -78,7 +78,7 @@ describe('a server that is killed', () => {
     })
   })
 
-  it('keeps to its schedule of retries', async () => {
+  it('continues its schedule of retries', async () => {
     await withInstance(async (start) => {
       const target = await receiver((response) => response.writeHead(500).end())
       const args = [...ALLOWED, '--webhook-retry-schedule', '20ms,24h']
@@ -113,8 +113,8 @@ describe('a server that is killed', () => {
   })
 })
 
-describe('a server that is told to stop', () => {
-  it('does not wait for a target that hangs', async () => {
+describe('a server that shuts down', () => {
+  it('does not wait for a target that does not respond', async () => {
     await withInstance(async (start) => {
       const target = await receiver(() => {})
       const server = await start(...ALLOWED)
@@ -131,8 +131,8 @@ describe('a server that is told to stop', () => {
   })
 })
 
-describe('a webhook to the inside', () => {
-  it('is refused in every spelling, and nothing is sent', async () => {
+describe('a webhook to an internal address', () => {
+  it('is rejected in every spelling, and receives nothing', async () => {
     await withInstance(async (start) => {
       const inside = await receiver()
       const ada = await adaAt(await start())
@@ -163,7 +163,7 @@ describe('a webhook to the inside', () => {
     })
   })
 
-  it('is not reached any more once the operator forbids it', async () => {
+  it('receives nothing after the operator forbids the address', async () => {
     await withInstance(async (start) => {
       const inside = await receiver((response) => response.writeHead(500).end())
       const before = await start(...ALLOWED, '--webhook-retry-schedule', '1ms,1ms')
@@ -186,8 +186,8 @@ describe('a webhook to the inside', () => {
   })
 })
 
-describe('a target that speaks TLS', () => {
-  it('gets what is for the name in its certificate, and nothing for another one', async () => {
+describe('a target with TLS', () => {
+  it('receives deliveries for the name in its certificate only', async () => {
     const certificate = selfSigned()
     try {
       await withInstance(

@@ -9,7 +9,7 @@ function contentsOf(type: string, content: string): string[] {
     .map((token) => token.content)
 }
 
-describe('mathematics in a line', () => {
+describe('inline mathematics', () => {
   it.each<readonly [content: string, spans: readonly string[]]>([
     ['$x$', ['x']],
     ['a $x$ b $y$', ['x', 'y']],
@@ -39,7 +39,7 @@ describe('mathematics in a line', () => {
   })
 })
 
-describe('mathematics in blocks', () => {
+describe('mathematics blocks', () => {
   it.each<readonly [content: string, blocks: readonly string[]]>([
     ['$$\nx\n$$', ['x']],
     ['a\n$$\nx\ny\n$$\nb', ['x\ny']],

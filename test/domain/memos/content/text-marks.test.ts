@@ -48,7 +48,7 @@ describe('tags', () => {
     expect(scanText(text).tags).toEqual(tags)
   })
 
-  it('have at most 100 code points, with all levels that fit', () => {
+  it('have at most 100 code points, and as many levels as fit', () => {
     const emoji = '🚀'.repeat(100)
     expect(scanText(`#${emoji} #${emoji}x #a/${emoji} #${'a/'.repeat(30_000)}`).tags).toEqual([
       emoji,
@@ -125,13 +125,13 @@ describe('bare addresses', () => {
     expect(scanText(text).hasLink).toBe(false)
   })
 
-  it('end at a blank or <', () => {
+  it('end at a space or <', () => {
     expect(scanText('https://example.org/#a #b @c')).toMatchObject({ tags: ['b'], mentions: ['c'] })
     expect(scanText('https://example.org/<#b')).toMatchObject({ tags: ['b'] })
   })
 })
 
-describe('any text without addresses', () => {
+describe('a text without addresses', () => {
   // No dots and no colons.
   const characters = [
     'a',
@@ -153,7 +153,7 @@ describe('any text without addresses', () => {
     OPAQUE,
   ] as const
 
-  it('has the tags and mentions that reading it character by character finds', () => {
+  it('has the tags and mentions that a character-by-character reader finds', () => {
     const random = seededRandom(11)
     let tags = 0
     let mentions = 0
