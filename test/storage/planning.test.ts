@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-/** A repository without anything, not even Git. */
+/** A repository without Git data. */
 async function insertRepository(tx: Tx): Promise<number> {
   const owner = await insertAccount(tx, 'USER')
   const { rows } = await sql<{ id: number }>`insert into repositories

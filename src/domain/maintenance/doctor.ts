@@ -67,13 +67,16 @@ async function* examineRepository(
   }
   try {
     for (const path of await staleLocks(app.git, id, app.clock.now())) {
-      yield await repairable(fix, subject, `${path} is the lock of a process that is gone`, () =>
+      yield await repairable(fix, subject, `${path} is the lock of a process that has ended`, () =>
         removeLock(app.git, id, path),
       )
     }
     for (const path of await findLeftovers(app.git, id, app.clock.now())) {
-      yield await repairable(fix, subject, `${path} is what a process left that is gone`, () =>
-        removeLeftover(app.git, id, path),
+      yield await repairable(
+        fix,
+        subject,
+        `${path} was left behind by a process that has ended`,
+        () => removeLeftover(app.git, id, path),
       )
     }
     const differences = await compareRefIndex(app, id)

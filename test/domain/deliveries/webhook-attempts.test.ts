@@ -29,7 +29,7 @@ const SECRET = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='
 const OTHER_SECRET = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='
 const DAY_S = 24 * 60 * 60
 
-/** Statuses and headers that the receiver answers with, one request after another; then 204. */
+/** The statuses and headers of the receiver's responses, one per request; 204 afterwards. */
 type Answers = (readonly [status: number, headers?: Record<string, string>])[]
 
 let app: TestApp
@@ -57,12 +57,12 @@ const add = (url = receiver.url) =>
 const queue = (webhook: UserWebhook) => testWebhook(app, ada, webhook, NAMES.webhook)
 const deliver = () => deliverDue(app, AGENT)
 
-/** The latest delivery of a webhook. */
+/** Returns the latest delivery of a webhook. */
 async function latest(webhook: UserWebhook): Promise<WebhookDelivery | undefined> {
   return (await listWebhookDeliveries(app, webhook, undefined, 1)).deliveries[0]
 }
 
-/** Advances the clock behind the next attempt, late by jitter or not, and sends what is due. */
+/** Advances the clock after the next attempt, including its jitter, and sends what is due. */
 async function after(seconds: number): Promise<void> {
   app.clock.advance(seconds * 1.1)
   await deliver()
@@ -70,7 +70,7 @@ async function after(seconds: number): Promise<void> {
 
 describe('a delivery', () => {
   it('is a request that a Standard Webhooks library verifies', async () => {
-    // The library looks at the clock on the wall.
+    // The library uses the system clock.
     vi.useFakeTimers({ now: app.clock.now(), toFake: ['Date'] })
     await add(`${receiver.url}?key=1`)
     await transaction(app.db, async (tx) => {

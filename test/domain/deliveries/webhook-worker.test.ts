@@ -13,7 +13,7 @@ const NAME = 'users/ada/webhooks/0'
 let app: TestApp
 let ada: User
 let workers: DueWorker[]
-/** Answers nothing. */
+/** Never responds. */
 let silent: Receiver
 let prompt: Receiver
 
@@ -56,7 +56,7 @@ describe('the delivery worker', () => {
     start()
     const { uid } = await queue(webhook)
     await failing.next()
-    // The failure is on record when a delivery behind it is sent: one webhook gets one at a time.
+    // A webhook gets one delivery at a time, so the failure is recorded when the next one arrives.
     await queue(webhook)
     await failing.next()
     app.clock.advance(6)

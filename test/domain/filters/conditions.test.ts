@@ -7,7 +7,7 @@ import {
 } from '../../../src/domain/filters/conditions.ts'
 import type { FilterSchema } from '../../../src/domain/filters/schema.ts'
 
-/** Terms as texts, so that a test can say what a filter comes to. */
+/** Terms are texts, so that tests can compare conditions. */
 const EVERYTHING: FilterSchema<string> = {
   logic: ['and', 'or', 'not'],
   fields: {

@@ -7,7 +7,7 @@ import {
 } from '../../../src/domain/filters/limits.ts'
 import { type Expression, parseExpression } from '../../../src/domain/filters/parse.ts'
 
-/** An expression with every operation in parentheses, operator first. */
+/** Formats an expression in prefix notation. */
 function show(expression: Expression): string {
   const all = (expressions: readonly Expression[]) => expressions.map(show).join(' ')
   switch (expression.kind) {

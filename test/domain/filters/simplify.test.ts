@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Condition } from '../../../src/domain/filters/conditions.ts'
 import { simplify, workOf } from '../../../src/domain/filters/simplify.ts'
 
-/** A term that is met by any of some words; without words it is met by nothing, and is dear. */
+/** A term that any of some words meets. A term without words is met by nothing, and expensive. */
 type Term = readonly string[]
 
 const rules = {

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-/** A backup of an instance with one account. */
+/** Returns a backup of an instance with one account. */
 async function backup(): Promise<Buffer> {
   const app = await testApp({}, { db: openDatabase(join(folder, 'original.db')) })
   await addUser(app, 'ada')
@@ -35,7 +35,7 @@ async function backup(): Promise<Buffer> {
 
 const about = { format: 1, version: '1.2.3', schema: 1, timeMs: 0 }
 
-/** An archive that no backup writes. */
+/** Creates an archive that no backup writes. */
 function forged(
   entries: readonly (readonly [Partial<Header> & Pick<Header, 'name'>, string])[],
   first: object = about,

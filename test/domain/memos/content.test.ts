@@ -46,12 +46,12 @@ describe('tags and mentions', () => {
     '# About #yes and @yes',
     '> - #yes\n> - @yes',
     '| #yes |\n| --- |\n| @yes |',
-    // The marker is no part of the tag, though an underscore could be.
+    // The marker is not part of the tag, although an underscore may be.
     '_#yes_ __@yes__',
     '**#yes** *@yes*',
     '~~#yes~~ ~~@yes~~',
     '<b>#yes</b><b>@yes</b>',
-    // Brackets that are no link.
+    // Brackets without a link.
     '[#yes] [@yes](',
     '`a`#yes`b`@yes',
     'It is $5 #yes and $6 @yes',
@@ -173,7 +173,7 @@ describe('snippets', () => {
 describe('the examples of CommonMark 0.31.2', () => {
   const examples = commonmark.map((example, index) => ({ ...example, number: index + 1 }))
 
-  /** Whether an answer differs from what the HTML says. */
+  /** Returns the examples whose result differs from their HTML. */
   const differences = (property: 'hasLink' | 'hasCode', sign: string) =>
     examples
       .filter(({ markdown, html }) => analyzeMemo(markdown)[property] !== html.includes(sign))
@@ -198,8 +198,8 @@ describe('the examples of CommonMark 0.31.2', () => {
   })
 
   it('read as their HTML does', () => {
-    // Whole blocks of HTML read as nothing, and these spans are too odd to be taken out of HTML by
-    // a regular expression.
+    // HTML blocks read as nothing, and these spans are too unusual for a regular expression to
+    // remove.
     const oddTags = [616, 626, 629]
     const readable = examples.filter(
       ({ section, number }) => section !== 'HTML blocks' && !oddTags.includes(number),
@@ -212,8 +212,8 @@ describe('the examples of CommonMark 0.31.2', () => {
 })
 
 /**
- * The text of a page of the specification, without preformatted blocks and with the descriptions of
- * images.
+ * Returns the text of a page of the specification, without preformatted blocks, and with the
+ * descriptions of images.
  */
 function textOfHtml(html: string): string {
   const characters: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"' }
@@ -227,8 +227,8 @@ function textOfHtml(html: string): string {
 describe('hostile contents', () => {
   const LENGTH = 65_536
 
-  // Each took a parser quadratic time or a deep stack somewhere; that all of them end within the
-  // time of a test is the point, what they say is not.
+  // Each pattern once took a parser quadratic time or a deep stack. The test is that all of them
+  // finish in time.
   const patterns = [
     ...[
       '>',

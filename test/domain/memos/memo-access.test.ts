@@ -37,7 +37,7 @@ const ARCHIVED_COMMENT = memo(carol, {
   root_state: 'NORMAL',
 })
 
-/** The reason of a refusal, or `ok`. */
+/** Returns the reason of an error, or `ok`. */
 function outcomeOf(check: () => unknown): string {
   try {
     check()
@@ -113,7 +113,7 @@ describe('changing a memo', () => {
     ['a public memo', PUBLIC, ['ok', forbidden, 'ok', forbidden, 'ok']],
     ['a private memo', PRIVATE, ['ok', forbidden, 'ok', forbidden, restricted]],
     ['an archived memo', ARCHIVED, ['ok', hidden, 'ok', hidden, 'ok']],
-    // Whoever wrote a comment may take it back, whatever became of the memo.
+    // The author of a comment can delete it, whatever happens to the memo.
     [
       "carol's comment on it while it is private",
       COMMENT_ON_PRIVATE,

@@ -39,7 +39,7 @@ const addWebhook = (owner: User) =>
 
 type Told = Pick<MemoEvent, 'type' | 'view'> & Partial<MemoEvent>
 
-/** Tells webhooks of a change, in a transaction. */
+/** Queues deliveries for a change, in a transaction. */
 const tell = (event: Told) =>
   transaction(app.db, (tx) =>
     queueDeliveries(app, tx, {
@@ -50,7 +50,7 @@ const tell = (event: Told) =>
     }),
   )
 
-/** Types of the events that wait to be sent to the webhooks of an account, by webhook. */
+/** Returns the types of the events that are pending for the webhooks of an account, by webhook. */
 async function queuedFor(owner: User): Promise<string[][]> {
   const webhooks = await app.db
     .selectFrom('user_webhooks')

@@ -54,7 +54,7 @@ describe('paging through a list', () => {
         visibility: random.pick(['PRIVATE', 'PROTECTED', 'PUBLIC']),
         state: random.pick(['NORMAL', 'NORMAL', 'ARCHIVED']),
         pinned: random.below(2),
-        // Few moments, so that many memos share one.
+        // Few distinct times, so that many memos share one.
         create_time: random.below(4),
         update_time: random.below(4),
       })
@@ -81,7 +81,7 @@ describe('paging through a list', () => {
     return uids
   }
 
-  /** The same by the rules alone. */
+  /** Computes the expected list by the rules alone. */
   async function expected(
     who: MemoReader,
     state: 'NORMAL' | 'ARCHIVED',
@@ -159,7 +159,8 @@ describe('paging through a list', () => {
       })
       seen.push(...memos.map(({ memo }) => memo.uid))
       after = next
-      // One that was seen, the last one even, one that was not, and a new one at the front.
+      // Deletes memos that were seen, including the last one, and one that was not; and adds one at
+      // the front.
       gone.push(
         seen.at(-1) ?? '',
         before.filter((uid) => !seen.includes(uid) && !gone.includes(uid)).at(-1) ?? '',
@@ -246,7 +247,7 @@ describe('a content search', () => {
     await hide('PUBLIC')
     expect((await search('content.contains("needle")')).memos).toHaveLength(1)
     const searching = search('content.contains("needle")')
-    // The search has its first step behind it, and m1 is in its last one.
+    // The search has finished its first step. m1 is in its last step.
     await setImmediate()
     await hide('PRIVATE')
     expect((await searching).memos).toEqual([])

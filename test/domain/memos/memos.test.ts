@@ -225,7 +225,7 @@ describe('an update', () => {
 })
 
 describe('deleting', () => {
-  /** More levels than SQLite would cascade through. */
+  /** More levels than a cascade of SQLite supports. */
   const LEVELS = 1500
 
   async function chainBelow(view: MemoView): Promise<void> {

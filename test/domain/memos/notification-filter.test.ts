@@ -16,7 +16,7 @@ describe('readNotificationFilter', () => {
     [' ', []],
     ['status == "UNREAD"', [{ kind: 'status', among: ['UNREAD'] }]],
     ["'UNREAD' == status", [{ kind: 'status', among: ['UNREAD'] }]],
-    // What a status must not be leaves what it can be.
+    // A negated status is the other statuses.
     ['status != "UNREAD"', [{ kind: 'status', among: ['ARCHIVED'] }]],
     ['type == "MEMO_COMMENT"', [{ kind: 'type', among: ['MEMO_COMMENT'] }]],
     ['type != "MEMO_COMMENT"', [{ kind: 'type', among: ['MEMO_MENTION'] }]],

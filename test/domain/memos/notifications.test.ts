@@ -40,7 +40,7 @@ async function tell(event: Partial<MemoEvent> & Pick<MemoEvent, 'view'>): Promis
   await transaction(app.db, (tx) => notifyUsers(app, tx, whole))
 }
 
-/** Stores a memo, and a comment when it has a parent, and tells of it. */
+/** Stores a memo, or a comment when it has a parent, and publishes the event. */
 async function post(
   creator: User,
   content: string,
@@ -62,7 +62,7 @@ async function edit(view: MemoView, content: string): Promise<MemoView> {
 const inbox = async (user: User) =>
   (await listNotifications(app, user, [], undefined, 1000)).notifications
 
-/** Who was told what by whom, for example `bob: MEMO_MENTION by Ada`. */
+/** Returns the notifications as texts, for example `bob: MEMO_MENTION by Ada`. */
 async function told(): Promise<string[]> {
   const inboxes = await Promise.all(
     everyone.map(async (user) =>
@@ -273,7 +273,7 @@ describe('the payload of a notification', () => {
       .set({ state: 'ARCHIVED' })
       .where('id', '=', comment.memo.id)
       .execute()
-    // Of a mention only the memo commented on is left out.
+    // A mention loses only the memo commented on.
     expect((await inbox(ada))[0]?.payload).toMatchObject({
       memo: { uid: reply.memo.uid },
       relatedMemo: undefined,
@@ -339,7 +339,7 @@ describe('listNotifications', () => {
     app.clock.advance(-60)
     await post(ada, '@bob')
     const ids = (await inbox(bob)).map(({ notification }) => notification.id)
-    // The last one is of an earlier time, and those of one time come by descending number.
+    // The last notification is older. Those of the same time are sorted by descending number.
     expect(ids).toEqual([...ids.slice(0, 4).sort((a, b) => b - a), Math.max(...ids)])
     expect(await pages(2)).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
     expect(await pages(5)).toEqual([ids])

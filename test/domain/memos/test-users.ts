@@ -5,15 +5,15 @@ import type { MemoDraft } from '../../../src/domain/memos/memo-values.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { LOCAL_PEER } from '../../support/app.ts'
 
-/** Nobody in particular. */
+/** An anonymous reader. */
 export const ANONYMOUS: MemoReader = { userId: undefined, publicOnly: false }
 
-/** Somebody by session. */
+/** Returns a caller with a session. */
 export function caller(user: User): SignedIn {
   return { kind: 'user', peer: LOCAL_PEER, user, credential: { kind: 'session', sessionId: 's' } }
 }
 
-/** Somebody by a token with these scopes. */
+/** Returns a caller with a token with these scopes. */
 export function tokenCaller(user: User, ...scopes: string[]): SignedIn {
   return {
     kind: 'user',
@@ -23,12 +23,12 @@ export function tokenCaller(user: User, ...scopes: string[]): SignedIn {
   }
 }
 
-/** What somebody reads by session. */
+/** Returns a reader with a session. */
 export function reader(user: User): MemoReader {
   return readerOf(caller(user))
 }
 
-/** A draft that leaves everything out but what `fields` says. */
+/** Returns a draft with default values except for `fields`. */
 export function draft(content: string, fields: Partial<MemoDraft> = {}): MemoDraft {
   return {
     uid: '',

@@ -100,7 +100,7 @@ describe('the number of streams', () => {
     await expect(open(ada)).rejects.toEqual(refused)
     others.push(await open(bob))
     until.abort()
-    // Twice closed is closed once.
+    // A second close has no effect.
     first.close()
     others.push(await open(ada))
     await expect(open(ada)).rejects.toEqual(refused)

@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => String(i))
 
-/** Stores events as `makeEvents` does, thousands at a time, which it would take seconds for. */
+/** Stores thousands of events at a time, which would take `makeEvents` seconds. */
 async function storeMany(user: User, count: number): Promise<void> {
   const time = app.clock.now()
   for (let stored = 0; stored < count; stored += 1000) {
@@ -130,7 +130,7 @@ describe('pruning', () => {
     expect((await readUserEvents(app, ada, 2, undefined)).events).toMatchObject([
       { resource: 'young' },
     ])
-    // Who had seen the last one missed nothing, although nothing is left.
+    // A client that has seen the last event has missed nothing, although no event is left.
     expect(await startOfUserEvents(app, bob, 3)).toBe(3)
     expect(await startOfUserEvents(app, bob, undefined)).toBe(3)
   })

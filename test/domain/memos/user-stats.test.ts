@@ -149,7 +149,7 @@ describe('any sequence of changes', () => {
       await act(random, users)
       if (step % 10 === 0) await expectStatsToBeTrue(users)
     }
-    // Both would pass with nothing in the database.
+    // Otherwise both checks would pass with an empty database.
     expect(await app.db.selectFrom('memo_tag_counts').selectAll().execute()).not.toEqual([])
     await deleteUser(app, bob, true)
     await expectStatsToBeTrue(users.filter((user) => user !== bob))
@@ -169,7 +169,7 @@ const PIECES = [
 ]
 const VISIBILITIES = ['PRIVATE', 'PROTECTED', 'PUBLIC'] as const
 
-/** Does something to a memo, by somebody who may. */
+/** Changes a memo, as a user that may. */
 async function act(random: Random, users: readonly User[]): Promise<void> {
   const memos = await app.db.selectFrom('memos').selectAll().execute()
   const values = draft(random.shuffle(PIECES).slice(0, random.below(5)).join(' '), {
@@ -196,7 +196,7 @@ async function act(random: Random, users: readonly User[]): Promise<void> {
       await createMemo(app, somebody, values)
       break
     case 2:
-      // Refused where she cannot read the memo, or it is archived.
+      // Fails when she cannot read the memo, or when it is archived.
       await createComment(app, caller(ada), memo?.uid ?? '', values).catch(() => undefined)
       break
     case 3:
@@ -209,7 +209,7 @@ async function act(random: Random, users: readonly User[]): Promise<void> {
   }
 }
 
-/** Compares the statistics that each reader gets of each account with what the memos say. */
+/** Compares the statistics of each account for each reader with the memos. */
 async function expectStatsToBeTrue(users: readonly User[]): Promise<void> {
   const readers = [ANONYMOUS, ...users.map(reader), { userId: ada.id, publicOnly: true }]
   for (const who of readers) {

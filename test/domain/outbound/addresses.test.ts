@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { canonicalAddress, isBlockedAddress } from '../../../src/domain/outbound/addresses.ts'
 
 /**
- * The first and the last address of every blocked range, where the neighbours outside are not
- * blocked as well.
+ * The first and the last address of every blocked range whose neighbours outside are not blocked
+ * too.
  */
 const BLOCKED: readonly (readonly [what: string, ...addresses: string[]])[] = [
   ['this network', '0.0.0.0', '0.255.255.255'],
@@ -140,8 +140,7 @@ describe('canonicalAddress', () => {
     ['0:0:0:0:0:FFFF:0808:0808', '8.8.8.8'],
     ['2001:DB8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
     ['fe80::1%eth0', 'fe80::1'],
-    // IPv4-compatible and translated addresses are IPv6 to the system, which would connect to them
-    // as such.
+    // The system connects to IPv4-compatible and IPv4-translated addresses as IPv6.
     ['::8.8.8.8', '::808:808'],
     ['::ffff:0:8.8.8.8', '::ffff:0:808:808'],
   ])('writes %s as %s', (address, canonical) => {

@@ -53,9 +53,9 @@ describe('parseAllowedHosts', () => {
     ['10.0.0.0/-1'],
     ['10.0.0.0/255.0.0.0'],
     ['fd00::/129'],
-    // Addresses are judged unwrapped, so this range would never match.
+    // Addresses are compared in canonical form, so this range would match nothing.
     ['::ffff:10.0.0.0/104'],
-    // Spellings of addresses that only URLs understand.
+    // Spellings of addresses that only URL parsers accept.
     ['127.1'],
     ['0x7f.1'],
     ['2130706433'],

@@ -24,7 +24,7 @@ afterEach(() => upstream.stop())
 interface Setting extends Partial<GatewayOptions> {
   readonly url?: string
   readonly authorization?: string
-  /** By default loopback is. */
+  /** Loopback by default. */
   readonly allowedHosts?: string
   readonly resolve?: Resolve
 }
@@ -50,7 +50,7 @@ async function open({
   return gateway
 }
 
-/** What git would ask first. */
+/** Sends the first request of Git. */
 async function ask(
   gateway: GitGateway,
   headers: Record<string, string> = {},
@@ -65,13 +65,13 @@ async function ask(
   )
 }
 
-/** Answers everything with a redirect. */
+/** Responds with a redirect. */
 const redirect = (location: string) => (_: IncomingMessage, response: ServerResponse) => {
   response.writeHead(302, { location }).end()
   return true
 }
 
-/** Sends as much as the other side takes. */
+/** Sends as much as the client accepts. */
 function flood(response: ServerResponse, type: 'advertisement' | 'result'): true {
   response.writeHead(200, { 'content-type': `application/x-git-upload-pack-${type}` })
   const more = () => {
@@ -192,7 +192,7 @@ describe('the Git gateway', () => {
     ['knows nothing', 404, {}, 'NOT_FOUND'],
     ['fails', 500, {}, 'NO_REPOSITORY'],
     ['speaks the dumb protocol', 200, { 'content-type': 'text/plain' }, 'NO_REPOSITORY'],
-    // It would be counted before it is a thousand times as long.
+    // The bytes are counted before decompression.
     ['compresses', 200, { ...TYPE, 'content-encoding': 'gzip' }, 'NO_REPOSITORY'],
   ])('says that the other side %s', async (_, status, headers, failure) => {
     upstream.intercept = (_, response) => {

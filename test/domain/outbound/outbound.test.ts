@@ -32,12 +32,16 @@ async function listening<S extends Server | TcpServer>(server: S): Promise<numbe
   return (server.address() as AddressInfo).port
 }
 
-/** A server on loopback. @returns its port. */
+/**
+ * Starts a server on loopback.
+ *
+ * @returns its port.
+ */
 const serve = (listener: RequestListener) => listening(createServer(listener))
 
 /**
- * Outbound with a name server of its own: each lookup gets the next of the answers, then the last
- * one again.
+ * Creates an Outbound with a fake resolver. Each lookup returns the next of the answers, then the
+ * last one again.
  */
 function outbound({
   allowed = '',
@@ -94,7 +98,7 @@ describe('checkDestination', () => {
     ['http://[64:ff9b::127.0.0.1]/'],
     ['http://[2002:7f00:1::]/'],
     ['https://169.254.169.254/latest/meta-data/'],
-    // The service itself.
+    // The server itself.
     ['http://198.41.0.4/'],
     ['http://[2606:4700:0::1]/'],
     ['http://[::ffff:198.41.0.4]/'],
@@ -168,7 +172,7 @@ describe('concurrent checks', () => {
     const checks = Array.from({ length: 64 + 256 }, check)
     expect(await check()).toContain('TIMEOUT')
     expect(ends).toHaveLength(64)
-    // Each that has ended makes room for the next one.
+    // Each check that ends starts the next one.
     while (ends.length > 0) {
       ends.shift()?.()
       await Promise.resolve()
@@ -194,7 +198,7 @@ describe('send', () => {
       answer.isTruncated,
     ]).toEqual([...[201, '2', 'done', false]])
     await send(url, {}, { headers: { 'x-a': '1' } })
-    // No cookie came back with the second.
+    // The second request sends no cookie.
     expect(seen).toEqual(
       Array(2).fill(['POST', '/in?x=%20y', `hooks.example:${port}`, '1', undefined]),
     )
@@ -206,8 +210,7 @@ describe('send', () => {
       reached++
       response.end()
     })
-    // Judged: an address that nobody answers on. A second lookup would lead to the server on
-    // loopback.
+    // The checked address does not respond. A second lookup would lead to the server on loopback.
     const { send, lookups } = outbound({
       allowed: '127.0.0.2',
       answers: [['127.0.0.2'], ['127.0.0.1']],
@@ -353,7 +356,7 @@ describe('send', () => {
 describe('resolveBySystem', () => {
   const { signal } = new AbortController()
 
-  // Name servers know no localhost: a stranger's one is found in the hosts file.
+  // Name servers do not resolve localhost. The untrusted lookup finds it in the hosts file.
   it.each([true, false])(
     'knows this machine by name, be the name trusted or not: %s',
     async (isTrusted) => {

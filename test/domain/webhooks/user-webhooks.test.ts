@@ -184,7 +184,7 @@ describe('updateUserWebhook', () => {
     await replace(SECRETS[1])
     expect(signingSecretsOf(app, webhook)).toEqual([SECRETS[1], SECRETS[0]])
     app.clock.advance(DAY_S - 1)
-    // The same once more is no change.
+    // Setting the same secret again is no change.
     await replace(SECRETS[1])
     expect(signingSecretsOf(app, webhook)).toEqual([SECRETS[1], SECRETS[0]])
     app.clock.advance(1)

@@ -45,7 +45,7 @@ afterEach(async () => {
 
 type Answer = MessageInitShape<typeof WatchEventsResponseSchema>
 
-/** A stream that is read one answer at a time. */
+/** Opens a stream that is read one response at a time. */
 function watch(
   user: User,
   request: MessageInitShape<typeof WatchEventsRequestSchema> = {},
@@ -69,7 +69,7 @@ function watch(
   }
 }
 
-/** The cursor of a first answer. */
+/** Returns the cursor of a first response. */
 async function cursorOf(user: User): Promise<string> {
   const stream = watch(user)
   const { cursor = '' } = await stream.next()
@@ -144,7 +144,7 @@ describe('a stream of events', () => {
     expect((await waiting).event).toMatchObject({ resource: 'memos/a' })
     const silent = stream.next()
     await settle()
-    // The event counts as a sign of life.
+    // The event replaces a heartbeat.
     timers.pass(HEARTBEAT_MS - 1)
     await makeEvents(app, ada.id, ['b'])
     expect((await silent).event).toMatchObject({ resource: 'memos/b' })

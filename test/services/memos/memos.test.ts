@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const { method } = MemoService
 
-/** Makes a memo of bob from a message as it may arrive in binary. */
+/** Creates a memo of bob from a binary message. */
 async function make(memo: MessageInitShape<typeof MemoSchema>) {
   const context = callContext(method.createMemo, { caller: caller(bob) })
   const made = await memoService(app).createMemo(
@@ -44,7 +44,7 @@ describe('a memo in binary', () => {
     ])
   })
 
-  // JSON has no way to say any of these.
+  // JSON cannot express any of these.
   it.each<[string, MessageInitShape<typeof MemoSchema>, string]>([
     ['a time before the year 1', { createTime: { seconds: -62_135_596_801n } }, 'memo.create_time'],
     [

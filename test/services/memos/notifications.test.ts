@@ -74,7 +74,7 @@ async function remove(name: string, user = ada): Promise<void> {
   await notificationMethods(app).deleteUserNotification(request, context)
 }
 
-/** Bob comments on the memo of Ada, or mentions her in a memo of his own. */
+/** Bob comments on Ada's memo, or mentions her in a memo. */
 async function bobWrites(content: string, commentedOn?: MemoView): Promise<MemoView> {
   const view = await storeMemo(app, bob, { content }, commentedOn)
   const timeMs = app.clock.now()
@@ -229,7 +229,7 @@ describe('UpdateUserNotification', () => {
     ['a status that does not exist', ['status'], { status: 7 as Status }, 'INVALID_FIELD'],
     ['an empty mask', [], { status: Status.ARCHIVED }, 'EMPTY_MASK'],
     ['an unknown path', ['status', 'receiver'], { status: Status.ARCHIVED }, 'UNKNOWN_MASK_PATH'],
-    // What the name leads to is looked for before masks and values are read.
+    // The name is looked up before masks and values are read.
     ['a number of nobody', [], { name: 'users/ada-1/notifications/999' }, 'NOTIFICATION_NOT_FOUND'],
     ['a name that is no number', [], { name: 'users/ada-1/notifications/x' }, 'INVALID_NAME'],
     ['a negative number', [], { name: 'users/ada-1/notifications/-1' }, 'INVALID_NAME'],

@@ -45,7 +45,7 @@ describe('page tokens', () => {
       [app, { ...list, method: 'ListMemos' }, token],
       [app, { ...list, parent: 'users/bob' }, token],
       [app, { ...list, filter: 'y' }, token],
-      // The parts are told apart, not only strung together.
+      // The parts are distinguished, not just concatenated.
       [app, { method: 'ListUsersusers/ada', parent: '', filter: 'x' }, token],
       [await testApp(), list, token],
       [app, list, changed.toString('base64url')],

@@ -56,7 +56,7 @@ interface Query {
   readonly parameters: readonly unknown[]
 }
 
-/** The database, with every query that is run through the handle noted down. */
+/** Returns the database with a handle that records its queries. */
 function watching(queries: Query[]): Db {
   return db.withPlugin({
     transformQuery({ node, queryId }) {
@@ -67,7 +67,7 @@ function watching(queries: Query[]): Db {
   })
 }
 
-/** How SQLite goes about a query, step by step. */
+/** Returns the query plan of a query. */
 async function planOf(query: Query | undefined): Promise<string[]> {
   const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [
     ...(query?.parameters ?? []),
@@ -145,7 +145,7 @@ describe('a prepared read', () => {
         const { id } = await insertUser(tx, newUser('ada'))
         await claimNames(tx, id, new Set(['ada']))
         expect(await findUserByNameKey(tx, 'ada')).toMatchObject({ username: 'ada' })
-        // Through the outer handle, which would wait for ever if it took Kysely's connection.
+        // The outer handle would deadlock if this read took Kysely's connection.
         expect(await findUserByNameKey(db, 'ada')).toBeUndefined()
       })
       expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
@@ -157,8 +157,7 @@ describe('a prepared read', () => {
       db = openDatabase(`${folder}/a.db`)
       await migrate(db)
       const { id } = await transaction(db, (tx) => insertUser(tx, newUser('ada')))
-      // Reads, and the one statement between them, run as soon as they are asked for: nothing here
-      // waits for a turn.
+      // Reads, and the statement between them, run synchronously.
       const before = findUserById(db, id)
       const renaming = db
         .updateTable('users')
@@ -277,7 +276,7 @@ describe('lists of accounts', () => {
     ['active accounts', { includeArchived: false, usernameKey: undefined }],
   ])('read only their page: %s', async (_, filter) => {
     await migrated()
-    // The plan of the very query that listUsers runs.
+    // The plan of the query that listUsers runs.
     const sqls: Query[] = []
     await listUsers(watching(sqls), filter, { createTime: 5, id: 5 }, 3)
     expect(await planOf(sqls[0])).toEqual([

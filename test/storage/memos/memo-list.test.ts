@@ -48,8 +48,8 @@ const own = (index: string) =>
 const ownByTime = own('memos_of_creator_by_create_time')
 
 /**
- * The searches of the one query, without the steps that say how they are merged. Sorting is a step
- * that stays.
+ * Returns the searches of the only query, without the steps that merge them. Steps that sort are
+ * included.
  */
 async function stepsOf(work: (watched: Db) => Promise<unknown>): Promise<string[]> {
   const [plan = [], ...others] = await plansOf(db, work)

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-/** How SQLite goes about the one query of some work, step by step. */
+/** Returns the query plan of the only query of some work. */
 async function planOf(work: (db: Db) => Promise<unknown>): Promise<string[]> {
   const compiled: CompiledQuery[] = []
   const watching = db.withPlugin({
@@ -40,7 +40,7 @@ const RECENT: NotificationTerm = { kind: 'create_time', operator: '>=', seconds:
 const COMMENTS: NotificationTerm = { kind: 'type', among: ['MEMO_COMMENT'] }
 
 describe('a page of notifications', () => {
-  // Without a step that sorts: the rows come in the order of the index.
+  // Without a step that sorts, because rows come in the order of the index.
   it.each([
     ['all', [], 'notifications_by_time (receiver_id=? AND create_time<?)'],
     ['of one type', [COMMENTS], 'notifications_by_time (receiver_id=? AND create_time<?)'],

@@ -36,7 +36,7 @@ describe('the figures of all accounts', () => {
       findAllMemoFigures(watched, ['PUBLIC', 'PROTECTED'], 1, 'create_time'),
     )
     expect(plans).toHaveLength(6)
-    // The rows of memo_counts, three for each account at most, are what all starts from.
+    // All queries start from the rows of memo_counts, at most three per account.
     const scans = plans
       .flat()
       .filter((step) => step.startsWith('SCAN') && step !== 'SCAN memo_counts')

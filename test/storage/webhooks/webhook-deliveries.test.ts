@@ -126,7 +126,7 @@ describe('a message', () => {
     await db.deleteFrom('user_webhooks').where('id', '=', a.id).execute()
     expect(await messages()).toHaveLength(1)
     expect((await findDelivery(db, b.id, 'b'))?.body).toBe('shared')
-    // By way of the account, the webhook and the delivery.
+    // Cascades from the account to the webhook and its deliveries.
     await db.deleteFrom('users').where('id', '=', b.user_id).execute()
     expect(await messages()).toEqual([])
   })

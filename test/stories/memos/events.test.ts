@@ -51,7 +51,7 @@ describe('a stream of events', () => {
   })
 })
 
-/** Makes memos, two at a time, until the server is gone. */
+/** Creates memos, two at a time, until the server is gone. */
 async function writeUntilRefused(
   { url }: ServerProcess,
   authorization: string,
@@ -64,7 +64,9 @@ async function writeUntilRefused(
   await Promise.allSettled([write(), write()])
 }
 
-/** The names of all memos in the order in which they were made, which the list turns round. */
+/**
+ * Returns the names of all memos in the order of their creation. The list has the reverse order.
+ */
 async function memosInOrder({ url }: ServerProcess, authorization: string): Promise<string[]> {
   const memos = createClient(MemoService, transportTo(url, 'Connect JSON', authorization))
   const names: string[] = []

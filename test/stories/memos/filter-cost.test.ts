@@ -6,8 +6,8 @@ import { type Cast, inviteCast, startTestServer, type TestServer } from '../../s
 const COUNT = 100_000
 
 /**
- * Longest that anything may hold up everybody else. A step takes milliseconds; the margin is for a
- * starved machine. The worst of these filters took seconds in one statement.
+ * The maximum delay of other requests. A step takes milliseconds; the margin is for a slow machine.
+ * In one statement, the worst of these filters took seconds.
  */
 const MAX_DELAY_MS = 1000
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
       u.id,
     ]),
   )
-  // Nothing but one letter: what a search for many of that letter takes longest for.
+  // A text of one letter is the worst case for the search for many of that letter.
   await storeManyMemos(db, ids.get('bob') ?? 0, COUNT, 'a'.repeat(500))
   await storeManyNotifications(db, ids.get('bob') ?? 0, ids.get('carol') ?? 0, COUNT)
 }, 120_000)
@@ -32,7 +32,7 @@ afterAll(() => server.stop())
 
 const times = (count: number, term: (i: number) => string, join: string) =>
   Array.from({ length: count }, (_, i) => term(i)).join(join)
-/** Eight of these fit into a filter. */
+/** Eight of these fit in a filter. */
 const long = (letter: string) => `${'a'.repeat(230)}${letter}`
 
 const MEMOS = '/api/v1/memos'

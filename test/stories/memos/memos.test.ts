@@ -160,7 +160,7 @@ describe('paging through memos', () => {
     await expect(memos().listMemoComments({ name: 'memos/m1', pageToken })).rejects.toThrow(
       'page token',
     )
-    // The same list in other words, and in pages of another size.
+    // The same list with equivalent parameters and another page size.
     const rest = await memos().listMemos({
       orderBy: ' create_time  desc',
       state: State.NORMAL,

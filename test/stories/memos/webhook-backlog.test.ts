@@ -12,22 +12,26 @@ import {
 import { type Forge, openForge, refusalOf } from '../../support/forge.ts'
 import type { Actor } from '../../support/server.ts'
 
-/** As many as wait for a webhook, and for an account. */
+/** The maximum numbers of pending deliveries of a webhook and of an account. */
 const OF_WEBHOOK = 1_000
 const OF_ACCOUNT = 5_000
 
-/** Far enough for nothing to be sent again meanwhile. */
+/** Long enough that nothing is sent again meanwhile. */
 const LATER_MS = 3_600_000
 
 let forge: Forge
 beforeAll(async () => {
-  // Nothing listens there: each delivery waits for its next attempt.
+  // Nothing listens there, so each delivery waits for its next attempt.
   const webhookAllowedHosts = parseAllowedHosts('127.0.0.1')
   forge = await openForge({ webhookAllowedHosts, settings: { webhookRetryScheduleMs: [LATER_MS] } })
 })
 afterAll(() => forge.stop())
 
-/** Makes a webhook to where nothing answers, and returns its name and id. */
+/**
+ * Creates a webhook whose target does not respond.
+ *
+ * @returns its name and id.
+ */
 async function addWebhook(who: Actor) {
   const users = forge.grpc(UserService, who)
   const webhook = { url: 'http://127.0.0.1:9/' }
@@ -86,7 +90,7 @@ it('pending deliveries of a webhook are limited, and changes continue', async ()
     code: 'ResourceExhausted',
     reason: 'RATE_LIMITED',
   })
-  // What is given up makes room.
+  // Failed deliveries no longer count.
   await transaction(forge.server.app.db, (tx) => failWaitingDeliveries(tx, full.id, 'given up'))
   expect(await waiting(full.id)).toEqual({ counted: 0, kept: 0 })
   await users.testUserWebhook({ name: full.name })

@@ -63,7 +63,7 @@ describe('a killed server', () => {
         parent: 'users/ada',
         webhook: { url: target.url },
       })
-      // The first is under way, without an answer; the second waits for it. Both were acknowledged.
+      // The first delivery is in progress, and the second waits for it. Both were acknowledged.
       const promised = [await ada.testUserWebhook({ name }), await ada.testUserWebhook({ name })]
       await target.next()
       killed.child.kill('SIGKILL')
@@ -91,8 +91,8 @@ describe('a killed server', () => {
       const delivery = await ada.testUserWebhook({ name })
       for (let i = 0; i < 2; i++)
         expect([(await target.next()).headers['webhook-id']]).toEqual(idsOf([delivery]))
-      // Once another one arrives, the second failure is on record: a webhook gets one delivery at a
-      // time.
+      // A webhook gets one delivery at a time, so the second failure is recorded when another
+      // delivery arrives.
       const other = await ada.testUserWebhook({ name })
       expect([(await target.next()).headers['webhook-id']]).toEqual(idsOf([other]))
       killed.child.kill('SIGKILL')
@@ -209,7 +209,7 @@ describe('a target with TLS', () => {
             })
           expect(target.received).toHaveLength(1)
         },
-        // As an operator does whose targets have certificates of their own.
+        // As operators do whose targets have their own certificates.
         { NODE_EXTRA_CA_CERTS: certificate.certFile },
       )
     } finally {

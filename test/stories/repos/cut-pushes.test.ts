@@ -136,10 +136,10 @@ describe('what killed processes have left', () => {
       const { code, stdout } = await branchline(['doctor', '--data', data])
       expect(code).toBe(1)
       expect(stdout).toContain(
-        'objects/tmp_objdir-incoming-AbCdEf is what a process left that is gone (--fix repairs it)',
+        'objects/tmp_objdir-incoming-AbCdEf was left behind by a process that has ended (--fix repairs it)',
       )
       expect(stdout).toContain(
-        'objects/pack/tmp_pack_AbCdEf is what a process left that is gone (--fix repairs it)',
+        'objects/pack/tmp_pack_AbCdEf was left behind by a process that has ended (--fix repairs it)',
       )
       expect(await branchline(['doctor', '--fix', '--data', data])).toMatchObject({ code: 0 })
       expect(await remainsIn(repository)).toEqual([])

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseMarkdown } from '../../../../src/domain/memos/content/markdown.ts'
 
-/** The contents of tokens of one type, at any depth. */
+/** Returns the contents of tokens of one type, at any depth. */
 function contentsOf(type: string, content: string): string[] {
   return parseMarkdown(content)
     .flatMap((token) => [token, ...(token.children ?? [])])
@@ -19,7 +19,7 @@ describe('inline mathematics', () => {
     ['$x$$ y$', ['x$$ y']],
     ['\\$$x$', ['x']],
     ['$\\alpha *b* `c$` ', ['\\alpha *b* `c']],
-    // As code does, it wins over the brackets of links.
+    // Like code, mathematics takes precedence over the brackets of links.
     ['[a $](b)$', ['](b)']],
     ['[$x$](b)', ['x']],
     // Sums of money.
@@ -53,7 +53,7 @@ describe('mathematics blocks', () => {
     ['$\nx\n$', []],
     ['$$ x $$', []],
     ['> $$\n> x\n> $$\n\ny', ['x']],
-    // Unclosed, they end with what contains them.
+    // Blocks without a closing fence end with their container.
     ['> $$\n> x\n\ny', ['x']],
     ['- $$\n\n  x\ny', ['\n  x']],
   ])('%j has %j', (content, blocks) => {

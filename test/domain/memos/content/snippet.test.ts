@@ -10,10 +10,10 @@ describe('a snippet', () => {
     ['x'.repeat(64), 'x'.repeat(64)],
     [`${sixty}1234`, `${sixty}1234`],
     [`${sixty}123 5`, `${sixty}123 ...`],
-    // The blank that would keep the last word is the 65th character.
+    // The space after the last word would be the 65th character.
     [`${sixty}1234 6`, `${sixty.trimEnd()} ...`],
     ['x'.repeat(65), `${'x'.repeat(64)} ...`],
-    // Two code units, but one character each.
+    // Two code units per character.
     ['🚀'.repeat(64), '🚀'.repeat(64)],
     ['🚀'.repeat(65), `${'🚀'.repeat(64)} ...`],
     [`a${'🚀'.repeat(1000)}`, `a${'🚀'.repeat(63)} ...`],

@@ -11,7 +11,7 @@ describe('tags', () => {
     ['#tag@special', ['tag']],
     ['#', []],
     ['# x', []],
-    // What looks like a heading of level 2 whose blank is missing is not meant as a tag either.
+    // A heading of level 2 that lacks its space is not a tag.
     ['##x', []],
     ['a##x', []],
     [
@@ -19,14 +19,14 @@ describe('tags', () => {
       ['2024_plans', 'work-notes', 'science&tech', 'c++'],
     ],
     ['#测试。 #テスト #테스트 #été', ['测试', 'テスト', '테스트', 'été']],
-    // Neither case nor normalization is folded: the second is decomposed.
+    // Neither case nor normalization form is folded. The second letter is decomposed.
     ['#Work #work #\u00e9 #e\u0301', ['Work', 'work', '\u00e9', 'e\u0301']],
     ["#сім'я #O’Brien", ["сім'я", 'O’Brien']],
     ["'#tag' #x' #'y", ['tag', 'x']],
     ['#test🚀 #👁️ #👨‍👩‍👧 #🇪🇺', ['test🚀', '👁️', '👨‍👩‍👧', '🇪🇺']],
-    // A symbol that is no emoji by itself.
+    // A symbol that is not an emoji without a variation selector.
     ['#a© #©', ['a']],
-    // The keycap, with and without the selector of its presentation.
+    // The keycap, with and without its variation selector.
     ['#\uFE0F\u20E3 #\u20E3', []],
     ['#\u0301x', []],
     // A soft hyphen, a zero width space, and a joiner that joins nothing.
@@ -69,7 +69,7 @@ describe('mentions', () => {
     ['(@alice), @bob.', ['alice', 'bob']],
     ['中文@alice', ['alice']],
     ['@@bob', ['bob']],
-    // Underscores are no part of usernames.
+    // Underscores are not part of usernames.
     ['foo_@bob @alice_x', ['bob', 'alice']],
     ['foo@bob foo-@bob 1@bob', []],
     ['@bob@carol', ['bob']],
@@ -94,8 +94,7 @@ describe('bare addresses', () => {
     '(www.example.org/#tag)',
     `${OPAQUE}www.example.org`,
     'www.点看.com/@alice',
-    // What separates the parts of an address may be escaped or look like emphasis; the address goes
-    // on.
+    // The separators of an address may be escaped or look like emphasis. The address continues.
     `https://example.org/${OPAQUE}#tag@alice`,
     'ada@example.org',
     'foo_@example.org',
@@ -132,7 +131,7 @@ describe('bare addresses', () => {
 })
 
 describe('a text without addresses', () => {
-  // No dots and no colons.
+  // Without dots and colons.
   const characters = [
     'a',
     'B',
@@ -164,13 +163,13 @@ describe('a text without addresses', () => {
       tags += found.tags.length
       mentions += found.mentions.length
     }
-    // Enough of them must have something to find.
+    // Enough texts must contain something.
     expect(tags).toBeGreaterThan(2_000)
     expect(mentions).toBeGreaterThan(2_000)
   })
 })
 
-/** What scanText finds in texts of the characters above, by splitting. */
+/** Finds what scanText finds in texts of the characters above, by splitting. */
 function readSlowly(text: string) {
   const tags: string[] = []
   const mentions: string[] = []
