@@ -87,10 +87,7 @@ export async function attemptDelivery(
   app.log.info({ delivery, ...facts }, 'webhook delivery attempted')
 }
 
-/**
- * Deletes a delivery about a resource that its receiver may no longer read, so that the list of
- * deliveries does not reveal the event.
- */
+/** Deletes a delivery, so that it does not reveal a resource that its receiver may not read. */
 async function withdraw(
   app: DeliveriesApp,
   webhookId: number,

@@ -127,7 +127,6 @@ function membership<Term>(
   return values.length === right.items.length ? asCondition(field.term(values)) : undefined
 }
 
-/** Reads a comparison of a field and a value, in either order. */
 function comparison<Term>(
   spelling: Exclude<RelationalOperator, 'in'>,
   left: Expression,

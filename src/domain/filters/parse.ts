@@ -125,7 +125,6 @@ function primary(reader: Reader): Expression {
   return node(reader, { kind: 'call', target: undefined, name, args: items(reader, ')') })
 }
 
-/** Reads expressions up to a closing bracket. */
 function items(reader: Reader, closing: string): Expression[] {
   const all: Expression[] = []
   if (accept(reader, closing)) return all

@@ -46,10 +46,7 @@ export function workOf<Term>(condition: Condition<Term>, rules: TermRules<Term>)
   return condition.conditions.reduce((sum, inner) => sum + workOf(inner, rules), 1)
 }
 
-/**
- * Returns the simplified operands without duplicates. Operands of nested conditions of the same
- * kind are included.
- */
+/** Returns the simplified operands without duplicates, including those of nested conditions. */
 function operandsOf<Term>(
   conditions: readonly Condition<Term>[],
   kind: 'and' | 'or',

@@ -45,7 +45,6 @@ export function momentOf(expression: Expression, nowSeconds: number): number | u
   }
 }
 
-/** Returns the only argument of a call of the named function, when it is a string. */
 function onlyText(expression: Expression, name: string): string | undefined {
   if (expression.kind !== 'call' || expression.target || expression.name !== name) return undefined
   const [argument, ...more] = expression.args

@@ -93,7 +93,6 @@ export async function writeBackup(
   }
 }
 
-/** Adds the files that the rows of a snapshot refer to. */
 async function addFiles(
   archive: Pack,
   snapshot: Db,
@@ -145,11 +144,7 @@ async function addRepositories(
   return { repositories: ids.length - deleted.length, files }
 }
 
-/**
- * Adds the attachments of a snapshot. Deletes those from the snapshot that no longer exist.
- *
- * @returns the number of attachments.
- */
+/** Adds attachments in the same way, and returns their number. */
 async function addAttachments(
   archive: Pack,
   snapshot: Db,

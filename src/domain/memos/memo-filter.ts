@@ -64,7 +64,6 @@ export async function readMemoFilter(
   })
 }
 
-/** Returns the number of strings that a condition searches contents for. */
 function contentTerms(condition: Condition<WrittenTerm>): number {
   return termsOf(condition).filter(({ kind }) => kind === 'content').length
 }

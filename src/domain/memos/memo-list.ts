@@ -100,10 +100,7 @@ export async function listingOf(
   }
 }
 
-/**
- * Returns the partitions that contain the memos that a reader may read, by the rules of
- * `isReadable`.
- */
+/** Returns the partitions of the memos that a reader may read, by the rules of `isReadable`. */
 function partitionsOf(
   { userId, publicOnly }: MemoReader,
   state: Memo['state'],

@@ -69,9 +69,9 @@ export interface MemoEvent {
   /** The memo after the change. A deleted memo is as before the deletion. */
   readonly view: MemoView
   /** The content before the change; undefined for a new memo. */
-  readonly previousContent: string | undefined
+  readonly previousContent?: string | undefined
   /** The memo that a new comment belongs to. */
-  readonly commentedOn: MemoView | undefined
+  readonly commentedOn?: MemoView | undefined
   /** Unix milliseconds. */
   readonly timeMs: number
 }

@@ -102,13 +102,7 @@ export async function storeNewMemo(
   await rows.insertMemo(tx, { ...memo, creator_id: caller.user.id }, tags)
   const view = await viewOf(tx, await requirePresent(tx, memo.uid))
   const timeMs = app.clock.now()
-  await publishMemoEvent(app, tx, {
-    type: 'memo.created',
-    view,
-    previousContent: undefined,
-    commentedOn,
-    timeMs,
-  })
+  await publishMemoEvent(app, tx, { type: 'memo.created', view, commentedOn, timeMs })
   return view
 }
 
@@ -143,13 +137,7 @@ export async function updateMemo(
     const view = await viewOf(tx, await requirePresent(tx, uid))
     const { content: previousContent } = present
     const timeMs = app.clock.now()
-    await publishMemoEvent(app, tx, {
-      type: 'memo.updated',
-      view,
-      previousContent,
-      commentedOn: undefined,
-      timeMs,
-    })
+    await publishMemoEvent(app, tx, { type: 'memo.updated', view, previousContent, timeMs })
     return view
   })
 }
@@ -165,19 +153,11 @@ export async function deleteMemo(app: MemosApp, caller: SignedIn, uid: string): 
     const { id, content: previousContent } = view.memo
     await rows.deleteMemo(tx, id)
     const timeMs = app.clock.now()
-    await publishMemoEvent(app, tx, {
-      type: 'memo.deleted',
-      view,
-      previousContent,
-      commentedOn: undefined,
-      timeMs,
-    })
+    await publishMemoEvent(app, tx, { type: 'memo.deleted', view, previousContent, timeMs })
   })
 }
 
-/**
- * Returns the columns whose values differ from the stored ones, with a new update time if needed.
- */
+/** Returns the columns that differ from the stored ones, with a new update time if needed. */
 function changesOf(app: MemosApp, present: Memo, columns: MemoChanges): MemoChanges {
   const changes: MemoChanges = Object.fromEntries(
     Object.entries(columns).filter(

@@ -50,10 +50,7 @@ export async function readNotificationFilter(
   })
 }
 
-/**
- * Returns the terms of a condition without `or`. A negated term becomes the term of the other
- * values.
- */
+/** Returns the terms of a condition without `or`, and complements negated terms. */
 function conjuncts(condition: Condition<WrittenTerm>): WrittenTerm[] {
   if (condition.kind === 'term') return [condition.term]
   if (condition.kind === 'not') return conjuncts(condition.condition).map(complement)

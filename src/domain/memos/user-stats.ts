@@ -78,7 +78,6 @@ function displayTime({ settings }: AccountsApp): rows.DisplayTime {
   return settings.statsBy === 'create' ? 'create_time' : 'update_time'
 }
 
-/** Adds up the figures of the visibilities. */
 function statsOf(
   owner: StatsOwner,
   { counts, tags, truncatedTags, times, pinned }: rows.MemoFigures,
@@ -104,7 +103,6 @@ function statsOf(
   }
 }
 
-/** Merges the newest memos of all visibilities. */
 function newest<Row>(memos: readonly Row[], newestFirst: (a: Row, b: Row) => number): Row[] {
   return memos.toSorted(newestFirst).slice(0, rows.MAX_LISTED_MEMOS)
 }

@@ -169,11 +169,6 @@ function replaceSecret(app: AccountsApp, present: UserWebhook, secret: string): 
   }
 }
 
-/**
- * Validates values.
- *
- * @returns the values to store.
- */
 function checkValues<V extends Partial<UserWebhookValues>>(values: V): V {
   const { url, display_name, signing_secret } = values
   if (display_name !== undefined && [...display_name].length > MAX_DISPLAY_NAME_CHARACTERS) {
@@ -207,7 +202,6 @@ async function checkDestination(app: AccountsApp, text: string): Promise<void> {
   }
 }
 
-/** @throws TOO_MANY_WEBHOOKS */
 async function checkWebhookQuota(db: Db, owner: User): Promise<void> {
   if ((await rows.countUserWebhooks(db, owner.id)) >= MAX_WEBHOOKS) {
     throw new DomainError('TOO_MANY_WEBHOOKS', { limit: String(MAX_WEBHOOKS) })

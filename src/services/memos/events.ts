@@ -90,10 +90,7 @@ async function readPage(
 
 type Current = Event['current']
 
-/**
- * Reads the subjects of events as the caller may currently see them, with a constant number of
- * queries.
- */
+/** Reads the subjects as the caller may currently see them, with a constant number of queries. */
 async function readCurrent(
   app: App,
   caller: SignedIn,
@@ -147,7 +144,6 @@ function isAboutNotification({ type }: OwnEvent): boolean {
   return isNotificationType(type)
 }
 
-/** Returns the list that the cursors of an account belong to. */
 function listOf(user: User): ListIdentity {
   return { method: 'WatchEvents', parent: String(user.id), filter: '' }
 }

@@ -173,7 +173,6 @@ export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
   return message
 }
 
-/** Returns the relation of a comment to the memo that it belongs to. */
 function relationTo(parentName: string, view: MemoView, reader: MemoReader): MemoRelation {
   return create(MemoRelationSchema, {
     type: MemoRelation_Type.COMMENT,

@@ -216,7 +216,6 @@ export async function findAllMemoFigures(
   return { owners, counts, tags, truncatedTags, times, pinned }
 }
 
-/** Selects the newest memos of a row of `memo_counts`, by id. */
 function newestMemos(
   eb: ExpressionBuilder<Schema, 'memo_counts'>,
   time: DisplayTime,
@@ -234,7 +233,6 @@ function newestMemos(
     .limit(limit)
 }
 
-/** Selects the first tags of a row of `memo_counts`. */
 function firstTags(eb: ExpressionBuilder<Schema, 'memo_counts'>, limit: number) {
   return eb
     .selectFrom('memo_tag_counts as first')

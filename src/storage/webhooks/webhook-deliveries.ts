@@ -294,7 +294,6 @@ function selectDeliveries(db: Db) {
     .select(['message.event_type', 'message.body', 'message.create_time'])
 }
 
-/** Updates `next_attempt_time` of a webhook. */
 async function refreshDueTime(tx: Tx, webhookId: number): Promise<void> {
   await tx
     .updateTable('user_webhooks')

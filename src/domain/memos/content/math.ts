@@ -105,10 +105,7 @@ function matchLine(state: StateBlock, line: number, pattern: RegExp): number {
   return pattern.exec(state.src.slice(start, state.eMarks[line]))?.[1]?.length ?? 0
 }
 
-/**
- * A list item continues while lines are blank or indented as far. Other containers end at
- * `endLine`.
- */
+/** List items continue while lines are blank or indented. Other containers end at `endLine`. */
 function isInContainer(state: StateBlock, line: number): boolean {
   return indentation(state, line) >= 0 || state.isEmpty(line)
 }
