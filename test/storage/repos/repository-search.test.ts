@@ -21,7 +21,7 @@ afterAll(() => db.destroy())
 
 const ANYBODY: RepositoryReader = {
   userId: undefined,
-  shutOut: false,
+  needsSignIn: false,
   restricted: false,
   publicOnly: false,
   administrator: 'none',
@@ -105,7 +105,7 @@ describe('a page of repositories', () => {
         'USE TEMP B-TREE FOR ORDER BY',
       ],
     ],
-  ])('is read by indexes: %s', async (_, search, order, steps) => {
+  ])('uses indexes: %s', async (_, search, order, steps) => {
     expect(await stepsOf((watched) => searchRepositories(watched, search, order, 0, 30))).toEqual(
       steps,
     )
@@ -127,7 +127,7 @@ describe('the number of repositories', () => {
     ],
     // The newest only, which are a stretch of ids.
     ['with a text in the name', NAMED, 'SEARCH repositories USING INTEGER PRIMARY KEY (rowid>?)'],
-  ])('is counted without a look at their rows, as far as it goes: %s', async (_, search, step) => {
+  ])('is counted from indexes where possible: %s', async (_, search, step) => {
     expect(await stepsOf((watched) => countRepositories(watched, search))).toEqual([step])
   })
 })

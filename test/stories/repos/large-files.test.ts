@@ -146,7 +146,7 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
     expect(peakBytes).toBeLessThan(SMALL_BYTES)
   })
 
-  it('is told of in the difference, which is whole, as git would tell of it', async () => {
+  it('is in the diff, which is complete, as Git shows it', async () => {
     const { result, peakBytes } = await measured(async () => {
       const answer = await fetch(`${forge.server.url}/api/v1${pull.path}.diff`)
       return { status: answer.status, text: await answer.text() }
@@ -161,7 +161,7 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
     expect(peakBytes).toBeLessThan(SMALL_BYTES)
   })
 
-  it('is too much for texts that have its content, which say so before they begin', async () => {
+  it('is too large for texts with its content, which fail before they start', async () => {
     const answers = await Promise.all(
       ['.diff?binary=true', '.patch'].map((end) =>
         forge.rest(undefined, 'GET', `${pull.path}${end}`),
@@ -175,7 +175,7 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
   })
 })
 
-it('files that are too large to be merged in memory are in conflict', {
+it('files that are too large to be merged in memory conflict', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const { rest, cast } = forge
@@ -192,7 +192,9 @@ it('files that are too large to be merged in memory are in conflict', {
   expect(peakBytes).toBeLessThan(ALL_GITS_BYTES + SMALL_BYTES)
 })
 
-it('all gits together have no more memory than they may', { timeout: TIMEOUT_MS }, async () => {
+it('all Git processes together stay within their memory limit', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const { path } = await openPull('lines')
   const url = `${forge.server.url}/api/v1${path}.diff`
   const readers = 10

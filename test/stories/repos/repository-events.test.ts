@@ -91,7 +91,7 @@ function summary(events: readonly Event[]): string[] {
 }
 
 describe('the events of a repository', () => {
-  it('tell of pushes and of updates over the API, with what refs held, what they hold, and who did it', async () => {
+  it('report pushes and updates over the API, with old and new ids and the pusher', async () => {
     const { path, git, watch } = await watched('refs')
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const watcher = await watch(undefined)
@@ -122,7 +122,7 @@ describe('the events of a repository', () => {
     })
   })
 
-  it('name nobody where the server found out by itself that refs had moved', async () => {
+  it('have no actor if the server detected that refs had moved', async () => {
     const { id, path, watch } = await watched('found')
     const watcher = await watch(cast.bob)
     execFileSync('git', [
@@ -138,7 +138,7 @@ describe('the events of a repository', () => {
     expect(event?.subject.value).toMatchObject({ refs: [{ ref: 'refs/heads/found' }] })
   })
 
-  it('are few for a push of many refs, and list as many of them as are reasonable', async () => {
+  it('are few for a push of many refs, and list a limited number of them', async () => {
     const { git, watch } = await watched('many')
     const watcher = await watch(cast.bob)
     const head = await git('rev-parse', 'HEAD')
@@ -158,7 +158,7 @@ describe('the events of a repository', () => {
     }
   })
 
-  it('tell those who see drafts of drafts, those who administer it of rules, and everybody of the rest', async () => {
+  it('report drafts to writers, protections to administrators, and the rest to all readers', async () => {
     const { path, watch } = await watched('seen')
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const owner = await watch(cast.bob)
@@ -199,7 +199,7 @@ describe('the events of a repository', () => {
     expect(summary(await take(stranger, 4))).toEqual([...published, ...others])
   })
 
-  it('go on when it is renamed, archived and given away', async () => {
+  it('continue when it is renamed, archived and transferred', async () => {
     const { path, watch } = await watched('moving')
     const watcher = await watch(cast.bob)
     await rest(cast.bob, 'PATCH', path, { name: 'moved' })
@@ -216,7 +216,7 @@ describe('the events of a repository', () => {
     ])
   })
 
-  it('are read from the database no faster than a slow client takes them', async () => {
+  it('are read from the database no faster than a slow client receives them', async () => {
     const { app } = server
     const { id, watch } = await watched('slow')
     const watcher = await watch(cast.bob)
@@ -248,7 +248,7 @@ describe('the events of a repository', () => {
     expect(await take(watcher, MANY / 10)).toHaveLength(MANY / 10)
   })
 
-  it('are forgotten, oldest first, when there are too many, and a cursor from before is refused', async () => {
+  it('are pruned, oldest first, and an older cursor is refused', async () => {
     const { app } = server
     const { id, path, watch } = await watched('long')
     const owner = cast.bob.authorization
@@ -282,7 +282,7 @@ describe('the events of a repository', () => {
     expect(summary(await take(now, 1))).toEqual(['REPOSITORY_EDITED bob/long'])
   })
 
-  it('come once each and in order, however often the server is killed while refs move', async () => {
+  it('arrive once and in order, even if the server is killed repeatedly', async () => {
     await withFolder(async (data) => {
       let process = await serveProcess(data)
       try {

@@ -140,7 +140,7 @@ describe('a search for repositories', () => {
     expect(Object.keys(body)).toEqual(['ok', 'data'])
   })
 
-  it('tells how many there are, and where the other pages are', async () => {
+  it('returns the total and the links to other pages', async () => {
     const { headers } = await send(undefined, 'GET', '/repos/search?q=e&limit=2&page=2')
     expect(headers.get('x-total-count')).toBe('4')
     expect(headers.get('link')).toContain(
@@ -198,7 +198,7 @@ describe('lists of repositories', () => {
     expect((await send(who, 'GET', path)).status).toBe(status)
   })
 
-  it('say of each repository what the caller may do to it', async () => {
+  it('contain the permissions of the caller', async () => {
     const { body } = await send(cast.carol, 'GET', '/user/repos')
     expect(body.map(({ permissions }: { permissions: object }) => permissions)).toEqual([
       { admin: false, push: false, pull: true },

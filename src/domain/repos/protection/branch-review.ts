@@ -8,8 +8,8 @@ import { type FactSource, gatherFacts } from './branch-facts.ts'
 import type { BranchRules } from './branch-rules.ts'
 import {
   type BranchChange,
+  checkChange,
   factsNeeded,
-  judgeChange,
   type MergeOfPull,
   NO_FACTS,
   type RuleInForce,
@@ -90,7 +90,7 @@ export function branchJudge(
         }
       }
     }
-    const text = judgeChange(inForce, change, facts)
+    const text = checkChange(inForce, change, facts)
     if (text === undefined) return undefined
     return { text, reason: inForce ? 'BRANCH_PROTECTED' : 'REF_REFUSED' }
   }

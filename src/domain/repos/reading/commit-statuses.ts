@@ -19,7 +19,7 @@ import { findCommitId, notFound } from './git-reading.ts'
  * The number of statuses that a commit keeps, beside the latest of each context. It bounds the
  * growth from jobs that run forever.
  */
-const KEPT_STATUSES = 5_000
+const MAX_STORED_STATUSES = 5_000
 
 /**
  * The number of contexts of a commit, all of which count for its combined state. The largest build
@@ -113,7 +113,7 @@ export async function createCommitStatus(
       throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
     }
     const stored = await rows.insertCommitStatus(tx, status)
-    await rows.deleteOldCommitStatuses(tx, commit, stored.number - KEPT_STATUSES)
+    await rows.deleteOldCommitStatuses(tx, commit, stored.number - MAX_STORED_STATUSES)
     await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
     return stored
   })

@@ -46,7 +46,7 @@ export interface SignedObject {
 }
 
 /** The number of cached results of a hundred bytes each. A check takes up to 100 ms. */
-const MAX_KEPT_CHECKS = 10_000
+const MAX_CACHED_CHECKS = 10_000
 
 /**
  * The signer of commits that the server creates for a merge or a change over the API. The signature
@@ -60,7 +60,7 @@ const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000
 
 /** Creates the cache of signature checks. */
 export function createSignatureChecks(): SignatureChecks {
-  return new ResultCache<boolean>(MAX_KEPT_CHECKS)
+  return new ResultCache<boolean>(MAX_CACHED_CHECKS)
 }
 
 /**
@@ -77,7 +77,7 @@ export async function verifyObjects(
   caller: Caller,
   objects: readonly SignedObject[],
 ): Promise<Verification[]> {
-  const judge = await prepareJudge(app, objects)
+  const judge = await prepareCheck(app, objects)
   const verifications: Verification[] = []
   const visible = new Map<number, boolean>()
   for (const object of objects) {
@@ -114,7 +114,7 @@ export async function findUnverified(
   app: ReposApp,
   commits: readonly RawCommit[],
 ): Promise<string | undefined> {
-  const judge = await prepareJudge(app, commits)
+  const judge = await prepareCheck(app, commits)
   for (const commit of commits) {
     const { key, account, isByInstance } = await judge(commit)
     if (key === undefined || !(isByInstance || account?.state === 'NORMAL')) return commit.id
@@ -145,7 +145,7 @@ type ReadSignature =
   | ({ readonly kind: 'openpgp' } & OpenPgpSignature)
 
 /** Looks up the accounts and keys that checking some objects needs. */
-async function prepareJudge(
+async function prepareCheck(
   app: ReposApp,
   objects: readonly SignedObject[],
 ): Promise<(object: SignedObject) => Promise<Judgement>> {

@@ -125,7 +125,7 @@ export async function getRawFile(
   if (entry.kind !== 'file' && entry.kind !== 'symlink')
     throw notFound('PATH_NOT_FOUND', 'path', path)
   const { id } = place.open.repository
-  const blob = await reading(readObject(app.git, id, entry.id, keptOfRaw))
+  const blob = await reading(readObject(app.git, id, entry.id, rawBytesToRead))
   if (!blob) throw notFound('PATH_NOT_FOUND', 'path', path)
   const isText = !blob.content.subarray(0, SNIFFED_BYTES).includes(0)
   const isWhole = blob.content.length === blob.bytes
@@ -145,7 +145,7 @@ export async function getRawFile(
  * Returns the bytes to read of a raw file: all of a small file, else enough to tell text from
  * binary.
  */
-function keptOfRaw({ bytes }: ObjectInfo): number {
+function rawBytesToRead({ bytes }: ObjectInfo): number {
   if (bytes > MAX_BUFFERED_BYTES) return SNIFFED_BYTES
   admitContent(bytes)
   return bytes
@@ -157,7 +157,7 @@ function keptOfRaw({ bytes }: ObjectInfo): number {
  *
  * @throws if too much of the caller's earlier responses is still in memory
  */
-export function keptInline({ bytes }: ObjectInfo): number {
+export function inlineBytesToRead({ bytes }: ObjectInfo): number {
   if (bytes > MAX_INLINE_BYTES) return 0
   // RFC 4648 section 4: base64 has four characters for three bytes.
   admitContent(Math.ceil(bytes / 3) * 4)
@@ -197,7 +197,9 @@ export function nameOf({ path }: TreeEntry): string {
 async function viewEntry(app: ReposApp, place: Place, entry: TreeEntry): Promise<EntryView> {
   const { id } = place.open.repository
   const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
-  const blob = isBlob ? await reading(readObject(app.git, id, entry.id, keptInline)) : undefined
+  const blob = isBlob
+    ? await reading(readObject(app.git, id, entry.id, inlineBytesToRead))
+    : undefined
   const changes = await reading(lastChanges(app.git, id, place.commitId, entry.path, [entry]))
   const [view] = await viewEntries(
     app,

@@ -11,7 +11,7 @@ import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Verification, verifyObject } from './commit-verification.ts'
-import { keptInline, MAX_INLINE_BYTES } from './contents.ts'
+import { inlineBytesToRead, MAX_INLINE_BYTES } from './contents.ts'
 import { checkObjectId, findCommitId, isOwnRef, notFound, reading } from './git-reading.ts'
 
 /** A ref, with the type of its object. */
@@ -143,7 +143,7 @@ export async function getGitBlob(
 ): Promise<BlobView> {
   const open = await openRepository(app, caller, name, 'read')
   const blob = await reading(
-    readObject(app.git, open.repository.id, checkObjectId(sha), keptInline),
+    readObject(app.git, open.repository.id, checkObjectId(sha), inlineBytesToRead),
   )
   if (blob?.type !== 'blob') throw notFound('OBJECT_NOT_FOUND', 'sha', sha)
   const { bytes, content } = blob

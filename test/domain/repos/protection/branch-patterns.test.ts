@@ -8,7 +8,7 @@ import {
 import { compileGlob, type Separators } from '../../../../src/domain/repos/protection/globs.ts'
 import { seededRandom } from '../../../transport/rpc/rest/random.ts'
 
-describe('the name of a rule about branches', () => {
+describe('the name of a branch protection', () => {
   it.each<[name: string, isGlob: boolean, fits: string[], not: string[]]>([
     ['main', false, ['main', 'MAIN'], ['main2', 'xmain', 'main/x', '']],
     ['Größe', false, ['größe', 'GRÖßE'], ['grösse']],
@@ -34,14 +34,14 @@ describe('the name of a rule about branches', () => {
     ['a[', true, ['a['], ['A[', 'a']],
     ['{a', true, ['{a'], ['a']],
     ['x\\', true, ['x\\'], ['x']],
-  ])('%s says which branches it is about', (name, isGlob, fits, not) => {
+  ])('%s matches branches', (name, isGlob, fits, not) => {
     expect(isBranchGlob(name)).toBe(isGlob)
     expect(fits.filter((branch) => !branchMatcher(name)(branch))).toEqual([])
     expect(not.filter((branch) => branchMatcher(name)(branch))).toEqual([])
   })
 })
 
-describe('a list of patterns of files', () => {
+describe('a list of file patterns', () => {
   it.each<[patterns: string, fits: string[], not: string[]]>([
     ['README.md', ['README.md', 'readme.MD'], ['docs/README.md', 'README.mdx']],
     ['docs/**', ['docs/a', 'docs/a/b.md', 'DOCS/x'], ['docs', 'mydocs/a']],
@@ -56,7 +56,7 @@ describe('a list of patterns of files', () => {
     // As one who checks this out where names are composed gets another file of the same name.
     ['größe.txt', ['Gro\u0308ße.txt'], ['gr\u0308öße.txt']],
     ['o\u0308?', ['öx'], ['ö']],
-  ])('%s names some and not others', (patterns, fits, not) => {
+  ])('%s matches some paths and not others', (patterns, fits, not) => {
     const matches = fileMatcher(patterns).matches ?? (() => false)
     expect(fits.filter((path) => !matches(path))).toEqual([])
     expect(not.filter((path) => matches(path))).toEqual([])
@@ -66,7 +66,7 @@ describe('a list of patterns of files', () => {
     expect(fileMatcher(patterns).matches).toBeUndefined()
   })
 
-  it('has a hundred at most, none of them too long to be matched', () => {
+  it('has at most 100 patterns of limited length', () => {
     expect(isFileList('a;'.repeat(100))).toBe(true)
     expect(isFileList('a;'.repeat(101))).toBe(false)
     const longest = `a;${'b'.repeat(255)}`

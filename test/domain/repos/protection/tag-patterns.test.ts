@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileTagPattern } from '../../../../src/domain/repos/protection/tag-patterns.ts'
 
-describe('a pattern of tags', () => {
+describe('a tag pattern', () => {
   it.each<[pattern: string, fits: string[], not: string[]]>([
     ['v1', ['v1'], ['V1', 'v1.0', 'xv1']],
     // Slashes are nothing special, unlike in patterns of branches.
@@ -26,7 +26,7 @@ describe('a pattern of tags', () => {
     // Nothing is between them: globs for themselves.
     ['/', ['/'], ['']],
     ['//', ['//'], ['x']],
-  ])('%s fits some names and not others', (pattern, fits, not) => {
+  ])('%s matches some names and not others', (pattern, fits, not) => {
     const matches = compileTagPattern(pattern)
     expect(fits.filter((name) => !matches?.(name))).toEqual([])
     expect(not.filter((name) => matches?.(name))).toEqual([])
@@ -49,7 +49,7 @@ describe('a pattern of tags', () => {
     expect(compileTagPattern(pattern)).toBeUndefined()
   })
 
-  it('may be as long as it may be', () => {
+  it('may have the maximum length', () => {
     expect(compileTagPattern('x'.repeat(255))?.('x'.repeat(255))).toBe(true)
   })
 })
