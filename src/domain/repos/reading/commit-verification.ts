@@ -77,17 +77,17 @@ export async function verifyObjects(
   caller: Caller,
   objects: readonly SignedObject[],
 ): Promise<Verification[]> {
-  const judge = await prepareCheck(app, objects)
+  const check = await prepareCheck(app, objects)
   const verifications: Verification[] = []
   const visible = new Map<number, boolean>()
   for (const object of objects) {
-    const judgement = await judge(object)
-    const { account } = judgement
+    const checked = await check(object)
+    const { account } = checked
     if (account && !visible.has(account.id)) {
       visible.set(account.id, await maySeeOwner(app, caller, userAsOwner(account)))
     }
     verifications.push(
-      tell(app, object, judgement, account !== undefined && visible.get(account.id) === true),
+      viewFor(app, object, checked, account !== undefined && visible.get(account.id) === true),
     )
   }
   return verifications
@@ -114,16 +114,16 @@ export async function findUnverified(
   app: ReposApp,
   commits: readonly RawCommit[],
 ): Promise<string | undefined> {
-  const judge = await prepareCheck(app, commits)
+  const check = await prepareCheck(app, commits)
   for (const commit of commits) {
-    const { key, account, isByInstance } = await judge(commit)
+    const { key, account, isByInstance } = await check(commit)
     if (key === undefined || !(isByInstance || account?.state === 'NORMAL')) return commit.id
   }
   return undefined
 }
 
 /** The result of checking a signature, before the visibility of the signer. */
-interface Judgement {
+interface CheckedSignature {
   /** The account of the committer, if the signature is readable and not by the instance. */
   readonly account?: User
   readonly isByInstance?: boolean
@@ -133,8 +133,8 @@ interface Judgement {
   readonly problem?: string
 }
 
-const NOT_SIGNED: Judgement = { problem: 'gpg.error.not_signed_commit' }
-const UNREADABLE: Judgement = { problem: 'gpg.error.extract_sign' }
+const NOT_SIGNED: CheckedSignature = { problem: 'gpg.error.not_signed_commit' }
+const UNREADABLE: CheckedSignature = { problem: 'gpg.error.extract_sign' }
 const NO_ACCOUNT = 'gpg.error.no_committer_account'
 const NO_KEY = 'gpg.error.no_gpg_keys_found'
 const WRONG = 'gpg.error.probable_bad_signature'
@@ -148,7 +148,7 @@ type ReadSignature =
 async function prepareCheck(
   app: ReposApp,
   objects: readonly SignedObject[],
-): Promise<(object: SignedObject) => Promise<Judgement>> {
+): Promise<(object: SignedObject) => Promise<CheckedSignature>> {
   const signatures = new Map<Signature, ReadSignature>()
   const emails = new Set<string>()
   for (const { signature, committer } of objects) {
@@ -285,11 +285,15 @@ async function checkOpenPgp(
   )
 }
 
-/** @param isVisible whether there is an account that the caller can see */
-function tell(
+/**
+ * Returns the verification that a caller sees.
+ *
+ * @param isVisible whether there is an account that the caller can see
+ */
+function viewFor(
   app: ReposApp,
   { signature, committer }: SignedObject,
-  { account, isByInstance, key, problem = '' }: Judgement,
+  { account, isByInstance, key, problem = '' }: CheckedSignature,
   isVisible: boolean,
 ): Verification {
   if (key === undefined) {
