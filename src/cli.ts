@@ -5,7 +5,8 @@ import { backupCommand, restoreCommand } from './cli/backup.ts'
 import { doctorCommand } from './cli/doctor.ts'
 import { print } from './cli/print.ts'
 import { userCommand } from './cli/user.ts'
-import { dataOption, readConfig, type ServeFlags, serveOptions, unknownVariable } from './config.ts'
+import { dataOption, serveOptions } from './config/options.ts'
+import { readConfig, type ServeFlags, unknownVariable } from './config.ts'
 import { migrateData } from './data-folder.ts'
 import { DomainError } from './domain/core/errors.ts'
 import { ProcessSpawner } from './git/processes/process-spawner.ts'
@@ -14,18 +15,18 @@ import { type Server, startServer } from './server/server.ts'
 import { refusal } from './transport/errors/index.ts'
 import { VERSION } from './version.ts'
 
-/** Beside the bundled server (`scripts/setup/bundle.mjs`). */
+/** The bundle of the process spawner, next to the bundled server (`scripts/setup/bundle.mjs`). */
 const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
 
 /**
- * How long calls in flight may take to finish after SIGTERM; service managers commonly kill after
- * 30 seconds.
+ * Time for calls in flight to finish after SIGTERM. Service managers commonly send SIGKILL after 30
+ * seconds.
  */
 const SHUTDOWN_GRACE_MS = 20_000
 
 /**
- * Runs a command line, and sets the exit code: 0 when it did what it was told, 1 when it could not,
- * with a sentence on stderr.
+ * Runs a command line and sets the exit code: 0 for success, 1 for a failure with a sentence on
+ * stderr.
  *
  * @param argv as in process.argv.
  */
@@ -34,7 +35,7 @@ export async function runCommandLine(
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
   const problem = unknownVariable(environment)
-  outliveReaders()
+  ignoreClosedReaders()
   try {
     if (problem) throw new Error(problem)
     await program().parseAsync(argv)
@@ -44,8 +45,8 @@ export async function runCommandLine(
   }
 }
 
-/** Whoever read what we print may go away (EPIPE, pipe(7)): that must not end the server. */
-function outliveReaders(): void {
+/** Ignores that the reader of stdout or stderr has closed it (EPIPE, pipe(7)). */
+function ignoreClosedReaders(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
@@ -53,7 +54,7 @@ function outliveReaders(): void {
   }
 }
 
-/** All commands, with their options. */
+/** Creates the commands with their options. */
 export function program(): Command {
   const root = new Command('branchline')
     .description(
@@ -88,7 +89,7 @@ function serveCommand(): Command {
       spawner.stop()
       throw error
     })
-    // Whoever reads that it listens may stop it.
+    // A signal may follow as soon as the line below is printed.
     stopOnSignal(server, log)
     print(`branchline listening on ${server.url}`)
   })
@@ -96,7 +97,7 @@ function serveCommand(): Command {
 
 const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
 
-/** The first signal drains the server and exits 0; the second one exits at once. */
+/** Drains the server and exits 0 on the first signal, and exits at once on the second. */
 function stopOnSignal(server: Server, log: Logger): void {
   let stopping = false
   const stop = (signal: NodeJS.Signals) => {
@@ -116,7 +117,7 @@ function stopOnSignal(server: Server, log: Logger): void {
 
 function migrateCommand(): Command {
   return new Command('migrate')
-    .description('bring the database to the version of this program; `serve` does so by itself')
+    .description('migrate the database to the version of this program, as `serve` does')
     .addOption(dataOption())
     .option(
       '--to <version>',
@@ -138,7 +139,7 @@ function version(text: string): number {
   return Number(text)
 }
 
-/** What went wrong, for the person at the terminal. */
+/** Returns the message of an error for the operator. */
 function sentence(error: unknown): string {
   if (error instanceof DomainError) return refusal(error.reason, error.metadata).rawMessage
   return error instanceof Error ? error.message : String(error)

@@ -9,29 +9,29 @@ import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
 import type { Db } from './storage/schema/schema.ts'
 
 /**
- * The data folder of an instance: everything that it keeps.
+ * The data folder of an instance.
  *
- *     branchline.db     rows, keys and password hashes among them
- *     repositories/     what Git keeps of each repository, by its id
- *     attachments/      files that come with releases, by the repository's id
- *     lock              held by the one process that works on it
+ *     branchline.db     the database, with keys and password hashes
+ *     repositories/     bare Git repositories, by id
+ *     attachments/      release assets, by the id of the repository
+ *     lock              held by the process that uses the folder
  */
 const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
 const ATTACHMENTS_FOLDER = 'attachments'
 
-/** The repositories of a data folder, of which nothing is touched yet. */
+/** Returns the repositories of a data folder, without accessing the folder. */
 export function repositoriesOf(folder: string): Repositories {
   return repositoriesIn(join(folder, REPOSITORIES_FOLDER))
 }
 
-/** The attachments of a data folder. */
+/** Returns the attachments of a data folder. */
 export function attachmentsOf(folder: string): AttachmentFiles {
   return { folder: join(folder, ATTACHMENTS_FOLDER) }
 }
 
 /**
- * Takes a data folder for this process alone, making it when it is missing.
+ * Locks a data folder for this process, and creates the folder when it is missing.
  *
  * @throws DataFolderBusyError
  */
@@ -41,7 +41,7 @@ export async function lockData(folder: string): Promise<DataLock> {
 }
 
 /**
- * Opens the database of a data folder, up to date, making both when they are missing.
+ * Opens the database of a data folder and migrates it. Creates both when they are missing.
  *
  * @throws NewerDatabaseError
  */
@@ -57,9 +57,9 @@ export async function openData(folder: string): Promise<Db> {
 }
 
 /**
- * Opens the database of a data folder as it is.
+ * Opens the database of a data folder without migrating it.
  *
- * @throws Error with a sentence when there is none, or when it is of another version.
+ * @throws Error with a sentence when there is none, or its version differs from this program's.
  */
 export async function openDataAsItIs(folder: string): Promise<Db> {
   const file = join(folder, DATABASE_FILE)
@@ -77,7 +77,7 @@ export async function openDataAsItIs(folder: string): Promise<Db> {
 }
 
 /**
- * Brings the database of a data folder to a version, under whose feet no server works.
+ * Migrates the database of a data folder that no server uses.
  *
  * @throws RangeError for a version that does not exist, NewerDatabaseError, DataFolderBusyError
  */
@@ -99,7 +99,7 @@ async function openFolder(folder: string): Promise<Db> {
   return openDatabase(join(folder, DATABASE_FILE))
 }
 
-/** Nobody but the server's own user has any business in there. */
+/** Creates a folder that only the user of the server can access. */
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
 }

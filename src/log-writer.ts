@@ -1,25 +1,21 @@
 import type { Writable } from 'node:stream'
 
-/** Characters gathered before a write, some sixty lines: each write is a system call. */
+/** Size of a batch, about sixty lines. Each write is a system call. */
 const BATCH_CHARACTERS = 12 * 1024
 
-/** Longest that a line waits for its batch. */
+/** Longest delay of a line. */
 const FLUSH_INTERVAL_MS = 500
 
-/**
- * Bytes that may wait for a reader that does not read. Further lines are dropped: the log must not
- * fill the memory.
- */
+/** Unread bytes beyond which lines are dropped, so that the log does not fill the memory. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
 /**
- * Writes log lines in batches to stderr. A reader that stops reading or goes away costs lines,
- * never the service.
+ * Writes log lines in batches. A reader that stops reading or closes loses lines, but the server
+ * continues.
  *
- * Pino's own destination does not serve here: `flushSync` of sonic-boom 4 repeats a write that
- * fails with EPIPE for ever, so that a server whose log has lost its reader never ends. Node's
- * stderr does not block on pipes and sockets, and reports a reader that is gone as an `error`
- * event.
+ * Pino's own destination does not work here: `flushSync` of sonic-boom 4 repeats a write that fails
+ * with EPIPE forever, so that a server whose log reader has closed never ends. Node's stderr does
+ * not block on pipes and sockets, and emits `error` when its reader has closed.
  */
 export class LogWriter {
   readonly #stream: Writable
@@ -27,12 +23,12 @@ export class LogWriter {
   #droppedLines = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param stream somebody else listens to its `error` events. */
+  /** @param stream whose `error` events the caller handles. */
   constructor(stream: Writable) {
     this.#stream = stream
   }
 
-  /** Takes a line, which ends in a line break. */
+  /** Adds a line, which ends in a line break. */
   write(line: string): void {
     if (this.#stream.writableLength > MAX_WAITING_BYTES) {
       this.#droppedLines += 1
@@ -44,7 +40,7 @@ export class LogWriter {
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL_MS).unref()
   }
 
-  /** Hands the lines that were gathered to the stream. */
+  /** Writes the current batch to the stream. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

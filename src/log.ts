@@ -3,10 +3,10 @@ import type { LogLevel } from './config.ts'
 import { LogWriter } from './log-writer.ts'
 
 /**
- * A log of JSON lines on stderr. Stdout belongs to the command's answer.
+ * Creates a log of JSON lines on stderr. Stdout is for the output of commands.
  *
- * Lines are written in batches, at the latest after half a second and when the process exits; a
- * process that is killed may lose the last of them.
+ * Lines are written in batches, at the latest after half a second and when the process exits. A
+ * process that is killed may lose the last lines.
  */
 export function createLog(level: LogLevel): Logger {
   const writer = new LogWriter(process.stderr)
@@ -14,7 +14,7 @@ export function createLog(level: LogLevel): Logger {
   return createLogTo(writer, level)
 }
 
-/** The same log, written to a stream. */
+/** Creates a log that writes to a stream. */
 export function createLogTo(destination: DestinationStream, level: LogLevel): Logger {
   return pino(
     {
@@ -22,8 +22,8 @@ export function createLogTo(destination: DestinationStream, level: LogLevel): Lo
       base: null,
       timestamp: createTimestamp(),
       formatters: { level: (label) => ({ level: label }) },
-      // Nothing logs these on purpose; whoever logs a whole request by mistake must not leak a
-      // credential.
+      // No line contains these on purpose. A request that is logged by mistake must not leak
+      // credentials.
       redact: {
         paths: [
           'authorization',
@@ -43,8 +43,8 @@ export function createLogTo(destination: DestinationStream, level: LogLevel): Lo
 }
 
 /**
- * Prints the time as pino's `isoTime` does, anew only when a millisecond has passed: under load
- * many lines share one.
+ * Creates a function that prints the time as pino's `isoTime` does. The text is cached for a
+ * millisecond, since many lines share one under load.
  */
 function createTimestamp(): () => string {
   let printedMs = Number.NaN

@@ -3,8 +3,7 @@ import { judgeNode } from './node-version.mjs'
 const { refusal, warning } = judgeNode(process.version)
 if (warning !== undefined) process.stderr.write(`branchline: warning: ${warning}\n`)
 if (refusal === undefined) {
-  // Imported after the check: a native addon ends the process where it does not fit the version of
-  // Node.
+  // Imported after the check, since a native addon for another version of Node ends the process.
   const { runCommandLine } = await import('./cli.ts')
   await runCommandLine(process.argv, process.env)
 } else {

@@ -39,7 +39,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
     'cli',
     [
       'cli',
-      'config.ts',
+      'config',
       'data-folder.ts',
       'log.ts',
       'server/',
@@ -51,8 +51,13 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ],
   ['data-folder.ts', ['storage/', 'git/repositories/repositories.ts']],
   [
-    'config.ts',
-    ['domain/core/', 'domain/outbound/allowed-hosts.ts', 'domain/repos/writing/merge-styles.ts'],
+    'config',
+    [
+      'config',
+      'domain/core/',
+      'domain/outbound/allowed-hosts.ts',
+      'domain/repos/writing/merge-styles.ts',
+    ],
   ],
   ['log.ts', ['config.ts', 'log-writer.ts']],
   ['log-writer.ts', []],

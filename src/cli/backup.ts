@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { dataOption } from '../config.ts'
+import { dataOption } from '../config/options.ts'
 import { attachmentsOf, openDataAsItIs, repositoriesOf } from '../data-folder.ts'
 import { writeBackup } from '../domain/maintenance/backup.ts'
 import { restoreBackup } from '../domain/maintenance/restore.ts'
@@ -10,25 +10,23 @@ import { systemClock } from '../server/app.ts'
 import { VERSION } from '../version.ts'
 import { print } from './print.ts'
 
-/** Stands for standard input or output. */
+/** Means standard input or output. */
 const STANDARD_STREAM = '-'
 
 /** `branchline backup` */
 export function backupCommand(): Command {
   return new Command('backup')
-    .description(
-      'write everything of an instance into one tar archive, whether or not a server is running on it',
-    )
+    .description('write an instance into one tar archive, with or without a running server')
     .addOption(dataOption())
     .requiredOption(
       '--output <file>',
-      'archive to make, replaced when it exists; - for standard output',
+      'archive to write, replaced when it exists; - for standard output',
     )
     .action(async ({ data, output }: { data: string; output: string }) => {
       const db = await openDataAsItIs(data)
       await removeLeftovers(data)
       const isPiped = output === STANDARD_STREAM
-      // What is there stays there until the new one is whole.
+      // An existing archive is replaced only when the new one is complete.
       const draft = `${output}.${process.pid}.part`
       try {
         const target = isPiped
@@ -54,11 +52,11 @@ export function backupCommand(): Command {
     })
 }
 
-/** Where a backup has its copy of the database while it runs. */
+/** The copy of the database while a backup runs. */
 const snapshotName = (pid: number) => `backup.${pid}.db`
 const SNAPSHOT = /^backup\.(\d+)\.db/
 
-/** Removes the copies of backups that were killed. */
+/** Removes the database copies of backups that were killed. */
 async function removeLeftovers(data: string): Promise<void> {
   for (const name of await readdir(data)) {
     const pid = SNAPSHOT.exec(name)?.[1]
@@ -66,7 +64,7 @@ async function removeLeftovers(data: string): Promise<void> {
   }
 }
 
-/** Whether there is a process, or may be (kill(2)). */
+/** Returns whether a process exists, or may exist (kill(2)). */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -78,7 +76,7 @@ function isRunning(pid: number): boolean {
 /** `branchline restore` */
 export function restoreCommand(): Command {
   return new Command('restore')
-    .description('make a data folder from an archive that `backup` wrote')
+    .description('create a data folder from an archive of `backup`')
     .addOption(dataOption())
     .requiredOption('--input <file>', 'archive; - for standard input')
     .action(async ({ data, input }: { data: string; input: string }) => {

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { dataOption, type LogLevel, logLevelOption } from '../config.ts'
+import { dataOption, logLevelOption } from '../config/options.ts'
+import type { LogLevel } from '../config.ts'
 import { lockData, openDataAsItIs } from '../data-folder.ts'
 import { examine } from '../domain/maintenance/doctor.ts'
 import { createLog } from '../log.ts'
@@ -17,12 +18,14 @@ interface DoctorFlags {
 /** `branchline doctor` */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description(
-      'compare what the database says with what is in the repositories; exits 1 when something is wrong',
-    )
+    .description('compare the database with the repositories; exits 1 when problems are left')
     .addOption(dataOption())
-    .option('--fsck', 'let Git check every object of every repository, too', false)
-    .option('--fix', 'repair what can be repaired; only with the server stopped', false)
+    .option('--fsck', 'let Git check every object of every repository too', false)
+    .option(
+      '--fix',
+      'repair the problems that can be repaired; only with the server stopped',
+      false,
+    )
     .addOption(logLevelOption())
     .action(async (flags: DoctorFlags) => {
       const db = await openDataAsItIs(flags.data)
@@ -41,7 +44,7 @@ export function doctorCommand(): Command {
           if (outcome === 'repaired') repaired += 1
           else left += 1
         }
-        // What was repaired is measured anew, which is read and written too.
+        // Repaired repositories are measured again in the background.
         await app.background.settled()
         print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
         if (left > 0) process.exitCode = 1

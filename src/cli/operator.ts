@@ -1,6 +1,6 @@
 import type { Settings } from '../domain/core/core.ts'
 
-/** Settings of the rules that an operator at the command line is not bound by. */
+/** Settings for an operator at the command line, to whom the limits for users do not apply. */
 export const OPERATOR_SETTINGS: Settings = {
   registration: 'closed',
   passwordSignIn: true,

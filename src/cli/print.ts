@@ -1,4 +1,4 @@
-/** Prints a line for whoever ran the command. */
+/** Prints a line to stdout. */
 export function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { Command, Option } from 'commander'
-import { dataOption, type LogLevel, logLevelOption, minPasswordLengthOption } from '../config.ts'
+import { dataOption, logLevelOption, minPasswordLengthOption } from '../config/options.ts'
+import type { LogLevel } from '../config.ts'
 import { openData } from '../data-folder.ts'
 import { createUserAsOperator } from '../domain/accounts/registration/create-user.ts'
 import { createLog } from '../log.ts'
@@ -22,13 +23,11 @@ interface UserFlags {
 /** `branchline user …` */
 export function userCommand(): Command {
   const create = new Command('create')
-    .description('make an account in a data folder, whether or not a server is running on it')
+    .description('create an account in a data folder, with or without a running server')
     .addOption(dataOption())
     .requiredOption('--username <name>', 'name to sign in with')
     .addOption(
-      new Option('--role <role>', 'what the account may do')
-        .choices(['admin', 'user'])
-        .default('user'),
+      new Option('--role <role>', 'role of the account').choices(['admin', 'user']).default('user'),
     )
     .option('--email <address>', 'e-mail address', '')
     .option('--display-name <text>', 'name to show', '')

@@ -14,23 +14,23 @@ export interface Message {
   readonly text: string
 }
 
-/** Writes messages to a folder, from where a mail server or a person picks them up. */
+/** Writes messages to a folder for a mail server or an operator. */
 export interface MailFolder {
   /** Resolves once the message is in the folder. */
   send(message: Message): Promise<void>
 }
 
-/** What is in messages is for nobody but the receiver and the operator. */
+/** Only the owner of the server's process may read messages. */
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
 
 /**
- * Opens a folder for outgoing mail, made when it is missing. Each message is a file
- * `<time>-<random>.eml` in the format of RFC 5322. Names sort by time, and a file that has such a
- * name is complete.
+ * Opens a folder for outgoing mail, and creates it when it is missing. Each message becomes a file
+ * `<time>-<random>.eml` in the format of RFC 5322. Names sort by time, and a file with such a name
+ * is complete.
  *
- * @param now Unix milliseconds, for names and Date headers.
- * @throws Error when the folder cannot be made.
+ * @param now returns Unix milliseconds for names and Date headers.
+ * @throws Error when the folder cannot be created.
  */
 export async function openMailFolder(folder: string, now: () => number): Promise<MailFolder> {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
@@ -43,10 +43,7 @@ export async function openMailFolder(folder: string, now: () => number): Promise
   }
 }
 
-/**
- * A crash at any moment leaves the whole file or none of this name, as rename(2) replaces names
- * atomically.
- */
+/** Writes a file atomically, by rename(2). A crash leaves the complete file or none. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.tmp`
   const file = await open(temporary, 'wx', FILE_MODE)
@@ -60,15 +57,15 @@ async function writeWhole(path: string, text: string): Promise<void> {
 }
 
 /**
- * The message in the format of RFC 5322, with CRLF at the end of lines.
+ * Returns the message in the format of RFC 5322, with CRLF at the end of lines.
  *
- * The text goes out as it is. Encodings that wrap long lines would break a link apart for those who
- * read the file rather than receive the mail.
+ * The text is not encoded. Encodings that wrap long lines would break links for operators who read
+ * the file.
  */
 function printMessage({ from, to, subject, text }: Message, date: Date): string {
   const head = new MimeNode('text/plain; charset=utf-8', { hostname: domainOf(from) })
   head.date = date
-  // An address in this form is not parsed: whatever it holds, it cannot become two, or another
+  // An address in this form is not parsed, so that its text can add neither a second address nor a
   // header.
   head.setHeader({
     From: { name: '', address: from },
@@ -76,7 +73,7 @@ function printMessage({ from, to, subject, text }: Message, date: Date): string 
     Subject: subject,
   })
   head.setHeader('Content-Transfer-Encoding', '8bit')
-  // RFC 3834 section 5.2: nobody's out-of-office answer is wanted.
+  // Asks mail servers to send no automatic replies (RFC 3834 section 5.2).
   head.setHeader('Auto-Submitted', 'auto-generated')
   return `${head.buildHeaders()}\r\n\r\n${text.replaceAll('\n', '\r\n')}`
 }

@@ -10,23 +10,23 @@ import {
 } from './http/requests.ts'
 import type { Pages } from './pages/operator-pages.ts'
 
-/** The handlers that requests are sent to. */
+/** The handlers of requests. */
 export interface Destinations {
   readonly cors: Cors
-  /** The operator's pages, for GET and HEAD. */
+  /** Pages for operators and tools, for GET and HEAD. */
   readonly pages: Pages
-  /** Paths of the RPCs that are served. */
+  /** Paths of the implemented RPCs. */
   readonly rpcPaths: ReadonlySet<string>
   readonly rpcs: RequestHandler
-  /** Answers what is a request of git, and says whether it was one. */
+  /** Answers Git requests only, and returns whether the request was one. */
   readonly git: (request: HttpRequest, response: HttpResponse) => boolean
-  /** Answers what is a request of the Go toolchain, and says whether it was one. */
+  /** Answers requests of the Go toolchain only, and returns whether the request was one. */
   readonly goImport: (request: HttpRequest, response: HttpResponse) => boolean
-  /** Gets everything that has no other place. Sets `answerHeaders` by itself. */
+  /** Answers all other requests. Sets `answerHeaders` itself. */
   readonly rest: RequestHandler
 }
 
-/** Sends each request where it belongs. No template of REST can take the path of an RPC away. */
+/** Creates the handler that selects the handler of each request. RPCs take precedence over REST. */
 export function createDispatch(
   { cors, pages, rpcPaths, rpcs, git, goImport, rest }: Destinations,
   log: Logger,
@@ -62,15 +62,14 @@ function refuseMethod(request: HttpRequest, response: HttpResponse): void {
 }
 
 /**
- * The headers that every answer has, unless it sets them itself: names in lower case, each followed
- * by its value.
+ * Returns the default headers of all responses: names in lower case, each followed by its value.
  *
- * Answers are about one caller and one moment. Which origin may read them depends on the origin
- * that asks.
+ * A response is for one caller and one moment, so that caches must not store it. Its CORS headers
+ * depend on the origin of the request.
  */
 export function answerHeaders({ headers }: HttpRequest): string[] {
   const requestId = requestIdOf(headers)
-  // For the log line of the call.
+  // The log line of the call has the same id.
   headers[REQUEST_ID_HEADER] = requestId
   return [
     REQUEST_ID_HEADER,
@@ -84,7 +83,7 @@ export function answerHeaders({ headers }: HttpRequest): string[] {
   ]
 }
 
-/** Sets them on Node's response, where they stay unless they are set again. */
+/** Sets the default headers, which a handler may overwrite. */
 function setAnswerHeaders(request: HttpRequest, response: HttpResponse): void {
   const headers = answerHeaders(request)
   for (let i = 0; i < headers.length; i += 2)

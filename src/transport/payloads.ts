@@ -9,10 +9,12 @@ import { memoPayload } from '../services/memos/memos.ts'
 import { pullRequestMessage } from '../services/pulls/pull-request-message.ts'
 import { compileWriter, dialectOf } from './rpc/rest/index.ts'
 
-/** What of the resources is sent to webhooks: those of the forge as REST spells them there. */
+/**
+ * Creates the payloads of webhooks. Resources of the forge have the JSON form of their REST API.
+ */
 export function createPayloads(): Payloads {
   const dialect = dialectOf(PullRequestService, [RepositoryService])
-  // Nothing in them holds messages of any type.
+  // No field has the type Any.
   const registry = createRegistry()
   const writePullRequest = compileWriter(PullRequestSchema, dialect, registry)
   const writeAccount = compileWriter(AccountSchema, dialect, registry)

@@ -19,14 +19,14 @@ import { originKey } from './origin.ts'
 import type { ProxySignIn } from './proxy-sign-in.ts'
 import { sudoQueryKey, wantedAccount } from './sudo.ts'
 
-/** The access option of a method, compiled. */
+/** The compiled access option of a method. */
 interface Rule {
   readonly audience: Audience
-  /** Of which a token needs every one. */
+  /** The scopes of the method. A token needs all of them. */
   readonly scopes: readonly string[]
-  /** Level of the scope, which acting on somebody else needs of the category `admin`. */
+  /** Level of the scope `admin` that a call for another account needs. */
   readonly level: 'read' | 'write'
-  /** Reads the resource name that names the owner. */
+  /** Reads the resource name that contains the owner. */
   readonly ownerName: ((message: Message) => string) | undefined
   readonly sessionOnly: boolean
   readonly privateData: boolean
@@ -35,11 +35,12 @@ interface Rule {
 }
 
 /**
- * Checks who may call, for every method of every protocol, before its handler runs: the access
- * option decides, and a method without one is refused.
+ * Authenticates and authorises each call of every protocol before its handler runs, by the access
+ * option of the method. A method without one is refused.
  *
- * @param isOpen services that are open to all and are not ours to annotate, such as health checks.
- * @param proxy asked about callers without credentials; undefined where no proxy is trusted.
+ * @param isOpen returns whether a method belongs to a standard service without access options, such
+ *   as health checks.
+ * @param proxy identifies callers without credentials; undefined where no proxy is trusted.
  */
 export function accessInterceptor(
   app: App,
@@ -62,7 +63,7 @@ export function accessInterceptor(
     const authenticated: Caller | Promise<Caller> = rule.ignoresCredentials
       ? { kind: 'anonymous', peer }
       : authenticate(app, request.header, peer)
-    // Anonymous calls, where nothing has to be looked up, need not wait for a turn of the queue.
+    // An anonymous call needs no look-up, and so no extra step of the microtask queue.
     let caller = authenticated instanceof Promise ? await authenticated : authenticated
     if (proxy && caller.kind === 'anonymous') caller = await askProxy(proxy, rule, request, caller)
     const wanted = wantedAccount(request.header, contextValues.get(sudoQueryKey))
@@ -79,17 +80,14 @@ export function accessInterceptor(
   }
 }
 
-/**
- * Where a session is started or looked at: what a proxy says about the caller is good for these in
- * any case.
- */
+/** Methods that start or read a session. A proxy may always name the caller of these. */
 const SESSION_METHODS: ReadonlySet<DescMethod> = new Set([
   AuthService.method.signIn,
   AuthService.method.refreshToken,
   AuthService.method.getCurrentUser,
 ])
 
-/** The caller without credentials of their own, by the word of a proxy where that counts. */
+/** Returns the caller that a proxy names, where that is allowed, otherwise the anonymous one. */
 async function askProxy(
   proxy: ProxySignIn,
   rule: Rule,
@@ -108,10 +106,9 @@ async function askProxy(
 }
 
 /**
- * Every way in which access options are unfit to be enforced, so that a server that has one does
- * not start.
+ * Checks the access options of all methods. A server with a problem must not start.
  *
- * @returns a sentence each, naming the method.
+ * @returns one sentence per problem, with the name of the method.
  */
 export function accessProblems(methods: Iterable<DescMethod>): string[] {
   return [...methods].flatMap((method) => {
@@ -150,7 +147,7 @@ function compileRule(method: DescMethod): Rule {
   }
 }
 
-/** A reader of a field by its path, which must lead to a string. */
+/** Compiles a reader of the string field at a path. */
 function compileOwnerName(method: DescMethod, path: string): (message: Message) => string {
   const names: string[] = []
   let desc = method.input
@@ -184,7 +181,7 @@ function checkAnonymous(app: App, { audience, passwordOnly }: Rule): void {
   throw new DomainError('UNAUTHENTICATED')
 }
 
-/** Scope first, then what the credential is good for, then who the caller is. */
+/** Checks the scope first, then the kind of the credential, then the role of the caller. */
 function checkSignedIn(rule: Rule, caller: SignedIn, owner: User | undefined): void {
   if (rule.passwordOnly && caller.credential.kind !== 'password')
     throw new DomainError('PASSWORD_REQUIRED')

@@ -12,19 +12,19 @@ import { PASSCODE_CHALLENGE } from '../errors/credentials.ts'
 import { refusal } from '../errors/index.ts'
 
 /**
- * Scheme and token68 (RFC 9110 section 11.4): two words, and so neither several headers, which
- * arrive joined by commas, nor schemes with parameters.
+ * A scheme and a token68 (RFC 9110 section 11.4). Neither several headers, which arrive joined by
+ * commas, nor schemes with parameters match.
  */
 const AUTHORIZATION = /^([a-z]+) +([a-z0-9._~+/-]+=*)$/i
 
 /**
- * The one reader of credentials, for every protocol and for Git.
+ * Authenticates a request of any protocol, Git included.
  *
- * Credentials that are present and do not verify are refused, on public methods too: to answer as
- * if they were absent would show people less than they may see, without a word about why.
+ * Invalid credentials are refused on public methods too. Treating them as absent would return less
+ * than the caller may see, without saying why.
  *
- * @param headers of the request. Its cookies are no credentials.
- * @returns the caller; a promise only where something has to be looked up.
+ * @param headers of the request. Cookies are not credentials.
+ * @returns the caller, as a promise only where a look-up is needed.
  * @throws BAD_CREDENTIALS, PASSWORD_SIGN_IN_CLOSED, TWO_FACTOR_REQUIRED, RATE_LIMITED; ConnectError
  *   for a wrong passcode.
  */
@@ -58,10 +58,7 @@ async function verify(
   }
 }
 
-/**
- * A wrong passcode is answered with the challenge too, by which clients of Basic know to ask their
- * user again.
- */
+/** Adds the challenge to the refusal of a wrong passcode, so that clients ask their user again. */
 async function verifyBasic(
   app: App,
   peer: Peer,
@@ -79,8 +76,8 @@ async function verifyBasic(
 }
 
 /**
- * RFC 7617 section 2: base64 of username, colon and password, in UTF-8. Only the username has no
- * colons.
+ * Decodes base64 of username, colon and password, in UTF-8 (RFC 7617 section 2). A username has no
+ * colon.
  */
 function decodeBasic(value: string): PasswordCredentials {
   const text = decodeUtf8(Buffer.from(value, 'base64'))
@@ -89,7 +86,7 @@ function decodeBasic(value: string): PasswordCredentials {
   return { username: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
-/** Text that is no UTF-8 holds no credentials of ours. */
+/** @throws BAD_CREDENTIALS when the bytes are not UTF-8. */
 function decodeUtf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -1,9 +1,6 @@
 import { isIP } from 'node:net'
 
-/**
- * The headers by which a browser gives away that a page sent a request, as `Headers.get` reads
- * them.
- */
+/** Headers that show whether a page in a browser sent a request, as `Headers.get` returns them. */
 export interface BrowserHeaders {
   /** `Origin` (RFC 6454 section 7). */
   readonly origin: string | null
@@ -12,30 +9,27 @@ export interface BrowserHeaders {
   readonly contentType: string | null
 }
 
-/**
- * What a form of another site cannot send: JSON, or one of the binary formats. A parameter may
- * follow.
- */
+/** Content types that a form of another site cannot send. A parameter may follow. */
 const UNFORGEABLE_TYPE =
   /^application\/(json|proto|connect\+(json|proto)|grpc(-web)?(\+(json|proto))?)\s*(;|$)/i
 
 const NATIVE_GRPC = /^application\/grpc(\+|;|\s|$)/i
 
 /**
- * Whether a page of another site cannot send a request of this method and format without asking
- * first.
+ * Returns whether a page of another site needs a preflight to send a request with this method and
+ * content type.
  */
 export function isUnforgeable(
   method: string | undefined,
   { contentType }: BrowserHeaders,
 ): boolean {
-  // No form and no simple request (Fetch standard, "CORS-safelisted method") can DELETE.
+  // Neither a form nor a simple request can use DELETE (Fetch standard, "CORS-safelisted method").
   return contentType === null ? method !== 'POST' : UNFORGEABLE_TYPE.test(contentType)
 }
 
 /**
- * Whether the browser that sent a request says that a trusted page made it do so; undefined where
- * no browser says anything, as is so for programs.
+ * Returns whether the page that sent a request is trusted, by the headers of the browser; undefined
+ * without such headers, as for programs.
  */
 export function isFromTrustedPage(
   { origin, fetchSite }: BrowserHeaders,
@@ -45,18 +39,17 @@ export function isFromTrustedPage(
   return fetchSite === null ? undefined : fetchSite === 'same-origin' || fetchSite === 'none'
 }
 
-/** Whether a request is native gRPC by its type, which no browser sends without `Origin`. */
+/** Returns whether a request is native gRPC. Browsers never send its type without `Origin`. */
 export function isNativeGrpc({ contentType }: BrowserHeaders): boolean {
   return NATIVE_GRPC.test(contentType ?? '')
 }
 
 /**
- * Whether a host that a request names can only be this server's: an IP address, a name of the
- * loopback interface (RFC 6761 section 6.3), or the name of the instance. Any other name may have
- * been pointed at this machine by the page that asks (DNS rebinding).
+ * Returns whether a host can only mean this server: an IP address, a name of the loopback interface
+ * (RFC 6761 section 6.3), or the name of the instance. The owner of any other name could resolve it
+ * to this machine (DNS rebinding).
  *
  * @param authority `Host` or `:authority`, with or without a port.
- * @param publicUrl of the instance.
  */
 export function isOwnHost(authority: string, publicUrl: string): boolean {
   if (!URL.canParse(`http://${authority}`)) return false
@@ -72,8 +65,8 @@ export function isOwnHost(authority: string, publicUrl: string): boolean {
 }
 
 /**
- * Whether an origin is that of the instance: of its public URL, or of the host that the request
- * itself names.
+ * Returns whether an origin belongs to the instance: it is the origin of the public URL, or of the
+ * host of the request.
  */
 export function isOwnOrigin(origin: string, authority: string, publicUrl: string): boolean {
   if (origin === new URL(publicUrl).origin) return true

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type BlockList, isIP, isIPv6, SocketAddress } from 'node:net'
 
-/** Headers beside `X-Forwarded-*` that a proxy adds when it passes on somebody else's request. */
+/** Headers, in addition to `X-Forwarded-*`, that a proxy adds to requests. */
 const FORWARDING_HEADERS: ReadonlySet<string> = new Set([
   'cf-connecting-ip',
   'client-ip',
@@ -15,19 +15,17 @@ const FORWARDING_HEADERS: ReadonlySet<string> = new Set([
   'x-real-ip',
 ])
 
-/**
- * More proxies than any request passes. Reading a longer list would be work for whoever made it up.
- */
+/** More proxies than any real request passes. Longer lists are not read. */
 const MAX_CHAIN = 32
 
 /**
- * One `forwarded-pair` of RFC 7239 section 4, with what separates it from the next: `;` within an
- * element, `,` between elements.
+ * One `forwarded-pair` of RFC 7239 section 4 with the separator after it: `;` within an element,
+ * `,` between elements.
  */
 const FORWARDED_PAIR =
   /\s*([!#$%&'*+.^_`|~0-9a-z-]+)=(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)")\s*(;|,|$)/iy
 
-/** Whether a request says in any way that a proxy passed it on. */
+/** Returns whether any header says that the request came through a proxy. */
 export function isForwarded(headers: IncomingHttpHeaders): boolean {
   for (const name in headers)
     if (name.startsWith('x-forwarded-') || FORWARDING_HEADERS.has(name)) return true
@@ -35,26 +33,25 @@ export function isForwarded(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Whether a peer is a trusted proxy, by the address that its connection comes from and by nothing
- * that it sends: headers such as X-Forwarded-For are whatever the client of a careless proxy wants
- * them to be.
+ * Returns whether a peer is a trusted proxy. Only the address of its connection counts, because
+ * clients can forge headers such as X-Forwarded-For.
  */
 export function isTrusted(trustedProxies: BlockList, peerAddress: string): boolean {
-  // Whoever can connect to a Unix socket is on this machine.
+  // The client of a Unix socket is on this machine.
   if (peerAddress === 'unix') return trustedProxies.check('127.0.0.1')
   const [address = ''] = peerAddress.split('%')
   return trustedProxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
 /**
- * Whom a trusted proxy speaks for: the rightmost address of the chain that is not a trusted proxy
- * itself, and the leftmost where all are. What stands to its left is the client's own word.
+ * Returns the client that a trusted proxy names: the rightmost address of the chain that is not a
+ * trusted proxy, or the leftmost when all are. The addresses to its left are claims of the client.
  *
  * `X-Forwarded-For` and `Forwarded` (RFC 7239) are both read. Most proxies write one of them and
- * pass on the other as the client sent it, so two that lead to different addresses name nobody.
+ * pass on the other as the client sent it. Headers that lead to different addresses are therefore
+ * ignored.
  *
- * @returns an address in its canonical form; undefined when no header names anybody, or one is
- *   malformed.
+ * @returns an address in canonical form; undefined when no header has one, or one is malformed.
  */
 export function forwardedAddress(
   headers: IncomingHttpHeaders,
@@ -68,8 +65,8 @@ export function forwardedAddress(
 }
 
 /**
- * Whether a trusted proxy says that the client spoke https to the first proxy of the chain: by
- * `X-Forwarded-Proto`, else by `Forwarded`.
+ * Returns whether the client used https to the first proxy of the chain, by `X-Forwarded-Proto` or
+ * else by `Forwarded`.
  */
 export function isForwardedHttps(headers: IncomingHttpHeaders): boolean {
   const [proto] = listOf(headers['x-forwarded-proto']) ?? forwardedValues(headers, 'proto') ?? []
@@ -92,7 +89,7 @@ function forwardedChain(headers: IncomingHttpHeaders): readonly string[] | undef
   return forwardedValues(headers, 'for')
 }
 
-/** The elements of a header that is a list, of all its lines. */
+/** Returns the elements of a list header, over all its lines. */
 function listOf(header: string | string[] | undefined): string[] | undefined {
   return header === undefined
     ? undefined
@@ -102,8 +99,8 @@ function listOf(header: string | string[] | undefined): string[] | undefined {
 }
 
 /**
- * The value of one parameter in each element of `Forwarded`; empty where the element has none or is
- * malformed.
+ * Returns the value of a parameter in each element of `Forwarded`, empty where an element lacks the
+ * parameter. A malformed header gives one empty value.
  */
 function forwardedValues(headers: IncomingHttpHeaders, parameter: string): string[] | undefined {
   const { forwarded } = headers
@@ -115,7 +112,7 @@ function forwardedValues(headers: IncomingHttpHeaders, parameter: string): strin
     const [, name = '', token, quoted, separator] = FORWARDED_PAIR.exec(text) ?? []
     if (separator === undefined) return ['']
     if (name.toLowerCase() === parameter) {
-      // A parameter may occur once in an element.
+      // A parameter may occur only once in an element.
       if (values.at(-1) !== '') return ['']
       values[values.length - 1] = token ?? quoted?.replace(/\\(.)/g, '$1') ?? ''
     }
@@ -125,22 +122,22 @@ function forwardedValues(headers: IncomingHttpHeaders, parameter: string): strin
 }
 
 /**
- * The address of a `node` (RFC 7239 section 6) or of an element of `X-Forwarded-For`: with or
- * without a port, IPv6 with or without brackets.
+ * Returns the address of a `node` (RFC 7239 section 6) or of an element of `X-Forwarded-For`, which
+ * may have a port and, for IPv6, brackets.
  */
 function parseNode(node: string): string | undefined {
   const [, bracketed, dotted] = /^(?:\[([^\]]+)\](?::\d{1,5})?|([0-9.]+):\d{1,5})$/.exec(node) ?? []
   const address = bracketed ?? dotted ?? node
   const version = isIP(address)
-  // A zone is of the machine that wrote it, and means nothing here.
+  // A zone has a meaning only on the machine that wrote it.
   if (version === 0 || address.includes('%') || (bracketed !== undefined && version !== 6))
     return undefined
   return unmapped(new SocketAddress({ address, family: version === 4 ? 'ipv4' : 'ipv6' }).address)
 }
 
 /**
- * An IPv4 address that came as IPv6, ::ffff:192.0.2.1 (RFC 4291 section 2.5.5.2), as IPv4; any
- * other as it is.
+ * Converts an IPv4-mapped IPv6 address, such as ::ffff:192.0.2.1 (RFC 4291 section 2.5.5.2), to
+ * IPv4. Returns other addresses unchanged.
  */
 export function unmapped(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '')

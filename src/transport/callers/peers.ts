@@ -12,43 +12,43 @@ import {
   unmapped,
 } from './forwarding.ts'
 
-/** Finds out who is at the other end of a request. */
+/** Identifies the peers of requests. */
 export interface Peers {
-  /** Who makes the request: behind a trusted proxy, the one whom it speaks for. */
+  /** Returns the client of a request, which may be behind a trusted proxy. */
   readonly peerOf: PeerOf
   /**
-   * The address that the connection comes from, IPv4-mapped IPv6 unwrapped: a proxy's own, where
-   * there is one.
+   * Returns the address that the connection comes from, which may be a proxy. IPv4-mapped IPv6 is
+   * converted to IPv4.
    */
   connectedFrom(request: HttpRequest): string
-  /** Whether the request came over https, to this server or to a trusted proxy in front of it. */
+  /** Returns whether the request came over https to this server or to a trusted proxy. */
   isSecure(request: HttpRequest): boolean
 }
 
 export type PeerOf = (request: HttpRequest) => Peer
 
-/** Whose word counts, and who is counted. */
+/** Settings that identify peers. */
 export interface PeerOptions {
-  /** Addresses of the reverse proxies that say truly whom they speak for. */
+  /** Addresses of trusted reverse proxies. */
   readonly trustedProxies: BlockList
-  /** Whether limits for each peer hold for callers on this machine, too. */
+  /** Whether limits per peer apply to callers on this machine too. */
   readonly limitLoopback: boolean
-  /** Base of the instance's URLs. */
+  /** Returns the base of the URLs of the instance. */
   readonly publicUrl: () => string
 }
 
-/** What is known of a connection before any of its requests. */
+/** Facts about a connection that hold for all its requests. */
 interface Connected {
   readonly peer: Peer
   readonly isTrustedProxy: boolean
 }
 
 /**
- * Returns what finds the peers of requests.
+ * Creates the identification of peers.
  *
- * A request that a proxy on this machine passes on does not count as coming from this machine: else
- * everybody behind that proxy would be an operator. Nor does one that a page of another site may
- * have made a browser on this machine send.
+ * A request through a proxy on this machine does not count as a request from this machine.
+ * Otherwise every client of the proxy would be an operator. The same holds for a request that a
+ * page of another site may have sent through a browser on this machine.
  */
 export function createPeers({ trustedProxies, limitLoopback, publicUrl }: PeerOptions): Peers {
   const known = new WeakMap<Socket, Connected>()
@@ -97,9 +97,8 @@ export function createPeers({ trustedProxies, limitLoopback, publicUrl }: PeerOp
 }
 
 /**
- * Whether a page of another site may have made a browser send a request, by all that browsers say:
- * `Origin`, `Sec-Fetch-Site`, a format that needs no permission, or a host that is not this
- * server's.
+ * Returns whether a page of another site may have sent a request through a browser. The signs are
+ * `Origin`, `Sec-Fetch-Site`, a content type that needs no preflight, and a foreign host.
  */
 function mayBeForged({ method, headers }: HttpRequest, publicUrl: string): boolean {
   const { origin = null, 'sec-fetch-site': site, 'content-type': contentType = null } = headers

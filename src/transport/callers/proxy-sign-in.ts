@@ -10,9 +10,7 @@ import { isFromTrustedPage, isNativeGrpc, isUnforgeable } from './foreign-pages.
 import { isTrusted } from './forwarding.ts'
 import { originKey } from './origin.ts'
 
-/**
- * Which proxies are believed, and what they say in which headers; header names are in lower case.
- */
+/** The trusted proxies and their headers. Header names are in lower case. */
 export interface ProxyTrust {
   readonly header: string
   readonly trustedProxies: BlockList
@@ -22,7 +20,7 @@ export interface ProxyTrust {
   readonly nameHeader: string | undefined
 }
 
-/** The part of a call that decides. */
+/** The parts of a call that proxy sign-in reads. */
 export type ProxiedRequest = Pick<
   UnaryRequest | StreamRequest,
   'contextValues' | 'header' | 'requestMethod'
@@ -30,12 +28,12 @@ export type ProxiedRequest = Pick<
   readonly method: Pick<DescMethod, 'idempotency'>
 }
 
-/** Signs in whom a reverse proxy names. */
+/** Signs in the users that a reverse proxy names. */
 export interface ProxySignIn {
-  /** Whether that is good for every method, and not only for starting a session. */
+  /** Whether this works for every method, rather than only for starting a session. */
   readonly api: boolean
   /**
-   * The account that a trusted proxy names; undefined when none does.
+   * Returns the account that a trusted proxy names, or undefined.
    *
    * @throws BAD_CREDENTIALS, CROSS_SITE_REQUEST
    */
@@ -43,9 +41,10 @@ export interface ProxySignIn {
 }
 
 /**
- * @param trustedOrigins the origin of the instance itself, and those that may send a browser's own
- *   credentials.
- * @returns proxy sign-in that has not yet warned of anybody.
+ * Creates the sign-in by a reverse proxy.
+ *
+ * @param trustedOrigins returns the origin of the instance and those that may use the credentials
+ *   of a browser.
  */
 export function createProxySignIn(
   app: App,
@@ -58,10 +57,10 @@ export function createProxySignIn(
     async userOf(request) {
       const name = readHeader(request, trust.header)
       if (name === '') return undefined
-      // Not the peer: behind a trusted proxy, that is whom it speaks for.
+      // The peer would be the client behind the proxy.
       const { connectedFrom } = request.contextValues.get(originKey)
       if (!isTrusted(trust.trustedProxies, connectedFrom)) {
-        // Once: a stranger must not be able to fill the log.
+        // Logged once, so that nobody can fill the log.
         if (!warned)
           app.log.warn(
             { peer: connectedFrom },
@@ -70,8 +69,8 @@ export function createProxySignIn(
         warned = true
         return undefined
       }
-      // Repeated fields arrive joined by commas, and no username has one: one of two names may be
-      // the client's own.
+      // Repeated fields arrive joined by commas, which no username contains. One of them may be
+      // from the client.
       if (name.includes(',')) throw new DomainError('BAD_CREDENTIALS')
       checkSite(request, trustedOrigins())
       const identity = {
@@ -89,13 +88,13 @@ function readHeader({ header }: ProxiedRequest, name: string | undefined): strin
 }
 
 /**
- * Refuses to change anything for a page of another site.
+ * Refuses changes that a page of another site requests.
  *
- * The proxy names the user on each request that passes, whichever page caused it, as browsers send
- * cookies. So a request that changes something has to come from a page that is trusted, as its
- * browser says (`Origin`, RFC 6454 section 7; `Sec-Fetch-Site`, W3C Fetch Metadata), in a format
- * that no form can send. Only native gRPC may leave both headers out: no browser sends its type
- * without `Origin`.
+ * The proxy names the user on each request, whichever page sent it, as browsers do with cookies. A
+ * request that changes something must therefore come from a trusted page by its headers (`Origin`,
+ * RFC 6454 section 7; `Sec-Fetch-Site`, W3C Fetch Metadata), with a content type that no form can
+ * send. Only native gRPC may lack both headers, since browsers never send its type without
+ * `Origin`.
  *
  * @throws CROSS_SITE_REQUEST
  */
@@ -115,7 +114,7 @@ function checkSite(
     throw new DomainError('CROSS_SITE_REQUEST')
 }
 
-/** Node reads header bytes as ISO 8859-1; proxies that have names in other scripts send UTF-8. */
+/** Decodes UTF-8 that Node has read as ISO 8859-1. Returns other text unchanged. */
 function decodeUtf8(text: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'))

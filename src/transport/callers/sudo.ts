@@ -1,7 +1,7 @@
 import { type ContextKey, createContextKey } from '@connectrpc/connect'
 import type { HttpRequest } from '../http/requests.ts'
 
-/** The account that a REST request asks to act as by its query; undefined where there is none. */
+/** The account to act as, from the query of a REST request; undefined without one. */
 export const sudoQueryKey: ContextKey<string | undefined> = createContextKey<string | undefined>(
   undefined,
   {
@@ -10,9 +10,9 @@ export const sudoQueryKey: ContextKey<string | undefined> = createContextKey<str
 )
 
 /**
- * The parameter `sudo` of a REST request, which clients of compatible systems use in place of the
- * header; undefined where it is missing or empty. Several with different names are joined to one
- * that no account has.
+ * Returns the parameter `sudo` of a REST request, which clients of compatible systems use instead
+ * of the header; undefined when it is missing or empty. Different names are joined to one that no
+ * account has.
  */
 export function sudoOfQuery({ url = '' }: HttpRequest): string | undefined {
   const start = url.indexOf('?')
@@ -20,9 +20,7 @@ export function sudoOfQuery({ url = '' }: HttpRequest): string | undefined {
   return joined(new URLSearchParams(url.slice(start)).getAll('sudo'))
 }
 
-/**
- * The account that a call asks to act as, by the header `Sudo` or by its query; undefined for none.
- */
+/** Returns the account to act as, from the header `Sudo` or the query; undefined without one. */
 export function wantedAccount(
   header: Pick<Headers, 'get'>,
   query: string | undefined,

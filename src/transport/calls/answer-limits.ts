@@ -13,7 +13,7 @@ import { answerTo } from '../listener/answers.ts'
 import { RETRY_AFTER_SECONDS } from '../listener/limits.ts'
 import type { Answer, AnswerLimit } from '../listener/outgoing.ts'
 
-/** The account of the answer to a call. Set on every call that came by the listener. */
+/** The accounting of the response to a call. Set on every call that came through the listener. */
 export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer | undefined>(
   undefined,
   {
@@ -21,24 +21,24 @@ export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer
   },
 )
 
-/** The refusal of a call whose answer there is no room for. */
+/** Creates the refusal of a call whose response would exceed a limit of unread bytes. */
 function tooMuchUnread({ scope, maxBytes }: AnswerLimit): ConnectError {
   const retry_after_seconds = String(RETRY_AFTER_SECONDS)
   return refusal('TOO_MUCH_UNREAD', { scope, limit: String(maxBytes), retry_after_seconds })
 }
 
-/** The refusal of an answer of so many bytes that there is no room for. */
+/** Returns the refusal of a response of `bytes` that would exceed a limit, or undefined. */
 export function roomFor(request: HttpRequest, bytes: number): ConnectError | undefined {
   const lacking = answerTo(request)?.lacks(bytes)
   return lacking && tooMuchUnread(lacking)
 }
 
 /**
- * Refuses calls, before anything is done for them, while too much of earlier answers waits for
- * readers, and streams beyond those that may be open.
+ * Refuses calls before they start while too many bytes of earlier responses are unread, and streams
+ * beyond the limit of open streams.
  *
- * @param isProbe methods that are answered in any case, in a few bytes: whether the server lives
- *   has to be found out when it is full.
+ * @param isProbe returns whether a method is always answered because its response is small. Health
+ *   checks must work on a busy server.
  */
 export function answerRoomInterceptor(isProbe: (method: DescMethod) => boolean): Interceptor {
   return (next) => (request) => {
@@ -55,8 +55,8 @@ export function answerRoomInterceptor(isProbe: (method: DescMethod) => boolean):
 }
 
 /**
- * Has Git read for the caller of methods that are about a repository, and room taken for what is
- * read before it is.
+ * Counts the Git processes of a call about a repository for its caller, and reserves unread bytes
+ * for an object before Git reads it.
  */
 export function readingInterceptor(): Interceptor {
   const known = new Map<DescMethod, boolean>()
@@ -90,7 +90,7 @@ type Next = Parameters<Interceptor>[0]
 type CallRequest = Parameters<Next>[0]
 type Within = <T>(work: () => T) => T
 
-/** Handlers of streams run when their messages are asked for, not when they are called. */
+/** Pulls messages within a context. The handler of a stream runs when a message is pulled. */
 async function* pulledWithin<T>(messages: AsyncIterable<T>, within: Within): AsyncGenerator<T> {
   const iterator = messages[Symbol.asyncIterator]()
   try {

@@ -17,7 +17,7 @@ type UniversalHandler = ConnectRouter['handlers'][number]
 type UniversalRequest = Parameters<UniversalHandler>[0]
 type UniversalResponse = Awaited<ReturnType<UniversalHandler>>
 
-/** How the JSON of Connect calls is read. The values are those that Connect itself was given. */
+/** How the JSON of Connect calls is read. The values are the options of Connect itself. */
 export interface ConnectJsonOptions {
   readonly readMaxBytes: number
   readonly acceptCompression: NonNullable<ConnectNodeAdapterOptions['acceptCompression']>
@@ -25,11 +25,11 @@ export interface ConnectJsonOptions {
 }
 
 /**
- * Lets the protocols of the Connect library read JSON as REST does, in whatever form they send it.
+ * Makes the protocols of the Connect library read JSON as strictly as REST does.
  *
- * The library's reader drops enum names that do not exist, so that `"role": "ADMNI"` would pass for
- * no role at all, and takes field masks in lowerCamelCase only. Here the body is read by REST's
- * reader first, and handed on in canonical form; what REST refuses is refused.
+ * The library's reader drops unknown enum names, so that `"role": "ADMNI"` would mean no role, and
+ * takes field masks in lowerCamelCase only. Here the reader of REST reads the body first and passes
+ * it on in canonical form.
  */
 export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJsonOptions): void {
   for (const [i, handler] of router.handlers.entries()) {
@@ -38,13 +38,13 @@ export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJ
       if (hasJsonFrames(request))
         return handler({ ...request, body: canonicalFrames(request, canonical, options) })
       if (isJsonQuery(request)) return readQuery(handler, request, canonical, options)
-      // The library refuses a body that announces to be too large, and reads none of it.
+      // The library refuses a body whose content length is too large without reading it.
       if (!hasJsonBody(request) || announcedBytes(request) > options.readMaxBytes)
         return handler(request)
       const received = await receive(request.body, options.readMaxBytes)
       const coding = request.header.get('content-encoding')
       const bytes = received.complete && (await decode(received.complete, coding, options))
-      // What is too large, broken or cut off is left to the library, which has an answer for that.
+      // The library answers a body that is too large, broken or cut off.
       if (!bytes) return handler({ ...request, body: received.replay() })
       try {
         const header = new Headers(request.header)
@@ -59,9 +59,7 @@ export function readConnectJsonStrictly(router: ConnectRouter, options: ConnectJ
   }
 }
 
-/**
- * Reads the JSON of a message and returns it in the one form that the library's reader takes whole.
- */
+/** Reads the JSON of a message and returns its canonical form, which the library reads fully. */
 type Canonical = (bytes: Uint8Array) => JsonValue
 
 function compileCanonical(desc: DescMessage, registry: Registry): Canonical {
@@ -89,8 +87,8 @@ function hasJsonBody(request: UniversalRequest): request is BodyRequest {
 }
 
 /**
- * Whether messages come as streams of Connect have them, and all calls of gRPC and gRPC-Web: with a
- * length in front.
+ * Returns whether messages have a length prefix, as in streams of Connect and in all calls of gRPC
+ * and gRPC-Web.
  */
 function hasJsonFrames(request: UniversalRequest): request is BodyRequest {
   return (
@@ -108,8 +106,8 @@ function contentTypeOf({ header }: UniversalRequest): string {
 }
 
 /**
- * The same messages in canonical form, and not compressed. What is too large or broken fails as it
- * does in the library.
+ * Returns the messages in canonical form and uncompressed. Messages that are too large or broken
+ * fail as in the library.
  */
 function canonicalFrames(
   { header, body }: BodyRequest,
@@ -145,7 +143,10 @@ function canonicalFrame(data: Uint8Array, canonical: Canonical): Uint8Array {
   }
 }
 
-/** Whether the message is in the query, https://connectrpc.com/docs/protocol#unary-get-request. */
+/**
+ * Returns whether the query has the message
+ * (https://connectrpc.com/docs/protocol#unary-get-request).
+ */
 function isJsonQuery({ method, url }: UniversalRequest): boolean {
   return method === 'GET' && new URL(url).searchParams.get('encoding') === 'json'
 }
@@ -177,13 +178,13 @@ function announcedBytes({ header }: UniversalRequest): number {
   return Number(header.get('content-length') ?? 0)
 }
 
-/** A body as far as it was read. */
+/** The part of a body that was read. */
 interface Received {
-  /** All of it; undefined when it is too large, or breaks off. */
+  /** The whole body; undefined when it is too large or was cut off. */
   readonly complete: Buffer | undefined
   /**
-   * What was read, from its beginning, and how that ended. Of a body that is too large it is too
-   * much already.
+   * Repeats the bytes and the error of the body. For a body that is too large, these bytes already
+   * exceed the limit.
    */
   replay(): AsyncIterable<Uint8Array>
 }
@@ -215,7 +216,9 @@ async function receive(body: AsyncIterable<Uint8Array>, maxBytes: number): Promi
   }
 }
 
-/** Takes the content coding off; undefined when it is unknown, broken, or hides too much. */
+/**
+ * Decompresses a body. Returns undefined when its coding is unknown, or it is broken or too large.
+ */
 async function decode(
   bytes: Uint8Array,
   coding: string | null,
@@ -231,7 +234,7 @@ async function decode(
   }
 }
 
-/** The library's own answer to JSON that it cannot read. */
+/** Creates the library's response to invalid JSON. */
 function malformed(message: string): UniversalResponse {
   const body = Buffer.from(JSON.stringify({ code: 'invalid_argument', message }))
   const header = new Headers({

@@ -9,9 +9,7 @@ import {
 import { CallDeadline, withDeadline } from '../../concurrency/call-deadlines.ts'
 import { refusal } from '../errors/index.ts'
 
-/**
- * When the client of a call stops waiting, by `performance.now()`; undefined if it does not say.
- */
+/** The deadline of a call on the clock of `performance.now()`; undefined without one. */
 export const expiresAtKey: ContextKey<number | undefined> = createContextKey<number | undefined>(
   undefined,
   {
@@ -19,13 +17,13 @@ export const expiresAtKey: ContextKey<number | undefined> = createContextKey<num
   },
 )
 
-/** Longest delay of a timer. */
+/** Longest delay of a timer of Node. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
- * Answers calls with one response by their deadline: before they changed anything, with
- * DEADLINE_EXCEEDED at once, and nothing is changed by them later. Where they had begun to, they
- * are finished, and the answer says whether they did.
+ * Enforces the deadlines of calls with one response. A call that has changed nothing by then fails
+ * with DEADLINE_EXCEEDED at once, and changes nothing later. A call that has begun to change
+ * something is finished, and its error says whether the change was committed.
  */
 export const deadlineInterceptor: Interceptor = (next) => async (request) => {
   const expiresAtMs = request.contextValues.get(expiresAtKey)
@@ -40,7 +38,7 @@ export const deadlineInterceptor: Interceptor = (next) => async (request) => {
   try {
     await Promise.race([answer, late])
     if (call.changesNothing) {
-      // Nobody waits for it any more.
+      // The result is discarded.
       answer.catch(() => undefined)
       throw deadlineExceeded(call)
     }
@@ -55,14 +53,14 @@ export const deadlineInterceptor: Interceptor = (next) => async (request) => {
   }
 }
 
-/** Timers may fire a little early, and know no longer delays. */
+/** Waits for the deadline. Timers may fire a little early, and have a longest delay. */
 async function expiry(call: CallDeadline, signal: AbortSignal): Promise<void> {
   while (call.remainingMs() > 0) {
     await setTimeout(Math.min(Math.ceil(call.remainingMs()), MAX_TIMER_MS), undefined, { signal })
   }
 }
 
-/** The reason of the signals that abort at the deadline. */
+/** Returns whether an error is the reason of a signal that aborted at the deadline. */
 function isBareTimeout(error: unknown): boolean {
   return (
     error instanceof ConnectError &&

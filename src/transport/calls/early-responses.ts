@@ -22,7 +22,7 @@ const MESSAGE_LIMIT = '--max-message-bytes'
 const LIBRARY_LIMIT = /configured readMaxBytes/
 const REST_LIMIT = /^(the request content is larger than )(\d+) bytes$/
 
-/** A refusal by the protocol library, as clients shall see it. */
+/** The refusal of a request that could not be read, as clients see it. */
 interface Unread {
   readonly code: Code
   readonly reason: TransportReason
@@ -31,9 +31,8 @@ interface Unread {
 const MALFORMED: Unread = { code: Code.InvalidArgument, reason: 'MALFORMED_REQUEST' }
 
 /**
- * What the library's codes mean while it reads a request. It has INTERNAL for protobuf that ends
- * too early and for a compressed message without a coding, which are the client's doing and no
- * fault of the server.
+ * Meanings of the library's codes while it reads a request. The library uses INTERNAL for truncated
+ * protobuf and for a compressed message without a coding, which are errors of the client.
  */
 const UNREAD: ReadonlyMap<Code, Unread> = new Map([
   [Code.InvalidArgument, MALFORMED],
@@ -41,12 +40,12 @@ const UNREAD: ReadonlyMap<Code, Unread> = new Map([
   [Code.ResourceExhausted, { code: Code.ResourceExhausted, reason: 'REQUEST_TOO_LARGE' }],
 ])
 
-/** The same by the names that the Connect protocol has for codes. */
+/** The same by the names of codes in the Connect protocol. */
 const UNREAD_BY_NAME: ReadonlyMap<string, Unread> = new Map(
   Array.from(UNREAD, ([code, unread]) => [connectName(code), unread]),
 )
 
-/** What codes mean where REST itself raises them. */
+/** Reasons of the codes that REST itself raises. */
 const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
   [Code.DeadlineExceeded, 'DEADLINE_EXCEEDED'],
   [Code.InvalidArgument, 'MALFORMED_REQUEST'],
@@ -55,13 +54,12 @@ const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
   [Code.Unimplemented, 'METHOD_NOT_ALLOWED'],
 ])
 
-/** On REST answers, since the bodies that clients of forges know have no place for a reason. */
+/**
+ * Header of REST errors, since the error bodies of compatible systems have no field for a reason.
+ */
 export const REASON_HEADER = 'x-error-reason'
 
-/**
- * Gives the errors that REST itself raises the reason that every refusal of ours carries, and every
- * error the header that says its reason.
- */
+/** Adds a reason to the errors that REST itself raises, and the header with the reason to all. */
 export function explainRestError(error: ConnectError): void {
   const explained = reasonOf(error)
   const reason = explained ?? REST_REASONS.get(error.code)
@@ -74,9 +72,8 @@ export function explainRestError(error: ConnectError): void {
 }
 
 /**
- * Passes on the messages of a stream of requests. Gives the error by which the library refuses one
- * of them as too large the reason, too: the call has begun, so that nothing else completes its
- * answer.
+ * Passes on the messages of a request stream. Adds a reason to the library's error for a message
+ * that is too large. The call has begun by then, so that no other function adds one.
  */
 export async function* explainMessages<T>(messages: AsyncIterable<T>): AsyncGenerator<T> {
   try {
@@ -94,10 +91,7 @@ export async function* explainMessages<T>(messages: AsyncIterable<T>): AsyncGene
   }
 }
 
-/**
- * The library names its own setting, and REST, which has no settings of the server, a number of
- * bytes.
- */
+/** Names the setting of the operator in a message about a request that is too large. */
 function nameLimit(message: string): string {
   return message.replace(LIBRARY_LIMIT, MESSAGE_LIMIT).replace(REST_LIMIT, `$1${MESSAGE_LIMIT} $2`)
 }
@@ -111,9 +105,8 @@ function reasonOf({ details }: ConnectError): string | undefined {
 }
 
 /**
- * Gives the errors that Connect's protocols raise while they read a request the reason that every
- * refusal of ours carries. The library has no seam between raising and encoding such an error, so
- * the encoded answer is completed.
+ * Adds a reason to the errors that Connect's protocols raise while they read a request. The library
+ * offers no hook between raising and encoding such an error, so the encoded response is changed.
  */
 export function explainRpcErrors(router: ConnectRouter): void {
   for (const [i, handler] of router.handlers.entries()) {
@@ -141,21 +134,21 @@ async function explain(
     return response.body ? { ...response, body: explainFrames(response.body, hasBegun) } : response
   }
   if (contentType.startsWith('application/grpc')) {
-    // Connect waits for the first message or the end before it answers, so the trailers of a
-    // refused request are there.
+    // Connect answers after the first message or the end, so the trailers of a refused request are
+    // set.
     if (!hasBegun()) explainTrailers(response.trailer)
     spellMessage(response.trailer)
     return isStream && response.body
       ? { ...response, body: endingWell(response.body, response.trailer) }
       : response
   }
-  // A call that reached our interceptors says by itself what went wrong.
+  // The errors of a call that reached the interceptors have a reason.
   if (hasBegun()) return response
   if (response.status >= 400 && contentType === 'application/json') return explainJson(response)
   return response
 }
 
-/** Passes a stream on, which may fail behind its first message. */
+/** Passes a stream on, then encodes the message of its error. */
 async function* endingWell(
   body: AsyncIterable<Uint8Array>,
   trailers: Headers | undefined,
@@ -165,10 +158,10 @@ async function* endingWell(
 }
 
 /**
- * Encodes the message of an error no more than gRPC has it, which is what is not printable ASCII,
- * and `%` (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Status-Message). The
- * library encodes it like a part of a URL, and grpc-js leaves some of that as it is, so that people
- * would read `users%2Fbob`.
+ * Encodes the message of an error as gRPC specifies: only `%` and characters outside printable
+ * ASCII (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, Status-Message). The
+ * library encodes the message like a part of a URL, which grpc-js does not fully decode, so that
+ * users would read `users%2Fbob`.
  */
 function spellMessage(trailers: Headers | undefined): void {
   const encoded = trailers?.get('grpc-message')
@@ -246,7 +239,7 @@ function infoOf(reason: TransportReason): ErrorInfo {
   return create(ErrorInfoSchema, { reason, domain: ERROR_DOMAIN })
 }
 
-/** The name of a code in the Connect protocol, its own in snake_case. */
+/** Returns the name of a code in the Connect protocol, which is in snake_case. */
 function connectName(code: Code): string {
   return Code[code].replace(/\B[A-Z]/g, '_$&').toLowerCase()
 }

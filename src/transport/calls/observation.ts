@@ -11,12 +11,9 @@ import { successStatus } from '../rpc/rest/index.ts'
 import { begunKey } from './context-values.ts'
 import { explainMessages } from './early-responses.ts'
 
-/**
- * Watches every call from outside: counts it and writes a log line when it ends, and turns what was
- * thrown into an RPC error.
- */
+/** Counts and logs each call when it ends, and converts thrown errors to RPC errors. */
 export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
-  // Looking for credentials in a line that has none of them costs more than writing it.
+  // These lines have no credentials. Searching for some would cost more than writing the line.
   const callLog = log.child({}, { redact: [] })
   return (next) => async (request) => {
     const startedMs = performance.now()
@@ -29,7 +26,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       const caller = contextValues.get(callerKey)
       const signedIn = caller?.kind === 'user' ? caller : undefined
       const usual = levelOf(method, error)
-      // What an administrator reads as somebody else is on record, too.
+      // Reads of an administrator as another user are logged too.
       const level = signedIn?.administrator && usual === 'debug' ? 'info' : usual
       if (!log.isLevelEnabled(level)) return
       const line = {
@@ -46,7 +43,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     }
     const fail = (thrown: unknown) => {
       const error = toConnectError(thrown, request.url)
-      // Where nothing was deleted, something is lost.
+      // Unless something was deleted concurrently, data is missing.
       if (deletionError(thrown))
         log.warn({ request_id: requestId, err: thrown }, 'what a call needs is not there any more')
       finish(error)
@@ -76,8 +73,8 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
 }
 
 /**
- * Faults of the server; what changed or was refused; and reads that succeeded or that nobody waited
- * for any more, of which metrics say enough mostly.
+ * Returns `error` for faults of the server, `info` for changes and refusals, and `debug` for
+ * successful or cancelled reads, which the metrics count.
  */
 function levelOf(
   { idempotency }: DescMethod,
@@ -89,9 +86,9 @@ function levelOf(
 }
 
 /**
- * Passes messages on and tells how that ended: well, with an error, or because the reader left.
+ * Passes messages on and reports the end: success, an error, or a reader that left.
  *
- * @param begin called before each message is passed on.
+ * @param begin called before each message.
  */
 async function* untilEnd<T>(
   messages: AsyncIterable<T>,
@@ -110,11 +107,11 @@ async function* untilEnd<T>(
     finish(undefined)
   } catch (thrown) {
     running = false
-    // Connect's adapter throws the error of the socket in here when it can write no more.
+    // Connect's adapter throws an error of the socket into the generator.
     const isFault = toConnectError(thrown).code === Code.Internal
     throw fail(isFault && signal.aborted ? readerLeft() : thrown)
   } finally {
-    // The one way to get here is a consumer that returns before the end.
+    // Only a consumer that returns early gets here while running.
     if (running) fail(readerLeft())
   }
 }

@@ -2,7 +2,7 @@ import { Code } from '@connectrpc/connect'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 
-/** `/package.Service/Method`, as all three protocols have it. */
+/** `/package.Service/Method`, the path of a call in all three protocols. */
 const RPC_PATH = /^\/[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\/[A-Za-z_]\w*$/
 
 const MESSAGE = 'this method is not served'
@@ -12,14 +12,14 @@ const ERROR = { code: 'unimplemented', message: MESSAGE }
 const END_STREAM_FLAG = 2
 const PREFIX_BYTES = 5
 
-/** Sends the answer to a call of a method that is not served. */
+/** Sends the refusal of a call. */
 export type Refuse = (response: HttpResponse) => void
 
 /**
- * Returns how to refuse a request that is a call of gRPC, gRPC-Web or Connect, in its own protocol
- * and with the code that each has for it, UNIMPLEMENTED; undefined for any other request.
+ * Returns a function that refuses a call of gRPC, gRPC-Web or Connect with UNIMPLEMENTED in its own
+ * protocol; undefined for any other request.
  *
- * @param path of the request, without its query, which no service has.
+ * @param path of the request without its query. No service has this path.
  */
 export function refusalOfUnknownRpc(
   { method, headers, url = '' }: HttpRequest,
@@ -40,8 +40,8 @@ export function refusalOfUnknownRpc(
 }
 
 /**
- * A status without content (Trailers-Only): one HEADERS frame that ends the stream, which node
- * sends when `end` comes first.
+ * Refuses with a status without content (Trailers-Only): one HEADERS frame that ends the stream.
+ * Node sends it this way when `end` is called first.
  */
 function refuseGrpc(contentType: string): Refuse {
   return (response) => {

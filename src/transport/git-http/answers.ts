@@ -1,12 +1,10 @@
 import { constants } from 'node:http2'
 import type { HttpResponse } from '../http/requests.ts'
 
-/** What asks people for their credentials. Git credential helpers show the realm. */
+/** The challenge that makes clients ask for credentials. Git credential helpers show the realm. */
 const CHALLENGE = 'Basic realm="Branchline"'
 
-/**
- * Refs change at any moment: the headers of git http-backend, which caches of every age understand.
- */
+/** Headers against caching, as git http-backend sends them, which old caches understand too. */
 export const UNCACHED: Readonly<Record<string, string>> = {
   'cache-control': 'no-cache, max-age=0, must-revalidate',
   pragma: 'no-cache',
@@ -14,9 +12,9 @@ export const UNCACHED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Answers with a sentence, which git shows to people. Does nothing once an answer has begun.
+ * Sends a sentence, which Git shows to its user. Does nothing after a response has begun.
  *
- * @param headers added to the answer, names in lower case.
+ * @param headers of the response in addition, names in lower case.
  */
 export function answerText(
   response: HttpResponse,
@@ -37,7 +35,7 @@ export function answerText(
   response.end(body)
 }
 
-/** Cuts an answer off in a way that clients notice. */
+/** Cuts a response off in a way that the client recognises as incomplete. */
 export function abort(response: HttpResponse): void {
   if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   else response.destroy()

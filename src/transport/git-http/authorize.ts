@@ -9,10 +9,10 @@ import type { HttpRequest } from '../http/requests.ts'
 import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 import type { AuthorizeGit, GitMove, GitRefusal } from './git-access.ts'
 
-/** Decides by the credentials of a request, with the rules that every protocol has. */
+/** Creates the authorisation of Git requests, by the rules that apply to all protocols. */
 export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
   return async (request, { owner, name, service }) => {
-    // Else what an administrator means to do as somebody else would be done as the administrator.
+    // Ignoring the header would act as the administrator rather than as the named user.
     if (request.headers.sudo !== undefined)
       return { outcome: 'refused', status: 403, message: 'Git takes no Sudo.' }
     try {
@@ -26,13 +26,10 @@ export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
   }
 }
 
-/** Whatever moved, of the names of a repository. */
+/** Reasons that name the new place of a repository. */
 const MOVES: ReadonlySet<string> = new Set(['REPOSITORY_MOVED', 'REPOSITORY_OWNER_RENAMED'])
 
-/**
- * What compatible systems tell people who use git, where it is something else than they tell
- * clients of the API.
- */
+/** Refusals that compatible systems word differently for Git users than for clients of the API. */
 const REFUSALS: ReadonlyMap<string, Omit<GitRefusal, 'outcome'>> = new Map([
   [
     'REPOSITORY_ARCHIVED',
@@ -46,7 +43,7 @@ const REFUSALS: ReadonlyMap<string, Omit<GitRefusal, 'outcome'>> = new Map([
   ['REPOSITORY_NOT_FOUND', { status: 404, message: 'Repository not found' }],
 ])
 
-/** @throws what is no refusal. */
+/** @throws the error itself when it is not a refusal. */
 function refusalOf(error: unknown): GitRefusal | GitMove {
   if (error instanceof DomainError && MOVES.has(error.reason)) {
     const { owner = '', name = '' } = error.metadata

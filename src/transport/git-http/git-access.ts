@@ -1,60 +1,60 @@
 import type { Readable, Writable } from 'node:stream'
 import type { HttpRequest } from '../http/requests.ts'
 
-/** What a client asks for: to fetch, or to push. */
+/** A service of the smart protocol: a fetch or a push. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
-/** A repository as a client names it, and what it wants there. Names are as they were sent. */
+/** The repository and the service that a client asks for. Names are as the client sent them. */
 export interface GitTarget {
   readonly owner: string
   readonly name: string
   readonly service: GitService
 }
 
-/** One request to a half of the smart protocol. */
+/** One request to a service. */
 export interface PackRequest {
-  /** Says which refs there are, and reads nothing; otherwise answers the request on stdin. */
+  /** Whether to list the refs without reading stdin, rather than answer the request on stdin. */
   readonly advertise: boolean
-  /** Of the `Git-Protocol` header; empty without one. */
+  /** The `Git-Protocol` header, empty without one. */
   readonly protocol: string
-  /** Of a request: whether its body is too large to be sent in one piece. */
+  /** Whether the body is too large for a client to send in one piece. */
   readonly isLarge: boolean
 }
 
-/** A running half of the smart protocol. */
+/** A running Git process that answers one request. */
 export interface PackProcess {
   readonly stdin: Writable
   readonly stdout: Readable
-  /** Rejects when it could not be started. */
+  /** Rejects when the process could not be started. */
   readonly exited: Promise<{ readonly code: number | null; readonly stderr: string }>
-  /** Ends it and everything it started. */
+  /** Ends the process and all processes that it started. */
   stop(): void
 }
 
 export interface GitGrant {
   readonly outcome: 'granted'
-  /** Number of the account that was let in. */
+  /** Id of the caller's account, undefined without one. */
   readonly user: number | undefined
   /**
-   * By which places are counted for a peer without an account; undefined for all whom no limit
-   * counts, together.
+   * The network that slots count for when the peer has no account. Peers that no limit applies to
+   * have undefined, and share one count.
    */
   readonly network: string | undefined
-  /** Starts the service that was asked for, on the repository that was asked for. */
+  /** Starts the requested service on the requested repository. */
   start(request: PackRequest): PackProcess
 }
 
 export interface GitRefusal {
   readonly outcome: 'refused'
-  /** 401 makes clients ask for credentials. */
+  /** HTTP status; 401 makes clients ask for credentials. */
   readonly status: number
-  /** For the person who runs git, which prints it. */
+  /** A sentence that Git prints for the user. */
   readonly message: string
-  /** Of the answer, names in lower case. */
+  /** Additional headers of the response, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The repository has another name now. */
+/** The current name of a repository that was moved. */
 export interface GitMove {
   readonly outcome: 'moved'
   readonly owner: string
@@ -62,8 +62,8 @@ export interface GitMove {
 }
 
 /**
- * Decides who may do what. The service that is checked is the one that the grant runs: nothing is
- * looked up in the request a second time.
+ * Authorises a request. The grant runs exactly the service that was checked, and reads nothing from
+ * the request again.
  */
 export type AuthorizeGit = (
   request: HttpRequest,

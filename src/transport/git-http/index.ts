@@ -8,57 +8,57 @@ import {
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
-import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
-import { createPlaces } from './limits.ts'
+import type { AuthorizeGit, GitMove } from './git-access.ts'
+import { createSessionSlots } from './limits.ts'
 import { type GitRoute, readGitRoute } from './routes.ts'
-import { advertise, exchange, type SessionLimits, type SessionOptions } from './session.ts'
-import { Turn } from './session-slot.ts'
+import { advertise, answerRequest, type SessionLimits } from './session.ts'
+import { SessionSlot } from './session-slot.ts'
 
 export interface GitHttpOptions {
   readonly authorize: AuthorizeGit
   readonly log: Logger
-  /** Told of every request of Git's when it has ended. */
+  /** Called for each Git request when it has ended. */
   readonly observe: (end: GitRequestEnd) => void
   readonly limits: SessionLimits & {
     /**
-     * Requests that run git at the same time; for one account, or one peer without one, half of
-     * that at most.
+     * Most requests that run a Git process at the same time. One account, or one peer without an
+     * account, has at most half of them.
      */
     readonly maxSessions: number
   }
 }
 
-/** A request of Git's, and how it ended. */
+/** A Git request that has ended. */
 export interface GitRequestEnd {
   readonly request: HttpRequest
   readonly route: GitRoute
-  /** Number of the account that was let in; undefined where nobody was, or somebody without one. */
+  /** Id of the account that was granted access, undefined without one. */
   readonly user: number | undefined
-  /** Of the answer. */
+  /** HTTP status of the response. */
   readonly status: number
-  /** Whether the client had all of it. */
+  /** Whether the whole response was sent. */
   readonly isComplete: boolean
   readonly durationMs: number
 }
 
-/** Lines of 50 bytes for a million refs, and some more. */
+/** A million lines of 50 bytes, one for each ref, and some more. */
 const MAX_FETCH_REQUEST_BYTES = 64 * 1024 * 1024
 
-// Git says every five seconds that it is still at work (receive.keepAlive and uploadpack.keepAlive
-// of git-config(1)); before the first word it may have to index a large pack, or count the objects
-// of a large history.
+// Git sends a keep-alive every five seconds (receive.keepAlive and uploadpack.keepAlive of
+// git-config(1)). Before the first one it may index a large pack, or count the objects of a large
+// history.
 const IDLE_TIMEOUT_MS = 10 * 60_000
 
 // The largest push over a line of 200 KB/s.
 const TOTAL_TIMEOUT_MS = 3 * 3_600_000
 
-// Two processes each. A crowd that clones the same repository still fits.
+// Each runs two processes. Many users that clone the same repository at once still fit.
 const MAX_SESSIONS = 128
 
-/** Seconds after which a client that found no place should come again. */
+/** Seconds after which a client that got no slot should try again. */
 const RETRY_AFTER_SECONDS = '10'
 
-/** Limits of a server on the open net. */
+/** Returns the limits of a server on the public internet. */
 export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
   return {
     maxPushBytes,
@@ -70,14 +70,14 @@ export function gitHttpLimits(maxPushBytes: number): GitHttpOptions['limits'] {
 }
 
 /**
- * Git over HTTP, the smart protocol (gitprotocol-http(5)), in either version of HTTP.
+ * Creates the handler of Git's smart protocol (gitprotocol-http(5)) over both versions of HTTP.
  *
- * @returns a handler that says whether a request was one of Git's; only then it answers.
+ * @returns a handler that answers Git requests only, and returns whether a request was one.
  */
 export function createGitHttp(
   options: GitHttpOptions,
 ): (request: HttpRequest, response: HttpResponse) => boolean {
-  const places = createPlaces(options.limits.maxSessions)
+  const slots = createSessionSlots(options.limits.maxSessions)
   const handle = async (
     request: HttpRequest,
     response: HttpResponse,
@@ -91,7 +91,7 @@ export function createGitHttp(
       return answerText(response, 429, 'read earlier answers of the server first', headers)
     }
     if (route.kind === 'unknown service') {
-      return answerText(response, 400, 'only the smart protocol of Git is spoken here')
+      return answerText(response, 400, 'only the smart protocol of Git is supported')
     }
     if (refuseMalformed(request, response, route)) return
     const { kind, target } = route
@@ -101,20 +101,21 @@ export function createGitHttp(
     }
     if (decision.outcome === 'moved') return redirect(request, response, decision)
     end.user = decision.user
-    // The client may have left while it was looked up: then nothing would tell that nobody waits
-    // for the process.
+    // The client may have left during authorisation. Its response has closed already, so that
+    // nothing would stop the process.
     if (isClosed(request)) return
-    const turn = new Turn(decision, target.service)
-    const leave = places.take(turn)
-    if (!leave) {
+    const { service } = target
+    const slot = new SessionSlot(decision, service)
+    const release = slots.take(slot)
+    if (!release) {
       const headers = { 'retry-after': RETRY_AFTER_SECONDS }
-      return answerText(response, 503, 'too many people use git here at the moment', headers)
+      return answerText(response, 503, 'too many Git requests at the moment', headers)
     }
     try {
-      const serve: Serve = kind === 'request' ? exchange : advertise
-      await serve(request, response, target, decision, { ...limits, turn, log })
+      const answer = kind === 'request' ? answerRequest : advertise
+      await answer({ request, response, service, grant: decision, slot }, limits, log)
     } finally {
-      leave()
+      release()
     }
   }
   return (request, response) => {
@@ -123,7 +124,7 @@ export function createGitHttp(
     handle(request, response, route, observed(request, response, route, options.observe)).catch(
       (err: unknown) => {
         const refusal = deletionError(err) ?? gitLimitError(err)
-        options.log[refusal ? 'warn' : 'error']({ err }, 'a git request failed')
+        options.log[refusal ? 'warn' : 'error']({ err }, 'a Git request failed')
         if (response.headersSent) abort(response)
         else answerFailure(response, refusal)
       },
@@ -132,10 +133,7 @@ export function createGitHttp(
   }
 }
 
-/**
- * What git users are told of a request that could not be served for a reason that is no fault of
- * the server.
- */
+/** Responses to requests that failed for a reason other than a fault of the server. */
 const FAILURES: Readonly<Partial<Record<Reason, readonly [status: number, message: string]>>> = {
   DELETED_MEANWHILE: [404, 'Repository not found'],
   REPOSITORY_NOT_FOUND: [404, 'Repository not found'],
@@ -151,7 +149,7 @@ function answerFailure(response: HttpResponse, refusal: DomainError | undefined)
   answerText(response, status, message, headers)
 }
 
-/** What is found out about a request before it ends. */
+/** Facts about a request that are known before its end. */
 interface Ending {
   user: number | undefined
 }
@@ -178,15 +176,7 @@ function observed(
   return end
 }
 
-type Serve = (
-  request: HttpRequest,
-  response: HttpResponse,
-  target: GitTarget,
-  grant: GitGrant,
-  options: SessionOptions,
-) => Promise<void>
-
-/** Answers a request that is none to this path, whoever sends it. Returns whether it has. */
+/** Refuses a request with the wrong method or content type. Returns whether it has. */
 function refuseMalformed(
   request: HttpRequest,
   response: HttpResponse,
@@ -205,7 +195,7 @@ function refuseMalformed(
   return false
 }
 
-/** To the same place under the repository's new name. */
+/** Redirects to the same path under the new name of the repository. */
 function redirect(request: HttpRequest, response: HttpResponse, { owner, name }: GitMove): void {
   const [, , , ...endpoint] = (request.url ?? '').split('/')
   const location = `/${encodeURIComponent(owner)}/${encodeURIComponent(name)}.git/${endpoint.join('/')}`

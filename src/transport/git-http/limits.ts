@@ -1,53 +1,53 @@
-/** Whoever takes a place. */
-export interface PlaceHolder {
-  /** Whom the place is counted for: an account, or the network of a peer without one. */
+/** A Git request that holds a slot. */
+export interface SlotHolder {
+  /** The account that the slot counts for, or the network of a peer without an account. */
   readonly key: string
-  /** Whether a reader holds the place up. */
+  /** Returns whether the request lasts only because its client reads too slowly. */
   isTooSlow(): boolean
-  /** Ends the work. */
+  /** Ends the request. */
   evict(): void
 }
 
-/** Places for requests that run git. */
-export interface Places {
+/** The slots of requests that run a Git process. */
+export interface SessionSlots {
   /**
-   * Takes a place for somebody. Whoever reads too slowly loses one when none is left for them.
+   * Takes a slot. Requests whose clients read too slowly lose theirs when there is none for this
+   * one.
    *
-   * @returns what gives it back; undefined when none is left, or none for them.
+   * @returns a function that gives the slot back; undefined when there is none for this key.
    */
-  take(holder: PlaceHolder): (() => void) | undefined
+  take(holder: SlotHolder): (() => void) | undefined
 }
 
 /**
- * Places of which everybody gets some as long as they have fewer than are free: one alone gets half
- * of all, a second one half of the rest, and so on, as `Gate` of `src/git/` has it.
- *
- * @param count how many there are.
+ * Creates slots that a key gets as long as it holds fewer than are free. The first key gets at most
+ * half of all slots, the second half of the rest, and so on, as in the process limits of
+ * `src/git/processes/`.
  */
-export function createPlaces(count: number): Places {
+export function createSessionSlots(count: number): SessionSlots {
   const held = new Map<string, number>()
-  const inside = new Set<PlaceHolder>()
-  const leave = (holder: PlaceHolder) => {
-    if (!inside.delete(holder)) return
+  const holders = new Set<SlotHolder>()
+  const release = (holder: SlotHolder) => {
+    if (!holders.delete(holder)) return
     const left = (held.get(holder.key) ?? 1) - 1
     if (left === 0) held.delete(holder.key)
     else held.set(holder.key, left)
   }
-  const admits = ({ key }: PlaceHolder) => (held.get(key) ?? 0) < count - inside.size
+  const admits = ({ key }: SlotHolder) => (held.get(key) ?? 0) < count - holders.size
   const evictSlow = () => {
-    for (const holder of inside) {
+    for (const holder of holders) {
       if (!holder.isTooSlow()) continue
       holder.evict()
-      leave(holder)
+      release(holder)
     }
   }
   return {
     take(holder) {
       if (!admits(holder)) evictSlow()
       if (!admits(holder)) return undefined
-      inside.add(holder)
+      holders.add(holder)
       held.set(holder.key, (held.get(holder.key) ?? 0) + 1)
-      return () => leave(holder)
+      return () => release(holder)
     },
   }
 }

@@ -5,8 +5,8 @@ import type { Metrics } from '../pages/metrics.ts'
 import type { GitHttpOptions } from './index.ts'
 
 /**
- * Counts requests of Git's and writes a log line for each, as for calls: what changed or was
- * refused, and at debug what was read.
+ * Creates the observer of Git requests, which counts and logs each. As for calls, changes and
+ * refusals are logged at level info, reads at level debug.
  */
 export function observeGit(
   log: Logger,

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { HttpRequest } from '../http/requests.ts'
 
-/** Why a body cannot be passed on, and the status that says so. */
+/** A body that cannot be passed on, with the HTTP status of the refusal. */
 export class BodyError extends Error {
   readonly status: number
 
@@ -16,15 +16,16 @@ export class BodyError extends Error {
 export interface FeedOptions {
   /** Largest body, as sent and as decompressed: a few KiB of gzip can be many GiB of zeros. */
   readonly maxBytes: number
-  /** Called for every piece that arrived. */
+  /** Called for each chunk that arrives. */
   readonly onProgress: () => void
 }
 
 /**
- * Passes the body of a request on to a process, no faster than that reads, and ends its input.
+ * Passes the body of a request to a process at the speed at which the process reads, then ends its
+ * input.
  *
- * A process that does not want to read any more gets no more; what is left is read and dropped,
- * because git clients read the answer when they have sent everything.
+ * When the process stops reading, the rest is read and dropped, because Git clients read the
+ * response only after they have sent everything.
  *
  * @throws BodyError 413 beyond `maxBytes`, 415 for an unknown content coding, 400 for broken gzip;
  *   the error of the request when it is cut off.
@@ -35,10 +36,7 @@ export async function feed(
   { maxBytes, onProgress }: FeedOptions,
 ): Promise<void> {
   const tooLarge = () =>
-    new BodyError(
-      413,
-      `the request is larger than ${maxBytes} bytes, which is what this server takes`,
-    )
+    new BodyError(413, `the request is larger than the ${maxBytes} bytes that this server takes`)
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
   let bytes = 0
   for await (const chunk of decoded(request)) {
@@ -51,16 +49,14 @@ export async function feed(
   stdin.end()
 }
 
-/**
- * Whether a body that has ended did so too early. Over HTTP/2 its stream ends as if all were well.
- */
+/** Returns whether a body ended too early. Over HTTP/2 such a stream ends without an error. */
 function isCutOff(request: HttpRequest): boolean {
   return 'stream' in request ? request.stream.aborted : !request.complete
 }
 
 /**
- * The body without its content coding. Leaving it early does not end the connection, over which the
- * refusal is to go.
+ * Returns the body without its content coding. Ending the iteration early keeps the connection
+ * open, since the refusal is sent over it.
  */
 function decoded(request: HttpRequest): AsyncIterable<Buffer> {
   const coding = request.headers['content-encoding']?.toLowerCase() ?? 'identity'
@@ -89,7 +85,7 @@ async function* gunzipped(request: HttpRequest): AsyncGenerator<Buffer> {
   try {
     yield* gunzip
   } catch (error) {
-    // Codes of zlib begin so; anything else is the connection's.
+    // Only codes of zlib begin with Z_. Other errors are errors of the connection.
     const broken = error instanceof Error && 'code' in error && /^Z_/.test(String(error.code))
     throw broken ? new BodyError(400, 'the body is not the gzip that it claims to be') : error
   } finally {
@@ -98,7 +94,7 @@ async function* gunzipped(request: HttpRequest): AsyncGenerator<Buffer> {
   }
 }
 
-/** Resolves when a stream takes more, or never will. */
+/** Resolves when a stream takes more data or has closed. */
 export function drained(stream: Pick<Writable, 'on' | 'off'>): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

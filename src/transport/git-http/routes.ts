@@ -1,12 +1,12 @@
 import type { GitService, GitTarget } from './git-access.ts'
 
-/** What a path and its query ask of Git over HTTP (gitprotocol-http(5)). */
+/** A Git request, by its path and query (gitprotocol-http(5)). */
 export type GitRoute =
-  /** Which refs there are. */
+  /** The list of refs. */
   | { readonly kind: 'advertisement'; readonly target: GitTarget }
-  /** One request to a service. */
+  /** A request to a service. */
   | { readonly kind: 'request'; readonly target: GitTarget }
-  /** A path of Git's, but no service that there is; dumb clients ask for none. */
+  /** A Git path without a known service. Clients of the dumb protocol name none. */
   | { readonly kind: 'unknown service' }
 
 const PATH = /^\/([^/]+)\/([^/]+)\/(info\/refs|git-upload-pack|git-receive-pack)$/
@@ -14,7 +14,7 @@ const PATH = /^\/([^/]+)\/([^/]+)\/(info\/refs|git-upload-pack|git-receive-pack)
 const SERVICES: readonly string[] = ['git-upload-pack', 'git-receive-pack'] satisfies GitService[]
 
 /**
- * Reads a request target; undefined when it is none of Git's.
+ * Reads a request target. Returns undefined when the path is not a Git path.
  *
  * @param url path and query, as in the request line.
  */
@@ -25,7 +25,7 @@ export function readGitRoute(url: string): GitRoute | undefined {
   if (owner === undefined || repository === undefined || endpoint === undefined) return undefined
   const name = repository.replace(/\.git$/i, '')
   if (endpoint !== 'info/refs') {
-    // The pattern lets nothing else through.
+    // The pattern allows no other value.
     return { kind: 'request', target: { owner, name, service: endpoint as GitService } }
   }
   const services = new URLSearchParams(queryStart < 0 ? '' : url.slice(queryStart)).getAll(

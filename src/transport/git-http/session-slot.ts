@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 import { Pace } from '../../concurrency/pace.ts'
 import type { GitGrant, GitService } from './git-access.ts'
-import type { PlaceHolder } from './limits.ts'
+import type { SlotHolder } from './limits.ts'
 
-/** One request of Git's at its place. */
-export class Turn implements PlaceHolder {
+/** One Git request that holds a slot. */
+export class SessionSlot implements SlotHolder {
   readonly key: string
   readonly #pace = new Pace()
   readonly #service: GitService
@@ -15,18 +15,18 @@ export class Turn implements PlaceHolder {
     this.#service = service
   }
 
-  /** Passes on what is printed for the client, and watches how fast it is taken. */
+  /** Passes output on to the client, and measures how fast the client reads it. */
   follow(output: Readable): AsyncIterable<Buffer> {
     return this.#pace.follow(output)
   }
 
-  /** Says what ends the request. */
+  /** Sets the function that ends the request when it loses its slot. */
   onEvicted(end: () => void): void {
     this.#onEvicted = end
   }
 
   isTooSlow(): boolean {
-    // A push that has begun to move refs must not die of an answer that nobody takes.
+    // A push may have begun to move refs. A slow reader of its output must not end it.
     return this.#service === 'git-upload-pack' && this.#pace.isTooSlow()
   }
 

@@ -1,47 +1,48 @@
 import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
-import type { GitGrant, GitTarget, PackProcess, PackRequest } from './git-access.ts'
+import type { GitGrant, GitService, PackProcess, PackRequest } from './git-access.ts'
 import { BodyError, drained, feed } from './request-body.ts'
-import type { Turn } from './session-slot.ts'
+import type { SessionSlot } from './session-slot.ts'
 
-/** What one request may cost. */
+/** Limits of one request. */
 export interface SessionLimits {
-  /** Body of a push, as sent and as decompressed. */
+  /** Largest body of a push, both as sent and decompressed. */
   readonly maxPushBytes: number
-  /** Body of a fetch: the lines with what the client wants and has. */
+  /** Largest body of a fetch: the lines with the objects that the client wants and has. */
   readonly maxFetchRequestBytes: number
-  /** Nothing came from the client that git took, and nothing from git that the client took. */
+  /** Longest time without any progress, neither of the request nor of the response. */
   readonly idleTimeoutMs: number
-  /** From start to end, whatever moves. */
+  /** Longest time in total. */
   readonly totalTimeoutMs: number
 }
 
-/** What one request may cost, and its place. */
-export interface SessionOptions extends SessionLimits {
-  readonly turn: Turn
-  readonly log: Logger
+/** A request that was granted and holds a slot. */
+export interface GitExchange {
+  readonly request: HttpRequest
+  readonly response: HttpResponse
+  readonly service: GitService
+  readonly grant: GitGrant
+  readonly slot: SessionSlot
 }
 
-/** The process of one request, and what became of it. */
-interface Session {
+/** The process of one request, and the state of the request. */
+interface Session extends GitExchange {
   readonly process: PackProcess
-  readonly options: SessionOptions
   /** Restarts the idle timeout. */
   readonly onProgress: () => void
   timedOut: boolean
-  /** The client has gone before its answer was complete. */
+  /** Whether the client left before its response was complete. */
   abandoned: boolean
   /**
-   * The body of the request is unfit: the answer says so, and not what Git makes of a body that was
-   * cut off.
+   * Whether the body of the request is invalid. The response then gives that error rather than the
+   * output of Git for a body that was cut off.
    */
-  isUnfit: boolean
+  isInvalid: boolean
 }
 
 /**
- * Matches the values that Git sends, such as `version=2`; nothing else reaches the environment of a
- * process.
+ * The values that Git sends, such as `version=2`. No other reaches the environment of a process.
  */
 const PROTOCOL =
   /^[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?(:[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?){0,7}$/
@@ -49,108 +50,100 @@ const PROTOCOL =
 /**
  * Answers a request for the refs of a repository.
  *
- * @returns when the process has ended, whatever became of the answer.
+ * @returns when the process has ended, even if the response has failed.
  */
 export async function advertise(
-  request: HttpRequest,
-  response: HttpResponse,
-  { service }: GitTarget,
-  grant: GitGrant,
-  options: SessionOptions,
+  exchange: GitExchange,
+  limits: SessionLimits,
+  log: Logger,
 ): Promise<void> {
-  const { log } = options
-  const session = begin(
-    response,
-    grant.start({ advertise: true, protocol: protocolOf(request), isLarge: false }),
-    options,
-  )
+  const { request, response, service } = exchange
+  const wanted = { advertise: true, protocol: protocolOf(request), isLarge: false }
+  const session = begin(exchange, wanted, limits)
   session.process.stdin.end()
   const line = `# service=${service}\n`
   const prologue = `${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`
-  await send(session, response, `application/x-${service}-advertisement`, prologue)
+  await send(session, `application/x-${service}-advertisement`, prologue)
   const { code, stderr } = await session.process.exited
   if (code === 0) return end(response)
-  // A process that was stopped because nobody waits for it any more is no failure.
-  if (!session.abandoned) log.error({ service, code, stderr }, 'git cannot list refs')
-  fail(response, session, 500, 'the repository cannot be read')
+  // A process that was stopped because its client left has not failed.
+  if (!session.abandoned) log.error({ service, code, stderr }, 'Git cannot list refs')
+  fail(session, 500, 'the repository cannot be read')
 }
 
 /**
- * Passes a request on to git and its answer back, side by side, each no faster than its reader
- * reads.
+ * Passes a request to Git and the output of Git back, both at the same time, and each at the speed
+ * of its reader.
  *
- * @returns when the process has ended, whatever became of the answer.
+ * @returns when the process has ended, even if the response has failed.
  */
-export async function exchange(
-  request: HttpRequest,
-  response: HttpResponse,
-  { service }: GitTarget,
-  grant: GitGrant,
-  options: SessionOptions,
+export async function answerRequest(
+  exchange: GitExchange,
+  limits: SessionLimits,
+  log: Logger,
 ): Promise<void> {
-  const { log } = options
-  const session = begin(response, grant.start(packRequestOf(request)), options)
+  const { request, response, service } = exchange
+  const session = begin(exchange, packRequestOf(request), limits)
   const { process, onProgress } = session
   const maxBytes =
-    service === 'git-receive-pack' ? options.maxPushBytes : options.maxFetchRequestBytes
+    service === 'git-receive-pack' ? limits.maxPushBytes : limits.maxFetchRequestBytes
   const fed = feed(request, process.stdin, { maxBytes, onProgress }).then(
     () => undefined,
     (error: unknown) => {
-      session.isUnfit = true
+      session.isInvalid = true
       process.stop()
       return error
     },
   )
-  await send(session, response, `application/x-${service}-result`)
-  const unfit = await fed
+  await send(session, `application/x-${service}-result`)
+  const failure = await fed
   const { code, stderr } = await process.exited
-  if (unfit instanceof BodyError) return fail(response, session, unfit.status, unfit.message)
-  if (unfit !== undefined || code === null) {
-    log.debug({ err: unfit, service, code, stderr }, 'a git request was cut off')
-    return fail(response, session, 500, 'git was interrupted')
+  if (failure instanceof BodyError) return fail(session, failure.status, failure.message)
+  if (failure !== undefined || code === null) {
+    log.debug({ err: failure, service, code, stderr }, 'a Git request was cut off')
+    return fail(session, 500, 'git was interrupted')
   }
-  if (code !== 0) log.debug({ service, code, stderr }, 'git refused a request')
-  // What git printed before it gave up says what it refuses.
+  if (code !== 0) log.debug({ service, code, stderr }, 'Git refused a request')
+  // The output before the exit says what Git refuses.
   if (code === 0 || response.headersSent) return end(response, `application/x-${service}-result`)
-  fail(response, session, 400, `${service} does not understand the request`)
+  fail(session, 400, `${service} does not understand the request`)
 }
 
 /**
- * Git sends a body of unknown length when it is beyond `http.postBuffer`, which is one mebibyte
- * (git-config(1)).
+ * Git sends a body of unknown length when the body is larger than `http.postBuffer`, which is one
+ * mebibyte (git-config(1)).
  */
 function packRequestOf(request: HttpRequest): PackRequest {
   const isLarge = request.headers['content-length'] === undefined
   return { advertise: false, protocol: protocolOf(request), isLarge }
 }
 
-/**
- * The protocol that the client asks for; empty when it asks for none, or in a way that Git does
- * not.
- */
+/** Returns the protocol that the client asks for, empty for none or a malformed one. */
 function protocolOf({ headers }: HttpRequest): string {
   const value = headers['git-protocol']
   return typeof value === 'string' && PROTOCOL.test(value) ? value : ''
 }
 
-/** Ties a process to its client and to the clock. */
-function begin(response: HttpResponse, process: PackProcess, options: SessionOptions): Session {
+/** Starts the process of a request. The process ends when its client leaves or its time is up. */
+function begin(exchange: GitExchange, wanted: PackRequest, limits: SessionLimits): Session {
+  const { response, grant, slot } = exchange
+  const process = grant.start(wanted)
   const onTimeout = () => {
     session.timedOut = true
     process.stop()
-    // What the client does not take would never be sent.
+    // The client may never read the rest.
     if (response.headersSent) abort(response)
   }
-  options.turn.onEvicted(onTimeout)
-  const idle = setTimeout(onTimeout, options.idleTimeoutMs)
-  const total = setTimeout(onTimeout, options.totalTimeoutMs)
+  slot.onEvicted(onTimeout)
+  const idle = setTimeout(onTimeout, limits.idleTimeoutMs)
+  const total = setTimeout(onTimeout, limits.totalTimeoutMs)
   const session: Session = {
+    ...exchange,
     process,
-    options,
     onProgress: () => idle.refresh(),
     timedOut: false,
     abandoned: false,
-    isUnfit: false,
+    isInvalid: false,
   }
   response.once('close', () => {
     if (response.writableEnded) return
@@ -166,19 +159,15 @@ function begin(response: HttpResponse, process: PackProcess, options: SessionOpt
 }
 
 /**
- * Sends what a process prints; the headers with its first bytes, so that until then there can be
- * another answer.
+ * Sends the output of a process. The headers are sent with the first bytes, so that another
+ * response is possible until then.
  */
-async function send(
-  session: Session,
-  response: HttpResponse,
-  contentType: string,
-  prologue = '',
-): Promise<void> {
-  for await (const chunk of session.options.turn.follow(session.process.stdout)) {
+async function send(session: Session, contentType: string, prologue = ''): Promise<void> {
+  const { response } = session
+  for await (const chunk of session.slot.follow(session.process.stdout)) {
     session.onProgress()
-    // Read on: a push that has begun to move refs must not die of an answer that nobody takes.
-    if (session.abandoned || session.isUnfit) continue
+    // Read on: a push that has begun to move refs must not fail because its client has left.
+    if (session.abandoned || session.isInvalid) continue
     if (!response.headersSent) {
       response.writeHead(200, { ...UNCACHED, 'content-type': contentType })
       if (prologue !== '') response.write(prologue)
@@ -187,7 +176,7 @@ async function send(
   }
 }
 
-/** Ends an answer that is complete, which may be an empty one. */
+/** Ends a complete response, which may be empty. */
 function end(response: HttpResponse, contentType?: string): void {
   if (!response.headersSent && contentType !== undefined) {
     response.writeHead(200, { ...UNCACHED, 'content-type': contentType })
@@ -196,10 +185,11 @@ function end(response: HttpResponse, contentType?: string): void {
 }
 
 /**
- * Refuses where there is still time to; otherwise cuts the answer off, so that nobody takes it for
- * a whole one.
+ * Sends an error, or cuts off a response that has begun, so that the client recognises it as
+ * incomplete.
  */
-function fail(response: HttpResponse, session: Session, status: number, message: string): void {
+function fail(session: Session, status: number, message: string): void {
+  const { response } = session
   if (session.abandoned) return
   if (response.headersSent) abort(response)
   else if (session.timedOut) answerText(response, 504, 'git took too long')

@@ -8,20 +8,19 @@ import { HealthCheckResponse_ServingStatus as ServingStatus } from '#gen/health/
 const WHOLE_SERVER = ''
 
 /**
- * The health service of gRPC. All services live in one process with one database, so they are
- * healthy together: a probe may ask for the server (the empty name) or for one service, and gets
- * the same answer.
+ * Creates the health service of gRPC. All services share one process and one database, so that the
+ * server (the empty name) and each service always have the same status.
  *
  * @param serviceNames full names of the services of this server.
- * @returns the service, NOT_SERVING at first, and the switch that the server turns once it is ready
- *   and again before it stops. Watches end with the signal of their call, and so with the server.
+ * @returns the service, which is NOT_SERVING at first, and a function that sets its status. Watches
+ *   end with the signal of their call, and so with the server.
  */
 export function createHealth(serviceNames: readonly string[]): {
   service: ServiceImpl<typeof Health>
   setServing(serving: boolean): void
 } {
   const names = new Set([WHOLE_SERVER, ...serviceNames])
-  // Every watch listens; the usual warning about many listeners would be about many clients.
+  // Every watch listens. Node's warning about many listeners would be about many clients.
   const changes = new EventEmitter().setMaxListeners(0)
   let current: ServingStatus = ServingStatus.NOT_SERVING
 

@@ -15,11 +15,11 @@ import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/
 import { protoOf } from '../pages/schema-files.ts'
 
 /**
- * Registers gRPC server reflection, v1 and the v1alpha that older tools still ask for.
+ * Registers gRPC server reflection: v1, and v1alpha for older tools.
  *
- * @param services that clients are told about, besides reflection itself.
- * @param extraFiles whose types no service mentions but answers may carry, such as the details of
- *   errors.
+ * @param services that reflection lists in addition to itself.
+ * @param extraFiles with types that no service names but responses may contain, such as the details
+ *   of errors.
  */
 export function registerReflection(
   router: ConnectRouter,
@@ -124,17 +124,17 @@ function errorAnswer(errorCode: Code, errorMessage: string): Answer {
   return { case: 'errorResponse', value: { errorCode, errorMessage } }
 }
 
-/** The files, then all that they import, directly or not, each once. */
+/** Returns the files and all their direct and indirect imports, each once. */
 function withImports(files: readonly DescFile[]): DescFile[] {
-  // A set is walked in the order of insertion, additions during the walk included.
+  // The iteration of a set includes values that are added meanwhile.
   const found = new Set(files)
   for (const file of found) for (const imported of file.dependencies) found.add(imported)
   return [...found]
 }
 
 /**
- * The full names of a type and its members, as descriptor.proto scopes them: a value of an enum is
- * a sibling of the enum, not its child.
+ * Returns the full names of a type and its members. By the scopes of descriptor.proto, a value of
+ * an enum is a sibling of the enum.
  */
 function symbolsOf(desc: Type): string[] {
   const { typeName } = desc
@@ -155,7 +155,7 @@ function symbolsOf(desc: Type): string[] {
   }
 }
 
-/** For every message, the files that declare its extensions, by field number. */
+/** Returns the files that declare the extensions of each message, by field number. */
 function extensionsByMessage(types: readonly Type[]): Map<string, Map<number, DescFile>> {
   const index = new Map<string, Map<number, DescFile>>()
   for (const desc of types) if (desc.kind === 'message') index.set(desc.typeName, new Map())

@@ -1,17 +1,13 @@
 import type { HttpRequest, HttpResponse } from './requests.ts'
 
-/**
- * How long a browser may remember a preflight answer; Chromium keeps none for longer than two
- * hours.
- */
+/** Time that a browser may cache a preflight response. Chromium's limit is two hours. */
 const PREFLIGHT_MAX_AGE_S = 7200
 
-/** Methods of REST, which include those of the RPC protocols. */
+/** The methods of REST, which include those of the RPC protocols. */
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
 /**
- * What the four protocols send, and what this API adds. The header of a signing-in proxy is never
- * among them.
+ * Request headers of the four protocols and of this API. The header of proxy sign-in is excluded.
  */
 const ALLOWED_HEADERS = [
   'Authorization',
@@ -59,7 +55,7 @@ const EXPOSED_HEADERS = [
   'X-Truncated',
 ].join(', ')
 
-/** Where the refresh cookie is answered with a token: an untrusted origin must not read it. */
+/** Paths that answer the refresh cookie with a token, which an untrusted origin must not read. */
 const COOKIE_PATHS: ReadonlySet<string> = new Set([
   '/api/v1/auth/refresh',
   '/branchline.v1.AuthService/RefreshToken',
@@ -68,7 +64,7 @@ const COOKIE_PATHS: ReadonlySet<string> = new Set([
 /** Cross-origin rules of an instance. */
 export interface Cors {
   /**
-   * Sets the headers that a cross-origin answer needs, and answers preflight requests.
+   * Sets the headers of a cross-origin response, and answers preflight requests.
    *
    * @returns whether the request is answered.
    */
@@ -76,11 +72,12 @@ export interface Cors {
 }
 
 /**
- * The Fetch standard's CORS protocol (https://fetch.spec.whatwg.org/#http-cors-protocol): every
- * origin may call with tokens, and only trusted ones with the browser's own credentials. No origin
- * is ever reflected together with credentials unless it is on the list (CVE-2024-41659 was that).
+ * Creates the CORS protocol of the Fetch standard
+ * (https://fetch.spec.whatwg.org/#http-cors-protocol). Every origin may call with tokens, and only
+ * trusted origins may use the credentials of a browser. Reflecting any other origin together with
+ * credentials was CVE-2024-41659.
  *
- * @param trusted origins of the instance itself and those that the operator named.
+ * @param trusted returns the origin of the instance and those of the operator.
  */
 export function createCors(trusted: () => readonly string[]): Cors {
   return {
@@ -89,7 +86,7 @@ export function createCors(trusted: () => readonly string[]): Cors {
       if (origin === undefined) return false
       const isTrusted = trusted().includes(origin)
       const path = request.url?.split('?', 1)[0] ?? ''
-      // `null` is what every sandboxed document and file has for an origin, so it names nobody.
+      // Every sandboxed document and file has the origin `null`.
       const readable = isTrusted || (origin !== 'null' && !COOKIE_PATHS.has(path))
       if (readable) {
         response.setHeader('access-control-allow-origin', origin)

@@ -1,27 +1,27 @@
 import { isIPv4 } from 'node:net'
 
-/** What admission has to know of an open connection. */
+/** An open connection, as admission sees it. */
 export interface Admitted {
-  /** The peer's network, or undefined when it is not counted. */
+  /** The network of the peer; undefined for a peer without limits. */
   readonly peer: string | undefined
-  /** Whether a request is in flight: such a connection is never evicted. */
+  /** Returns whether a request is in flight. Such a connection is never evicted. */
   isBusy(): boolean
   /** Closes the connection at once. */
   evict(): void
 }
 
-// What a newcomer may cost when all places are taken. Busy connections move to the back of the line
-// as they are found, so a flood of newcomers still reaches every idle one, a few looks at a time.
+// Connections that are examined for one new connection at a limit. Busy ones move to the end of the
+// queue, so that a flood of new connections still reaches every idle one.
 const MAX_LOOKS = 64
 
 /**
- * The set of open connections, with a cap in total and one per peer network. When a cap is reached,
- * the connection that has been idle longest makes room for the newcomer: a flood of idle
- * connections evicts itself, and those that work are left alone.
+ * The set of open connections, with a limit in total and one per peer network. At a limit, a new
+ * connection replaces the connection that has been idle longest. A flood of idle connections thus
+ * evicts itself, and busy connections stay.
  *
  * The order is that of the clock algorithm (F. J. Corbató, "A paging experiment with the Multics
- * system", 1968): oldest first, except that a connection found busy goes to the back. It costs
- * nothing per request.
+ * system", 1968): oldest first, except that a busy connection moves to the end. Requests cost
+ * nothing.
  */
 export class Admission<T extends Admitted> {
   readonly #maxTotal: number
@@ -43,8 +43,7 @@ export class Admission<T extends Admitted> {
   }
 
   /**
-   * Adds a connection, at the cost of an idle one if need be. Returns false when there is no place
-   * for it.
+   * Adds a connection, and evicts an idle one at a limit. Returns false when no idle one was found.
    */
   admit(newcomer: T): boolean {
     const { peer } = newcomer
@@ -57,7 +56,7 @@ export class Admission<T extends Admitted> {
     return true
   }
 
-  /** Forgets a connection; one that is not known is no error. */
+  /** Removes a connection, if it is in the set. */
   remove(connection: T): void {
     this.#all.delete(connection)
     if (connection.peer === undefined) return
@@ -67,8 +66,8 @@ export class Admission<T extends Admitted> {
   }
 
   /**
-   * Closes the connection that has been idle longest, for instance when the process is out of file
-   * descriptors.
+   * Closes the connection that has been idle longest, for example when the process has no file
+   * descriptors left.
    */
   evictIdle(): boolean {
     return this.#evictOne(this.#all)
@@ -99,15 +98,15 @@ export class Admission<T extends Admitted> {
   }
 }
 
-/** Whether an address is of this machine: 127.0.0.0/8, also mapped to IPv6, or ::1. */
+/** Returns whether an address is 127.0.0.0/8, also mapped to IPv6, or ::1. */
 export function isLoopback(address: string): boolean {
   const mapped = address.slice(address.lastIndexOf(':') + 1)
   return address === '::1' || (isIPv4(mapped) && mapped.startsWith('127.'))
 }
 
 /**
- * The network by which a peer is counted: the address for IPv4, the /64 for IPv6, where a host has
- * a whole /64 to itself (RFC 6177).
+ * Returns the network that limits apply to: the address for IPv4, the /64 for IPv6, since a host
+ * has at least a /64 (RFC 6177).
  */
 export function peerNetwork(address: string): string {
   const mapped = address.slice(address.lastIndexOf(':') + 1)

@@ -7,17 +7,14 @@ import type { Answer } from './outgoing.ts'
 /** A request of either version of HTTP. */
 type Request = http.IncomingMessage | http2.Http2ServerRequest
 
-/** Begins to count what is written in answer to a request. */
+/** Starts to count the bytes of the response to a request. */
 export type CountAnswer = (
   connection: ClientConnection,
   request: Request,
   response: CountedHttp1Response | CountedHttp2Response,
 ) => void
 
-/**
- * Where a request keeps the account of its answer: looking in a map would cost more than all the
- * counting.
- */
+/** The property of a request with its account. A map would cost more than all the counting. */
 const ANSWER = Symbol('answer')
 
 interface Counted {
@@ -25,10 +22,10 @@ interface Counted {
 }
 
 /**
- * Counts the answers to requests.
+ * Creates the function that starts counting.
  *
- * @param networkOf the network of the peer that asks; undefined for one that is not counted. Left
- *   out, that of the connection counts.
+ * @param networkOf returns the network of the peer, or undefined for a peer without limits. By
+ *   default, the network of the connection.
  */
 export function countAnswers(
   networkOf: ((request: Request) => string | undefined) | undefined,
@@ -41,8 +38,8 @@ export function countAnswers(
 }
 
 /**
- * The account of the answer to a request; undefined for a request that did not come by our
- * listener.
+ * Returns the account of the response to a request; undefined for a request that did not come
+ * through the listener.
  */
 export function answerTo(request: Request): Answer | undefined {
   return (request as Counted)[ANSWER]

@@ -4,48 +4,46 @@ import type { PeerCredits } from './credit.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { OutgoingConnection } from './outgoing.ts'
 
-/** What is being spoken on a connection; one implementation for each protocol. */
+/** The state of the protocol on a connection. Each protocol has its own implementation. */
 export interface Conversation {
-  /** How long it may stay without a request in flight. */
+  /** Longest time without a request in flight. */
   readonly idleTimeoutMs: number
-  /** Requests begun so far. */
+  /** Number of requests so far. */
   readonly requests: number
-  /** Whether a request is in flight: still arriving, or not yet answered in full. */
+  /** Returns whether a request is still arriving or its response is incomplete. */
   isBusy(): boolean
-  /**
-   * Whether the client owes bytes of a request, and none of those it has sent wait for the handler.
-   */
+  /** Returns whether the handler waits for bytes of a request from the client. */
   awaitsClient(): boolean
-  /** Makes a live peer send something, if the protocol has a way. Returns whether it has. */
+  /** Sends a ping, if the protocol has one. Returns whether it has. */
   probe(): boolean
-  /** Closes the connection because a limit is reached, saying so if the protocol can. */
+  /** Closes the connection because of a timeout, with a message if the protocol has one. */
   expire(): void
-  /** Takes no further request, and closes the connection as soon as none is in flight. */
+  /** Refuses further requests, and closes the connection when none is in flight. */
   drain(): void
 }
 
-/** Speaks one protocol on sockets that are handed to it. */
+/** A server of one protocol. */
 export interface ProtocolServer {
-  /** Takes over `socket`, which is that of `connection` or the TLS layer on top of it. */
+  /** Takes over `socket`: the socket of `connection`, or the TLS layer on top of it. */
   speak(connection: ClientConnection, socket: Socket): void
 }
 
-/** What a connection is counted in. */
+/** The accounts of a connection. */
 export interface ConnectionAccounts {
-  /** Of all peers: requests that they left before they were answered. */
+  /** Credit of all peers for requests that they abandon before the response. */
   readonly credits: PeerCredits
-  /** Of this connection: what waits for its reader. */
+  /** Unread bytes of this connection. */
   readonly outgoing: OutgoingConnection
 }
 
 /**
- * An accepted socket and the deadlines of whatever is spoken on it. Nothing here runs per request:
- * progress is found by comparing the socket's counters from one sweep to the next.
+ * An accepted socket with its timeouts. Nothing here runs per request: a sweep compares the
+ * socket's counters with those of the sweep before.
  */
 export class ClientConnection implements Admitted {
   readonly socket: Socket
   readonly peer: string | undefined
-  /** What waits for the reader. */
+  /** Unread bytes of this connection. */
   readonly outgoing: OutgoingConnection
   readonly #limits: ListenerLimits
   readonly #credits: PeerCredits
@@ -63,8 +61,8 @@ export class ClientConnection implements Admitted {
     this.socket = socket
     this.outgoing = accounts.outgoing
     const address = socket.remoteAddress ?? ''
-    // Where a reverse proxy on this machine speaks for everyone, connections of one peer mean
-    // nothing.
+    // All connections of a reverse proxy come from one address, so that a limit per peer makes no
+    // sense.
     const isUncounted = isLoopback(address)
       ? !limits.limitLoopback
       : limits.uncountedAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
@@ -74,14 +72,14 @@ export class ClientConnection implements Admitted {
     this.#conversation = silence(socket, limits.headersTimeoutMs)
   }
 
-  /** Replaces what is spoken, with a fresh deadline. */
+  /** Replaces the conversation and restarts the idle timeout. */
   begin(conversation: Conversation): void {
     this.#conversation = conversation
     this.#requestsSeen = conversation.requests
     this.#idleSinceMs = performance.now()
   }
 
-  /** Waits a moment for the peer to take what was written and close, then destroys the socket. */
+  /** Gives the peer a moment to read the last bytes and close, then destroys the socket. */
   linger(): void {
     this.begin(silence(this.socket, this.#limits.lingerTimeoutMs))
   }
@@ -99,15 +97,15 @@ export class ClientConnection implements Admitted {
   }
 
   /**
-   * Charges the peer for requests that it left before their answers began. A peer that does so more
-   * often than clients do loses the connection, and gets no other until its credit is back.
+   * Charges the peer for requests that it abandoned before the response. A peer that abandons more
+   * than clients usually do loses its connection, and gets no other until its credit is restored.
    */
   abandoned(requests: number): void {
     if (this.peer !== undefined && requests > 0 && this.#credits.spend(this.peer, requests))
       this.evict()
   }
 
-  /** Holds the connection against its deadlines; `nowMs` is on the clock of `performance.now()`. */
+  /** Checks the timeouts. `nowMs` is on the clock of `performance.now()`. */
   inspect(nowMs: number): void {
     const conversation = this.#conversation
     const { bytesRead } = this.socket
@@ -152,7 +150,7 @@ export class ClientConnection implements Admitted {
   }
 }
 
-/** Nothing is spoken, yet or any more: the socket is destroyed when the time is over. */
+/** Creates the state before and after a protocol. It destroys the socket after the timeout. */
 function silence(socket: Socket, timeoutMs: number): Conversation {
   const destroy = (): void => {
     socket.destroy()

@@ -2,10 +2,7 @@ import http2 from 'node:http2'
 import { Http1Response, Http2Response } from './early-end.ts'
 import type { Answer, Outflow, OutgoingConnection } from './outgoing.ts'
 
-/**
- * What is handed to the transport at a time of an answer that was made as a whole, so that the pace
- * of its reader shows.
- */
+/** Bytes of a complete response that are written at a time, so that the reader's speed shows. */
 const SLICE_BYTES = 128 * 1024
 
 type Callback = (error: Error) => void
@@ -17,7 +14,7 @@ interface Response {
   once(event: 'close' | 'drain', listener: () => void): unknown
 }
 
-/** What a class of responses does that counts nothing. */
+/** The operations of a response class without counting. */
 interface Plain<R extends Response> {
   write(
     response: R,
@@ -36,27 +33,24 @@ interface Plain<R extends Response> {
   isBodiless(response: R): boolean
 }
 
-/**
- * What Node says of writing to a response that is destroyed, which nobody takes for a fault of the
- * server.
- */
+/** Creates Node's error for a write to a destroyed response, which is not a fault of the server. */
 function destroyed(): Error {
   return Object.assign(new Error('the answer was cut off'), { code: 'ERR_STREAM_DESTROYED' })
 }
 
 /**
- * Writes a response and keeps the ledger: an answer that comes as a whole is given to the transport
- * in slices, each when the one before is taken, and one for which there is no room is not sent.
+ * Writes a response and counts its bytes. A complete response is written in slices, each after the
+ * transport has taken the one before. A response that would exceed a limit is not sent.
  */
 class Counter<R extends Response> implements Outflow {
   readonly answer: Answer
   readonly #response: R
   readonly #plain: Plain<R>
   #isCutOff = false
-  /** What the transport was not given yet. */
+  /** Chunks that are not written yet. */
   readonly #queue: { bytes: Uint8Array; readonly callback: Callback | undefined }[] = []
   #queuedBytes = 0
-  /** Called when the queue is empty, if the response has ended meanwhile. */
+  /** Ends the response when the queue is empty. Set once the end was requested. */
   #end: (() => void) | undefined
 
   constructor(
@@ -124,7 +118,7 @@ class Counter<R extends Response> implements Outflow {
     this.answer.wrote(chunk?.length ?? 0)
   }
 
-  /** Whether there is room for what is written. Otherwise the answer is cut off. */
+  /** Returns whether the limits allow a chunk. Otherwise cuts the response off. */
   #admits({ length }: Chunk): boolean {
     if (this.#isCutOff) return false
     const { answer } = this
@@ -135,18 +129,17 @@ class Counter<R extends Response> implements Outflow {
   }
 
   /**
-   * A stream of messages is written as its reader takes it in any case. What comes behind slices
-   * has to wait for them.
+   * Returns whether a chunk is written in slices. A stream of messages already follows the speed of
+   * its reader. Chunks behind slices wait for them.
    */
   #goesInSlices({ length }: Chunk): boolean {
-    // An answer to HEAD has no content, and its HTTP/2 stream closes before a second slice could be
-    // written.
+    // A response to HEAD has no content, and its HTTP/2 stream closes before a second slice.
     if (this.#plain.isBodiless(this.#response)) return false
     return this.#queue.length > 0 || (length > SLICE_BYTES && !this.answer.isStream)
   }
 
   #writeInSlices(chunk: Chunk, encoding: BufferEncoding, callback: Callback | undefined): void {
-    // Bytes rather than text: of a text the transport would make a copy, and keep both.
+    // The transport would copy a text and hold both.
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk
     this.#queuedBytes += bytes.length
     this.answer.wrote(bytes.length)
@@ -187,7 +180,7 @@ const plainHttp1: Plain<Http1Response> = {
   isBodiless: (response) => response.req.method === 'HEAD',
 }
 
-/** A response of HTTP/1.1, counted once that has begun. */
+/** An HTTP/1.1 response, counted after `beginCounting`. */
 export class CountedHttp1Response extends Http1Response {
   #counter: Counter<Http1Response> | undefined
 
@@ -217,17 +210,17 @@ const plainHttp2: Plain<Http2Response> = {
   write: (response, chunk, encoding, callback) =>
     Reflect.apply(Http2Response.prototype.write, response, [chunk, encoding, callback]),
   end: (response, chunk, encoding, callback) => {
-    // Node writes what comes with the end by the method that is overridden.
+    // Node writes the last chunk by the overridden `write`.
     if (chunk !== undefined) plainHttp2.write(response, chunk, encoding, undefined)
     Reflect.apply(Http2Response.prototype.end, response, [callback])
   },
-  // The code of which gRPC makes RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
+  // gRPC maps this code to RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
   cutOff: (response) => response.stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
   isGone: (response) => response.stream.destroyed,
   isBodiless: (response) => response.req.method === 'HEAD',
 }
 
-/** A response of HTTP/2, counted once that has begun. */
+/** An HTTP/2 response, counted after `beginCounting`. */
 export class CountedHttp2Response extends Http2Response {
   #counter: Counter<Http2Response> | undefined
 

@@ -1,7 +1,4 @@
-/**
- * A token bucket (ITU-T I.371) that can be overdrawn: what was spent beyond it has to be earned
- * back before anything is left again.
- */
+/** A token bucket (ITU-T I.371) whose balance can become negative. */
 export class Credit {
   readonly #burst: number
   readonly #perSecond: number
@@ -14,7 +11,7 @@ export class Credit {
     this.#balance = burst
   }
 
-  /** What is left; below zero when it is overdrawn. */
+  /** The remaining credit, negative when overdrawn. */
   get balance(): number {
     const nowMs = performance.now()
     const earned = ((nowMs - this.#atMs) / 1000) * this.#perSecond
@@ -23,22 +20,22 @@ export class Credit {
     return this.#balance
   }
 
-  /** Takes `count` off and returns what is left. */
+  /** Subtracts `count` and returns the remaining credit. */
   spend(count: number): number {
     this.#balance = this.balance - count
     return this.#balance
   }
 }
 
-// A hundred bytes each. Who has so many networks at hand gains more by using each than by having
-// the first forgotten.
+// A hundred bytes each. An attacker with more networks gains more by using each of them than by
+// resetting the credit of the first.
 const MAX_PEERS = 16_384
 
-/** The credit of peer networks, which outlives their connections. */
+/** The credit of peer networks, which lasts beyond their connections. */
 export class PeerCredits {
   readonly #burst: number
   readonly #perSecond: number
-  /** The peer that spent last comes last. */
+  /** Sorted by the time of the last spending, the latest last. */
   readonly #credits = new Map<string, Credit>()
 
   constructor(burst: number, perSecond: number) {
@@ -46,7 +43,7 @@ export class PeerCredits {
     this.#perSecond = perSecond
   }
 
-  /** Takes `count` off a peer's credit. Returns whether the credit is overdrawn now. */
+  /** Subtracts `count` from a peer's credit. Returns whether the credit is overdrawn. */
   spend(peer: string, count: number): boolean {
     const credit = this.#credits.get(peer) ?? new Credit(this.#burst, this.#perSecond)
     this.#credits.delete(peer)
@@ -58,7 +55,7 @@ export class PeerCredits {
     return credit.spend(count) < 0
   }
 
-  /** Whether a peer has spent more than it had. */
+  /** Returns whether the credit of a peer is overdrawn. */
   isOverdrawn(peer: string): boolean {
     const credit = this.#credits.get(peer)
     return credit !== undefined && credit.balance < 0

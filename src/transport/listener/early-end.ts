@@ -2,18 +2,18 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import type { Readable } from 'node:stream'
 
-/** Announces content of unknown length, or of any but none. */
+/** Returns whether a request has content, by its headers. */
 export function announcesContent({ headers }: http.IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   return coding !== undefined || (length !== undefined && Number(length) !== 0)
 }
 
 /**
- * Drops what has arrived of a request and what still arrives, whoever was reading it: a client that
- * reads the answer only when it has sent everything gets to read it.
+ * Drops the rest of a request, even one that has a reader. Some clients read the response only
+ * after they have sent everything.
  *
- * A listener for `readable` would keep the request from flowing, and without one for `data` it
- * would stop when such a reader, an iterator for instance, leaves later.
+ * A listener for `readable` would prevent the request from flowing. Without a listener for `data`,
+ * the request would stop when a reader such as an iterator leaves later.
  */
 export function discard(request: Readable): void {
   request.unpipe()
@@ -23,17 +23,17 @@ export function discard(request: Readable): void {
   request.resume()
 }
 
-/** Told how far the answers of a connection are. */
+/** Observes the responses of a connection. */
 export interface Http1Answers {
-  /** Called before the head of an answer is sent. */
+  /** Called before the headers of a response are sent. */
   onHead(request: http.IncomingMessage, response: http.ServerResponse): void
-  /** Called when the last of an answer is written, which has not gone out yet. */
+  /** Called when the end of a response is written, before it is sent. */
   onEnd(request: http.IncomingMessage, response: http.ServerResponse): void
 }
 
 /**
- * A request that its reader may leave early: node would destroy it, take its socket away, and read
- * nothing more of a connection over which the answer and other requests are to go.
+ * A request whose reader may stop early. Node would destroy the request and stop reading its
+ * connection, which the response and other requests need.
  */
 export class Http1Request extends http.IncomingMessage {
   override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Buffer> {
@@ -41,7 +41,7 @@ export class Http1Request extends http.IncomingMessage {
   }
 }
 
-/** A response that says how far it is. */
+/** A response that reports its progress. */
 export class Http1Response extends http.ServerResponse<Http1Request> {
   answers: Http1Answers | undefined
 
@@ -58,14 +58,14 @@ export class Http1Response extends http.ServerResponse<Http1Request> {
   }
 }
 
-/** The same as `Http1Request` for HTTP/2. */
+/** `Http1Request` for HTTP/2. */
 export class Http2Request extends http2.Http2ServerRequest {
   override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Buffer> {
     return this.iterator({ destroyOnReturn: false })
   }
 }
 
-/** A response that says when it ends. */
+/** A response that reports its end. */
 export class Http2Response extends http2.Http2ServerResponse<Http2Request> {
   onEnd: (() => void) | undefined
 
@@ -78,10 +78,10 @@ export class Http2Response extends http2.Http2ServerResponse<Http2Request> {
 }
 
 /**
- * Ends an HTTP/2 stream whose answer has ended before its request (RFC 9113 §8.1): drops the rest
- * of the request for `lingerMs`, then asks the client to stop by RST_STREAM with NO_ERROR. Asking
- * at once could overtake the end of the answer, and clients such as curl would report a broken
- * stream instead of the answer.
+ * Ends an HTTP/2 stream whose response has ended before its request (RFC 9113 §8.1). Drops the rest
+ * of the request for `lingerMs`, then asks the client to stop by RST_STREAM with NO_ERROR. Without
+ * the delay, the frame could overtake the end of the response, and clients such as curl would
+ * report a broken stream.
  */
 export function endStreamEarly(request: http2.Http2ServerRequest, lingerMs: number): void {
   const { stream } = request
@@ -90,7 +90,7 @@ export function endStreamEarly(request: http2.Http2ServerRequest, lingerMs: numb
   const timer = setTimeout(() => {
     if (stream.state.localClose === 1) stream.close(http2.constants.NGHTTP2_NO_ERROR)
     else {
-      // The client has yet to take the answer, and until then nothing more is taken from it.
+      // Read nothing more until the client has read the response.
       request.pause()
       timer.refresh()
     }

@@ -1,10 +1,10 @@
 import type http from 'node:http'
 import type { ListenerLimits } from './limits.ts'
 
-/** What RFC 9113 §6.5.2 adds to the name and the value of each field. */
+/** Bytes that RFC 9113 §6.5.2 adds to each field. */
 const FIELD_OVERHEAD_BYTES = 32
 
-/** The fields that HTTP/2 has instead of the request line and `Host`, without their values. */
+/** Size of the HTTP/2 fields for the request line and `Host`, without their values. */
 const PSEUDO_FIELD_BYTES =
   ':method:scheme:path'.length +
   'http'.length +
@@ -12,17 +12,14 @@ const PSEUDO_FIELD_BYTES =
   'host'.length +
   3 * FIELD_OVERHEAD_BYTES
 
-/** Size of a header list as RFC 9113 §6.5.2 counts it. */
+/** Returns the size of a header list by RFC 9113 §6.5.2. */
 function headerListBytes(rawHeaders: readonly string[]): number {
   let bytes = (rawHeaders.length / 2) * FIELD_OVERHEAD_BYTES
   for (const text of rawHeaders) bytes += text.length
   return bytes
 }
 
-/**
- * Whether an HTTP/1.1 request is within the limits that it would have over HTTP/2, so that a
- * request means the same in both.
- */
+/** Returns whether an HTTP/1.1 request is within the header limits that apply to HTTP/2. */
 export function http1HeadersFit(
   { method = '', url = '', rawHeaders }: http.IncomingMessage,
   { maxHeaderFields, maxHeaderBytes }: ListenerLimits,
@@ -32,8 +29,8 @@ export function http1HeadersFit(
 }
 
 /**
- * The same for HTTP/2, where node counts the fields, and the bytes only of a client that has
- * confirmed the limit.
+ * Returns whether an HTTP/2 request is within the header limits. Node counts the fields, but counts
+ * the bytes only for clients that have confirmed the limit.
  */
 export function http2HeadersFit(
   rawHeaders: readonly string[],

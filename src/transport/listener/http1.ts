@@ -15,13 +15,13 @@ import { http1HeadersFit } from './header-list.ts'
 import type { ListenerLimits } from './limits.ts'
 
 /**
- * An HTTP/1.1 server that never listens itself. Node's parser, pipelining and keep-alive do the
- * work; its own checks of unfinished requests run only in a server that listens, and bound the
- * whole request where a large push may take hours, so they are off and `ClientConnection.inspect` does
- * theirs.
+ * Creates an HTTP/1.1 server that does not listen itself. Node parses, pipelines and keeps
+ * connections alive. Node's request timeouts work only in a listening server, and limit the whole
+ * request, while a large push may take hours. They are off, and `ClientConnection.inspect` replaces
+ * them.
  *
- * `Upgrade` is ignored and CONNECT closes the connection: node's behaviour for a server without
- * such listeners.
+ * `Upgrade` is ignored and CONNECT closes the connection, as in any Node server without listeners
+ * for them.
  */
 export function createHttp1Server(
   limits: ListenerLimits,
@@ -47,7 +47,7 @@ export function createHttp1Server(
       handler(request, response)
     },
   )
-  // Node drops what is beyond, so there has to be one more to see that there is.
+  // Node drops further fields silently. One more than allowed shows that there are too many.
   server.maxHeadersCount = limits.maxHeaderFields + 1
   server.timeout = limits.stallTimeoutMs
   server.on('timeout', (socket) => conversations.get(socket)?.onSilence())
@@ -67,7 +67,7 @@ export function createHttp1Server(
   }
 }
 
-/** The state of one HTTP/1.1 connection: its latest request, which pipelining answers last. */
+/** The state of an HTTP/1.1 connection: its latest request, which is the last to be answered. */
 class Http1Conversation implements Conversation, Http1Answers {
   readonly connection: ClientConnection
   readonly #socket: Socket
@@ -77,7 +77,7 @@ class Http1Conversation implements Conversation, Http1Answers {
   #settledBytesRead = 0
   #draining = false
   #closing = false
-  /** Answers that have begun: who leaves in the middle of one has not abandoned its request. */
+  /** Responses that have begun. Only requests without one can be abandoned. */
   #answers = 0
   requests = 0
 
@@ -90,20 +90,17 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * Between requests node's keep-alive timer closes a silent connection; this bounds one that
-   * trickles headers instead.
+   * Node's keep-alive timer closes a silent connection between requests. This timeout is for one
+   * that sends headers slowly.
    */
   get idleTimeoutMs(): number {
     const { headersTimeoutMs, keepAliveTimeoutMs } = this.#limits
     return this.requests === 0 ? headersTimeoutMs : keepAliveTimeoutMs + headersTimeoutMs
   }
 
-  /**
-   * Runs for every request, so it stores two references and little more. Returns whether to answer
-   * the request.
-   */
+  /** Records a request. Returns whether to answer the request. */
   onRequest(request: http.IncomingMessage, response: Http1Response): boolean {
-    // After an answer that announces the end nothing more is taken from the client (RFC 9112 §9.6).
+    // After a response with `Connection: close`, no further request is answered (RFC 9112 §9.6).
     if (this.#closing) return false
     this.requests += 1
     this.#request = request
@@ -114,8 +111,8 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * Announces the end of the connection with an answer that begins before a request of unknown or
-   * large size has arrived.
+   * Adds `Connection: close` to a response that begins before the end of a request of unknown or
+   * large size.
    */
   onHead(request: http.IncomingMessage, response: http.ServerResponse): void {
     this.#answers += 1
@@ -124,14 +121,14 @@ class Http1Conversation implements Conversation, Http1Answers {
     if (announcedBytes > this.#limits.maxSkippedBytes) response.setHeader('Connection', 'close')
   }
 
-  /** Gives a request that the answer came before `earlyEndTimeoutMs` to arrive, and drops it. */
+  /** Drops the rest of a request whose response has ended, for at most `earlyEndTimeoutMs`. */
   onEnd(request: http.IncomingMessage, response: http.ServerResponse): void {
     if (request.complete || !announcesContent(request)) return
     discard(request)
     const timer = setTimeout(() => {
       if (response.writableFinished) this.#socket.destroy()
       else {
-        // The client has yet to take the answer, and until then nothing more is taken from it.
+        // Read nothing more until the client has read the response.
         request.pause()
         timer.refresh()
       }
@@ -147,7 +144,7 @@ class Http1Conversation implements Conversation, Http1Answers {
     if (this.#request === undefined || this.#response === undefined) return false
     const answered = this.#response.writableFinished || this.#response.destroyed
     if (!answered || !this.#request.complete) return true
-    // An idle connection should not keep the headers and the body of its last request in memory.
+    // An idle connection must not hold the headers and the body of its last request in memory.
     this.#request = undefined
     this.#response = undefined
     this.#settledBytesRead = this.#socket.bytesRead
@@ -165,9 +162,9 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * Node's socket timer: no byte came or went for `stallTimeoutMs`, or for the keep-alive time
-   * after an answer. A request that does not arrive is left to `ClientConnection.inspect`, and silence
-   * while the handler works is no offence.
+   * Handles Node's socket timeout: no byte was received or sent for `stallTimeoutMs`, or for the
+   * keep-alive time after a response. `ClientConnection.inspect` handles requests that do not
+   * arrive, and silence is allowed while the handler works.
    */
   onSilence(): void {
     if (!this.isBusy() || this.#socket.writableLength > 0) this.#socket.destroy()
@@ -175,18 +172,15 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * A connection on which nothing came since the last answer gets no 408: browsers show it to users
-   * as the next answer.
+   * Closes the connection with 408. A connection that is silent since the last response gets none,
+   * since browsers would show the 408 as the next response.
    */
   expire(): void {
     if (!this.isBusy() && this.#socket.bytesRead === this.#settledBytesRead) this.#socket.destroy()
     else this.refuse(408)
   }
 
-  /**
-   * Answers with an empty response in the place of the current one, if that is still possible, and
-   * closes.
-   */
+  /** Sends an empty response in place of the current one, if that is still possible, and closes. */
   refuse(statusCode: number): void {
     if (this.#socket.writableEnded) return
     if (!this.#mayAnswer()) {
@@ -206,9 +200,9 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * Stands in for `socket.destroySoon`, which node calls after an answer that announces the end.
-   * Closing while the client still sends would reset the connection and could take the answer away
-   * (RFC 9112 §9.6), so at first only the sending half is closed.
+   * Replaces `socket.destroySoon`, which Node calls after a response with `Connection: close`.
+   * Closing while the client still sends would reset the connection and could lose the response
+   * (RFC 9112 §9.6), so that only the sending half is closed at first.
    */
   #closeSoon(destroySoon: () => void): void {
     this.#closing = true
@@ -226,14 +220,14 @@ class Http1Conversation implements Conversation, Http1Answers {
   }
 
   /**
-   * Answers keep the order of requests (RFC 9112 §9.3.2): one out of turn would be taken for that
-   * of an earlier request.
+   * Returns whether a response can be sent now. Responses have the order of the requests (RFC 9112
+   * §9.3.2): the client would assign any other to an earlier request.
    */
   #mayAnswer(): boolean {
     if (!this.#socket.writable) return false
     if (!this.isBusy() || this.#response === undefined) return true
-    const itsTurn = this.#response.socket === this.#socket
-    return itsTurn && !this.#response.headersSent && this.#request?.complete === false
+    const isNext = this.#response.socket === this.#socket
+    return isNext && !this.#response.headersSent && this.#request?.complete === false
   }
 }
 

@@ -13,14 +13,14 @@ const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.co
 const MAX_STREAM_ID = 2 ** 31 - 1
 
 /**
- * An HTTP/2 server that never listens itself. Pings of clients are answered by nghttp2, which also
- * ends a session that floods it with pings, settings or CONTINUATION frames (CVE-2024-27316);
- * invalid frames and refused streams are counted by node.
+ * Creates an HTTP/2 server that does not listen itself. nghttp2 answers pings and ends sessions
+ * that send floods of pings, settings or CONTINUATION frames (CVE-2024-27316). Node counts invalid
+ * frames and refused streams.
  *
- * Reset streams (CVE-2023-44487) are counted here. nghttp2 does so as well, a thousand at once and
- * then 33 a second, but node 20 does not notice when it gives up: the session reads nothing more,
- * not even the end of the connection. The count here comes first, and a session that got there on
- * another way (by resetting streams already closed) is found by a ping it does not answer.
+ * Reset streams (CVE-2023-44487) are counted here. nghttp2 counts them too, a thousand at once and
+ * then 33 per second, but Node 20 does not notice when nghttp2 gives up: the session then reads
+ * nothing more, not even the end of the connection. The lower limit here applies first. A session
+ * that reached nghttp2's limit otherwise, by resetting closed streams, does not answer a ping.
  *
  * Node's own `session.close` is replaced, see `Http2Conversation.drain`.
  */
@@ -33,7 +33,7 @@ export function createHttp2Server(
   const connections = new WeakMap<http2.Http2Session, ClientConnection>()
   const server = http2.createServer(
     {
-      // The method, the scheme and the path are no fields in HTTP/1.1; the authority is `Host`.
+      // Method, scheme and path are not fields in HTTP/1.1; the authority is `Host`.
       maxHeaderListPairs: limits.maxHeaderFields + 3,
       maxSessionMemory: limits.maxSessionMemoryMib,
       settings: {
@@ -46,8 +46,8 @@ export function createHttp2Server(
     },
     (request, response) => {
       response.onEnd = () => endStreamEarly(request, limits.earlyEndTimeoutMs)
-      // After the parser is done with what one read of the socket brought: a stream that is reset
-      // by then costs no call.
+      // Runs after the parser has processed one read of the socket, so that a stream that is reset
+      // in the same read costs no call.
       setImmediate(() => {
         const { stream } = request
         if (stream.closed || stream.destroyed) return
@@ -63,7 +63,7 @@ export function createHttp2Server(
   return {
     speak(connection, socket) {
       if (socket.destroyed) return
-      // Node emits 'session' within the emit below, so this listener sees the session of this
+      // Node emits 'session' during the emit below, so that this listener gets the session of this
       // socket.
       server.once('session', (session: http2.ServerHttp2Session) => {
         connections.set(session, connection)
@@ -78,7 +78,7 @@ export function createHttp2Server(
   }
 }
 
-/** The state of one HTTP/2 session: its open streams. */
+/** The state of an HTTP/2 session: its open streams. */
 class Http2Conversation implements Conversation {
   readonly #connection: ClientConnection
   readonly #session: http2.ServerHttp2Session
@@ -107,11 +107,11 @@ class Http2Conversation implements Conversation {
     this.requests += 1
     this.#streams.add(stream)
     stream.once('close', () => this.#onClose(stream))
-    // Streams begun and reset within one read of the socket close only after it, so an honest
-    // client can be above its maximum for a moment, but never by this much.
+    // Streams that begin and are reset in one read of the socket close only after the read. An
+    // honest client can exceed the maximum for a moment, but never by this much.
     if (this.#streams.size > 2 * this.#limits.maxConcurrentStreams) this.#connection.evict()
-    // Sessions have no byte count per stream; node's stream timer is restarted by the bytes of its
-    // own stream only.
+    // Sessions have no byte count per stream. Node's stream timer restarts only with bytes of its
+    // own stream.
     stream.setTimeout(this.#limits.stallTimeoutMs)
     stream.on('timeout', () => this.#onSilence(stream))
   }
@@ -128,12 +128,12 @@ class Http2Conversation implements Conversation {
   probe(): boolean {
     if (this.#session.destroyed) return false
     this.#session.ping(() => {
-      // The answer shows in the byte count of the socket, and so does its absence.
+      // The byte count of the socket shows whether there was an answer.
     })
     return true
   }
 
-  /** GOAWAY, with the reason when streams are cut off. */
+  /** Closes the session with GOAWAY, and with an error code if streams are open. */
   expire(): void {
     if (this.isBusy())
       this.#session.destroy(new Error('request arrives too slowly'), NGHTTP2_ENHANCE_YOUR_CALM)
@@ -142,14 +142,13 @@ class Http2Conversation implements Conversation {
   }
 
   /**
-   * Announces the end, and ends the session when no stream is open: a GOAWAY that refuses nothing,
-   * and when the client has heard it another that names the last stream served (RFC 9113 §6.8), so
-   * that it can repeat elsewhere what came too late.
+   * Announces the end, and ends the session when no stream is open. The first GOAWAY refuses no
+   * stream. After the client has received it, a second one names the last stream served (RFC 9113
+   * §6.8), so that the client can repeat later requests elsewhere.
    *
-   * Stands in for `session.close`, which node 20 itself calls when the client says GOAWAY. Between
-   * that call and the sending of the answer node refuses new streams from within nghttp2's parser,
-   * which frees what the parser still reads: a GOAWAY and a request in one packet would end the
-   * process.
+   * Replaces `session.close`, which Node 20 calls when the client sends GOAWAY. Until the response
+   * to that is sent, Node refuses new streams from within nghttp2's parser, which frees memory that
+   * the parser still reads. A GOAWAY and a request in one packet would end the process.
    */
   drain(): void {
     if (this.#draining || this.#session.destroyed) return
@@ -163,7 +162,7 @@ class Http2Conversation implements Conversation {
 
   #endWhenDrained(): void {
     if (!this.#draining || this.isBusy()) return
-    // Not from within the parser, see above.
+    // Runs outside of the parser, see above.
     setImmediate(() => {
       if (this.isBusy() || this.#session.destroyed) return
       this.#session.destroy()
@@ -174,12 +173,11 @@ class Http2Conversation implements Conversation {
   #onClose(stream: http2.ServerHttp2Stream): void {
     this.#streams.delete(stream)
     this.#endWhenDrained()
-    // How clients leave an answer that has begun is their business: only before that they make the
-    // server work for nothing.
+    // A client may leave a response that has begun. Before that, the work of the server is wasted.
     if (!stream.headersSent) this.#connection.abandoned(1)
     if (stream.rstCode === NGHTTP2_NO_ERROR) return
-    // The socket goes, not the session: node must not be told to destroy one while nghttp2 calls
-    // back from its parser.
+    // Destroys the socket rather than the session, which must not be destroyed during a callback of
+    // nghttp2's parser.
     if (this.#resetCredit.spend(1) < 0) this.#connection.evict()
   }
 
@@ -191,8 +189,8 @@ class Http2Conversation implements Conversation {
 }
 
 /**
- * Whether the client is still to send its request. Once the answer has begun the two run side by
- * side, and in a bidirectional call either may be silent as long as it likes.
+ * Returns whether the handler waits for bytes of the request. After the response has begun, either
+ * side of a bidirectional call may be silent for any time.
  */
 function owesRequestBytes(stream: http2.ServerHttp2Stream): boolean {
   if (stream.headersSent || stream.endAfterHeaders || stream.readableLength > 0) return false

@@ -17,37 +17,31 @@ export interface ListenOptions {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
-  /** With a certificate the port speaks TLS only. */
+  /** With a certificate, the port accepts TLS only. */
   readonly tls?: Certificate
-  /** Called for every request of either version; it must not throw. */
+  /** Called for each request of either version. Must not throw. */
   readonly handler: (
     request: http.IncomingMessage | http2.Http2ServerRequest,
     response: http.ServerResponse | http2.Http2ServerResponse,
   ) => void
   readonly limits?: Partial<ListenerLimits>
   /**
-   * The network by which the limits of what waits for readers count a request; left out, that of
-   * the connection's other end.
+   * Returns the network that limits of unread bytes apply to. By default, the network of the
+   * connection.
    */
   readonly networkOf?: (
     request: http.IncomingMessage | http2.Http2ServerRequest,
   ) => string | undefined
-  /**
-   * What went wrong with a connection. Strangers cause these at will, so they belong in a debug log
-   * at most.
-   */
+  /** Called for errors of connections. Any client can cause them, so log them at level debug. */
   readonly onConnectionError?: (error: Error) => void
 }
 
 export interface Listener {
-  /** With the real port: `http://127.0.0.1:8080`, `https://[::1]:8443`. */
+  /** The URL with the actual port, such as `http://127.0.0.1:8080` or `https://[::1]:8443`. */
   readonly url: string
-  /** The number of open connections. */
+  /** Returns the number of open connections. */
   readonly connections: () => number
-  /**
-   * What the listener holds at the moment: open connections, bytes that wait for readers, open
-   * streams of messages.
-   */
+  /** Returns the number of open connections, unread bytes and open message streams. */
   readonly figures: () => {
     readonly connections: number
     readonly waitingBytes: number
@@ -55,24 +49,22 @@ export interface Listener {
   }
   /**
    * Stops accepting, closes idle connections at once, lets requests in flight finish for at most
-   * `graceMs` and destroys the rest. Resolves when every socket is gone. Calls after the first wait
-   * for the same end.
+   * `graceMs` and destroys the rest. Resolves when all sockets are closed. Later calls wait for the
+   * first.
    */
   close(graceMs: number): Promise<void>
 }
 
-// When a TCP connection has been silent for so long the kernel asks whether the peer is there
-// (SO_KEEPALIVE, tcp(7)). It finds the half-open ones among HTTP/1.1 connections that wait for a
-// slow answer, where the protocol has no ping.
+// Silence after which the kernel probes the peer (SO_KEEPALIVE, tcp(7)). This finds half-open
+// HTTP/1.1 connections that wait for a slow response, since HTTP/1.1 has no ping.
 const TCP_KEEP_ALIVE_DELAY_MS = 60_000
 
 /**
- * Opens the port. In clear text HTTP/1.1 and HTTP/2 with prior knowledge are told apart by the
- * first bytes; `Upgrade: h2c` is ignored, as RFC 9113 §3.1 retires it. With a certificate ALPN
- * chooses.
+ * Opens the port. Without TLS, the first bytes distinguish HTTP/1.1 from HTTP/2 with prior
+ * knowledge. `Upgrade: h2c` is ignored, as RFC 9113 §3.1 deprecates it. With TLS, ALPN selects the
+ * version.
  *
- * Rejects when the address cannot be had or the certificate cannot be used, with a message fit for
- * the operator.
+ * @throws Error with a message for the operator when the address or the certificate cannot be used.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits }
@@ -106,8 +98,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     },
   )
   await bind(server, options)
-  // From here on errors are those of accept(2): most likely no file descriptor is left, so an idle
-  // connection gives its own.
+  // Later errors come from accept(2), most likely because no file descriptor is left. Closing an
+  // idle connection frees one.
   server.on('error', (error) => {
     report(error)
     admission.evictIdle()
@@ -135,7 +127,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
-/** Returns the function that starts the right protocol on an admitted connection. */
+/** Creates the function that starts the protocol of an admitted connection. */
 function createProtocols(
   options: ListenOptions,
   limits: ListenerLimits,
@@ -185,8 +177,8 @@ async function closeGracefully(
   admission: Admission<ClientConnection>,
   graceMs: number,
 ): Promise<void> {
-  // The server's own 'close' comes when the last socket is destroyed, a moment before that socket
-  // says so.
+  // The server emits 'close' when the last socket is destroyed, just before that socket emits its
+  // own 'close'.
   const gone = Array.from(
     admission,
     ({ socket }) => new Promise((resolve) => socket.once('close', resolve)),

@@ -1,15 +1,17 @@
 import type { ListenerLimits } from './limits.ts'
 
-/** Answers up to here are sent although a bound is reached: refusals are. */
+/** Responses up to this size are sent even at a limit, so that refusals always arrive. */
 const MAX_REFUSAL_BYTES = 4 * 1024
 
-/** Where less room is left than this, nothing is computed: most answers fit into it. */
+/**
+ * With fewer bytes left, calls are refused before they start. Most responses fit into this size.
+ */
 const MIN_ROOM_BYTES = 1024 * 1024
 
-/** Whose bound it is. */
+/** The object that a limit applies to. */
 export type Scope = 'connection' | 'peer' | 'server'
 
-/** The limits of what waits for readers. */
+/** The limits of unread bytes and open streams. */
 export type OutgoingLimits = Pick<
   ListenerLimits,
   | 'maxWaitingBytesPerConnection'
@@ -22,32 +24,32 @@ export type OutgoingLimits = Pick<
   | 'minTakenBytes'
 >
 
-/** A response, as far as the ledger looks at it. */
+/** A response, as the accounting sees it. */
 export interface Outflow {
-  /** Bytes that were written and not yet taken by the transport. */
+  /** Bytes that were written and that the transport has not taken yet. */
   readonly waitingBytes: number
-  /** Whether it is closed, and has said so or is about to. */
+  /** Whether the response is closed, even if it has not emitted 'close' yet. */
   readonly isGone: boolean
   once(event: 'close', listener: () => void): unknown
-  /** Ends the exchange at once, in a way that clients notice, and forgets what was not sent. */
+  /** Ends the response at once so that clients notice, and discards unsent bytes. */
   cutOff(): void
 }
 
-/** A bound that is reached. */
+/** A limit that is reached. */
 export interface AnswerLimit {
   readonly scope: Scope
   readonly maxBytes: number
   readonly maxStreams: number
 }
 
-/** What answers hold together: of a connection, of a peer, or of the server. */
+/** The sum over the responses of a connection, a peer, or the server. */
 class Tally implements AnswerLimit {
   readonly scope: Scope
   readonly maxBytes: number
   readonly maxStreams: number
   bytes = 0
   streams = 0
-  /** Whether something was refused because this tally is full, since the last sweep. */
+  /** Whether a call was refused because of this limit since the last sweep. */
   contended = false
 
   constructor(scope: Scope, maxBytes: number, maxStreams: number) {
@@ -66,15 +68,14 @@ const isFull = ({ bytes, maxBytes }: Tally) => bytes > maxBytes - MIN_ROOM_BYTES
 const isCrowded = ({ streams, maxStreams }: Tally) => streams >= maxStreams
 
 /**
- * The ledger of everything that waits for readers, and of the long streams that are open. It is
- * kept below all protocols: a response is counted from its first byte until the transport has taken
- * its last one.
+ * The accounting of unread bytes and open message streams, below all protocols. A response counts
+ * from its first byte until the transport has taken its last one.
  */
 export class Outgoing {
   readonly #limits: OutgoingLimits
   readonly #server: Tally
   readonly #peers = new Map<string, Tally>()
-  /** Stands in for a peer that holds nothing. */
+  /** Represents every peer without unread bytes and streams. */
   readonly #idlePeer: Tally
   readonly #waiting = new Set<Answer>()
 
@@ -84,17 +85,17 @@ export class Outgoing {
     this.#server = new Tally('server', limits.maxWaitingBytes, limits.maxLongStreams)
   }
 
-  /** Bytes that wait for readers, reservations included. */
+  /** Unread bytes, reservations included. */
   get bytes(): number {
     return this.#server.bytes
   }
 
-  /** Long streams that are open. */
+  /** Open message streams. */
   get streams(): number {
     return this.#server.streams
   }
 
-  /** The account of a new connection. Its owner closes it with the connection. */
+  /** Opens the account of a new connection. The caller closes it with the connection. */
   open(): OutgoingConnection {
     const { maxWaitingBytesPerConnection, maxLongStreamsPerConnection } = this.#limits
     return new OutgoingConnection(
@@ -104,7 +105,7 @@ export class Outgoing {
   }
 
   /**
-   * Cuts off readers that are too slow while others are refused for want of room.
+   * Cuts off slow readers where a limit has led to refusals.
    *
    * @param nowMs on the clock of `performance.now()`.
    */
@@ -119,10 +120,7 @@ export class Outgoing {
     for (const peer of this.#peers.values()) peer.contended = false
   }
 
-  /**
-   * For answers only: adds to all tallies of an answer, and keeps it for the sweep while bytes of
-   * it wait.
-   */
+  /** Adds to all sums of a response. For `Answer` only. */
   count(answer: Answer, connection: Tally, bytes: number, streams: number): void {
     connection.add(bytes, streams)
     this.#server.add(bytes, streams)
@@ -131,7 +129,7 @@ export class Outgoing {
     else this.#waiting.delete(answer)
   }
 
-  /** For answers only: the first bound for which `isFull` says so. */
+  /** Returns the first limit for which `isFull` is true. For `Answer` only. */
   findFull(
     answer: Answer,
     connection: Tally,
@@ -176,7 +174,7 @@ export class Outgoing {
   }
 }
 
-/** The answers of one connection. */
+/** The responses of one connection. */
 export class OutgoingConnection {
   readonly #outgoing: Outgoing
   readonly #tally: Tally
@@ -188,34 +186,34 @@ export class OutgoingConnection {
   }
 
   /**
-   * The account of an answer.
+   * Opens the account of a response.
    *
-   * @param network of the peer that asks; undefined for one that is not counted.
+   * @param network of the peer; undefined for a peer without limits.
    */
   begin(outflow: Outflow, network: string | undefined): Answer {
     return new Answer(this.#outgoing, this, this.#tally, outflow, network)
   }
 
-  /** For answers only: remembers one that holds something. */
+  /** Adds a response that counts. For `Answer` only. */
   keep(answer: Answer): void {
     this.#answers.add(answer)
   }
 
-  /** For answers only. */
+  /** Removes a response. For `Answer` only. */
   forget(answer: Answer): void {
     this.#answers.delete(answer)
   }
 
   /**
-   * Forgets all answers. Node does not tell the answers to pipelined requests that their connection
-   * is closed.
+   * Closes all responses. Node does not emit 'close' on responses to pipelined requests when their
+   * connection closes.
    */
   close(): void {
     for (const answer of this.#answers) answer.close()
   }
 }
 
-/** What one answer holds. */
+/** The account of one response. */
 export class Answer {
   readonly network: string | undefined
   readonly #outgoing: Outgoing
@@ -229,9 +227,9 @@ export class Answer {
   #state: 'unwatched' | 'watched' | 'closed' = 'unwatched'
   #windowStartMs: number | undefined
   #windowTaken = 0
-  /** Whether it is a stream of messages, which its writer sends no faster than the reader reads. */
+  /** Whether this is a message stream, whose writer follows the speed of the reader. */
   isStream = false
-  /** Whether its bytes are the same ones for all readers, so that one reader more costs nothing. */
+  /** Whether all readers share the same bytes, so that another reader costs no memory. */
   isShared = false
   isEnded = false
 
@@ -249,15 +247,15 @@ export class Answer {
     this.network = network
   }
 
-  /** Whether bytes wait for the reader. */
+  /** Whether there are unread bytes. */
   get isWaiting(): boolean {
     return this.#waiting > 0
   }
 
   /**
-   * The bound that an answer of so many bytes would break; undefined when there is room for it. An
-   * answer may be larger than the bound of its connection when nothing else waits on that
-   * connection, and one that is as small as a refusal is always sent.
+   * Returns the limit that a response of `bytes` would exceed, or undefined. A response may exceed
+   * the limit of its connection when that connection has no other unread bytes. A response as small
+   * as a refusal is always allowed.
    */
   lacks(bytes: number): AnswerLimit | undefined {
     if (bytes <= MAX_REFUSAL_BYTES) return undefined
@@ -268,19 +266,16 @@ export class Answer {
     })
   }
 
-  /**
-   * The bound that is reached already, whatever the answer will be; undefined when there is room.
-   */
+  /** Returns the limit that is reached already, whatever the size of the response, or undefined. */
   fullBound(): AnswerLimit | undefined {
     return this.#outgoing.findFull(this, this.#tally, isFull)
   }
 
   /**
-   * Takes room for an answer before it is made. The room is given back when the answer has been
-   * sent.
+   * Reserves bytes for a response before it is created, until it has been sent.
    *
-   * @param bytes of the whole answer.
-   * @returns the bound that it would break, when there is no room.
+   * @param bytes of the whole response.
+   * @returns the limit that the response would exceed, or undefined.
    */
   reserve(bytes: number): AnswerLimit | undefined {
     const lacking = this.lacks(bytes)
@@ -292,9 +287,9 @@ export class Answer {
   }
 
   /**
-   * Takes a place for a long stream. The place is given back when the answer is closed.
+   * Counts the response as a message stream until it is closed.
    *
-   * @returns the bound that is reached, when no place is left.
+   * @returns the limit that is reached, or undefined.
    */
   enterStream(): AnswerLimit | undefined {
     const full = this.#outgoing.findFull(this, this.#tally, isCrowded)
@@ -306,13 +301,13 @@ export class Answer {
     return undefined
   }
 
-  /** Says that bytes were written, which may still wait. */
+  /** Counts bytes that were written. */
   wrote(bytes: number): void {
     this.#written += bytes
     this.measure()
   }
 
-  /** Brings the ledger up to date with what the transport has taken. */
+  /** Updates the sums by the bytes that the transport has taken. */
   measure(): void {
     if (this.#isClosed) return
     const wasWaiting = this.isWaiting
@@ -320,7 +315,7 @@ export class Answer {
     const held = this.isEnded ? this.#waiting : Math.max(this.#reserved, this.#waiting)
     const bytes = (this.isShared ? 0 : held) - this.#charged
     if (this.#waiting === 0) this.#windowStartMs = undefined
-    // What waits within a reservation changes no tally, but the sweep has to know of it.
+    // Unread bytes within a reservation change no sum, but the sweep must see the response.
     if (bytes === 0 && (this.isShared || this.isWaiting === wasWaiting)) return
     this.#watch()
     if (this.#isClosed) return
@@ -328,9 +323,7 @@ export class Answer {
     this.#outgoing.count(this, this.#tally, bytes, 0)
   }
 
-  /**
-   * Whether bytes have waited for a whole window, in which the reader took fewer than it should.
-   */
+  /** Returns whether the reader took fewer than `minBytes` in a window with unread bytes. */
   isSlow(nowMs: number, windowMs: number, minBytes: number): boolean {
     const taken = this.#written - this.#waiting
     if (this.#windowStartMs === undefined) {
@@ -349,7 +342,7 @@ export class Answer {
     this.close()
   }
 
-  /** Gives everything back. */
+  /** Subtracts the response from all sums. */
   close(): void {
     if (this.#isClosed) return
     const streams = this.isStream ? 1 : 0

@@ -3,14 +3,13 @@ import type { Socket } from 'node:net'
 /** The client connection preface of HTTP/2 (RFC 9113 §3.4). */
 export const http2Preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
 
-/** The protocols spoken on the port. */
+/** The protocols of the port. */
 export type HttpVersion = 'http1' | 'http2'
 
 /**
- * Reads the first bytes of a connection until they tell the protocol, gives them back to the socket
- * and calls `decided`. The first byte that differs from the preface makes it HTTP/1.1: `POST` is
- * told apart at its second byte, garbage at its first. A connection that closes before that is
- * never decided.
+ * Reads the first bytes of a connection until they determine the protocol, returns them to the
+ * socket and calls `decided`. The first byte that differs from the HTTP/2 preface means HTTP/1.1,
+ * for `POST` the second byte. `decided` is not called for a connection that closes before.
  */
 export function detectHttpVersion(socket: Socket, decided: (version: HttpVersion) => void): void {
   const chunks: Buffer[] = []

@@ -11,9 +11,11 @@ export interface Certificate {
 }
 
 /**
- * Returns a function that does the TLS handshake on a connection and hands over the secured socket
- * with the protocol ALPN chose (HTTP/1.1 when the client offers none). A handshake that fails, and
- * plain text, close the connection. Throws when OpenSSL does not accept the certificate or its key.
+ * Creates a function that performs the TLS handshake on a connection and passes on the secured
+ * socket with the protocol of ALPN (HTTP/1.1 when the client offers none). A failed handshake
+ * closes the connection.
+ *
+ * @throws Error when OpenSSL does not accept the certificate or its key.
  */
 export function createTlsLayer(
   certificate: Certificate,
@@ -21,12 +23,12 @@ export function createTlsLayer(
   secured: (connection: ClientConnection, socket: Socket, version: HttpVersion) => void,
   report: (error: Error) => void,
 ): (connection: ClientConnection) => void {
-  // Node does not tell which socket a TLS socket wraps; on one listening port the peer's address
-  // and port do (RFC 9293 §3.3.1).
+  // Node does not expose the socket under a TLS socket. The peer's address and port identify the
+  // connection on one listening port (RFC 9293 §3.3.1).
   const handshakes = new Map<string, ClientConnection>()
   const server = tls.createServer({
     ...certificate,
-    // RFC 8996 retires what is older.
+    // RFC 8996 deprecates older versions.
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['h2', 'http/1.1'],
     handshakeTimeout: limits.headersTimeoutMs,
@@ -45,7 +47,7 @@ export function createTlsLayer(
   return (connection) => {
     const endpoint = endpointOf(connection.socket)
     handshakes.set(endpoint, connection)
-    // A peer that reuses its port at once may already be back under the same name.
+    // A peer that reuses its port at once may already have a new connection.
     connection.socket.once('close', () => {
       if (handshakes.get(endpoint) === connection) handshakes.delete(endpoint)
     })

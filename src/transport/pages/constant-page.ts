@@ -5,24 +5,23 @@ import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { responseCoding, tagMatches } from '../rpc/rest/index.ts'
 
-/** A form in which content is kept. */
+/** The content in one content coding. */
 interface Representation {
   readonly body: Buffer
   /** The content coding; undefined for none. */
   readonly coding: string | undefined
 }
 
-/** In the order in which the server prefers them. */
+/** The content codings in the server's order of preference. */
 const CODINGS = [{ name: 'br' }, { name: 'gzip' }] as const
 
-// An hour would show the document of an old version after an update; clients that ask again get
-// 304.
+// Longer caching would show the content of an old version after an update. Later requests get 304.
 const CACHE_CONTROL = 'public, max-age=300'
 
-// Most of what the best quality saves, in a fiftieth of its time.
+// Nearly as small as with the best quality, in a fiftieth of the time.
 const BROTLI_QUALITY = 6
 
-/** A coded form is kept if it is smaller than this part of the content. */
+/** A compressed form is used if it is smaller than this fraction of the content. */
 const WORTHWHILE = 0.9
 
 const gzip = promisify(zlib.gzip)
@@ -32,25 +31,24 @@ const brotli = promisify(zlib.brotliCompress)
 export type ConstantPage = (request: HttpRequest, response: HttpResponse) => Promise<void>
 
 /**
- * A page whose content never changes while the server runs. It is made and compressed once, when
- * somebody asks first, and all answers send the same bytes, so that a reader who does not read
- * costs nothing but the stream.
+ * Creates a page whose content does not change while the server runs. The first request creates and
+ * compresses the content. All responses share these bytes, so that a slow reader costs no memory.
  *
- * @param make makes the content; called once.
+ * @param create creates the content. Called once.
  */
 export function constantPage(
   contentType: string,
-  make: () => string | Uint8Array | Promise<Uint8Array>,
+  create: () => string | Uint8Array | Promise<Uint8Array>,
 ): ConstantPage {
-  let made:
+  let created:
     | Promise<{ tag: string; forms: ReadonlyMap<string | undefined, Representation> }>
     | undefined
   return async (request, response) => {
-    made ??= makeForms(make)
-    const { tag, forms } = await made
+    created ??= createForms(create)
+    const { tag, forms } = await created
     response.setHeader('etag', tag)
     response.setHeader('cache-control', CACHE_CONTROL)
-    // Which origin may read the answer depends on the origin that asks.
+    // The CORS headers depend on the origin of the request.
     response.setHeader('vary', 'Origin, Accept-Encoding')
     const known = request.headers['if-none-match']
     if (known !== undefined && tagMatches(known, tag)) {
@@ -67,13 +65,13 @@ export function constantPage(
     if (form.coding !== undefined) response.setHeader('content-encoding', form.coding)
     const answer = answerTo(request)
     if (answer) answer.isShared = true
-    // Node leaves the body out of an answer to HEAD.
+    // Node omits the body of a response to HEAD.
     response.end(form.body)
   }
 }
 
-async function makeForms(make: () => string | Uint8Array | Promise<Uint8Array>) {
-  const content = await make()
+async function createForms(create: () => string | Uint8Array | Promise<Uint8Array>) {
+  const content = await create()
   const body =
     typeof content === 'string'
       ? Buffer.from(content)
@@ -87,7 +85,7 @@ async function makeForms(make: () => string | Uint8Array | Promise<Uint8Array>) 
     { body: await gzip(body), coding: 'gzip' },
     { body: await brotli(body, { params: brotliParams }), coding: 'br' },
   ]
-  // What is compressed already gets no smaller.
+  // Content that is already compressed does not get smaller.
   const useful = forms.filter(
     (form) => form.coding === undefined || form.body.length < body.length * WORTHWHILE,
   )

@@ -1,20 +1,21 @@
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 
-/** A repository, or a package somewhere in one. Names have no other characters. */
+/** The path of a repository or of a package in one. Names have no other characters. */
 const PATH = /^\/([A-Za-z0-9._-]+)\/([A-Za-z0-9._-]+)(?:\/[^?]*)?$/
 
 /** First segments of paths that belong to no account. */
 const OTHER_PATHS: ReadonlySet<string> = new Set(['api', 'attachments', 'file'])
 
 /**
- * Tells the Go toolchain where the repository of an import path is
+ * Creates the handler that gives the Go toolchain the repository of an import path
  * (https://go.dev/ref/mod#vcs-find).
  *
- * Nothing is looked up: a repository that exists, one that the client may not know of, and none at
- * all are answered alike. What there is, is for Git to say, which asks for credentials.
+ * The handler does not look the repository up, so that the response is the same for repositories
+ * that exist, that the client may not see, and that do not exist. Git then asks for credentials.
  *
- * @param publicUrl base of links, without a slash at the end.
- * @returns a handler that says whether a request was one of the toolchain's; only then it answers.
+ * @param publicUrl base of links, without a trailing slash.
+ * @returns a handler that answers requests of the toolchain only, and returns whether a request was
+ *   one.
  */
 export function createGoImport(
   publicUrl: () => string,
@@ -34,7 +35,7 @@ export function createGoImport(
       'content-length': Buffer.byteLength(body),
       'content-security-policy': "default-src 'none'",
     })
-    // Node leaves the body out of an answer to HEAD.
+    // Node omits the body of a response to HEAD.
     response.end(body)
     return true
   }

@@ -3,55 +3,57 @@ import { Code } from '@connectrpc/connect'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
- * Bucket bounds in seconds: a read from SQLite is under a millisecond, a password hash tens of
- * them.
+ * Bucket bounds in seconds. A read from SQLite takes less than a millisecond, a password hash tens
+ * of milliseconds.
  */
 const DURATION_BUCKETS_S = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
 
-/** The same for Git: from a list of refs to the transfer of a large history. */
+/** Bucket bounds for Git, from a list of refs to the transfer of a large history. */
 const GIT_DURATION_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800]
 
 /**
- * Calls of a method that are counted together. prom-client takes a tenth of the time of a small
- * call to count it alone, and a hundredth when it counts many in a row.
+ * Calls of a method that are counted together. Counting one call alone takes prom-client a tenth of
+ * the time of a small call, counting many in a row a hundredth.
  */
 const BATCH = 100
 
-/** Figures for Prometheus. */
+/** Metrics for Prometheus. */
 export interface Metrics {
-  /** Counts one finished call; `code` is undefined when it succeeded. */
+  /** Counts one finished call. `code` is undefined for a success. */
   countCall(method: DescMethod, code: Code | undefined, durationMs: number): void
-  /** Counts one finished request of Git's, by service and status of the answer. */
+  /** Counts one finished Git request, by service and HTTP status. */
   countGitRequest(service: string, status: number, durationMs: number): void
-  /** The text of /metrics. */
+  /** Returns the text of /metrics. */
   print(): Promise<string>
   readonly contentType: string
 }
 
-/** Calls of a method that prom-client has not heard of yet. */
+/** Calls of a method that prom-client has not counted yet. */
 interface Tally {
   readonly name: string
   succeeded: number
   readonly durationsMs: number[]
 }
 
-/** Figures of the listener. */
+/** Current figures of the listener. */
 export interface ListenerFigures {
   /** Open connections. */
   readonly connections: number
-  /** Bytes that wait for readers. */
+  /** Unread bytes of responses. */
   readonly waitingBytes: number
   /** Open streams of messages. */
   readonly streams: number
 }
 
-/** Those of a server that does not listen yet. */
+/** The figures before the server listens. */
 const NOTHING: ListenerFigures = { connections: 0, waitingBytes: 0, streams: 0 }
 
 /**
- * @param listener its figures at the moment; undefined before there is one.
+ * Creates the metrics of a server.
+ *
+ * @param listener returns the figures of the listener; undefined before it exists.
  */
 export function createMetrics(listener: () => ListenerFigures | undefined): Metrics {
   const registry = new Registry()

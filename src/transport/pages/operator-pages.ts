@@ -11,32 +11,31 @@ import { constantPage } from './constant-page.ts'
 import type { Metrics } from './metrics.ts'
 import { schemaPages } from './schema-pages.ts'
 
-/** The pages that are no RPCs, by path. */
+/** Pages for operators and tools, by path. */
 export type Pages = ReadonlyMap<
   string,
   (request: HttpRequest, response: HttpResponse) => Promise<void>
 >
 
-/** What the pages need beside the application. */
+/** Sources of the pages besides the application. */
 export interface PageSources {
   readonly metrics: Metrics
   readonly peerOf: PeerOf
-  /** Whether the server takes calls: false once it is shutting down. */
+  /** Returns false once the server is shutting down. */
   readonly serving: () => boolean
-  /** Resolves when the database answers. */
+  /** Rejects when the database does not answer. */
   readonly checkDatabase: () => Promise<unknown>
-  /** The OpenAPI document, as text. */
+  /** Returns the OpenAPI document as text. */
   readonly openApi: () => string
-  /** The schema, for those who generate code from it. */
+  /** The schema that clients generate code from. */
   readonly schema: readonly DescFile[]
 }
 
 /**
- * The pages for operators and tools: liveness, readiness, metrics, the OpenAPI document and the
- * schema.
+ * Creates the pages for liveness, readiness, metrics, the OpenAPI document and the schema.
  *
- * Metrics tell how busy an instance is and with what. They are for callers on the machine itself
- * and for administrators, whose token Prometheus can send.
+ * Metrics show the load of an instance. They are for callers on the machine itself and for
+ * administrators, whose token Prometheus can send.
  */
 export function operatorPages(app: App, sources: PageSources): Pages {
   return new Map([
@@ -91,10 +90,10 @@ async function readinessProblem({
   }
 }
 
-/** Why metrics are not shown. */
+/** A refusal to show metrics. */
 interface MetricsRefusal {
   readonly status: 401 | 403 | 429
-  /** `Retry-After`, where there is something to wait for. */
+  /** The header `Retry-After`, or null. */
   readonly retryAfter: string | null
 }
 
@@ -124,6 +123,6 @@ function send(response: HttpResponse, status: number, contentType: string, body:
   response.setHeader('cache-control', 'no-store')
   response.setHeader('x-content-type-options', 'nosniff')
   if (status === 401) response.setHeader('www-authenticate', CHALLENGE)
-  // Node leaves the body out of an answer to HEAD.
+  // Node omits the body of a response to HEAD.
   response.end(body)
 }

@@ -7,16 +7,16 @@ import { descriptorFile } from '#gen/schema.ts'
 const descriptorProto = fromBinary(FileDescriptorProtoSchema, base64Decode(descriptorFile))
 
 /**
- * The descriptor of a file as a compiler makes it. The library's own one of descriptor.proto is for
- * its start: without `go_package` and other options that generators of code need.
+ * Returns the descriptor of a file as a compiler creates it. The library's own descriptor of
+ * descriptor.proto lacks `go_package` and other options that code generators need.
  */
 export function protoOf({ proto }: DescFile): FileDescriptorProto {
   return proto.name === descriptorProto.name ? descriptorProto : proto
 }
 
 /**
- * The files and all that they import, directly or not, each once and after what it imports (as in a
- * FileDescriptorSet).
+ * Returns the files and all their direct and indirect imports, each once and after its own imports,
+ * as in a FileDescriptorSet.
  */
 export function importsFirst(files: readonly DescFile[]): DescFile[] {
   const ordered = new Set<DescFile>()

@@ -8,16 +8,15 @@ import { protoFiles } from '#gen/schema.ts'
 import { type ConstantPage, constantPage } from './constant-page.ts'
 import { importsFirst, protoOf } from './schema-files.ts'
 
-/** Archives are the same on each instance of a version, so that their tags are, too. */
+/** A fixed time, so that archives and their ETags are the same on all instances of a version. */
 const NO_TIME = new Date(0)
 
 /**
- * The schema for those who generate code from it: as a FileDescriptorSet (descriptor.proto of
- * protobuf), and as proto files with all that they import save for the files of google/protobuf,
- * which each compiler has. Neither tells anything about the instance, so both are for everyone, on
- * a private instance too.
+ * Creates the pages with the schema for code generators: a FileDescriptorSet (descriptor.proto of
+ * protobuf), and the proto files with all their imports except google/protobuf, which each compiler
+ * has. Both are public on private instances too, since they say nothing about the instance.
  *
- * @param files of the services and of what answers may carry besides.
+ * @param files of the services and of other types that responses may contain.
  */
 export function schemaPages(
   files: readonly DescFile[],

@@ -147,7 +147,7 @@ describe('the document', () => {
       'UserService',
     ])
     const auth = document.tags.find(({ name }) => name === 'AuthService')
-    expect(auth?.description).toMatch(/^Sessions of people\./)
+    expect(auth?.description).toMatch(/^Sessions of users\./)
   })
 })
 
@@ -265,12 +265,14 @@ describe('operations', () => {
 describe('texts', () => {
   it('come from the comments of the schema', () => {
     const { summary, description } = operation('UserService_UpdateUser')
-    expect(summary).toBe('Changes the fields of an account that update_mask names, all or none.')
+    expect(summary).toBe(
+      'Changes the fields of an account that update_mask names, all of them or none.',
+    )
     expect(description).toMatch(/^The paths are `username`/)
     expect(description).toMatch(/Personal access tokens need the scope `write:user`\.$/)
     expect(description).not.toContain('Fails with')
     expect(schema('branchline.v1.User').properties?.email?.description).toMatch(/^E-mail address\./)
-    expect(schema('branchline.v1.State').description).toContain('- `NORMAL`: In use.')
+    expect(schema('branchline.v1.State').description).toContain('- `NORMAL`: Active.')
   })
 
   it('say how a path parameter and a resource name go together', () => {
@@ -282,7 +284,7 @@ describe('texts', () => {
   it('list the failures of an operation by status', () => {
     expect(operation('UserService_DeleteUser').responses['400']?.description).toBe(
       '- `LAST_ADMIN`: when it is the last active administrator.\n' +
-        '- `HAS_ASSOCIATED_DATA`: when it owns content and force is not set.',
+        '- `HAS_ASSOCIATED_DATA`: when it owns content and `force` is not set.',
     )
   })
 })
