@@ -67,7 +67,7 @@ export function branchJudge(
     const pushed = { branch, kind, isDefault: branch === default_branch } as const
     if (matchingMs > MAX_MATCHING_MS) {
       return {
-        text: 'it takes too long to find out which of so many branches are protected',
+        text: 'it takes too long to check so many branches for protection',
         reason: 'REF_REFUSED',
       }
     }
