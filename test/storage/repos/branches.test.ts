@@ -39,7 +39,7 @@ describe('branches', () => {
       await pageOfBranches(watched, 1, 'fix', 0, 30)
       await countBranches(watched, 1, 'fix')
     })
-    // Which index of the names is read through does not matter.
+    // Any index of the names is good.
     const names = expect.stringMatching(
       /^SEARCH branches USING COVERING INDEX branches_\w+ \(repository_id=\?\)$/,
     )
@@ -65,7 +65,7 @@ describe('branches', () => {
     await db.deleteFrom('branches').where('name', '=', 'a').execute()
     expect(await countBranches(db, id, '')).toBe(2)
     expect(await countBranches(db, id, 'C')).toBe(1)
-    // Of a repository that is gone.
+    // A branch of a deleted repository.
     expect(await countBranches(db, id + 1, '')).toBe(0)
   })
 })

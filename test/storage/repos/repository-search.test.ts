@@ -28,7 +28,7 @@ const ANYBODY: RepositoryReader = {
 }
 const SOMEBODY = { ...ANYBODY, userId: 5 }
 
-/** How the one query goes about the repositories themselves, and whether it sorts. */
+/** Returns how a query reads the repositories, and whether it sorts. */
 async function stepsOf(work: (watched: Db) => Promise<unknown>): Promise<string[]> {
   const [plan = [], ...others] = await plansOf(db, work)
   expect(others).toEqual([])

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => forge.stop())
 
-/** Makes a repository of bob that carol may write to, and returns the path of its rules. */
+/** Creates a repository of bob with carol as a writer, and returns the path of its protections. */
 async function repository(name: string) {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
@@ -103,7 +103,7 @@ describe('a branch protection', () => {
       branch_name: '',
     }
     expect(made.body).toMatchObject(expected)
-    // Clients that know no absence send null, and empty objects.
+    // Some clients send null and empty objects for absent fields.
     const nothing = Object.fromEntries(Object.keys(draft).map((key) => [key, null]))
     for (const edit of [
       {},
@@ -248,7 +248,7 @@ describe('a branch protection', () => {
     })
   })
 
-  /** Push, its list, its keys; then the same of pushes by force. */
+  /** The flags for push, its list and its keys; then the same for force push. */
   const flagsOf = (body: Record<string, boolean>) =>
     [
       body.enable_push,
@@ -276,7 +276,7 @@ describe('a branch protection', () => {
 
   it.each([
     ['111111', '111111'],
-    // Without pushing there is nothing else.
+    // Without push, the other flags have no effect.
     ['011111', '000000'],
     ['101111', '100111'],
     ['110111', '110111'],
@@ -301,7 +301,7 @@ describe('a branch protection', () => {
     ['000000', '11----', '110000'],
     ['000000', '111---', '111000'],
     ['000000', '101---', '100000'],
-    // An allowlist has no effect while what it restricts is off.
+    // An allowlist has no effect while the feature that it restricts is off.
     ['000000', '-11---', '000000'],
     ['100000', '-1----', '110000'],
     ['111000', '-0----', '100000'],
@@ -332,7 +332,7 @@ describe('a branch protection', () => {
     }
     const made = await rest(cast.bob, 'POST', rules, draft)
     expect(made.body.push_whitelist_usernames).toEqual(['bob', 'carol'])
-    // Everybody who reads pull requests may approve.
+    // All readers of pull requests may approve.
     expect(made.body.approvals_whitelist_username).toEqual(['carol', 'dan'])
     await rest(cast.bob, 'PATCH', '/repos/bob/listed', { private: true })
     await rest(cast.bob, 'DELETE', '/repos/bob/listed/collaborators/carol')
@@ -376,7 +376,7 @@ describe('a branch protection', () => {
       422,
       `team does not exist [org_id ${organization.body.id}, team_id 0, name: nobody]`,
     ])
-    // One that does not have the repository is forgotten.
+    // A team without access to the repository is dropped.
     const idle = await rest(cast.bob, 'POST', rules, {
       rule_name: 'idle',
       push_whitelist_teams: ['Crew'],
@@ -429,7 +429,7 @@ describe('a branch protection', () => {
       422,
       'a repository has at most 100 rules about branches',
     ])
-    // There are no pages.
+    // The list is not paged.
     expect((await rest(cast.bob, 'GET', `${rules}?page=2&limit=3`)).body).toHaveLength(100)
   })
 })

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** One request over REST, by somebody, by a token or by nobody. */
+/** Sends a REST request as a user, with a token or anonymously. */
 async function rest(who: Actor | string | undefined, method: string, path: string, body?: object) {
   const actor = typeof who === 'string' ? { authorization: `token ${who}` } : who
   const answer = await restAt(server.url)(actor, method, path, body)
@@ -31,7 +31,7 @@ async function rest(who: Actor | string | undefined, method: string, path: strin
 
 const statusOf = async (...request: Parameters<typeof rest>) => (await rest(...request)).status
 
-/** Makes a repository of bob. */
+/** Creates a repository of bob. */
 async function repository(name: string, settings: object = {}): Promise<string> {
   expect(await statusOf(cast.bob, 'POST', '/user/repos', { name, ...settings })).toBe(201)
   return `/repos/bob/${name}`
@@ -66,7 +66,7 @@ describe('a collaborator', () => {
     )
     expect(await statusOf(cast.bob, 'DELETE', carol)).toBe(204)
     expect(await statusOf(cast.carol, 'GET', path)).toBe(404)
-    // There is nothing to take away any more.
+    // There is no collaborator to remove.
     expect(await statusOf(cast.bob, 'DELETE', carol)).toBe(204)
   })
 
@@ -155,7 +155,7 @@ describe('a collaborator', () => {
     expect(await rest(cast.bob, 'DELETE', `${path}/collaborators/carol`)).toMatchObject(archived)
     expect(await rest(cast.bob, 'PUT', `${path}/collaborators/dan`)).toMatchObject(archived)
     expect(await statusOf(cast.bob, 'GET', `${path}/collaborators/carol`)).toBe(204)
-    // Who may not do it anyway is told so.
+    // Callers without the right get that error first.
     expect(await statusOf(cast.carol, 'DELETE', `${path}/collaborators/carol`)).toBe(403)
   })
 
@@ -201,7 +201,7 @@ describe('the permission of a user', () => {
       permission: 'read',
     })
     expect(await statusOf(cast.carol, 'GET', permission('dan'))).toBe(403)
-    // Nor is a stranger told who there is.
+    // Strangers cannot find out which users exist.
     expect(await statusOf(cast.carol, 'GET', permission('nobody'))).toBe(403)
     expect(await statusOf(cast.bob, 'GET', permission('nobody'))).toBe(404)
     await rest(cast.bob, 'PATCH', path, { private: true })
@@ -221,7 +221,7 @@ describe('a blocked user', () => {
     const list = await rest(cast.bob, 'GET', '/user/blocks')
     expect(list.body).toMatchObject([{ login: 'carol' }])
     expect(list.headers.get('x-total-count')).toBe('1')
-    // It is bob's, and nobody else's.
+    // The block belongs to bob only.
     expect((await rest(cast.carol, 'GET', '/user/blocks')).body).toEqual([])
     expect(await statusOf(cast.bob, 'DELETE', block)).toBe(204)
     expect(await statusOf(cast.bob, 'GET', block)).toBe(404)
@@ -242,7 +242,7 @@ describe('a blocked user', () => {
     const blocked = { status: 403, message: 'user is blocked' }
     expect(await rest(cast.bob, 'PUT', `${ofBob}/collaborators/carol`)).toMatchObject(blocked)
     expect(await rest(cast.carol, 'PUT', `${ofCarol}/collaborators/bob`)).toMatchObject(blocked)
-    // What everybody may read, the blocked user may, too.
+    // A blocked user can still read public repositories.
     expect(await statusOf(cast.carol, 'GET', ofBob)).toBe(200)
     await rest(cast.bob, 'DELETE', '/user/blocks/carol')
     expect(await statusOf(cast.bob, 'PUT', `${ofBob}/collaborators/carol`)).toBe(204)
@@ -334,7 +334,7 @@ describe('the users that clients offer', () => {
     for (const list of ['assignees', 'reviewers', 'assignees/bob']) {
       expect(await statusOf(cast.carol, 'GET', `${path}/${list}`)).toBe(404)
     }
-    // Whoever is archived is offered no more.
+    // Archived users are not offered.
     await rest(cast.ada, 'PATCH', '/admin/users/will', {
       active: false,
       login_name: 'will',

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => forge.stop())
 
-/** Makes and pushes a commit, and returns its id. */
+/** Creates and pushes a commit, and returns its id. */
 async function push(refs: readonly string[] = ['main'], folder = 'engine'): Promise<string> {
   const id = await client.commit(folder, 'more')
   await client.git(
@@ -38,7 +38,7 @@ async function push(refs: readonly string[] = ['main'], folder = 'engine'): Prom
   return id
 }
 
-/** Makes a status and returns it. */
+/** Creates a status and returns it. */
 async function post(sha: string, body: object) {
   const made = await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${sha}`, body)
   expect([made.status, made.body.message]).toEqual([201, undefined])

@@ -10,10 +10,10 @@ import { importHistory } from '../../support/histories.ts'
 import { pushSample, type Sample, SUBMODULE_ID } from '../../support/sample-repository.ts'
 import { createToken, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-/** More than is read at once. */
+/** Larger than a file that is read at once. */
 const LARGE = Buffer.alloc(5_000_000, 'large ')
 
-/** More than the buffers of two sockets hold. */
+/** Larger than the buffers of two sockets. */
 const HUGE = Buffer.alloc(60_000_000, 'huge ')
 
 const forge = await openForge()

@@ -12,7 +12,7 @@ const { server, cast, client, rest, grpc } = forge
 afterAll(() => forge.stop())
 
 const SMALL = 'The quick brown fox jumps over the lazy dog.\n'
-/** Larger than what is read at once. */
+/** Larger than a file that is read at once. */
 const LARGE = Buffer.from(Array.from({ length: 400_000 }, (_, i) => `line ${i}\n`).join(''))
 const LFS_OID = '4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393'
 const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${LFS_OID}\nsize 12345\n`

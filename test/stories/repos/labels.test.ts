@@ -26,13 +26,13 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  // It has been restarted on its data.
+  // The server has been restarted on its data.
   await rm(server.data, { recursive: true, force: true })
 })
 
 const BUG = { name: 'bug', color: '#ee0701', description: 'broken' }
 
-/** Makes a label and returns its number. */
+/** Creates a label and returns its id. */
 async function makeLabel(path: string, fields: object = {}): Promise<number> {
   const { status, body } = await rest(cast.bob, 'POST', path, { ...BUG, ...fields })
   expect(status).toBe(201)
@@ -129,7 +129,7 @@ describe('a label', () => {
         const { status, body } = await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`)
         expect([status, body.message]).toEqual([404, 'not found'])
       }
-      // The number in the path is the one that counts.
+      // The id in the path counts.
       const known = await makeLabel('/repos/bob/engine/labels')
       expect(
         (await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, { id: known, name: 'x' }))
@@ -188,7 +188,7 @@ describe('labels of a repository', () => {
     ['public-only', 'secret', 404, 404],
     ['bob', 'missing', 404, 404],
     ['bob', 'archived', 200, 423],
-    // Who may not write is not told about the archive.
+    // Callers without write access do not learn about the archive.
     ['carol', 'archived', 200, 403],
   ])('to %s, of %s', async (caller, repository, read, write) => {
     if (repository === 'archived') {
@@ -199,7 +199,7 @@ describe('labels of a repository', () => {
     const path = `/repos/bob/${repository}/labels`
     expect((await rest(who, 'GET', path)).status).toBe(read)
     expect((await rest(who, 'POST', path, BUG)).status).toBe(write)
-    // What is refused is refused before anything else is looked at.
+    // Access is checked before the body.
     if (write !== 201) expect((await rest(who, 'POST', path, {})).status).toBe(write)
     if (write !== 201) expect((await rest(who, 'PATCH', `${path}/0`, {})).status).toBe(write)
     if (write !== 201) expect((await rest(who, 'DELETE', `${path}/0`)).status).toBe(write)
@@ -265,7 +265,7 @@ describe('labels of an organisation', () => {
     expect([list.body, list.headers.get('x-total-count')]).toEqual([[label], '1'])
     const edited = await rest(cast.bob, 'PATCH', `/orgs/acme/labels/${id}`, { is_archived: true })
     expect(edited.body).toEqual({ ...label, is_archived: true })
-    // It is no label of a repository, and of no other organisation.
+    // It is no label of a repository or another organisation.
     await rest(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine' })
     expect((await rest(cast.bob, 'GET', `/repos/acme/engine/labels/${id}`)).status).toBe(404)
     expect((await rest(cast.bob, 'GET', `/orgs/hidden/labels/${id}`)).status).toBe(404)

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => forge.stop())
 
-/** Makes a milestone in a repository of bob, and returns it. */
+/** Creates a milestone in a repository of bob, and returns it. */
 async function make(fields: object, path = PATH) {
   const { status, body } = await rest(cast.bob, 'POST', path, fields)
   expect(status).toBe(201)

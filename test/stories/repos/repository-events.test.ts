@@ -46,8 +46,7 @@ afterAll(async () => {
 })
 
 /**
- * Makes a repository of bob with a first commit, cloned by bob, and begins to watch it on behalf of
- * some.
+ * Creates a repository of bob with a first commit and a clone, and starts watches for some users.
  */
 async function watched(name: string) {
   const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
@@ -69,7 +68,7 @@ async function watched(name: string) {
 
 type Event = NonNullable<WatchRepositoryResponse['event']>
 
-/** So many events of a stream. */
+/** Returns a number of events of a stream. */
 async function take(watcher: Watcher<WatchRepositoryResponse>, count: number): Promise<Event[]> {
   const events: Event[] = []
   while (events.length < count) {
@@ -79,7 +78,7 @@ async function take(watcher: Watcher<WatchRepositoryResponse>, count: number): P
   return events
 }
 
-/** Types and, as far as they have one, names of what events are about. */
+/** Returns the types of events, with the names of their subjects. */
 function summary(events: readonly Event[]): string[] {
   return events.map(({ type, subject: { case: kind, value } }) => {
     const name = RepositoryEvent_Type[type]
@@ -194,7 +193,7 @@ describe('the events of a repository', () => {
     const others = ['RELEASE_DELETED v1', 'REPOSITORY_EDITED bob/seen']
     expect(summary(await take(owner, 11))).toEqual([...drafts, ...published, ...rules, ...others])
     expect(summary(await take(writer, 6))).toEqual([...drafts, ...published, ...others])
-    // Bob administers it by any token, but what drafts are about takes one that may write.
+    // Bob is an administrator with any token, but events about drafts require a write token.
     expect(summary(await take(readingToken, 9))).toEqual([...published, ...rules, ...others])
     expect(summary(await take(stranger, 4))).toEqual([...published, ...others])
   })
@@ -206,7 +205,7 @@ describe('the events of a repository', () => {
     await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: true })
     await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: false })
     await rest(cast.ada, 'POST', '/repos/bob/moved/transfer', { new_owner: 'carol' })
-    // Each shows what it is like when it is sent.
+    // Each event shows the repository as it is when the event is sent.
     const types = (await take(watcher, 4)).map(({ type }) => RepositoryEvent_Type[type])
     expect(types).toEqual([
       'REPOSITORY_RENAMED',
@@ -241,7 +240,7 @@ describe('the events of a repository', () => {
       before = eventsRead()
       for (let i = 0; i < 500; i++) await new Promise((resolve) => setImmediate(resolve))
     }
-    // Sockets and clients hold some megabytes between them before the server notices.
+    // Sockets and clients buffer some megabytes before the server notices.
     expect(eventsRead()).toBeGreaterThan(0)
     expect(eventsRead()).toBeLessThan(MANY / 2)
     reads.mockRestore()
@@ -333,10 +332,10 @@ describe('the events of a repository', () => {
 
 const refOf = ({ ref }: { ref: string }) => ref
 
-/** Some 60 MB of answers: more than all sockets and clients on the way hold. */
+/** About 60 MB of responses, more than all sockets and clients on the way can buffer. */
 const MANY = 2_000
 
-/** Makes branches until the server is gone. */
+/** Creates branches until the server has stopped. */
 async function makeBranches(
   rest: SendRest,
   who: Actor,
@@ -351,6 +350,6 @@ async function makeBranches(
       }
     }
   } catch {
-    // The server is gone.
+    // The server has stopped.
   }
 }

@@ -15,7 +15,7 @@ afterAll(async () => {
   await forge.stop()
 })
 
-/** The contents of two files whose blobs have ids that begin alike, and how. */
+/** The contents of two files whose blob ids have a common prefix, and the prefix. */
 function twoBlobs(): [prefix: string, one: string, other: string] {
   const seen = new Map<string, string>()
   for (let i = 0; ; i++) {
@@ -31,8 +31,8 @@ function twoBlobs(): [prefix: string, one: string, other: string] {
 }
 
 /**
- * Makes a repository of bob with a first commit, cloned by whoever is asked for, and returns its
- * paths and its git.
+ * Creates a repository of bob with a first commit, cloned by a user, and returns its paths and its
+ * Git clone.
  */
 async function repository(name: string, who = 'bob') {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
@@ -62,7 +62,7 @@ describe('a tag', () => {
       zipball_url: `${server.url}/bob/light/archive/v1.0%2Fa.zip`,
       tarball_url: `${server.url}/bob/light/archive/v1.0%2Fa.tar.gz`,
     })
-    // Slashes may be sent as they are.
+    // Slashes may be sent unescaped.
     for (const name of ['v1.0/a', 'v1.0%2Fa'])
       expect((await rest(undefined, 'GET', `${path}/tags/${name}`)).body).toEqual(made.body)
     expect(await git('ls-remote', 'origin', 'refs/tags/*')).toBe(`${head}\trefs/tags/v1.0/a`)
@@ -157,7 +157,7 @@ describe('a tag', () => {
     await git('push', '-q', 'origin', '--tags')
     const listed = await rest(undefined, 'GET', `${path}/tags`)
     expect(names(listed.body).sort()).toEqual(['a', 'b', 'light', 'nested', 'readme'])
-    // A tag of a file has no time.
+    // A tag of a blob has no date.
     expect(names(listed.body).at(-1)).toBe('readme')
     const nested = listed.body.find(({ name }: { name: string }) => name === 'nested')
     expect(nested).toMatchObject({ message: 'of a tag', commit: { sha: head } })
@@ -250,7 +250,7 @@ describe('a protected tag', () => {
         `error: Tag ${name} is protected`,
       )
     }
-    // Nothing of a push that was refused has come to pass.
+    // A refused push has no effect.
     expect(await git('ls-remote', 'origin', 'refs/heads/main', 'refs/tags/*')).toBe(
       `${head}\trefs/heads/main\n${head}\trefs/tags/v0`,
     )
@@ -330,7 +330,7 @@ describe('a tag protection', () => {
     const path = `${rules}/${made.body.id}`
     expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
     const edit = (body: object) => rest(cast.bob, 'PATCH', path, body)
-    // Clients in Go send null for what they leave out.
+    // Go clients send null for absent fields.
     const kept = await edit({
       name_pattern: null,
       whitelist_usernames: null,

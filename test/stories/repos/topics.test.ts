@@ -9,7 +9,7 @@ afterAll(() => forge.stop())
 
 const topics = (who?: Actor) => forge.grpc(TopicService, who)
 
-/** Makes a repository of bob and gives it topics. */
+/** Creates a repository of bob with topics. */
 async function repository(
   name: string,
   names: string[] = [],
@@ -28,7 +28,7 @@ const namesOf = async (path: string, who = cast.bob) =>
 const many = (count: number) =>
   Array.from({ length: count }, (_, i) => `t${String(i).padStart(2, '0')}`)
 
-/** What the search finds, as names and counts. */
+/** Returns the results of a search, as names and counts. */
 async function found(q: string, who?: Actor): Promise<[string, number][]> {
   const { body } = await rest(who, 'GET', `/topics/search?q=${encodeURIComponent(q)}`)
   return body.topics.map(
@@ -332,7 +332,7 @@ describe('the search for topics', () => {
     await rest(cast.bob, 'DELETE', open)
     await stays(0)
     await rest(cast.bob, 'DELETE', '/repos/shy/closed')
-    // Nothing is left of what no repository has.
+    // Topics without repositories are deleted.
     const left = await server.app.db
       .selectFrom('topics')
       .select('name')

@@ -16,7 +16,7 @@ describe('a repository name', () => {
   it.each([
     '',
     'x'.repeat(101),
-    // Leads up the tree of folders and of URLs.
+    // A path to the parent folder.
     '.',
     '..',
     '...',
@@ -24,7 +24,7 @@ describe('a repository name', () => {
     'a/b',
     'a\\b',
     '%2e%2e',
-    // Ends a segment, or is read as something else by some client.
+    // Ends a segment, or has a special meaning in some clients.
     'a b',
     'a\n',
     'a\0',

@@ -152,7 +152,7 @@ describe('decideAccess', () => {
     ],
     ['an owner of the organisation', ADA, { private: true }, [team('owner')], 'owner'],
     ['somebody in a team of administrators', ADA, { private: true }, [team('admin')], 'admin'],
-    // Of other repositories, that is.
+    // The grants are for other repositories.
     [
       'somebody in a team of administrators',
       ADA,
@@ -170,7 +170,8 @@ describe('decideAccess', () => {
       [issueWriter, collaborator('read')],
       ['read', 'write'],
     ],
-    // Administering a part is writing to it: settings are of the whole.
+    // Administering a feature means write access to it, because settings apply to the whole
+    // repository.
     [
       'somebody in a team that owns a part',
       ADA,
@@ -348,7 +349,7 @@ describe('a repository', () => {
     await expect(
       openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
     ).rejects.toMatchObject(NOT_FOUND)
-    // The name that was let go leads nowhere but to who had it last.
+    // The released name leads only to its last owner.
     await rename(eve, 'eve')
     await expect(
       openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
@@ -453,7 +454,7 @@ async function populate(app: TestApp, random: Random): Promise<User[]> {
         const rights = { name, permission: random.pick(LEVELS), units: random.pick(UNITS) }
         const includes_all_repositories = random.below(3) === 0 ? 1 : 0
         const members = Array.from({ length: random.below(3) }, anyUser)
-        // Some of another owner, as a transfer may leave them behind.
+        // Some belong to another owner, as after a transfer.
         const repositories = Array.from({ length: random.below(6) }, anyRepository)
         await addTeam(
           tx,
@@ -503,7 +504,7 @@ describe('a list', () => {
         }
         count += opened.length
       }
-      // Most callers see some, and none but administrators see all.
+      // Most callers see some repositories, and only administrators see all.
       expect(count).toBeGreaterThan(callers.length * 5)
       expect(count).toBeLessThan(callers.length * 55)
     },

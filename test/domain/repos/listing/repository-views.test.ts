@@ -17,7 +17,7 @@ beforeEach(async () => {
   carol = await addUser(app, 'carol')
 })
 
-/** Adds a repository of bob, a fork of it that carol has, and an offer of it to carol. */
+/** Adds a repository of bob, a fork of it by carol, and a pending transfer to carol. */
 async function addOffered(name: string, isPrivate = 0): Promise<void> {
   await transaction(app.db, async (tx) => {
     const { id } = await addRepository(tx, { owner_id: bob.id, name, private: isPrivate })
@@ -123,7 +123,7 @@ describe('the counts of a repository', () => {
     expect([(await figuresOf('base')).forks_count, (await figuresOf('other')).forks_count]).toEqual(
       [0, 1],
     )
-    // A fork outlives what it was made from.
+    // A fork outlives its parent.
     await app.db.deleteFrom('repositories').where('id', '=', id).execute()
     const fork = await app.db
       .selectFrom('repositories')

@@ -30,7 +30,7 @@ describe('the name of a branch protection', () => {
     ['{a,b}{c,d}', true, ['ac', 'bd'], ['ab', 'a']],
     ['a\\*', true, ['a*'], ['ab', 'a\\*']],
     ['*.*', true, ['a.b', '.'], ['ab', 'a/.b']],
-    // What makes no sense is taken as it is.
+    // Invalid globs match literally.
     ['a[', true, ['a['], ['A[', 'a']],
     ['{a', true, ['{a'], ['a']],
     ['x\\', true, ['x\\'], ['x']],
@@ -76,17 +76,14 @@ describe('a list of file patterns', () => {
   })
 })
 
-/** A part of a glob, and what it is made of. */
+/** A part of a glob, with its text. */
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'star' | 'stars' | 'one' }
   | { readonly kind: 'class'; readonly negated: boolean; readonly members: string }
   | { readonly kind: 'choice'; readonly options: readonly (readonly Piece[])[] }
 
-/**
- * Whether a text fits, by trying everything: what takes for ever on bad patterns, and cannot be
- * wrong.
- */
+/** Matches by backtracking, which is exponential on bad patterns but simple enough to be right. */
 function fitsNaively(pieces: readonly Piece[], text: string, separators: Separators): boolean {
   const [piece, ...rest] = pieces
   if (!piece) return text === ''
@@ -158,7 +155,7 @@ describe('any glob', () => {
         if (kind === 'choice')
           return [{ kind, options: [randomPieces(depth - 1), randomPieces(depth - 1)] }]
         if (kind === 'one') return [{ kind }]
-        // Two stars beside each other would be another one.
+        // Two adjacent stars would be another wildcard.
         const text: Piece = {
           kind: 'text',
           text: random.pick(['a', 'b', '/', '.', '{', '*', '\\']),

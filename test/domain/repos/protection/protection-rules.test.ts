@@ -53,7 +53,7 @@ const KEY: Pusher = {
 const READER: Pusher = { ...pusher(), mayWrite: false }
 const ADMINISTRATOR: Pusher = { ...pusher(), isAdministrator: true }
 
-/** Rules in which one thing is allowed. */
+/** Rules that allow one thing. */
 const OPEN = { enable_push: true }
 const LISTED = { enable_push: true, enable_push_whitelist: true }
 const FORCE = { enable_push: true, enable_force_push: true }
@@ -430,7 +430,7 @@ describe('a branch update', () => {
       const facts = { isForced, unverifiedCommit, files: examination.result() }
       const text = checkChange(inForce, change, facts)
       expect(text).toBe(judgeNaively(inForce?.rule, who, change, isForced, unverifiedCommit, paths))
-      // What is not asked for makes no difference.
+      // Facts that are not needed make no difference.
       if (inForce) {
         const needed = factsNeeded(inForce, change)
         const asked: ChangeFacts = {
@@ -446,7 +446,7 @@ describe('a branch update', () => {
   })
 })
 
-/** The tests of the contract, written down once more without any thought of what they cost. */
+/** The checks of the contract, written again without regard to cost. */
 function judgeNaively(
   rule: BranchRule | undefined,
   who: Pusher,

@@ -4,7 +4,7 @@ import { compileTagPattern } from '../../../../src/domain/repos/protection/tag-p
 describe('a tag pattern', () => {
   it.each<[pattern: string, fits: string[], not: string[]]>([
     ['v1', ['v1'], ['V1', 'v1.0', 'xv1']],
-    // Slashes are nothing special, unlike in patterns of branches.
+    // Slashes are not special, unlike in branch patterns.
     ['v*', ['v', 'v1/2', 'v\n'], ['V1', '1v']],
     ['v?', ['v1', 'v/', 'vü'], ['v', 'v12']],
     ['v[0-9]', ['v5'], ['va', 'v[0-9]']],
@@ -23,7 +23,7 @@ describe('a tag pattern', () => {
     ['/^v[0-9]/', ['v1', 'v1-rc'], ['rv1', '/v1/']],
     ['/rc/', ['v1-rc1'], ['v1-RC1']],
     ['/(?i)rc$/', ['v1-RC'], ['rc1']],
-    // Nothing is between them: globs for themselves.
+    // Two slashes without content are a glob.
     ['/', ['/'], ['']],
     ['//', ['//'], ['x']],
   ])('%s matches some names and not others', (pattern, fits, not) => {
