@@ -6,7 +6,7 @@ export interface RepositoryReader {
   /** Undefined for an anonymous caller. */
   readonly userId: number | undefined
   /** Whether the caller can read nothing, because the instance requires sign-in. */
-  readonly shutOut: boolean
+  readonly needsSignIn: boolean
   /** Whether the caller can read only repositories with an explicit grant. */
   readonly restricted: boolean
   /** Whether the caller can read only public repositories. */
@@ -30,9 +30,9 @@ type Repositories = ExpressionBuilder<Schema, 'repositories'>
  * the same rule as `decideAccess` of the domain.
  */
 export function readableBy(reader: RepositoryReader): (eb: Repositories) => Expression<SqlBool> {
-  const { userId, shutOut, restricted, publicOnly, administrator } = reader
+  const { userId, needsSignIn, restricted, publicOnly, administrator } = reader
   return (eb) => {
-    if (shutOut) return sql<SqlBool>`false`
+    if (needsSignIn) return sql<SqlBool>`false`
     const isOpen = () => eb.and([isPublic(eb), isOwnerVisibleTo(eb, ['public'])])
     const given = () => {
       if (administrator !== 'none') return sql<SqlBool>`true`

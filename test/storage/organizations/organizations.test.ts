@@ -26,7 +26,7 @@ const ofTeam = {
 }
 const reader = {
   userId: 7,
-  shutOut: false,
+  needsSignIn: false,
   restricted: false,
   publicOnly: false,
   administrator: 'none',

@@ -19,8 +19,8 @@ beforeAll(async () => {
 })
 afterAll(() => db.destroy())
 
-describe('rules about branches', () => {
-  it('and those on their lists are found by indexes, without a look at other repositories', async () => {
+describe('branch protections', () => {
+  it('and their lists are found by indexes, without rows of other repositories', async () => {
     const plans = await plansOf(db, async (watched) => {
       await listBranchProtections(watched, 1)
       await findBranchProtection(watched, 1, 'main')

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => db.destroy())
 
 describe('branches', () => {
-  it('are listed in the order of an index, and not counted, however many there are', async () => {
+  it('are listed in the order of an index, without counting rows', async () => {
     const plans = await plansOf(db, async (watched) => {
       await pageOfBranches(watched, 1, '', 0, 30)
       await countBranches(watched, 1, '')
@@ -34,12 +34,12 @@ describe('branches', () => {
     ])
   })
 
-  it('are looked through within their repository for a part of a name', async () => {
+  it('are searched by a part of a name within their repository', async () => {
     const plans = await plansOf(db, async (watched) => {
       await pageOfBranches(watched, 1, 'fix', 0, 30)
       await countBranches(watched, 1, 'fix')
     })
-    // Which index of the names is read through does not matter.
+    // Any index of the names is good.
     const names = expect.stringMatching(
       /^SEARCH branches USING COVERING INDEX branches_\w+ \(repository_id=\?\)$/,
     )
@@ -49,7 +49,7 @@ describe('branches', () => {
     ])
   })
 
-  it('have a number that follows them, also when they are stored once more', async () => {
+  it('have a count that stays correct when they are stored again', async () => {
     const { id } = await transaction(db, async (tx) =>
       addRepository(tx, { owner_id: await insertAccount(tx, 'USER'), name: 'engine' }),
     )
@@ -65,7 +65,7 @@ describe('branches', () => {
     await db.deleteFrom('branches').where('name', '=', 'a').execute()
     expect(await countBranches(db, id, '')).toBe(2)
     expect(await countBranches(db, id, 'C')).toBe(1)
-    // Of a repository that is gone.
+    // A branch of a deleted repository.
     expect(await countBranches(db, id + 1, '')).toBe(0)
   })
 })

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => db.destroy())
 
 describe('releases', () => {
-  it('are listed in the order of an index, which alone is counted, and found by another one', async () => {
+  it('are listed and counted by one index, and found by another', async () => {
     const published = { draft: false, prerelease: undefined }
     const plans = await plansOf(db, async (watched) => {
       await listReleases(watched, 1, published, 0, 30)
@@ -45,7 +45,7 @@ describe('releases', () => {
     ])
   })
 
-  it('have assets that are found by indexes', async () => {
+  it('have assets that indexes find', async () => {
     const plans = await plansOf(db, async (watched) => {
       await listReleaseAssets(watched, [1])
       await findAttachment(watched, 'uuid')

@@ -21,14 +21,14 @@ afterAll(() => db.destroy())
 
 const ANYBODY: RepositoryReader = {
   userId: undefined,
-  shutOut: false,
+  needsSignIn: false,
   restricted: false,
   publicOnly: false,
   administrator: 'none',
 }
 const SOMEBODY = { ...ANYBODY, userId: 5 }
 
-/** How the one query goes about the repositories themselves, and whether it sorts. */
+/** Returns how a query reads the repositories, and whether it sorts. */
 async function stepsOf(work: (watched: Db) => Promise<unknown>): Promise<string[]> {
   const [plan = [], ...others] = await plansOf(db, work)
   expect(others).toEqual([])
@@ -105,7 +105,7 @@ describe('a page of repositories', () => {
         'USE TEMP B-TREE FOR ORDER BY',
       ],
     ],
-  ])('is read by indexes: %s', async (_, search, order, steps) => {
+  ])('uses indexes: %s', async (_, search, order, steps) => {
     expect(await stepsOf((watched) => searchRepositories(watched, search, order, 0, 30))).toEqual(
       steps,
     )
@@ -127,7 +127,7 @@ describe('the number of repositories', () => {
     ],
     // The newest only, which are a stretch of ids.
     ['with a text in the name', NAMED, 'SEARCH repositories USING INTEGER PRIMARY KEY (rowid>?)'],
-  ])('is counted without a look at their rows, as far as it goes: %s', async (_, search, step) => {
+  ])('is counted from indexes where possible: %s', async (_, search, step) => {
     expect(await stepsOf((watched) => countRepositories(watched, search))).toEqual([step])
   })
 })

@@ -40,10 +40,10 @@ describe('topics', () => {
     )
   })
 
-  it('lead to their repositories without a look at others', async () => {
+  it('lead to their repositories without rows of others', async () => {
     const reader = {
       userId: 1,
-      shutOut: false,
+      needsSignIn: false,
       restricted: false,
       publicOnly: false,
       administrator: 'write',
@@ -57,7 +57,7 @@ describe('topics', () => {
     expect(plan.filter((step) => step.startsWith('SCAN'))).toEqual([])
   })
 
-  it('go by indexes', async () => {
+  it('are deleted by indexes', async () => {
     const plans = await plansOf(db, (watched) =>
       transaction(watched, (tx) => detachTopics(tx, 1, ['a'])),
     )

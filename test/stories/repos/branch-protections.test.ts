@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => forge.stop())
 
-/** Makes a repository of bob that carol may write to, and returns the path of its rules. */
+/** Creates a repository of bob with carol as a writer, and returns the path of its protections. */
 async function repository(name: string) {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
   await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
@@ -57,8 +57,8 @@ const DEFAULTS = {
 
 const SOMETIME = expect.stringMatching(/^20\d\d-/)
 
-describe('a rule about branches', () => {
-  it('is made from its name alone, and lets nobody push', async () => {
+describe('a branch protection', () => {
+  it('is created from its name alone, and allows no push', async () => {
     const rules = await repository('plain')
     const made = await rest(cast.bob, 'POST', rules, { rule_name: 'main' })
     expect(made.status).toBe(201)
@@ -75,7 +75,7 @@ describe('a rule about branches', () => {
     expect((await rest(cast.bob, 'GET', rules)).body).toEqual([made.body])
   })
 
-  it('keeps all that it is made with, and what an edit does not name', async () => {
+  it('keeps all its settings, and those that an edit leaves out', async () => {
     const rules = await repository('whole')
     const { branch_name: _, ...all } = { ...DEFAULTS, branch_name: '' }
     const flags = Object.entries(all).flatMap(([key, value]) =>
@@ -103,7 +103,7 @@ describe('a rule about branches', () => {
       branch_name: '',
     }
     expect(made.body).toMatchObject(expected)
-    // Clients that know no absence send null, and empty objects.
+    // Some clients send null and empty objects for absent fields.
     const nothing = Object.fromEntries(Object.keys(draft).map((key) => [key, null]))
     for (const edit of [
       {},
@@ -211,7 +211,7 @@ describe('a rule about branches', () => {
       403,
       'user should be an owner or a collaborator with admin write of a repository',
     ],
-  ])('is not made %s', async (_, who, body, status, message) => {
+  ])('is not created %s', async (_, who, body, status, message) => {
     made ??= repository('refused').then(async (rules) => {
       await rest(cast.bob, 'POST', rules, { rule_name: 'there' })
       return rules
@@ -222,7 +222,7 @@ describe('a rule about branches', () => {
   })
   let made: Promise<string> | undefined
 
-  it('does not even read who may bypass while nobody may', async () => {
+  it('ignores the bypass list while it is disabled', async () => {
     const rules = await repository('bypassing')
     const draft = { rule_name: 'main', bypass_allowlist_usernames: ['nobody'] }
     expect((await rest(cast.bob, 'POST', rules, draft)).body).toMatchObject({
@@ -248,7 +248,7 @@ describe('a rule about branches', () => {
     })
   })
 
-  /** Push, its list, its keys; then the same of pushes by force. */
+  /** The flags for push, its list and its keys; then the same for force push. */
   const flagsOf = (body: Record<string, boolean>) =>
     [
       body.enable_push,
@@ -276,7 +276,7 @@ describe('a rule about branches', () => {
 
   it.each([
     ['111111', '111111'],
-    // Without pushing there is nothing else.
+    // Without push, the other flags have no effect.
     ['011111', '000000'],
     ['101111', '100111'],
     ['110111', '110111'],
@@ -284,7 +284,7 @@ describe('a rule about branches', () => {
     ['100101', '100100'],
     ['001001', '000000'],
     ['100110', '100110'],
-  ])('that is made with flags %s has %s', async (given, effective) => {
+  ])('that is created with flags %s has %s', async (given, effective) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'flags' })
     const rules = '/repos/bob/flags/branch_protections'
     const made = await rest(cast.bob, 'POST', rules, {
@@ -301,7 +301,7 @@ describe('a rule about branches', () => {
     ['000000', '11----', '110000'],
     ['000000', '111---', '111000'],
     ['000000', '101---', '100000'],
-    // An allowlist has no effect while what it restricts is off.
+    // An allowlist has no effect while the feature that it restricts is off.
     ['000000', '-11---', '000000'],
     ['100000', '-1----', '110000'],
     ['111000', '-0----', '100000'],
@@ -322,7 +322,7 @@ describe('a rule about branches', () => {
     expect(flagsOf(edited.body)).toBe(after)
   })
 
-  it('lists those who could do it anyway, by number, and forgets others', async () => {
+  it('lists only users with the required access, by id', async () => {
     const rules = await repository('listed')
     const draft = {
       rule_name: 'main',
@@ -332,7 +332,7 @@ describe('a rule about branches', () => {
     }
     const made = await rest(cast.bob, 'POST', rules, draft)
     expect(made.body.push_whitelist_usernames).toEqual(['bob', 'carol'])
-    // Everybody who reads pull requests may approve.
+    // All readers of pull requests may approve.
     expect(made.body.approvals_whitelist_username).toEqual(['carol', 'dan'])
     await rest(cast.bob, 'PATCH', '/repos/bob/listed', { private: true })
     await rest(cast.bob, 'DELETE', '/repos/bob/listed/collaborators/carol')
@@ -343,7 +343,7 @@ describe('a rule about branches', () => {
     })
   })
 
-  it('follows a user to another name', async () => {
+  it('follows a user who is renamed', async () => {
     const rules = await repository('renamed-user')
     await rest(cast.ada, 'POST', '/admin/users', {
       username: 'eve',
@@ -376,7 +376,7 @@ describe('a rule about branches', () => {
       422,
       `team does not exist [org_id ${organization.body.id}, team_id 0, name: nobody]`,
     ])
-    // One that does not have the repository is forgotten.
+    // A team without access to the repository is dropped.
     const idle = await rest(cast.bob, 'POST', rules, {
       rule_name: 'idle',
       push_whitelist_teams: ['Crew'],
@@ -397,7 +397,7 @@ describe('a rule about branches', () => {
     ).toBe(422)
   })
 
-  it('is found by its exact name alone', async () => {
+  it('is found by its exact name only', async () => {
     const rules = await repository('exact')
     for (const rule_name of ['main', 'feature/**', 'a b'])
       expect((await rest(cast.bob, 'POST', rules, { rule_name })).status).toBe(201)
@@ -411,7 +411,7 @@ describe('a rule about branches', () => {
         })
   })
 
-  it('is deleted, and may be made again under another number', async () => {
+  it('is deleted, and can be created again with another id', async () => {
     const rules = await repository('deleted')
     const first = await rest(cast.bob, 'POST', rules, { rule_name: 'main' })
     expect((await rest(cast.bob, 'DELETE', `${rules}/main`)).status).toBe(204)
@@ -420,7 +420,7 @@ describe('a rule about branches', () => {
     expect(second.body.id).toBeGreaterThan(first.body.id)
   })
 
-  it('is one of a hundred at most', async () => {
+  it('is one of at most 100', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'many' })
     const rules = '/repos/bob/many/branch_protections'
     for (let i = 0; i < 100; i += 1) await rest(cast.bob, 'POST', rules, { rule_name: `b${i}` })
@@ -429,13 +429,13 @@ describe('a rule about branches', () => {
       422,
       'a repository has at most 100 rules about branches',
     ])
-    // There are no pages.
+    // The list is not paged.
     expect((await rest(cast.bob, 'GET', `${rules}?page=2&limit=3`)).body).toHaveLength(100)
   })
 })
 
-describe('the order of rules', () => {
-  it('is that of their priorities, then plain names, then time; and can be changed', async () => {
+describe('the order of branch protections', () => {
+  it('is by priority, then plain names, then age, and can be changed', async () => {
     const rules = await repository('ordered')
     const ids: Record<string, number> = {}
     for (const [rule_name, priority] of [
@@ -488,8 +488,8 @@ describe('the order of rules', () => {
   })
 })
 
-describe('the rules of a repository', () => {
-  it('are for those who administer it, while it is not archived', async () => {
+describe('the branch protections of a repository', () => {
+  it('are for its administrators, while it is not archived', async () => {
     const rules = await repository('guarded')
     const calls = [
       ['GET', rules, 200],

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** One request over REST, by somebody, by a token or by nobody. */
+/** Sends a REST request as a user, with a token or anonymously. */
 async function rest(who: Actor | string | undefined, method: string, path: string, body?: object) {
   const actor = typeof who === 'string' ? { authorization: `token ${who}` } : who
   const answer = await restAt(server.url)(actor, method, path, body)
@@ -31,14 +31,14 @@ async function rest(who: Actor | string | undefined, method: string, path: strin
 
 const statusOf = async (...request: Parameters<typeof rest>) => (await rest(...request)).status
 
-/** Makes a repository of bob. */
+/** Creates a repository of bob. */
 async function repository(name: string, settings: object = {}): Promise<string> {
   expect(await statusOf(cast.bob, 'POST', '/user/repos', { name, ...settings })).toBe(201)
   return `/repos/bob/${name}`
 }
 
 describe('a collaborator', () => {
-  it('writes unless told otherwise, and gets another permission by being added again', async () => {
+  it('can write by default, and gets another permission by being added again', async () => {
     const path = await repository('shared', { private: true })
     const carol = `${path}/collaborators/carol`
     expect(await statusOf(cast.carol, 'GET', path)).toBe(404)
@@ -66,7 +66,7 @@ describe('a collaborator', () => {
     )
     expect(await statusOf(cast.bob, 'DELETE', carol)).toBe(204)
     expect(await statusOf(cast.carol, 'GET', path)).toBe(404)
-    // There is nothing to take away any more.
+    // There is no collaborator to remove.
     expect(await statusOf(cast.bob, 'DELETE', carol)).toBe(204)
   })
 
@@ -82,7 +82,7 @@ describe('a collaborator', () => {
     expect(page.headers.get('link')).toContain('rel="prev"')
   })
 
-  it('is seen by whoever may read the repository, and signs in for it', async () => {
+  it('is visible to signed-in readers of the repository', async () => {
     const path = await repository('seen')
     expect(await statusOf(cast.carol, 'GET', `${path}/collaborators`)).toBe(200)
     expect(await statusOf(undefined, 'GET', `${path}/collaborators`)).toBe(401)
@@ -128,7 +128,7 @@ describe('a collaborator', () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/refused/collaborators')).body).toEqual([])
   })
 
-  it('is added by who administers the repository, with a token that writes', async () => {
+  it('is added by administrators of the repository, with a write token', async () => {
     const path = `${await repository('guarded')}/collaborators/dan`
     expect(await statusOf(undefined, 'PUT', path)).toBe(401)
     expect(await rest(cast.carol, 'PUT', path)).toMatchObject({
@@ -147,7 +147,7 @@ describe('a collaborator', () => {
     expect(await statusOf(cast.ada, 'DELETE', path)).toBe(204)
   })
 
-  it('stays what they are while the repository is archived', async () => {
+  it('remains while the repository is archived', async () => {
     const path = await repository('kept')
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`)
     await rest(cast.bob, 'PATCH', path, { archived: true })
@@ -155,7 +155,7 @@ describe('a collaborator', () => {
     expect(await rest(cast.bob, 'DELETE', `${path}/collaborators/carol`)).toMatchObject(archived)
     expect(await rest(cast.bob, 'PUT', `${path}/collaborators/dan`)).toMatchObject(archived)
     expect(await statusOf(cast.bob, 'GET', `${path}/collaborators/carol`)).toBe(204)
-    // Who may not do it anyway is told so.
+    // Callers without the right get that error first.
     expect(await statusOf(cast.carol, 'DELETE', `${path}/collaborators/carol`)).toBe(403)
   })
 
@@ -182,7 +182,7 @@ describe('a collaborator', () => {
 })
 
 describe('the permission of a user', () => {
-  it('is told to the user, and to who administers the repository or the site', async () => {
+  it('is visible to the user and to administrators of the repository and the site', async () => {
     const path = await repository('asked')
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`)
     const permission = (username: string) => `${path}/collaborators/${username}/permission`
@@ -201,7 +201,7 @@ describe('the permission of a user', () => {
       permission: 'read',
     })
     expect(await statusOf(cast.carol, 'GET', permission('dan'))).toBe(403)
-    // Nor is a stranger told who there is.
+    // Strangers cannot find out which users exist.
     expect(await statusOf(cast.carol, 'GET', permission('nobody'))).toBe(403)
     expect(await statusOf(cast.bob, 'GET', permission('nobody'))).toBe(404)
     await rest(cast.bob, 'PATCH', path, { private: true })
@@ -212,7 +212,7 @@ describe('the permission of a user', () => {
 })
 
 describe('a blocked user', () => {
-  it('is blocked until the block is taken back', async () => {
+  it('is blocked until the block is removed', async () => {
     const block = '/user/blocks/carol'
     expect(await statusOf(cast.bob, 'GET', block)).toBe(404)
     expect(await statusOf(cast.bob, 'PUT', `${block}?note=spam`)).toBe(204)
@@ -221,14 +221,14 @@ describe('a blocked user', () => {
     const list = await rest(cast.bob, 'GET', '/user/blocks')
     expect(list.body).toMatchObject([{ login: 'carol' }])
     expect(list.headers.get('x-total-count')).toBe('1')
-    // It is bob's, and nobody else's.
+    // The block belongs to bob only.
     expect((await rest(cast.carol, 'GET', '/user/blocks')).body).toEqual([])
     expect(await statusOf(cast.bob, 'DELETE', block)).toBe(204)
     expect(await statusOf(cast.bob, 'GET', block)).toBe(404)
     expect(await statusOf(cast.bob, 'DELETE', block)).toBe(204)
   })
 
-  it('loses what the other one gave, and the other way round, and gets nothing new', async () => {
+  it('loses the access that the other user granted, and vice versa, and gets no new access', async () => {
     const ofBob = await repository('blocked')
     expect(await statusOf(cast.carol, 'POST', '/user/repos', { name: 'blocker' })).toBe(201)
     const ofCarol = '/repos/carol/blocker'
@@ -242,7 +242,7 @@ describe('a blocked user', () => {
     const blocked = { status: 403, message: 'user is blocked' }
     expect(await rest(cast.bob, 'PUT', `${ofBob}/collaborators/carol`)).toMatchObject(blocked)
     expect(await rest(cast.carol, 'PUT', `${ofCarol}/collaborators/bob`)).toMatchObject(blocked)
-    // What everybody may read, the blocked user may, too.
+    // A blocked user can still read public repositories.
     expect(await statusOf(cast.carol, 'GET', ofBob)).toBe(200)
     await rest(cast.bob, 'DELETE', '/user/blocks/carol')
     expect(await statusOf(cast.bob, 'PUT', `${ofBob}/collaborators/carol`)).toBe(204)
@@ -257,7 +257,7 @@ describe('a blocked user', () => {
     expect((await rest(cast.bob, 'GET', '/user/blocks')).body).toEqual([])
   })
 
-  it('is kept from tokens without the scope, and from those restricted to public data', async () => {
+  it('is hidden from tokens without the scope and from public-only tokens', async () => {
     const path = '/user/blocks/carol'
     expect(await statusOf(undefined, 'PUT', path)).toBe(401)
     expect(
@@ -308,11 +308,11 @@ describe('a blocked user', () => {
   })
 })
 
-describe('whom clients offer', () => {
+describe('the users that clients offer', () => {
   const listed = async (who: Actor | undefined, path: string) =>
     (await rest(who, 'GET', path)).body.map(({ login }: { login: string }) => login)
 
-  it('as assignees are those who may write, as reviewers those who may read', async () => {
+  it('are writers as assignees, and readers as reviewers', async () => {
     const path = await repository('offered', { private: true })
     for (const [name, permission] of [
       ['rita', 'read'],
@@ -334,7 +334,7 @@ describe('whom clients offer', () => {
     for (const list of ['assignees', 'reviewers', 'assignees/bob']) {
       expect(await statusOf(cast.carol, 'GET', `${path}/${list}`)).toBe(404)
     }
-    // Whoever is archived is offered no more.
+    // Archived users are not offered.
     await rest(cast.ada, 'PATCH', '/admin/users/will', {
       active: false,
       login_name: 'will',
@@ -343,7 +343,7 @@ describe('whom clients offer', () => {
     expect(await listed(cast.bob, `${path}/assignees`)).toEqual(['bob'])
   })
 
-  it('are members of the teams that have the repository, in an organisation', async () => {
+  it('are members of the teams with access, in an organisation', async () => {
     await rest(cast.bob, 'POST', '/orgs', { username: 'offering' })
     await rest(cast.bob, 'POST', '/orgs/offering/repos', { name: 'engine', private: true })
     const team = async (name: string, permission: string) =>

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => forge.stop())
 
-/** Makes and pushes a commit, and returns its id. */
+/** Creates and pushes a commit, and returns its id. */
 async function push(refs: readonly string[] = ['main'], folder = 'engine'): Promise<string> {
   const id = await client.commit(folder, 'more')
   await client.git(
@@ -38,15 +38,15 @@ async function push(refs: readonly string[] = ['main'], folder = 'engine'): Prom
   return id
 }
 
-/** Makes a status and returns it. */
+/** Creates a status and returns it. */
 async function post(sha: string, body: object) {
   const made = await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${sha}`, body)
   expect([made.status, made.body.message]).toEqual([201, undefined])
   return made.body
 }
 
-describe('a status', () => {
-  it('says something of a commit, and who said it', async () => {
+describe('a commit status', () => {
+  it('has a commit and a creator', async () => {
     const sha = await push(['heads/main'])
     const said = {
       target_url: 'https://ci.example.org/1',
@@ -70,13 +70,13 @@ describe('a status', () => {
     ])
   })
 
-  it('is about `default` unless it says otherwise', async () => {
+  it('has the context `default` by default', async () => {
     const sha = await push(['heads/main'])
     expect((await post(sha, { state: 'pending' })).context).toBe('default')
     expect((await post(sha, { state: 'pending', context: '' })).context).toBe('default')
   })
 
-  it('can be said of whatever names the commit', async () => {
+  it('can name the commit by any revision', async () => {
     const sha = await push(['heads/topic/a', 'tags/v1'])
     for (const name of [sha, sha.slice(0, 8), 'v1', 'topic%2Fa', 'refs%2Fheads%2Ftopic%2Fa']) {
       const { url } = await post(name, { state: 'pending', context: name })
@@ -102,7 +102,7 @@ describe('a status', () => {
       { state: 'success', target_url: `https://${'x'.repeat(2048)}` },
       'target_url is longer than 2048 characters',
     ],
-  ])('is not made from %j', async (body, message) => {
+  ])('is not created from %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', '/repos/bob/engine/statuses/main', body)
     expect([refused.status, refused.body.message]).toEqual([422, message])
   })
@@ -122,7 +122,7 @@ describe('a status', () => {
     },
   )
 
-  it('is not made of a tree, by its id', async () => {
+  it('is not created for a tree', async () => {
     const tree = await client.git('engine', 'rev-parse', 'HEAD^{tree}')
     expect(
       (await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${tree}`, { state: 'success' }))
@@ -130,7 +130,7 @@ describe('a status', () => {
     ).toBe(404)
   })
 
-  it('is not made in an empty repository', async () => {
+  it('is not created in an empty repository', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
     expect(
       (await rest(cast.bob, 'POST', '/repos/bob/empty/statuses/main', { state: 'success' })).status,
@@ -138,7 +138,7 @@ describe('a status', () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/empty/commits/main/status')).status).toBe(404)
   })
 
-  it('outlives whoever made it', async () => {
+  it('outlives its creator', async () => {
     const sha = await push(['heads/main'])
     const users = createClient(
       UserService,
@@ -187,7 +187,7 @@ describe('statuses', () => {
     }
   })
 
-  it('are counted before they are paged', async () => {
+  it('have a total that does not depend on the page', async () => {
     const page = await rest(
       undefined,
       'GET',
@@ -253,7 +253,7 @@ describe('the combined status', () => {
     )
   })
 
-  it('is made of the latest of each context', async () => {
+  it('combines the latest status of each context', async () => {
     const sha = await push(['heads/feature/x'])
     for (const state of ['pending', 'failure', 'success']) await post(sha, { state, context: 'ci' })
     await post(sha, { state: 'success', context: 'lint' })
@@ -298,7 +298,7 @@ describe('the combined status', () => {
     expect(old.body.state).toBe('failure')
   })
 
-  it('has an end of contexts, and none of statuses', async () => {
+  it('is limited in contexts, but not in statuses', async () => {
     const sha = await push(['heads/main'])
     const { id } = (await rest(cast.bob, 'GET', '/repos/bob/engine')).body
     const status = {
@@ -328,8 +328,8 @@ describe('the combined status', () => {
   })
 })
 
-describe('a commit of which very much is said', () => {
-  it('forgets what is old and does not count any more', async () => {
+describe('a commit with very many statuses', () => {
+  it('loses old statuses that no longer count', async () => {
     const sha = await push(['heads/main'])
     for (const context of ['ci', 'ci', 'rare']) await post(sha, { state: 'failure', context })
     const { id } = (await rest(cast.bob, 'GET', '/repos/bob/engine')).body
@@ -360,7 +360,7 @@ describe('a commit of which very much is said', () => {
 })
 
 describe('CommitStatusService', () => {
-  it('does the same over gRPC, and gives its reasons', async () => {
+  it('does the same over gRPC, with reasons', async () => {
     const statuses = forge.grpc(CommitStatusService, cast.bob)
     const home = { owner: 'bob', repo: 'engine' }
     const sha = await push(['heads/main'])

@@ -24,7 +24,7 @@ const messagesOf = (list: { commit: { message: string } }[]) =>
   list.map(({ commit }) => commit.message)
 
 describe('commits', () => {
-  it('are listed newest first, with everything that clients ask for', async () => {
+  it('are listed newest first, with all requested parts', async () => {
     const { status, body, headers } = await rest(
       undefined,
       'GET',
@@ -88,12 +88,12 @@ describe('commits', () => {
     if (!query.includes('page')) expect(headers.get('x-total-count')).toBe(String(expected.length))
   })
 
-  it('have no more than what was asked for', async () => {
+  it('have only the requested parts', async () => {
     const { body } = await get('/commits?limit=1&stat=false&verification=0&files=false')
     expect(body[0]).toMatchObject({ files: null, stats: null, commit: { verification: null } })
   })
 
-  it('name the accounts of their addresses, unless a token wrote the address', async () => {
+  it('name the accounts of their addresses, unless a token set the address', async () => {
     const [strange] = (await get('/commits?sha=feature/x')).body
     expect([strange.author, strange.committer]).toEqual([null, null])
     await server.app.db
@@ -109,7 +109,7 @@ describe('commits', () => {
       .execute()
   })
 
-  it('show what a signature is and what was signed', async () => {
+  it('show the signature and the signed payload', async () => {
     const { body } = await get('/git/commits/signed')
     const { verification, message } = body.commit
     expect(verification).toMatchObject({
@@ -148,7 +148,7 @@ describe('commits', () => {
     ])
   })
 
-  it('answer to their id, to what begins it, and to names', async () => {
+  it('are found by id, abbreviated id and name', async () => {
     for (const name of [
       idOf('second'),
       idOf('second').slice(0, 12),
@@ -161,13 +161,13 @@ describe('commits', () => {
     }
   })
 
-  it('of an archived repository are there as before', async () => {
+  it('of an archived repository are readable', async () => {
     await rest(cast.bob, 'PATCH', '/repos/bob/engine', { archived: true })
     expect((await get('/commits?limit=1')).status).toBe(200)
     await rest(cast.bob, 'PATCH', '/repos/bob/engine', { archived: false })
   })
 
-  it('are there as text', async () => {
+  it('are available as text', async () => {
     const text = async (format: string) => {
       const response = await fetch(
         `${server.url}/api/v1/repos/bob/engine/git/commits/${idOf('third')}.${format}`,
@@ -192,7 +192,7 @@ describe('a comparison', () => {
     ['main...bob:feature/x', ['strange']],
     ['v1...main', ['odds', 'third']],
     ['main...main', []],
-  ])('%s lists what the head has and the base has not', async (basehead, expected) => {
+  ])('%s lists the commits of the head that the base lacks', async (basehead, expected) => {
     const { status, body } = await get(`/compare/${basehead}`)
     expect([status, body.total_commits, messagesOf(body.commits)]).toEqual([
       200,
@@ -201,7 +201,7 @@ describe('a comparison', () => {
     ])
   })
 
-  it('reaches into forks, as far as the caller may', async () => {
+  it('includes forks that the caller can read', async () => {
     await rest(cast.carol, 'POST', '/repos/bob/engine/forks', {})
     await sample.git('engine', 'checkout', '-q', 'feature/x')
     await sample.commit('engine', 'forked')

@@ -10,10 +10,10 @@ import { importHistory } from '../../support/histories.ts'
 import { pushSample, type Sample, SUBMODULE_ID } from '../../support/sample-repository.ts'
 import { createToken, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-/** More than is read at once. */
+/** Larger than a file that is read at once. */
 const LARGE = Buffer.alloc(5_000_000, 'large ')
 
-/** More than the buffers of two sockets hold. */
+/** Larger than the buffers of two sockets. */
 const HUGE = Buffer.alloc(60_000_000, 'huge ')
 
 const forge = await openForge()
@@ -47,7 +47,7 @@ const get = (path: string) => rest(undefined, 'GET', `/repos/bob/engine${path}`)
 const raw = (path: string) => fetch(`${server.url}/api/v1/repos/bob/engine${path}`)
 
 describe('contents', () => {
-  it('of a file are an object, with what is in it', async () => {
+  it('of a file are an object with its content', async () => {
     const { status, body } = await get('/contents/README.md')
     const main = idOf('odds')
     expect(status).toBe(200)
@@ -79,7 +79,7 @@ describe('contents', () => {
     expect(await (await fetch(body.download_url)).text()).toBe('one\ntwo\ndrei\n')
   })
 
-  it('of a directory are a list, each entry with the commit that changed it last', async () => {
+  it('of a directory are a list, each entry with its last commit', async () => {
     const { body } = await get('/contents')
     const brief = body.map((entry: Record<string, string>) => [
       entry.path,
@@ -105,7 +105,7 @@ describe('contents', () => {
     ])
   })
 
-  it('of links and submodules say where they lead', async () => {
+  it('of links and submodules have their targets', async () => {
     expect((await get('/contents/link')).body).toMatchObject({
       type: 'symlink',
       target: 'README.md',
@@ -129,7 +129,7 @@ describe('contents', () => {
     })
   })
 
-  it('have URLs that lead to what they are of, whatever its name', async () => {
+  it('have URLs that lead to the entry, whatever its name', async () => {
     const { body } = await get('/contents')
     const { url: directory } = body.find(({ name }: { name: string }) => name === 'sp ace #?%')
     const files = (await (await fetch(directory)).json()) as { url: string; download_url: string }[]
@@ -157,16 +157,16 @@ describe('contents', () => {
     ['/raw/nothing', 'not found'],
     ['/raw/README.md?ref=nothing', 'not found'],
     ['/archive/nothing.zip', 'not found'],
-  ])('are not there at %s', async (path, message) => {
+  ])('do not exist at %s', async (path, message) => {
     const { status, body } = await get(path)
     expect([status, body.message]).toEqual([404, message])
   })
 
-  it('of an empty repository are nothing', async () => {
+  it('of an empty repository are empty', async () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/empty/contents')).status).toBe(404)
   })
 
-  it('of a directory with very many entries say that there are more', async () => {
+  it('of a large directory are truncated and say so', async () => {
     const { body, headers } = await get('/contents/many?ref=many')
     expect([body.length, headers.get('x-truncated')]).toEqual([1000, 'true'])
     expect(body[999]).toMatchObject({
@@ -187,18 +187,21 @@ describe('raw files', () => {
       'inline',
       '<script>alert(1)</script>\n',
     ],
-  ])('are sent so that no browser runs them: %s', async (path, type, disposition, text) => {
-    const response = await raw(`/raw/${path}?ref=main`)
-    expect(response.headers.get('content-type')).toBe(type)
-    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
-    expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
-    expect(response.headers.get('content-disposition')).toMatch(
-      new RegExp(`^${disposition}; filename="[\\w.%-]+"; filename\\*=UTF-8''[\\w.%-]+$`),
-    )
-    expect(await response.text()).toBe(text)
-  })
+  ])(
+    'have headers that keep browsers from running them: %s',
+    async (path, type, disposition, text) => {
+      const response = await raw(`/raw/${path}?ref=main`)
+      expect(response.headers.get('content-type')).toBe(type)
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
+      expect(response.headers.get('content-disposition')).toMatch(
+        new RegExp(`^${disposition}; filename="[\\w.%-]+"; filename\\*=UTF-8''[\\w.%-]+$`),
+      )
+      expect(await response.text()).toBe(text)
+    },
+  )
 
-  it('may be empty, or large, and are asked for without their bytes', async () => {
+  it('may be empty or large, and answer HEAD', async () => {
     const empty = await raw('/raw/empty?ref=large')
     expect([empty.status, empty.headers.get('content-type'), await empty.text()]).toEqual([
       200,
@@ -216,7 +219,7 @@ describe('raw files', () => {
     ])
   })
 
-  it('give their place back when a client goes away in the middle', async () => {
+  it('release their slot when a client disconnects', async () => {
     const { streams } = server.app.git
     Object.assign(server.app.git, { streams: new ProcessLimit(1, 0) })
     const leaving = new AbortController()
@@ -241,7 +244,7 @@ describe('archives', () => {
   const list = (command: string, args: string[], input: Buffer) =>
     execFileSync(command, args, { input, encoding: 'utf8' }).trim().split('\n')
 
-  it('have all files of a commit in a folder', async () => {
+  it('contain all files of a commit in a folder', async () => {
     const response = await raw('/archive/feature/x.tar.gz')
     expect(response.headers.get('content-type')).toBe('application/gzip')
     expect(response.headers.get('content-disposition')).toBe(
@@ -252,7 +255,7 @@ describe('archives', () => {
     expect(names).toContain('engine/strange')
   })
 
-  it('are zip files too, at the address that people use', async () => {
+  it('are also zip files, at the address that browsers use', async () => {
     const response = await fetch(`${server.url}/bob/engine/archive/v1.zip`)
     expect(response.headers.get('content-type')).toBe('application/zip')
     const bytes = Buffer.from(await response.arrayBuffer())
@@ -283,7 +286,7 @@ describe('the contents of a private repository', () => {
     '/bob/secret/raw/commit/main/README.md',
     '/api/v1/repos/bob/secret/archive/main.zip',
     '/bob/secret/archive/main.zip',
-  ])('are there for nobody else: %s', async (path) => {
+  ])('do not exist for other callers: %s', async (path) => {
     const statusFor = async (authorization?: string) =>
       (
         await fetch(server.url + path, {

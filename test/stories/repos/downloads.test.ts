@@ -12,7 +12,7 @@ const { server, cast, client, rest, grpc } = forge
 afterAll(() => forge.stop())
 
 const SMALL = 'The quick brown fox jumps over the lazy dog.\n'
-/** Larger than what is read at once. */
+/** Larger than a file that is read at once. */
 const LARGE = Buffer.from(Array.from({ length: 400_000 }, (_, i) => `line ${i}\n`).join(''))
 const LFS_OID = '4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393'
 const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${LFS_OID}\nsize 12345\n`
@@ -79,7 +79,7 @@ async function get(
 }
 
 describe('a raw file', () => {
-  it('says its length and its tag, to HEAD as to GET', async () => {
+  it('has its length and ETag, for HEAD and GET', async () => {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers, body } = await get('/raw/small.txt', {}, cast.bob, method)
       expect([status, headers.get('etag'), headers.get('accept-ranges')]).toEqual([
@@ -92,7 +92,7 @@ describe('a raw file', () => {
     }
   })
 
-  it('is not sent again to whoever has it, and its tag tells a stranger nothing', async () => {
+  it('is not sent again to a caller with its ETag, which discloses nothing to strangers', async () => {
     const known = { 'if-none-match': `"${blobId}"` }
     expect(await get('/raw/small.txt', known)).toMatchObject({ status: 304, body: Buffer.alloc(0) })
     expect(
@@ -106,7 +106,7 @@ describe('a raw file', () => {
     ['bytes=0-3', SMALL.slice(0, 4), `bytes 0-3/${SMALL.length}`],
     ['bytes=4-', SMALL.slice(4), `bytes 4-${SMALL.length - 1}/${SMALL.length}`],
     ['bytes=-5', SMALL.slice(-5), `bytes ${SMALL.length - 5}-${SMALL.length - 1}/${SMALL.length}`],
-  ])('is sent in part for %s', async (range, part, contentRange) => {
+  ])('is sent partially for %s', async (range, part, contentRange) => {
     const { status, headers, body } = await get('/raw/small.txt', { range })
     expect([status, body.toString(), headers.get('content-range')]).toEqual([
       206,
@@ -116,7 +116,7 @@ describe('a raw file', () => {
     expect(headers.get('content-length')).toBe(String(part.length))
   })
 
-  it('is sent in part when it is large, and by its tag only as long as it is the same', async () => {
+  it('is sent partially if it is large, and with If-Range only while it is unchanged', async () => {
     const range = `bytes=3000000-3000099`
     const { status, body } = await get('/raw/large.txt', { range })
     expect([status, body.toString()]).toEqual([
@@ -129,7 +129,7 @@ describe('a raw file', () => {
     expect((await get('/raw/large.txt', { range, 'if-range': tag })).status).toBe(206)
   })
 
-  it('is 416 behind its end, on REST and by its reason on gRPC', async () => {
+  it('answers 416 beyond its end over REST, and the reason over gRPC', async () => {
     const { status, headers } = await get('/raw/small.txt', { range: 'bytes=100-' })
     expect([status, headers.get('x-error-reason')]).toEqual([416, 'RANGE_NOT_SATISFIABLE'])
     const contents = grpc(ContentService, cast.bob)
@@ -142,7 +142,7 @@ describe('a raw file', () => {
 })
 
 describe('an archive', () => {
-  it('has a tag, and is not made again for whoever has it', async () => {
+  it('has an ETag, and is not created again for a caller with the ETag', async () => {
     const first = await get('/archive/main.tar.gz')
     expect([first.status, first.headers.get('etag')]).toEqual([200, `W/"${head}"`])
     expect(first.headers.get('accept-ranges')).toBe('none')
@@ -151,7 +151,7 @@ describe('an archive', () => {
     expect((await get('/archive/v1.zip', { 'if-none-match': `W/"${head}"` })).status).toBe(200)
   })
 
-  it('has only the paths that it is asked for', async () => {
+  it('has only the requested paths', async () => {
     const list = (body: Buffer) =>
       execFileSync('tar', ['-tzf', '-'], { input: body, encoding: 'utf8' })
         .split('\n')
@@ -161,7 +161,7 @@ describe('an archive', () => {
     expect(list((await get('/archive/main.tar.gz?path=/')).body)).toHaveLength(7)
   })
 
-  it('is refused for a path that is not there, too many, and for a bundle with paths', async () => {
+  it('is refused for a missing path, too many paths, and a bundle with paths', async () => {
     expect((await get('/archive/main.tar.gz?path=nowhere')).status).toBe(404)
     expect((await get('/archive/main.zip?path=:(glob)*')).status).toBe(404)
     const many = Array.from({ length: 101 }, () => 'path=docs').join('&')
@@ -201,7 +201,7 @@ describe('a file whose name is not UTF-8', () => {
   const entriesOf = async (path: string): Promise<{ path: string; url: string; type: string }[]> =>
     (await rest(cast.bob, 'GET', `/repos/bob/files/contents${path}?ref=main`)).body
 
-  it('is fetched by the path that lists return', async () => {
+  it('is read by the path that lists return', async () => {
     const listed = (await entriesOf('')).map(({ path }) => path)
     expect(listed).toContain('"caf\\351.txt"')
     const { status, body } = await get(`/raw/${encodeURIComponent('"caf\\351.txt"')}`)
@@ -223,7 +223,7 @@ describe('a file whose name is not UTF-8', () => {
     }
   })
 
-  it('is fetched from a folder with such a name', async () => {
+  it('is read from a folder with such a name', async () => {
     const [inside] = await entriesOf(`/${encodeURIComponent('"f\\366\\366"')}`)
     expect(inside?.path).toBe('"f\\366\\366"/bar.txt')
     expect((await get(`/raw/${encodeURIComponent(inside?.path ?? '')}`)).body.toString()).toBe(
@@ -236,8 +236,8 @@ describe('a file whose name is not UTF-8', () => {
   })
 })
 
-describe('a pointer of Git LFS', () => {
-  it('says which file it stands for', async () => {
+describe('a Git LFS pointer', () => {
+  it('describes its file', async () => {
     const { body } = await rest(cast.bob, 'GET', '/repos/bob/files/contents/film.mp4')
     expect([body.lfs_oid, body.lfs_size]).toEqual([LFS_OID, 12345])
     const other = await rest(cast.bob, 'GET', '/repos/bob/files/contents/small.txt')

@@ -28,7 +28,7 @@ const idAt = (spec: string) => sample.git('engine', 'rev-parse', spec)
 const api = (path: string) => `${server.url}/api/v1/repos/bob/engine/git${path}`
 
 describe('refs', () => {
-  it('are listed by the beginning of their names, or one by all of it', async () => {
+  it('are listed by a prefix, or one by its full name', async () => {
     const names = async (prefix: string) =>
       (await get(`/refs${prefix}`)).body.map(({ ref }: { ref: string }) => ref)
     const all = [
@@ -52,7 +52,7 @@ describe('refs', () => {
     })
   })
 
-  it('of the server itself are nothing to see', async () => {
+  it('internal to the server are hidden', async () => {
     const { id } = (await rest(undefined, 'GET', '/repos/bob/engine')).body
     const folder = repositoryPath(server.app.git, id)
     await sample.git('engine', '--git-dir', folder, 'update-ref', 'refs/branchline/x', 'main')
@@ -71,7 +71,7 @@ describe('refs', () => {
 })
 
 describe('trees', () => {
-  it('are listed in pages, with all that is below when that is asked for', async () => {
+  it('are listed in pages, recursively on request', async () => {
     const { body } = await get('/trees/v1?recursive=1&per_page=2&page=2')
     const tree = await idAt('v1^{tree}')
     const entry = async (path: string, mode: string, type: string, size: number) => {
@@ -99,7 +99,7 @@ describe('trees', () => {
     expect((await get(`/trees/${tree}?page=2000000000`)).body.tree).toEqual([])
   })
 
-  it('may have submodules, and names that are no text', async () => {
+  it('may have submodules, and names that are not UTF-8', async () => {
     const { tree } = (await get('/trees/main?recursive=true')).body
     const found = (path: string) => tree.find((entry: { path: string }) => entry.path === path)
     expect(found('vendor/module')).toMatchObject({ mode: '160000', type: 'commit', url: '' })
@@ -129,7 +129,7 @@ describe('trees', () => {
     ).toBe(1)
   })
 
-  it('are not there for what is none', async () => {
+  it('do not exist for other objects', async () => {
     for (const sha of ['nothing', '0'.repeat(40), await idAt('main:README.md')]) {
       expect((await get(`/trees/${sha}`)).status).toBe(404)
     }
@@ -138,7 +138,7 @@ describe('trees', () => {
 })
 
 describe('blobs', () => {
-  it('are read by their ids, and nothing else is', async () => {
+  it('are read by their ids only', async () => {
     const sha = await idAt('main:README.md')
     expect((await get(`/blobs/${sha}`)).body).toEqual({
       content: Buffer.from('one\ntwo\ndrei\n').toString('base64'),
@@ -153,7 +153,7 @@ describe('blobs', () => {
   })
 })
 
-describe('tags that are objects', () => {
+describe('annotated tags', () => {
   it('are read by their ids', async () => {
     const sha = await idAt('v1')
     expect((await get(`/tags/${sha}`)).body).toEqual({
@@ -173,7 +173,7 @@ describe('tags that are objects', () => {
     })
   })
 
-  it('are told from everything else', async () => {
+  it('are distinguished from other objects', async () => {
     const { status, body } = await get(`/tags/${idOf('second')}`)
     expect([status, body.message]).toEqual([400, `${idOf('second')} is no annotated tag`])
     expect((await get('/tags/v1')).status).toBe(404)
@@ -182,7 +182,7 @@ describe('tags that are objects', () => {
 })
 
 describe('objects', () => {
-  it('of one repository are not there in another one', async () => {
+  it('of one repository do not exist in another one', async () => {
     const secret = await pushSample(server.url, cast.bob, 'secret', { private: true })
     await secret.commit('secret', 'only here')
     await secret.git(

@@ -26,13 +26,13 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  // It has been restarted on its data.
+  // The server has been restarted on its data.
   await rm(server.data, { recursive: true, force: true })
 })
 
 const BUG = { name: 'bug', color: '#ee0701', description: 'broken' }
 
-/** Makes a label and returns its number. */
+/** Creates a label and returns its id. */
 async function makeLabel(path: string, fields: object = {}): Promise<number> {
   const { status, body } = await rest(cast.bob, 'POST', path, { ...BUG, ...fields })
   expect(status).toBe(201)
@@ -40,7 +40,7 @@ async function makeLabel(path: string, fields: object = {}): Promise<number> {
 }
 
 describe('a label', () => {
-  it('is made, read, changed and deleted', async () => {
+  it('is created, read, edited and deleted', async () => {
     const made = await rest(cast.bob, 'POST', '/repos/bob/engine/labels', {
       ...BUG,
       exclusive: true,
@@ -66,7 +66,7 @@ describe('a label', () => {
     expect(await makeLabel('/repos/bob/engine/labels')).toBeGreaterThan(id)
   })
 
-  it('keeps what an edit leaves out or sends as null, as clients in Go do', async () => {
+  it('keeps fields that an edit leaves out or sends as null, as Go clients do', async () => {
     const id = await makeLabel('/repos/bob/engine/labels', { exclusive: true })
     const path = `/repos/bob/engine/labels/${id}`
     const before = (await rest(cast.bob, 'GET', path)).body
@@ -88,7 +88,7 @@ describe('a label', () => {
     ['#0aB', '00aabb'],
     ['0ab', '00aabb'],
     [' #00aabb ', '00aabb'],
-  ])('of the color %j has the color %j', async (color, expected) => {
+  ])('with the color %j has the color %j', async (color, expected) => {
     const made = await rest(cast.bob, 'POST', '/repos/bob/engine/labels', { name: 'x', color })
     expect([made.status, made.body.color]).toEqual([201, expected])
   })
@@ -107,12 +107,12 @@ describe('a label', () => {
       { name: 'x', color: 'abc', description: 'x'.repeat(1025) },
       'description is longer than 1024 characters',
     ],
-  ])('is not made from %j', async (body, message) => {
+  ])('is not created from %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', '/repos/bob/engine/labels', body)
     expect([refused.status, refused.body]).toEqual([422, { message, url: '/openapi.json' }])
   })
 
-  it('is changed as a whole or not at all', async () => {
+  it('is edited completely or not at all', async () => {
     const id = await makeLabel('/repos/bob/engine/labels')
     const refused = await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, {
       name: 'other',
@@ -129,7 +129,7 @@ describe('a label', () => {
         const { status, body } = await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`)
         expect([status, body.message]).toEqual([404, 'not found'])
       }
-      // The number in the path is the one that counts.
+      // The id in the path counts.
       const known = await makeLabel('/repos/bob/engine/labels')
       expect(
         (await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, { id: known, name: 'x' }))
@@ -138,7 +138,7 @@ describe('a label', () => {
     },
   )
 
-  it('of another repository is none', async () => {
+  it('of another repository is not found', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'other' })
     const id = await makeLabel('/repos/bob/other/labels')
     for (const method of ['GET', 'PATCH', 'DELETE']) {
@@ -150,7 +150,7 @@ describe('a label', () => {
     expect((await rest(cast.bob, 'GET', `/repos/bob/other/labels/${id}`)).body.name).toBe('bug')
   })
 
-  it('is there after a restart', async () => {
+  it('survives a restart', async () => {
     const id = await makeLabel('/repos/bob/engine/labels')
     await server.close(0)
     server = await startTestServer({ data: server.data })
@@ -188,7 +188,7 @@ describe('labels of a repository', () => {
     ['public-only', 'secret', 404, 404],
     ['bob', 'missing', 404, 404],
     ['bob', 'archived', 200, 423],
-    // Who may not write is not told about the archive.
+    // Callers without write access do not learn about the archive.
     ['carol', 'archived', 200, 403],
   ])('to %s, of %s', async (caller, repository, read, write) => {
     if (repository === 'archived') {
@@ -199,7 +199,7 @@ describe('labels of a repository', () => {
     const path = `/repos/bob/${repository}/labels`
     expect((await rest(who, 'GET', path)).status).toBe(read)
     expect((await rest(who, 'POST', path, BUG)).status).toBe(write)
-    // What is refused is refused before anything else is looked at.
+    // Access is checked before the body.
     if (write !== 201) expect((await rest(who, 'POST', path, {})).status).toBe(write)
     if (write !== 201) expect((await rest(who, 'PATCH', `${path}/0`, {})).status).toBe(write)
     if (write !== 201) expect((await rest(who, 'DELETE', `${path}/0`)).status).toBe(write)
@@ -216,7 +216,7 @@ describe('labels of a repository', () => {
     expect((await rest(cast.carol, 'POST', path, BUG)).status).toBe(write)
   })
 
-  it('are there while there are issues or pull requests', async () => {
+  it('exist while issues or pull requests are enabled', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'switched' })
     for (const [has_issues, has_pull_requests, read, write] of [
       [false, true, 200, 201],
@@ -256,7 +256,7 @@ describe('labels of an organisation', () => {
     await rest(cast.bob, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
   })
 
-  it('are made, read, changed and deleted', async () => {
+  it('are created, read, edited and deleted', async () => {
     const id = await makeLabel('/orgs/acme/labels')
     const url = `${server.url}/api/v1/orgs/acme/labels/${id}`
     const label = { id, url, ...BUG, color: 'ee0701', exclusive: false, is_archived: false }
@@ -265,7 +265,7 @@ describe('labels of an organisation', () => {
     expect([list.body, list.headers.get('x-total-count')]).toEqual([[label], '1'])
     const edited = await rest(cast.bob, 'PATCH', `/orgs/acme/labels/${id}`, { is_archived: true })
     expect(edited.body).toEqual({ ...label, is_archived: true })
-    // It is no label of a repository, and of no other organisation.
+    // It is no label of a repository or another organisation.
     await rest(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine' })
     expect((await rest(cast.bob, 'GET', `/repos/acme/engine/labels/${id}`)).status).toBe(404)
     expect((await rest(cast.bob, 'GET', `/orgs/hidden/labels/${id}`)).status).toBe(404)
@@ -293,7 +293,7 @@ describe('labels of an organisation', () => {
       expect((await rest(who, 'DELETE', `/orgs/${org}/labels/0`)).status).toBe(write)
   })
 
-  it('to a member who owns nothing are there to read', async () => {
+  it('are readable by a member who is no owner', async () => {
     const team = { name: 'crew', permission: 'write', units: ['repo.issues'] }
     const { id } = (await rest(cast.bob, 'POST', '/orgs/hidden/teams', team)).body
     await rest(cast.bob, 'PUT', `/teams/${id}/members/carol`)
@@ -304,7 +304,7 @@ describe('labels of an organisation', () => {
 })
 
 describe('LabelService', () => {
-  it('does the same over gRPC, and gives its reasons', async () => {
+  it('does the same over gRPC, with reasons', async () => {
     const labels = createClient(
       LabelService,
       transportTo(server.url, 'gRPC', cast.bob.authorization),

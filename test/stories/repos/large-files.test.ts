@@ -10,19 +10,19 @@ import { PASSWORD } from '../../support/server.ts'
 
 const MIB = 2 ** 20
 
-/** More than git allocates in one piece. Zeros are little on their way. */
+/** Larger than Git allocates at once. Zeros compress well. */
 const LARGE_MIB = 1025
 
-/** Two of them fit into what one git may have, and three do not. */
+/** Two files of this size fit into the memory limit of one Git process, and three do not. */
 const MIDDLE_MIB = 220
 
-/** What a git takes that does not look into files, many times over. */
+/** Far above the memory of a Git process that does not read file contents. */
 const SMALL_BYTES = 128 * MIB
 
-/** What `--git-memory` of this server is. */
+/** The value of `--git-memory` for this server. */
 const ALL_GITS_BYTES = 512 * MIB
 
-/** A busy machine has to hash some gibibytes. */
+/** A busy machine has to hash some gibibytes in this time. */
 const TIMEOUT_MS = 300_000
 
 let forge: Forge
@@ -58,7 +58,7 @@ beforeAll(async () => {
 }, TIMEOUT_MS)
 afterAll(() => forge.stop())
 
-/** Stores zeros, with some text behind them, and returns their id. */
+/** Stores zeros followed by a text, and returns the id of the blob. */
 function storeZeros(folder: string, mib: number, more: readonly string[]): Promise<string> {
   const piece = Buffer.alloc(MIB)
   return storeBlob(folder, [
@@ -84,7 +84,7 @@ async function storeBlob(folder: string, pieces: readonly Buffer[]): Promise<str
   return id.trim()
 }
 
-/** Stores a commit of some blobs by their paths, and returns its id. */
+/** Stores a commit of blobs by their paths, and returns its id. */
 async function commit(files: Record<string, string>, parent?: string): Promise<string> {
   const { client } = forge
   await client.git('large', 'read-tree', '--empty')
@@ -115,7 +115,7 @@ async function openPull(head: string): Promise<{ number: number; path: string }>
   return { number, path: `/repos/bob/large/pulls/${number}` }
 }
 
-/** Watches the memory of gits while something is done. */
+/** Measures the memory of Git processes while some work runs. */
 async function measured<T>(work: () => Promise<T>) {
   const watch = watchGitMemory()
   try {
@@ -146,7 +146,7 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
     expect(peakBytes).toBeLessThan(SMALL_BYTES)
   })
 
-  it('is told of in the difference, which is whole, as git would tell of it', async () => {
+  it('is in the diff, which is complete, as Git shows it', async () => {
     const { result, peakBytes } = await measured(async () => {
       const answer = await fetch(`${forge.server.url}/api/v1${pull.path}.diff`)
       return { status: answer.status, text: await answer.text() }
@@ -161,7 +161,7 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
     expect(peakBytes).toBeLessThan(SMALL_BYTES)
   })
 
-  it('is too much for texts that have its content, which say so before they begin', async () => {
+  it('is too large for texts with its content, which fail before they start', async () => {
     const answers = await Promise.all(
       ['.diff?binary=true', '.patch'].map((end) =>
         forge.rest(undefined, 'GET', `${pull.path}${end}`),
@@ -175,7 +175,7 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
   })
 })
 
-it('files that are too large to be merged in memory are in conflict', {
+it('files that are too large to be merged in memory conflict', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const { rest, cast } = forge
@@ -192,14 +192,16 @@ it('files that are too large to be merged in memory are in conflict', {
   expect(peakBytes).toBeLessThan(ALL_GITS_BYTES + SMALL_BYTES)
 })
 
-it('all gits together have no more memory than they may', { timeout: TIMEOUT_MS }, async () => {
+it('all Git processes together stay within their memory limit', {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const { path } = await openPull('lines')
   const url = `${forge.server.url}/api/v1${path}.diff`
   const readers = 10
   const end = new AbortController()
   const { result, peakTotalBytes } = await measured(async () => {
-    // Nobody reads what comes, so that each git waits with all that it has. Together they would
-    // have 1.7 GiB.
+    // No client reads the responses, so that each Git process waits with its full memory. Together
+    // they would use 1.7 GiB.
     const answers = await Promise.all(
       Array.from({ length: readers }, () =>
         fetch(url, { signal: end.signal }).then((answer) => answer),

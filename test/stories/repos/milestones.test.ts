@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => forge.stop())
 
-/** Makes a milestone in a repository of bob, and returns it. */
+/** Creates a milestone in a repository of bob, and returns it. */
 async function make(fields: object, path = PATH) {
   const { status, body } = await rest(cast.bob, 'POST', path, fields)
   expect(status).toBe(201)
@@ -30,7 +30,7 @@ async function titles(query: string): Promise<string[]> {
 }
 
 describe('a milestone', () => {
-  it('is made, read by number and by title, closed, opened and deleted', async () => {
+  it('is created, read by id and by title, closed, reopened and deleted', async () => {
     const made = await make({
       title: 'v1.0 final',
       description: '*soon*',
@@ -67,12 +67,12 @@ describe('a milestone', () => {
     expect((await rest(cast.bob, 'GET', `${PATH}/${made.id}`)).status).toBe(404)
   })
 
-  it('can be closed from the beginning', async () => {
+  it('can be created closed', async () => {
     const { state, closed_at, created_at } = await make({ title: 'past', state: 'closed' })
     expect([state, closed_at]).toEqual(['closed', created_at])
   })
 
-  it('keeps what an edit leaves out or sends as null, as clients in Go do', async () => {
+  it('keeps fields that an edit leaves out or sends as null, as Go clients do', async () => {
     const { updated_at, ...before } = await make({
       title: 'kept',
       description: 'x',
@@ -102,7 +102,7 @@ describe('a milestone', () => {
     expect((await make({ title: 'due', due_on })).due_on).toBe(expected)
   })
 
-  it('loses its date by one in the year 9999', async () => {
+  it('loses its date when set to the year 9999', async () => {
     const { id } = await make({ title: 'dated', due_on: '2026-06-01T10:00:00Z' })
     const edited = await rest(cast.bob, 'PATCH', `${PATH}/${id}`, {
       due_on: '9999-12-31T00:00:00Z',
@@ -110,7 +110,7 @@ describe('a milestone', () => {
     expect(edited.body.due_on).toBeNull()
   })
 
-  it('that has the number of another one for a title is found by its own', async () => {
+  it('whose title is the id of another one is found by its own id', async () => {
     const first = await make({ title: 'first' })
     const second = await make({ title: String(first.id) })
     expect((await rest(undefined, 'GET', `${PATH}/${first.id}`)).body.title).toBe('first')
@@ -129,7 +129,7 @@ describe('a milestone', () => {
     },
   )
 
-  it('of another repository is none', async () => {
+  it('of another repository is not found', async () => {
     const { id } = await make({ title: 'elsewhere' }, '/repos/bob/secret/milestones')
     expect((await rest(cast.bob, 'GET', `${PATH}/${id}`)).status).toBe(404)
     expect((await rest(cast.bob, 'DELETE', `${PATH}/${id}`)).status).toBe(404)
@@ -143,7 +143,7 @@ describe('a milestone', () => {
       'description is longer than 65536 characters',
     ],
     [{ title: 'x', due_on: 'tomorrow' }, 'due_on'],
-  ])('is not made from a body like %j', async (body, message) => {
+  ])('is not created from a body like %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', PATH, body)
     expect(refused.status).toBe(422)
     expect(refused.body.message).toContain(message)
@@ -175,7 +175,7 @@ describe('milestones', () => {
     expect(await titles(query)).toEqual(expected)
   })
 
-  it('are counted before they are paged', async () => {
+  it('have a total that does not depend on the page', async () => {
     const page = await rest(undefined, 'GET', '/repos/bob/list/milestones?state=all&limit=2')
     expect([page.headers.get('x-total-count'), page.body.length]).toEqual(['6', 2])
     expect(page.headers.get('link')).toContain('rel="next"')

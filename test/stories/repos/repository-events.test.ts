@@ -46,8 +46,7 @@ afterAll(async () => {
 })
 
 /**
- * Makes a repository of bob with a first commit, cloned by bob, and begins to watch it on behalf of
- * some.
+ * Creates a repository of bob with a first commit and a clone, and starts watches for some users.
  */
 async function watched(name: string) {
   const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
@@ -69,7 +68,7 @@ async function watched(name: string) {
 
 type Event = NonNullable<WatchRepositoryResponse['event']>
 
-/** So many events of a stream. */
+/** Returns a number of events of a stream. */
 async function take(watcher: Watcher<WatchRepositoryResponse>, count: number): Promise<Event[]> {
   const events: Event[] = []
   while (events.length < count) {
@@ -79,7 +78,7 @@ async function take(watcher: Watcher<WatchRepositoryResponse>, count: number): P
   return events
 }
 
-/** Types and, as far as they have one, names of what events are about. */
+/** Returns the types of events, with the names of their subjects. */
 function summary(events: readonly Event[]): string[] {
   return events.map(({ type, subject: { case: kind, value } }) => {
     const name = RepositoryEvent_Type[type]
@@ -91,7 +90,7 @@ function summary(events: readonly Event[]): string[] {
 }
 
 describe('the events of a repository', () => {
-  it('tell of pushes and of updates over the API, with what refs held, what they hold, and who did it', async () => {
+  it('report pushes and updates over the API, with old and new ids and the pusher', async () => {
     const { path, git, watch } = await watched('refs')
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const watcher = await watch(undefined)
@@ -122,7 +121,7 @@ describe('the events of a repository', () => {
     })
   })
 
-  it('name nobody where the server found out by itself that refs had moved', async () => {
+  it('have no actor if the server detected that refs had moved', async () => {
     const { id, path, watch } = await watched('found')
     const watcher = await watch(cast.bob)
     execFileSync('git', [
@@ -138,7 +137,7 @@ describe('the events of a repository', () => {
     expect(event?.subject.value).toMatchObject({ refs: [{ ref: 'refs/heads/found' }] })
   })
 
-  it('are few for a push of many refs, and list as many of them as are reasonable', async () => {
+  it('are few for a push of many refs, and list a limited number of them', async () => {
     const { git, watch } = await watched('many')
     const watcher = await watch(cast.bob)
     const head = await git('rev-parse', 'HEAD')
@@ -158,7 +157,7 @@ describe('the events of a repository', () => {
     }
   })
 
-  it('tell those who see drafts of drafts, those who administer it of rules, and everybody of the rest', async () => {
+  it('report drafts to writers, protections to administrators, and the rest to all readers', async () => {
     const { path, watch } = await watched('seen')
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const owner = await watch(cast.bob)
@@ -194,19 +193,19 @@ describe('the events of a repository', () => {
     const others = ['RELEASE_DELETED v1', 'REPOSITORY_EDITED bob/seen']
     expect(summary(await take(owner, 11))).toEqual([...drafts, ...published, ...rules, ...others])
     expect(summary(await take(writer, 6))).toEqual([...drafts, ...published, ...others])
-    // Bob administers it by any token, but what drafts are about takes one that may write.
+    // Bob is an administrator with any token, but events about drafts require a write token.
     expect(summary(await take(readingToken, 9))).toEqual([...published, ...rules, ...others])
     expect(summary(await take(stranger, 4))).toEqual([...published, ...others])
   })
 
-  it('go on when it is renamed, archived and given away', async () => {
+  it('continue when it is renamed, archived and transferred', async () => {
     const { path, watch } = await watched('moving')
     const watcher = await watch(cast.bob)
     await rest(cast.bob, 'PATCH', path, { name: 'moved' })
     await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: true })
     await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: false })
     await rest(cast.ada, 'POST', '/repos/bob/moved/transfer', { new_owner: 'carol' })
-    // Each shows what it is like when it is sent.
+    // Each event shows the repository as it is when the event is sent.
     const types = (await take(watcher, 4)).map(({ type }) => RepositoryEvent_Type[type])
     expect(types).toEqual([
       'REPOSITORY_RENAMED',
@@ -216,7 +215,7 @@ describe('the events of a repository', () => {
     ])
   })
 
-  it('are read from the database no faster than a slow client takes them', async () => {
+  it('are read from the database no faster than a slow client receives them', async () => {
     const { app } = server
     const { id, watch } = await watched('slow')
     const watcher = await watch(cast.bob)
@@ -241,14 +240,14 @@ describe('the events of a repository', () => {
       before = eventsRead()
       for (let i = 0; i < 500; i++) await new Promise((resolve) => setImmediate(resolve))
     }
-    // Sockets and clients hold some megabytes between them before the server notices.
+    // Sockets and clients buffer some megabytes before the server notices.
     expect(eventsRead()).toBeGreaterThan(0)
     expect(eventsRead()).toBeLessThan(MANY / 2)
     reads.mockRestore()
     expect(await take(watcher, MANY / 10)).toHaveLength(MANY / 10)
   })
 
-  it('are forgotten, oldest first, when there are too many, and a cursor from before is refused', async () => {
+  it('are pruned, oldest first, and an older cursor is refused', async () => {
     const { app } = server
     const { id, path, watch } = await watched('long')
     const owner = cast.bob.authorization
@@ -282,7 +281,7 @@ describe('the events of a repository', () => {
     expect(summary(await take(now, 1))).toEqual(['REPOSITORY_EDITED bob/long'])
   })
 
-  it('come once each and in order, however often the server is killed while refs move', async () => {
+  it('arrive once and in order, even if the server is killed repeatedly', async () => {
     await withFolder(async (data) => {
       let process = await serveProcess(data)
       try {
@@ -333,10 +332,10 @@ describe('the events of a repository', () => {
 
 const refOf = ({ ref }: { ref: string }) => ref
 
-/** Some 60 MB of answers: more than all sockets and clients on the way hold. */
+/** About 60 MB of responses, more than all sockets and clients on the way can buffer. */
 const MANY = 2_000
 
-/** Makes branches until the server is gone. */
+/** Creates branches until the server has stopped. */
 async function makeBranches(
   rest: SendRest,
   who: Actor,
@@ -351,6 +350,6 @@ async function makeBranches(
       }
     }
   } catch {
-    // The server is gone.
+    // The server has stopped.
   }
 }

@@ -82,7 +82,7 @@ describe('a search for repositories', () => {
       ['engine', 'engine-fork', 'Engineering', 'motor', 'secret-engine'],
     ],
     ['nobody', 'q=%20', everybodys],
-    // What would be patterns elsewhere are characters here.
+    // Wildcards match literally.
     ['nobody', 'q=%25', []],
     ['nobody', 'q=_', []],
     ['nobody', 'q=bob/eng', ['engine', 'Engineering']],
@@ -102,8 +102,8 @@ describe('a search for repositories', () => {
     ['nobody', 'mode=mirror', []],
     ['nobody', 'uid={carol}&exclusive=true', ['engine-fork', 'motor']],
     ['carol', 'uid={carol}', ['acme-tools', 'engine-fork', 'motor', 'secret-engine']],
-    // That carol is in acme is not for others to know, nor is there a repository that she may write
-    // to and they may not read.
+    // Other users cannot see that carol is a member of acme, or find repositories that only carol
+    // can read.
     ['nobody', 'uid={carol}', ['engine-fork', 'motor']],
     ['bob', 'uid={carol}', ['engine-fork', 'motor', 'secret-engine']],
     ['carol', 'uid={carol}&mode=collaborative', ['acme-tools', 'secret-engine']],
@@ -128,7 +128,7 @@ describe('a search for repositories', () => {
     ['nobody', 'sort=alpha&order=desc', [...everybodys].reverse()],
     ['nobody', 'sort=forks&order=desc&limit=1', ['engine']],
     ['nobody', 'sort=stars&limit=2', ['engine', 'Engineering']],
-    // Without sort there is no order to turn around.
+    // Without `sort`, `order` has no effect.
     ['nobody', 'order=desc', everybodys],
     ['nobody', 'limit=2&page=2', ['engine-fork', 'Engineering']],
     ['nobody', 'page=9', []],
@@ -140,7 +140,7 @@ describe('a search for repositories', () => {
     expect(Object.keys(body)).toEqual(['ok', 'data'])
   })
 
-  it('tells how many there are, and where the other pages are', async () => {
+  it('returns the total and the links to other pages', async () => {
     const { headers } = await send(undefined, 'GET', '/repos/search?q=e&limit=2&page=2')
     expect(headers.get('x-total-count')).toBe('4')
     expect(headers.get('link')).toContain(
@@ -198,7 +198,7 @@ describe('lists of repositories', () => {
     expect((await send(who, 'GET', path)).status).toBe(status)
   })
 
-  it('say of each repository what the caller may do to it', async () => {
+  it('contain the permissions of the caller', async () => {
     const { body } = await send(cast.carol, 'GET', '/user/repos')
     expect(body.map(({ permissions }: { permissions: object }) => permissions)).toEqual([
       { admin: false, push: false, pull: true },

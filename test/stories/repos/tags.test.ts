@@ -15,7 +15,7 @@ afterAll(async () => {
   await forge.stop()
 })
 
-/** The contents of two files whose blobs have ids that begin alike, and how. */
+/** The contents of two files whose blob ids have a common prefix, and the prefix. */
 function twoBlobs(): [prefix: string, one: string, other: string] {
   const seen = new Map<string, string>()
   for (let i = 0; ; i++) {
@@ -31,8 +31,8 @@ function twoBlobs(): [prefix: string, one: string, other: string] {
 }
 
 /**
- * Makes a repository of bob with a first commit, cloned by whoever is asked for, and returns its
- * paths and its git.
+ * Creates a repository of bob with a first commit, cloned by a user, and returns its paths and its
+ * Git clone.
  */
 async function repository(name: string, who = 'bob') {
   await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
@@ -46,7 +46,7 @@ async function repository(name: string, who = 'bob') {
 const names = (tags: { name: string }[]) => tags.map(({ name }) => name)
 
 describe('a tag', () => {
-  it('is made for the default branch, as a mere name', async () => {
+  it('is created for the default branch, as a lightweight tag', async () => {
     const { path, git, head } = await repository('light')
     const made = await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1.0/a' })
     expect(made.status).toBe(201)
@@ -62,13 +62,13 @@ describe('a tag', () => {
       zipball_url: `${server.url}/bob/light/archive/v1.0%2Fa.zip`,
       tarball_url: `${server.url}/bob/light/archive/v1.0%2Fa.tar.gz`,
     })
-    // Slashes may be sent as they are.
+    // Slashes may be sent unescaped.
     for (const name of ['v1.0/a', 'v1.0%2Fa'])
       expect((await rest(undefined, 'GET', `${path}/tags/${name}`)).body).toEqual(made.body)
     expect(await git('ls-remote', 'origin', 'refs/tags/*')).toBe(`${head}\trefs/tags/v1.0/a`)
   })
 
-  it('is made for any commit, as an object with a message', async () => {
+  it('is created for any commit, as an annotated tag', async () => {
     const { path, git, head } = await repository('annotated')
     await client.commit('annotated', 'second')
     await git('push', '-q')
@@ -88,7 +88,7 @@ describe('a tag', () => {
     expect(annotated.body).toMatchObject({ tag: 'v1', object: { sha: head } })
   })
 
-  it('may be of a year that no calendar has, and breaks no list', async () => {
+  it('may have a date beyond all calendars, which breaks no list', async () => {
     const { path, git } = await repository('late')
     await git('tag', '-m', 'late', 'soon')
     const tag = (await git('cat-file', 'tag', 'soon')).replace(/> \d+ .*/, '> 99999999999999 +0000')
@@ -101,7 +101,7 @@ describe('a tag', () => {
     ])
   })
 
-  it('is not made of what is the beginning of several ids', async () => {
+  it('is not created from an ambiguous abbreviated id', async () => {
     const { path } = await repository('ambiguous')
     const [prefix, one, other] = twoBlobs()
     const files = [one, other].map((content) => ({
@@ -139,7 +139,7 @@ describe('a tag', () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/no-tags/tags')).body).toEqual([])
   })
 
-  it('is deleted, and may be made again', async () => {
+  it('is deleted, and can be created again', async () => {
     const { path } = await repository('deleted-tags')
     await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1', message: 'one' })
     expect((await rest(cast.bob, 'DELETE', `${path}/tags/v1`)).status).toBe(204)
@@ -148,7 +148,7 @@ describe('a tag', () => {
     expect((await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })).status).toBe(201)
   })
 
-  it('is listed as it was pushed, latest first, in pages', async () => {
+  it('is listed after a push, latest first, in pages', async () => {
     const { path, git, head } = await repository('pushed-tags')
     await git('tag', 'light')
     for (const name of ['b', 'a']) await git('tag', '-a', name, '-m', name)
@@ -157,7 +157,7 @@ describe('a tag', () => {
     await git('push', '-q', 'origin', '--tags')
     const listed = await rest(undefined, 'GET', `${path}/tags`)
     expect(names(listed.body).sort()).toEqual(['a', 'b', 'light', 'nested', 'readme'])
-    // A tag of a file has no time.
+    // A tag of a blob has no date.
     expect(names(listed.body).at(-1)).toBe('readme')
     const nested = listed.body.find(({ name }: { name: string }) => name === 'nested')
     expect(nested).toMatchObject({ message: 'of a tag', commit: { sha: head } })
@@ -170,7 +170,7 @@ describe('a tag', () => {
     expect((await rest(undefined, 'GET', `${path}/tags/b`)).status).toBe(404)
   })
 
-  it('is read and written over gRPC, too', async () => {
+  it('is read and created over gRPC', async () => {
     await repository('grpc-tags')
     const grpc = forge.grpc(TagService, cast.bob)
     const place = { owner: 'bob', repo: 'grpc-tags' }
@@ -182,7 +182,7 @@ describe('a tag', () => {
   })
 })
 
-describe('who may make and delete tags', () => {
+describe('who may create and delete tags', () => {
   it.each<[who: string, settings: object, read: number, write: number]>([
     ['nobody', {}, 200, 401],
     ['carol', {}, 200, 403],
@@ -224,7 +224,7 @@ async function actor(who: string): Promise<Actor | undefined> {
 }
 
 describe('a protected tag', () => {
-  it('is for those whom the rule exempts, by push and by API, and administrators are not', async () => {
+  it('is open to exempt users, by push and by API, but not to administrators', async () => {
     const { path, git, head } = await repository('protected')
     await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v0' })
     const rule = { name_pattern: 'v*', whitelist_usernames: ['Carol'] }
@@ -250,7 +250,7 @@ describe('a protected tag', () => {
         `error: Tag ${name} is protected`,
       )
     }
-    // Nothing of a push that was refused has come to pass.
+    // A refused push has no effect.
     expect(await git('ls-remote', 'origin', 'refs/heads/main', 'refs/tags/*')).toBe(
       `${head}\trefs/heads/main\n${head}\trefs/tags/v0`,
     )
@@ -260,7 +260,7 @@ describe('a protected tag', () => {
     expect((await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'w1' })).status).toBe(201)
   })
 
-  it('is for the members of a team that the rule exempts', async () => {
+  it('is open to members of an exempt team', async () => {
     await rest(cast.ada, 'POST', '/orgs', { username: 'acme' })
     const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', {
       name: 'Releasers',
@@ -291,7 +291,7 @@ describe('a protected tag', () => {
     )
   })
 
-  it('is open to whom one of several rules exempts', async () => {
+  it('is open to users that one of several rules exempts', async () => {
     const { path } = await repository('rules')
     const protect = (name_pattern: string, who: string) =>
       rest(cast.bob, 'POST', `${path}/tag_protections`, {
@@ -306,14 +306,14 @@ describe('a protected tag', () => {
   })
 })
 
-describe('a rule about tags', () => {
+describe('a tag protection', () => {
   const rules = '/repos/bob/ruled/tag_protections'
   const rule = { name_pattern: 'v*', whitelist_usernames: ['bob'] }
   beforeAll(async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'ruled', auto_init: true })
   })
 
-  it('is made, read, changed in part and deleted', async () => {
+  it('is created, read, partially edited and deleted', async () => {
     const made = await rest(cast.bob, 'POST', rules, {
       name_pattern: ' r* ',
       whitelist_usernames: ['bob', 'BOB', 'carol'],
@@ -330,7 +330,7 @@ describe('a rule about tags', () => {
     const path = `${rules}/${made.body.id}`
     expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
     const edit = (body: object) => rest(cast.bob, 'PATCH', path, body)
-    // Clients in Go send null for what they leave out.
+    // Go clients send null for absent fields.
     const kept = await edit({
       name_pattern: null,
       whitelist_usernames: null,
@@ -367,7 +367,7 @@ describe('a rule about tags', () => {
     expect(refused.status).toBe(status)
   })
 
-  it('is one of a bounded number', async () => {
+  it('is limited in number', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'many-rules' })
     const path = '/repos/bob/many-rules/tag_protections'
     const statuses: number[] = []
@@ -392,7 +392,7 @@ describe('a rule about tags', () => {
     ['read:repository', {}, 403],
     ['carol', { private: true }, 404],
     ['bob', { archived: true }, 423],
-  ])('is not made by %s in a repository with %j: %i', async (who, settings, status) => {
+  ])('is not created by %s in a repository with %j: %i', async (who, settings, status) => {
     const path = `/repos/bob/ruled-${who.replace(':', '-')}-${Object.keys(settings)}`
     await rest(cast.bob, 'POST', '/user/repos', { name: path.split('/').at(-1), ...settings })
     await rest(cast.bob, 'PATCH', path, settings)
@@ -401,7 +401,7 @@ describe('a rule about tags', () => {
     )
   })
 
-  it('is written over gRPC, too', async () => {
+  it('is created and edited over gRPC', async () => {
     const grpc = forge.grpc(TagProtectionService, cast.bob)
     const place = { owner: 'bob', repo: 'ruled' }
     const made = await grpc.createTagProtection({

@@ -9,7 +9,7 @@ afterAll(() => forge.stop())
 
 const topics = (who?: Actor) => forge.grpc(TopicService, who)
 
-/** Makes a repository of bob and gives it topics. */
+/** Creates a repository of bob with topics. */
 async function repository(
   name: string,
   names: string[] = [],
@@ -28,7 +28,7 @@ const namesOf = async (path: string, who = cast.bob) =>
 const many = (count: number) =>
   Array.from({ length: count }, (_, i) => `t${String(i).padStart(2, '0')}`)
 
-/** What the search finds, as names and counts. */
+/** Returns the results of a search, as names and counts. */
 async function found(q: string, who?: Actor): Promise<[string, number][]> {
   const { body } = await rest(who, 'GET', `/topics/search?q=${encodeURIComponent(q)}`)
   return body.topics.map(
@@ -40,7 +40,7 @@ async function found(q: string, who?: Actor): Promise<[string, number][]> {
 }
 
 describe('the topics of a repository', () => {
-  it('are replaced as a set, cleaned, and listed by name in pages', async () => {
+  it('are replaced as a set, normalised, and listed by name in pages', async () => {
     const path = await repository('cleaned', ['gone', 'kept'])
     const answer = await rest(cast.bob, 'PUT', `${path}/topics`, {
       topics: [' Zeta', 'kept', '', 'ZETA ', '1.a-b', 'kept'],
@@ -66,7 +66,7 @@ describe('the topics of a repository', () => {
     expect(await namesOf(path)).toEqual([])
   })
 
-  it('come and go one by one', async () => {
+  it('are added and removed one by one', async () => {
     const path = await repository('single')
     for (const name of ['b', '%20A%20', 'b', 'a'.repeat(35)]) {
       expect((await rest(cast.bob, 'PUT', `${path}/topics/${name}`)).status).toBe(204)
@@ -93,7 +93,7 @@ describe('the topics of a repository', () => {
     ['ä', '%C3%A4'],
     ['', '%20'],
     ['a'.repeat(36), 'a'.repeat(36)],
-  ])('are never called %j', async (name, path) => {
+  ])('cannot be %j', async (name, path) => {
     const home = '/repos/bob/never'
     if ((await rest(cast.bob, 'GET', home)).status === 404) await repository('never')
     for (const method of ['PUT', 'DELETE']) {
@@ -129,7 +129,7 @@ describe('the topics of a repository', () => {
     expect(await namesOf(home)).toEqual([])
   })
 
-  it('are repeated in a refusal as far as every client can read it', async () => {
+  it('are repeated in an error within the limits of every client', async () => {
     const path = await repository('long')
     const long = await rest(cast.bob, 'PUT', `${path}/topics`, {
       topics: ['x'.repeat(100_000), 'a b', ...many(5000).map((t) => `${t} y`)],
@@ -140,7 +140,7 @@ describe('the topics of a repository', () => {
     expect(one.body.invalidTopics).toBe('x'.repeat(100))
   })
 
-  it('are at most 25, of which the count comes before what is no topic', async () => {
+  it('are at most 25, which is checked before invalid topics', async () => {
     const path = await repository('full', many(25))
     const message = 'Exceeding maximum number of topics per repo'
     const tooMany = await rest(cast.bob, 'PUT', `${path}/topics`, { topics: [...many(26), 'x y'] })
@@ -176,7 +176,7 @@ describe('the topics of a repository', () => {
     expect(await namesOf(path)).toEqual(many(25))
   })
 
-  it('are 25 when 30 are added at once', async () => {
+  it('are 25 after 30 concurrent additions', async () => {
     const path = await repository('race')
     const answers = await Promise.all(
       many(30).map((topic) => rest(cast.bob, 'PUT', `${path}/topics/${topic}`)),
@@ -186,7 +186,7 @@ describe('the topics of a repository', () => {
     expect(await namesOf(path)).toHaveLength(25)
   })
 
-  it('are missed where the repository does not have one', async () => {
+  it('are not found if the repository lacks them', async () => {
     const path = await repository('missed', ['other'])
     await repository('elsewhere', ['there'])
     const { status, body } = await rest(cast.bob, 'DELETE', `${path}/topics/there`)
@@ -199,7 +199,7 @@ describe('the topics of a repository', () => {
     expect(await refusalOf(remove)).toMatchObject({ code: 'NotFound', reason: 'TOPIC_NOT_FOUND' })
   })
 
-  it('are in the repository, in lists of them and in its forks’ parents', async () => {
+  it('are part of the repository, in lists and as parent of forks', async () => {
     const path = await repository('told', ['b', 'a'], { auto_init: true })
     expect((await rest(undefined, 'GET', path)).body.topics).toEqual(['a', 'b'])
     const { body } = await rest(undefined, 'GET', '/users/bob/repos?limit=50')
@@ -209,7 +209,7 @@ describe('the topics of a repository', () => {
     expect([fork.topics, fork.parent.topics]).toEqual([[], ['a', 'b']])
   })
 
-  it('are what repositories are searched by', async () => {
+  it('find repositories', async () => {
     await repository('by-topic-1', ['physics', 'x'])
     await repository('by-topic-2', ['chemistry'])
     await repository('physics', ['none'])
@@ -223,7 +223,7 @@ describe('the topics of a repository', () => {
     expect(await search('q=physics')).toEqual(['physics'])
   })
 
-  it('are for those who administer the repository, and none of them while it is archived', async () => {
+  it('are changed by administrators of the repository, unless it is archived', async () => {
     const path = await repository('guarded', ['one'])
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const readOnly = await createToken(server.url, cast.bob, ['read:repository'])
@@ -250,7 +250,7 @@ describe('the topics of a repository', () => {
     expect(await namesOf(path)).toEqual(['one'])
   })
 
-  it('are nobody’s business where the repository is private', async () => {
+  it('are hidden if the repository is private', async () => {
     const path = await repository('private', ['secret-plan'], { private: true })
     for (const who of [undefined, cast.carol]) {
       expect((await rest(who, 'GET', `${path}/topics`)).status).toBe(404)
@@ -272,7 +272,7 @@ describe('the topics of a repository', () => {
 })
 
 describe('the search for topics', () => {
-  it('finds parts of them, in the order of how many repositories have them, then by name', async () => {
+  it('finds substrings, sorted by the number of repositories, then by name', async () => {
     await repository('s1', ['sea-b', 'sea-a', 'sea-c'])
     await repository('s2', ['sea-c'])
     const answer = await rest(undefined, 'GET', '/topics/search?q=%20SEA')
@@ -309,7 +309,7 @@ describe('the search for topics', () => {
     ).toBe(403)
   })
 
-  it('counts repositories that everybody may read, whatever becomes of them', async () => {
+  it('counts public repositories through all changes', async () => {
     const open = await repository('open', ['river'])
     const other = await repository('closed', ['river', 'hidden'], { private: true })
     const stays = (count: number) =>
@@ -332,7 +332,7 @@ describe('the search for topics', () => {
     await rest(cast.bob, 'DELETE', open)
     await stays(0)
     await rest(cast.bob, 'DELETE', '/repos/shy/closed')
-    // Nothing is left of what no repository has.
+    // Topics without repositories are deleted.
     const left = await server.app.db
       .selectFrom('topics')
       .select('name')

@@ -56,7 +56,7 @@ function readsAny(units: UnitAccess): boolean {
  */
 export function repositoryReader(app: ReposApp, caller: Caller): RepositoryReader {
   if (caller.kind === 'anonymous')
-    return { ...ANONYMOUS_READER, shutOut: app.settings.privateInstance }
+    return { ...ANONYMOUS_READER, needsSignIn: app.settings.privateInstance }
   const levels = ['write', 'read'] as const
   return {
     ...ANONYMOUS_READER,
@@ -69,7 +69,7 @@ export function repositoryReader(app: ReposApp, caller: Caller): RepositoryReade
 
 const ANONYMOUS_READER: RepositoryReader = {
   userId: undefined,
-  shutOut: false,
+  needsSignIn: false,
   restricted: false,
   publicOnly: false,
   administrator: 'none',
@@ -93,7 +93,7 @@ export function decideAccess(
   grants: readonly RepositoryGrant[],
 ): UnitAccess {
   const isPublic = repository.private === 0
-  if (reader.shutOut) return everywhere('none')
+  if (reader.needsSignIn) return everywhere('none')
   if (reader.publicOnly && !(isPublic && owner.visibility === 'public')) return everywhere('none')
   if (hasFullAccess(reader, repository)) return everywhere('owner')
   const isMember = grants.some(({ kind }) => kind === 'team')

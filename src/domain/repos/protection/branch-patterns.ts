@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from './globs.ts'
 
 /**
@@ -5,23 +6,13 @@ import { compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from './globs.ts'
  */
 const MAX_FILE_PATTERNS = 100
 
-/**
- * The number of cached patterns. A repository has a few dozen, so the cache holds those of the
- * repositories in use.
- */
-const MAX_KEPT = 5_000
+/** The number of cached patterns. A repository has a few dozen patterns. */
+const MAX_CACHED = 5_000
 
 /** Caches compiled patterns by their text. */
-function kept<T>(compile: (text: string) => T): (text: string) => T {
-  const results = new Map<string, T>()
-  return (text) => {
-    const known = results.get(text)
-    if (known !== undefined) return known
-    if (results.size >= MAX_KEPT) results.clear()
-    const result = compile(text)
-    results.set(text, result)
-    return result
-  }
+function cached<T extends object>(compile: (text: string) => T): (text: string) => T {
+  const results = new LRUCache<string, T>({ max: MAX_CACHED, memoMethod: compile })
+  return (text) => results.memo(text)
 }
 
 /** Returns whether the name of a branch protection is a glob. */
@@ -34,7 +25,7 @@ export function isBranchGlob(name: string): boolean {
  * case. A glob is case-sensitive and its `*` stops at slashes. An invalid glob is the name of one
  * branch.
  */
-export const branchMatcher: (ruleName: string) => Matcher = kept((ruleName) => {
+export const branchMatcher: (ruleName: string) => Matcher = cached((ruleName) => {
   if (!isBranchGlob(ruleName)) {
     const key = ruleName.toLowerCase()
     return (branch) => branch.toLowerCase() === key
@@ -49,7 +40,7 @@ export const branchMatcher: (ruleName: string) => Matcher = kept((ruleName) => {
  *
  * @returns `matches` is undefined if the list is empty
  */
-export const fileMatcher = kept((patterns: string): { readonly matches: Matcher | undefined } => {
+export const fileMatcher = cached((patterns: string): { readonly matches: Matcher | undefined } => {
   const globs = fileGlobs(patterns)
   const matchers = globs.flatMap((glob) => compileGlob(glob, './') ?? [])
   if (globs.length === 0) return { matches: undefined }

@@ -8,8 +8,8 @@ import { type FactSource, gatherFacts } from './branch-facts.ts'
 import type { BranchRules } from './branch-rules.ts'
 import {
   type BranchChange,
+  checkChange,
   factsNeeded,
-  judgeChange,
   type MergeOfPull,
   NO_FACTS,
   type RuleInForce,
@@ -67,7 +67,7 @@ export function branchJudge(
     const pushed = { branch, kind, isDefault: branch === default_branch } as const
     if (matchingMs > MAX_MATCHING_MS) {
       return {
-        text: 'it takes too long to find out which of so many branches are protected',
+        text: 'it takes too long to check so many branches for protection',
         reason: 'REF_REFUSED',
       }
     }
@@ -90,7 +90,7 @@ export function branchJudge(
         }
       }
     }
-    const text = judgeChange(inForce, change, facts)
+    const text = checkChange(inForce, change, facts)
     if (text === undefined) return undefined
     return { text, reason: inForce ? 'BRANCH_PROTECTED' : 'REF_REFUSED' }
   }

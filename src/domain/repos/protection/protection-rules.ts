@@ -168,7 +168,7 @@ export function factsNeeded(
  * @param inForce the rule for the branch and the pusher; undefined without a rule
  * @returns the message of the first check that fails; undefined if the update is allowed
  */
-export function judgeChange(
+export function checkChange(
   inForce: RuleInForce | undefined,
   change: BranchChange,
   facts: ChangeFacts,
@@ -183,7 +183,7 @@ export function judgeChange(
   if (isForced && !allowsForcePush(rule)) return `branch ${branch} is protected from force push`
   if (unverifiedCommit !== undefined)
     return `branch ${branch} is protected from unverified commit ${unverifiedCommit}`
-  if (merge) return judgeMerge(inForce, branch, merge, files)
+  if (merge) return checkMerge(inForce, branch, merge, files)
   if (files.protectedPath !== undefined) return protectedFile(branch, files.protectedPath)
   if (files.areAllUnprotected) return undefined
   if (isForced) {
@@ -194,7 +194,7 @@ export function judgeChange(
   return mayPush(rule, pusher) ? undefined : `Not allowed to push to protected branch ${branch}`
 }
 
-function judgeMerge(
+function checkMerge(
   { rule, pusher }: RuleInForce,
   branch: string,
   { number, problem }: MergeOfPull,

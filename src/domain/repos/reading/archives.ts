@@ -13,34 +13,34 @@ import { commitIdOf, notFound, readingStream } from './git-reading.ts'
 
 export type ArchiveFormat = 'tar.gz' | 'zip' | 'bundle'
 
-/** What is wanted of a repository as one file. */
+/** A request for an archive of a repository. */
 export interface ArchiveRequest {
-  /** Name of a branch or tag, or id of a commit, and the ending of a format. */
+  /** Name of a branch or tag, or id of a commit, followed by the extension of a format. */
   readonly archive: string
-  /** Files and folders that an archive of files is to have; empty for all. */
+  /** Paths to include in an archive of files; empty for all. Bundles do not support it. */
   readonly path: readonly string[]
 }
 
-/** An archive to be sent. */
+/** An archive, ready to be streamed. */
 export interface Archive {
-  /** Name for the file. */
+  /** File name. */
   readonly name: string
   readonly format: ArchiveFormat
-  /** Id of the commit, or of the tag object, that decides what is in it. */
+  /** Id of the commit or tag object that determines the content. */
   readonly objectId: string
   readonly chunks: AsyncIterable<Buffer>
 }
 
 const FORMATS: readonly ArchiveFormat[] = ['tar.gz', 'zip', 'bundle']
 
-/** Paths of one archive. Each is looked up before Git starts. */
+/** The number of paths of one archive. Each path is looked up before Git starts. */
 const MAX_PATHS = 100
 
-/** Characters that are fine in the name of a file everywhere. */
+/** Characters that are not safe in file names on all platforms. */
 const UNFIT_FOR_FILES = /[^A-Za-z0-9._-]+/g
 
 /**
- * All files of a commit as an archive, or its whole history as a bundle.
+ * Returns the files of a commit as an archive, or its history as a bundle.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_FIELD,
  *   REF_NOT_FOUND, PATH_NOT_FOUND; while it is made SERVER_BUSY, GIT_TIMEOUT
@@ -73,8 +73,8 @@ export async function getArchive(
 }
 
 /**
- * The refs of a bundle: HEAD, which a clone of the bundle checks out, and the branch or tag that
- * was asked for. A tag keeps its own object.
+ * Returns the refs of a bundle: HEAD, which a clone of the bundle checks out, and the requested
+ * branch or tag. An annotated tag keeps its tag object.
  */
 async function bundledRefs(
   app: ReposApp,
@@ -92,7 +92,11 @@ async function bundledRefs(
   return refs
 }
 
-/** @throws PATH_NOT_FOUND, INVALID_FIELD */
+/**
+ * Returns the normalised paths, all of which exist in the commit.
+ *
+ * @throws PATH_NOT_FOUND, INVALID_FIELD
+ */
 async function existingPaths(
   app: ReposApp,
   { id }: Repository,

@@ -1,16 +1,17 @@
 import { DomainError } from '../../core/errors.ts'
 
-/** A part of a file: first and last byte, both of them in it. */
+/** A range of bytes. Both ends are inclusive. */
 export interface ByteRange {
   readonly first: number
   readonly last: number
 }
 
 /**
- * One range of bytes (RFC 9110 section 14.1.2). Several, other units and what makes no sense are
- * ignored, as the section allows.
+ * Reads a Range header with one range of bytes (RFC 9110 section 14.1.2). Multiple ranges, other
+ * units and invalid ranges are ignored, as the section allows. The package `range-parser` refuses a
+ * range that ends before it starts, which the section calls invalid.
  *
- * @returns undefined for the whole.
+ * @returns undefined for the whole file
  * @throws RANGE_NOT_SATISFIABLE
  */
 export function readRange(text: string, bytes: number): ByteRange | undefined {
@@ -23,7 +24,7 @@ export function readRange(text: string, bytes: number): ByteRange | undefined {
   return { first, last: isSuffix || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1) }
 }
 
-/** The part of a stream that a range names. Ends the stream once the part is complete. */
+/** Yields the bytes of a range, and closes the stream after the last one. */
 export async function* partOf(
   chunks: AsyncIterable<Buffer>,
   { first, last }: ByteRange,

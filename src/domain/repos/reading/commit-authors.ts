@@ -5,16 +5,16 @@ import { emailKey } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import type { ReposApp } from '../ports.ts'
 
-/** Longer ones belong to no account. */
+/** The length of an address. Accounts have no longer ones. */
 const MAX_EMAIL_CHARACTERS = 320
 
-/** The accounts behind the addresses in commits, by address as it is written there. */
+/** The accounts of commit authors, by address as the commit has it. */
 export type Authors = ReadonlyMap<string, Owner>
 
 /**
- * Finds the accounts that own the addresses in some commits, as far as a caller may know of them,
- * by one query or two. An address that a token wrote into an account does not count (see
- * `email_by_token`); the address without mail that the forge shows for an account does.
+ * Finds the accounts with some addresses that a caller can see, with one or two queries. An address
+ * that a token wrote into an account does not count (see `email_by_token`). The no-reply address of
+ * an account does.
  */
 export async function findAuthors(
   app: ReposApp,
@@ -33,7 +33,7 @@ export async function findAuthors(
   return authors
 }
 
-/** The same, whoever may know of them. */
+/** Finds the accounts with some addresses, without a check of their visibility. */
 export async function findAccounts(
   app: ReposApp,
   emails: Iterable<string>,
@@ -55,8 +55,8 @@ export async function findAccounts(
 }
 
 /**
- * The number in an address as `noReplyAddress` writes it, whose name may be one that the account
- * had before.
+ * Returns the account id in a no-reply address, whose name part may be a former name of the
+ * account.
  */
 function numberIn(app: ReposApp, email: string): number | undefined {
   const [, id, host] = /^([1-9][0-9]{0,14})\+[^@]+@noreply\.(.+)$/.exec(email) ?? []

@@ -5,20 +5,20 @@ import { writeStrings } from '../../accounts/keys/ssh-strings.ts'
 import type { InstanceKeys } from '../../accounts/ports.ts'
 import type { CommitSigning } from '../ports.ts'
 
-/** What Git signs for (gpg-interface.c of Git). */
+/** The namespace of Git's SSH signatures (gpg-interface.c of Git). */
 export const GIT_NAMESPACE = 'git'
 
 const KEY_TYPE = 'ssh-ed25519'
 
-/** Shown with the public key. */
+/** The comment of the public key. */
 const COMMENT = 'branchline'
 
-/** In front of the 32 bytes of which an Ed25519 key is made, in PKCS #8 (RFC 8410, section 7). */
+/** The prefix of the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /**
- * The key of the instance: made of its one secret, as all its keys are, so that it is there from
- * the first start on, comes along with a backup, and is stored nowhere else.
+ * Creates the signing key of the instance. The key is derived from the instance secret, so it
+ * exists from the first start, is part of a backup, and is stored nowhere else.
  */
 export function createCommitSigning(keys: InstanceKeys): CommitSigning {
   const der = Buffer.concat([PKCS8_HEAD, keys.derive('commit-signing')])

@@ -16,14 +16,14 @@ import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'
 
 /**
- * How many statuses a commit keeps, beside the latest of each context: whatever repeats itself for
- * ever must not grow for ever.
+ * The number of statuses that a commit keeps, beside the latest of each context. It bounds the
+ * growth from jobs that run forever.
  */
-const KEPT_STATUSES = 5_000
+const MAX_STORED_STATUSES = 5_000
 
 /**
- * How many contexts there may be of a commit, all of which count for its combined state: several
- * times the largest build matrices.
+ * The number of contexts of a commit, all of which count for its combined state. The largest build
+ * matrices have a fraction of it.
  */
 const MAX_CONTEXTS = 1_000
 
@@ -31,7 +31,7 @@ const MAX_CONTEXT_CHARACTERS = 255
 const MAX_DESCRIPTION_CHARACTERS = 1024
 const MAX_TARGET_URL_CHARACTERS = 2048
 
-/** The context of statuses that name none. */
+/** The context of statuses without one. */
 const DEFAULT_CONTEXT = 'default'
 
 const STATES: readonly CommitStatus['state'][] = [
@@ -44,15 +44,15 @@ const STATES: readonly CommitStatus['state'][] = [
 ]
 
 /**
- * Values of `sort`, as compatible systems name them, that begin with the oldest. Any other begins
- * with the newest.
+ * The values of `sort` in compatible systems that list the oldest first. All others list the newest
+ * first.
  */
 const OLDEST_FIRST = ['oldest', 'leastupdate', 'leastindex']
 
-/** As much of a wrong state as its refusal repeats. */
+/** The number of characters of an invalid state that its error repeats. */
 const MAX_SHOWN_STATE_CHARACTERS = 32
 
-/** A status, and who made it. */
+/** A status, with its creator. */
 export interface CommitStatusView extends CommitStatus {
   readonly creator: Owner
 }
@@ -62,32 +62,32 @@ export interface StatusDraft {
   /** Empty for `default`. */
   readonly context: string
   readonly description: string
-  /** By http or https; empty for none. */
+  /** An HTTP or HTTPS URL; empty for none. */
   readonly targetUrl: string
 }
 
 export interface StatusQuery {
   /**
-   * `oldest`, `leastupdate` or `leastindex` for the oldest first, anything else for the newest
-   * first: a status does not change, so that all of these come down to its number.
+   * `oldest`, `leastupdate` or `leastindex` list the oldest first, any other value the newest
+   * first. Statuses never change, so all these keys are equivalent to the number.
    */
   readonly sort: string
-  /** Only those of this state; all of them when it is none. */
+  /** Filters by state. An unknown state does not filter. */
   readonly state: string
 }
 
-/** What the latest statuses of a commit amount to. */
+/** The combined status of a commit. */
 export interface CombinedStatus {
   readonly commitId: string
   readonly state: 'pending' | 'success' | 'failure'
   /** Number of contexts. */
   readonly total: number
-  /** A page of the latest ones, newest first. */
+  /** A page of the latest status of each context, newest first. */
   readonly statuses: readonly CommitStatusView[]
 }
 
 /**
- * Says something of a commit, on behalf of somebody who may push to the repository.
+ * Creates a status of a commit. The caller has write access to the repository.
  *
  * @throws REPOSITORY_ARCHIVED, COMMIT_NOT_FOUND, INVALID_STATUS_STATE, INVALID_FIELD,
  *   TOO_MANY_STATUS_CONTEXTS
@@ -113,7 +113,7 @@ export async function createCommitStatus(
       throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
     }
     const stored = await rows.insertCommitStatus(tx, status)
-    await rows.deleteOldCommitStatuses(tx, commit, stored.number - KEPT_STATUSES)
+    await rows.deleteOldCommitStatuses(tx, commit, stored.number - MAX_STORED_STATUSES)
     await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
     return stored
   })
@@ -122,7 +122,7 @@ export async function createCommitStatus(
 }
 
 /**
- * The statuses of a commit.
+ * Returns a page of the statuses of a commit.
  *
  * @throws COMMIT_NOT_FOUND
  */
@@ -150,7 +150,7 @@ export async function listCommitStatuses(
 }
 
 /**
- * What the latest statuses of a commit, one for each context, amount to.
+ * Returns the combined status of a commit.
  *
  * @throws COMMIT_NOT_FOUND
  */
@@ -186,8 +186,8 @@ async function withCreators(
 }
 
 /**
- * What statuses amount to: a failure if one is no success, else pending if one is, or there is
- * none.
+ * Combines the states of statuses: `failure` if one is not successful, else `pending` if one is
+ * pending or there is none.
  */
 export function combineStatuses(
   states: ReadonlySet<CommitStatus['state']>,
@@ -209,7 +209,7 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   checkLength('context', context, MAX_CONTEXT_CHARACTERS)
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
-  // People follow it: it must not be a script.
+  // Users open this link, so it must not be a script.
   checkVisible('target_url', targetUrl)
   if (!/^(https?:\/\/|$)/i.test(targetUrl))
     throw new DomainError('INVALID_FIELD', { field: 'target_url' })

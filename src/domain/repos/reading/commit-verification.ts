@@ -23,76 +23,77 @@ import type { ReposApp, SignatureChecks } from '../ports.ts'
 import { findAccounts } from './commit-authors.ts'
 import { GIT_NAMESPACE } from './commit-signing.ts'
 
-/** What is known about the signature of a commit or tag. */
+/** The result of verifying the signature of a commit or tag. */
 export interface Verification {
   readonly verified: boolean
-  /** Why not, by a word of compatible systems; who with which key, if it is verified. */
+  /**
+   * The signer and the key if the signature is verified, else the reason in the terms of compatible
+   * systems.
+   */
   readonly reason: string
   readonly signature: Signature | undefined
-  /** Who signed, if it is verified and whoever asks may know of the account. */
+  /** The signer, if the signature is verified and the caller can see the account. */
   readonly signer:
     | { readonly name: string; readonly email: string; readonly username: string }
     | undefined
 }
 
-/** A commit or tag, and who is responsible for it. */
+/** A commit or tag, with its signature and committer. */
 export interface SignedObject {
   readonly id: string
   readonly signature: Signature | undefined
   readonly committer: Signer | undefined
 }
 
-/** A hundred bytes each; a check takes up to a tenth of a second. */
-const MAX_KEPT_CHECKS = 10_000
+/** The number of cached results of a hundred bytes each. A check takes up to 100 ms. */
+const MAX_CACHED_CHECKS = 10_000
 
 /**
- * How the instance is called where it signed. Its signature shows that it made the commit itself,
- * because somebody asked for it who may do that: a merge, or files changed over the API. Who that
- * was, and whether they are whom the commit names, it does not show, so it is taken for nobody's
- * own: neither for the committer's, nor for that of an account which claims to have the instance's
- * key.
+ * The signer of commits that the server creates for a merge or a change over the API. The signature
+ * proves that the server created the commit for an authorised user. It does not prove who that user
+ * was, so it counts for no account, not even for one that claims the key of the instance.
  */
 const INSTANCE_NAME = 'Branchline'
 
-/** How far the clocks of those who sign may run ahead. */
+/** The tolerated clock skew of signers. */
 const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000
 
-/** Makes a place for the results of checks. */
+/** Creates the cache of signature checks. */
 export function createSignatureChecks(): SignatureChecks {
-  return new ResultCache<boolean>(MAX_KEPT_CHECKS)
+  return new ResultCache<boolean>(MAX_CACHED_CHECKS)
 }
 
 /**
- * What there is to say to a caller about the signatures of some commits or tags, in their order. It
- * is what can be said today: it follows the keys and the addresses of accounts. Of queries it takes
- * four, and one for each private account among the signers.
+ * Verifies the signatures of commits or tags for a caller, in their order. The result reflects the
+ * present keys and addresses of accounts. It takes four queries, and one for each private account
+ * among the signers.
  *
- * A signature is verified by a key of the account that the committer's address belongs to, or by
- * that of the instance. Of an account that the caller may not know of nothing is told but what the
- * object says itself.
+ * A signature is verified by a key of the account with the committer's address, or by the key of
+ * the instance. For an account that the caller cannot see, the result contains only what the object
+ * itself says.
  */
 export async function verifyObjects(
   app: ReposApp,
   caller: Caller,
   objects: readonly SignedObject[],
 ): Promise<Verification[]> {
-  const judge = await prepareJudge(app, objects)
+  const check = await prepareCheck(app, objects)
   const verifications: Verification[] = []
   const visible = new Map<number, boolean>()
   for (const object of objects) {
-    const judgement = await judge(object)
-    const { account } = judgement
+    const checked = await check(object)
+    const { account } = checked
     if (account && !visible.has(account.id)) {
       visible.set(account.id, await maySeeOwner(app, caller, userAsOwner(account)))
     }
     verifications.push(
-      tell(app, object, judgement, account !== undefined && visible.get(account.id) === true),
+      viewFor(app, object, checked, account !== undefined && visible.get(account.id) === true),
     )
   }
   return verifications
 }
 
-/** The same for one commit or tag. */
+/** Verifies the signature of one commit or tag for a caller. */
 export async function verifyObject(
   app: ReposApp,
   caller: Caller,
@@ -104,53 +105,50 @@ export async function verifyObject(
 }
 
 /**
- * The first of some commits whose signature is missing, or known to be neither the instance's nor
- * that of an active account. What an archived account signed stays signed by it, but it vouches for
- * nothing new.
+ * Returns the first commit whose signature is neither the instance's nor that of an active account.
+ * The signature of an archived account does not count for new commits.
  *
- * @returns its id; undefined when there is none.
+ * @returns the id of the commit; undefined if all signatures are verified
  */
 export async function findUnverified(
   app: ReposApp,
   commits: readonly RawCommit[],
 ): Promise<string | undefined> {
-  const judge = await prepareJudge(app, commits)
+  const check = await prepareCheck(app, commits)
   for (const commit of commits) {
-    const { key, account, isByInstance } = await judge(commit)
+    const { key, account, isByInstance } = await check(commit)
     if (key === undefined || !(isByInstance || account?.state === 'NORMAL')) return commit.id
   }
   return undefined
 }
 
-/** What is found out about a signature, for nobody in particular. */
-interface Judgement {
-  /**
-   * The account of the committer, if the signature can be read at all and is not by the instance.
-   */
+/** The result of checking a signature, before the visibility of the signer. */
+interface CheckedSignature {
+  /** The account of the committer, if the signature is readable and not by the instance. */
   readonly account?: User
   readonly isByInstance?: boolean
-  /** Id or fingerprint of the key that it is verified by. */
+  /** Id or fingerprint of the key of a verified signature. */
   readonly key?: string
-  /** Why it is not verified, by a word of compatible systems. */
+  /** Why the signature is not verified, in the terms of compatible systems. */
   readonly problem?: string
 }
 
-const NOT_SIGNED: Judgement = { problem: 'gpg.error.not_signed_commit' }
-const UNREADABLE: Judgement = { problem: 'gpg.error.extract_sign' }
+const NOT_SIGNED: CheckedSignature = { problem: 'gpg.error.not_signed_commit' }
+const UNREADABLE: CheckedSignature = { problem: 'gpg.error.extract_sign' }
 const NO_ACCOUNT = 'gpg.error.no_committer_account'
 const NO_KEY = 'gpg.error.no_gpg_keys_found'
 const WRONG = 'gpg.error.probable_bad_signature'
 
-/** A signature that could be read. */
+/** A readable signature. */
 type ReadSignature =
   | ({ readonly kind: 'ssh' } & SshSignature)
   | ({ readonly kind: 'openpgp' } & OpenPgpSignature)
 
-/** Looks up all that judging some objects takes. */
-async function prepareJudge(
+/** Looks up the accounts and keys that checking some objects needs. */
+async function prepareCheck(
   app: ReposApp,
   objects: readonly SignedObject[],
-): Promise<(object: SignedObject) => Promise<Judgement>> {
+): Promise<(object: SignedObject) => Promise<CheckedSignature>> {
   const signatures = new Map<Signature, ReadSignature>()
   const emails = new Set<string>()
   for (const { signature, committer } of objects) {
@@ -201,17 +199,17 @@ async function readSignature({ signature }: Signature): Promise<ReadSignature | 
   return openPgp && { kind: 'openpgp', ...openPgp }
 }
 
-/** An OpenPGP key that is an account's. */
+/** The OpenPGP key of an account. */
 interface AccountKey {
   readonly id: number
-  /** Reads it, once, when it is needed. */
+  /** Parses the key on the first call. */
   readonly open: () => Promise<OpenPgpCertificate>
 }
 
 interface Keys {
-  /** The numbers of accounts by fingerprint. */
+  /** The account ids by fingerprint. */
   readonly ssh: ReadonlyMap<string, number>
-  /** By number of the account and id of the key or subkey. */
+  /** By account id and id of the key or subkey. */
   readonly openPgp: ReadonlyMap<string, AccountKey>
 }
 
@@ -241,8 +239,8 @@ async function findKeys(
 }
 
 /**
- * Whether a key is proven to be an account's, or names its address. That was the account's when the
- * key was added; it may not be now.
+ * Returns whether an account has proven to own a key, or the key names the present address of the
+ * account.
  */
 function isKeyOf(
   account: User,
@@ -255,7 +253,7 @@ function isKeyOf(
   )
 }
 
-/** @returns undefined where there is no key to check it by. */
+/** @returns undefined without a key */
 async function checkSsh(
   app: ReposApp,
   id: string,
@@ -270,7 +268,7 @@ async function checkSsh(
   )
 }
 
-/** @returns undefined where there is no key to check it by. */
+/** @returns undefined without a key */
 async function checkOpenPgp(
   app: ReposApp,
   id: string,
@@ -287,11 +285,15 @@ async function checkOpenPgp(
   )
 }
 
-/** @param isVisible whether there is an account that the one who is told may know of. */
-function tell(
+/**
+ * Returns the verification that a caller sees.
+ *
+ * @param isVisible whether there is an account that the caller can see
+ */
+function viewFor(
   app: ReposApp,
   { signature, committer }: SignedObject,
-  { account, isByInstance, key, problem = '' }: Judgement,
+  { account, isByInstance, key, problem = '' }: CheckedSignature,
   isVisible: boolean,
 ): Verification {
   if (key === undefined) {

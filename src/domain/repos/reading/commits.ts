@@ -19,42 +19,42 @@ import { findAuthors } from './commit-authors.ts'
 import { type Verification, verifyObjects } from './commit-verification.ts'
 import { commitIdOf, findCommitId, notFound, reading, readingStream } from './git-reading.ts'
 
-/** Which parts of a commit to read, beside what it says itself. */
+/** The parts of a commit to read, beside the commit itself. */
 export interface CommitParts {
-  /** The numbers of lines that it changes. */
+  /** The numbers of added and deleted lines. */
   readonly stat: boolean
-  /** What is known about its signature. */
+  /** The verification of its signature. */
   readonly verification: boolean
-  /** The files that it changes. */
+  /** The changed files. */
   readonly files: boolean
 }
 
-/** A commit with what the forge knows about it. */
+/** A commit with the related records. */
 export interface CommitView {
   readonly open: OpenRepository
   readonly commit: RawCommit
-  /** The accounts that own the addresses. */
+  /** The accounts with the addresses of author and committer. */
   readonly author: Owner | undefined
   readonly committer: Owner | undefined
-  /** Against the first parent, if files or lines were asked for. */
+  /** The changes against the first parent, if files or lines are requested. */
   readonly changes: TreeDiff | undefined
   readonly verification: Verification | undefined
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface CommitPage {
   readonly commits: readonly CommitView[]
-  /** How many the whole list has. */
+  /** The number of commits on all pages. */
   readonly total: number
 }
 
-/** Which commits to list. */
+/** A query for commits. */
 export interface CommitQuery {
-  /** Where to begin; the default branch when empty. */
+  /** The revision to start from; empty for the default branch. */
   readonly ref: string
-  /** Leaves out what leads to this one; nothing when empty. */
+  /** Excludes the history of this revision; empty to exclude nothing. */
   readonly not: string
-  /** Only those that change this; all when empty. */
+  /** Only commits that change this path; empty for all. */
   readonly path: string
   /** Unix seconds. */
   readonly since: number | undefined
@@ -62,13 +62,13 @@ export interface CommitQuery {
 }
 
 /**
- * Files shown of a commit. One that changes more is an import, or a change of some rule for all of
- * them.
+ * The number of files shown of a commit. Commits with more files are usually imports or mass
+ * changes.
  */
 const MAX_FILES = 300
 
 /**
- * A page of the commits that lead to a commit, newest first.
+ * Returns a page of the history of a commit, newest first.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_EMPTY,
  *   REF_NOT_FOUND, PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
@@ -95,7 +95,7 @@ export interface CommitPageQuery {
   readonly page: Page
 }
 
-/** Some commits of a history of a repository, and how many it has. */
+/** Returns a page of a history. */
 export async function readPage(
   app: ReposApp,
   caller: Caller,
@@ -123,7 +123,7 @@ async function startOf(
 }
 
 /**
- * Commits of a repository by their ids, in that order: those of a page of whatever list.
+ * Returns the views of commits by their ids, in that order.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
@@ -139,7 +139,7 @@ export async function viewCommits(
   return viewReadCommits(app, caller, open, commits, parts)
 }
 
-/** The same for commits that have been read already. */
+/** Returns the views of commits that have already been read. */
 export async function viewReadCommits(
   app: ReposApp,
   caller: Caller,
@@ -166,7 +166,7 @@ export async function viewReadCommits(
 }
 
 /**
- * One commit, by id or by name.
+ * Returns one commit by id, branch or tag.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
  *   COMMIT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
@@ -185,11 +185,11 @@ export async function getCommit(
   return view
 }
 
-/** As text: a difference against the first parent, or a mail. */
+/** A diff against the first parent, or a patch in the form of an e-mail. */
 export type DiffFormat = 'diff' | 'patch'
 
 /**
- * What a commit changes, as text.
+ * Returns the changes of a commit as text.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, INVALID_REF,
  *   COMMIT_NOT_FOUND; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE

@@ -10,31 +10,31 @@ import type { CommitPageQuery } from './commits.ts'
 import { type CommitPage, readPage } from './commits.ts'
 import { commitIdOf, notFound } from './git-reading.ts'
 
-/** One side of a comparison, maybe in another repository. */
+/** The head of a comparison, which may be in another repository. */
 export interface ComparedRef {
-  /** Whose repository; empty for the one that is asked. */
+  /** Owner of the repository; empty for the requested repository. */
   readonly owner: string
   /**
-   * Empty for the one that is asked, or one that the owner has in common with it: its fork, its
-   * parent, a fork of that.
+   * Empty for the requested repository or, with an owner, for the owner's repository of the same
+   * network: its fork, its parent or another fork of the parent.
    */
   readonly repository: string
-  /** Name of a branch or tag, or id of a commit; the default branch when empty. */
+  /** Name of a branch or tag, or id of a commit; empty for the default branch. */
   readonly ref: string
 }
 
 export interface Comparison {
   /**
-   * Name of a branch or tag of the repository that is asked, or id of a commit; the default branch
-   * when empty.
+   * Name of a branch or tag of the requested repository, or id of a commit; empty for the default
+   * branch.
    */
   readonly base: string
   readonly head: ComparedRef
 }
 
 /**
- * Reads `base...head`, `base..head` (which mean the same where commits are listed) or `head`. Names
- * of refs have no two dots and no colons (git-check-ref-format(1)). The head may be `owner:ref` or
+ * Parses `base...head`, `base..head` (equivalent for a list of commits) or `head`. Ref names
+ * contain neither two dots nor colons (git-check-ref-format(1)). The head may be `owner:ref` or
  * `owner/repository:ref`.
  */
 export function parseComparison(text: string): Comparison {
@@ -47,7 +47,7 @@ export function parseComparison(text: string): Comparison {
 }
 
 /**
- * The commits that the head has and the base has not, newest first.
+ * Returns a page of the commits of the head that the base does not contain, newest first.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED; REF_NOT_FOUND, also for a
  *   head in a repository that the caller may not read; SERVER_BUSY, GIT_TIMEOUT
@@ -68,9 +68,7 @@ export async function compareCommits(
   return readPage(app, caller, other, history, { parts, page })
 }
 
-/**
- * @throws REF_NOT_FOUND, whatever is wrong: whether there is such a repository is nothing to tell.
- */
+/** @throws REF_NOT_FOUND for any failure, so that the existence of a repository is not disclosed */
 async function openHead(
   app: ReposApp,
   caller: Caller,
@@ -90,7 +88,7 @@ async function openHead(
   throw notFound('REF_NOT_FOUND', 'ref', `${owner}:${ref}`)
 }
 
-/** The repository of an owner that shares its history with another one. */
+/** Returns the id of an owner's repository in the same fork network. */
 async function findRelated(
   app: ReposApp,
   { repository }: OpenRepository,

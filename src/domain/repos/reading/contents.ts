@@ -17,72 +17,69 @@ import { type ByteRange, partOf } from './byte-ranges.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { admitContent } from './readers.ts'
 
-/** A file, directory, symbolic link or submodule of a commit, as far as it was read. */
+/** A file, directory, symbolic link or submodule of a commit. */
 export interface EntryView {
   readonly open: OpenRepository
   readonly commitId: string
-  /** As the caller named the commit, or the default branch. */
+  /** The revision as the caller named it, or the default branch. */
   readonly ref: string
-  /** With its path from the top. */
+  /** With its path from the root. */
   readonly entry: TreeEntry
-  /** Of a file or a symbolic link; otherwise 0. */
+  /** Size of a file or symbolic link; otherwise 0. */
   readonly bytes: number
   /**
-   * Of a file, if it was asked for by itself and is not too large; what a symbolic link says, if it
-   * was asked for by itself.
+   * Content of a file that was requested alone and is not too large, or the target of a symbolic
+   * link that was requested alone.
    */
   readonly content: Buffer | undefined
-  /** Where a submodule comes from, if that is known. */
+  /** URL of a submodule, if known. */
   readonly submoduleUrl: string | undefined
-  /** The last commit that changed it, if it was found. */
+  /** The last commit that changed the entry, if it was found. */
   readonly lastCommit: RawCommit | undefined
 }
 
-/** What is at a path. */
+/** The result of reading a path. */
 export type ContentsView =
   | { readonly kind: 'entry'; readonly entry: EntryView }
-  /** What a directory has, or the beginning of it. */
+  /** The entries of a directory, possibly truncated. */
   | {
       readonly kind: 'directory'
       readonly entries: readonly EntryView[]
       readonly isTruncated: boolean
     }
 
-/** A file to be sent as it is. */
+/** A file in its raw form. */
 export interface RawFile {
   readonly name: string
   readonly blobId: string
   readonly bytes: number
   readonly isText: boolean
-  /** The content, or a part of it. */
+  /** Returns the content, or a range of it. */
   chunks(range: ByteRange | undefined): AsyncIterable<Buffer>
 }
 
-/** Entries shown of a directory: those that people make by hand have fewer. */
+/** The number of entries shown of a directory. Larger directories are usually generated. */
 const MAX_ENTRIES = 1000
 
-/**
- * Content that fits into an answer beside everything else, as in compatible systems; in base64 it
- * is a third more.
- */
+/** The size of content within a message, as in compatible systems. Base64 adds a third. */
 export const MAX_INLINE_BYTES = 10 * 1024 * 1024
 
 /**
- * Files up to here are read at once and sent from memory, so that no process waits for a slow
- * client.
+ * The size of a file that is read at once and sent from memory, so that no Git process waits for a
+ * slow client.
  */
 const MAX_BUFFERED_BYTES = 1024 * 1024
 
-/** Kept of commits whose times are wanted only. */
+/** The bytes read of a commit for its time and tree. */
 const MAX_COMMIT_BYTES = 16 * 1024
 
 /**
- * How far Git itself looks for a NUL before it takes a file for text (buffer_is_binary in
+ * The bytes that Git examines for a NUL to tell text from binary files (buffer_is_binary in
  * xdiff-interface.c).
  */
 const SNIFFED_BYTES = 8000
 
-/** A commit of a repository and a way to what is in it. */
+/** A commit of a repository and its tree. */
 interface Place {
   readonly open: OpenRepository
   readonly commitId: string
@@ -91,9 +88,9 @@ interface Place {
 }
 
 /**
- * What is at a path of a commit.
+ * Returns the entry at a path of a commit, or the entries of a directory.
  *
- * @param ref name of a branch or tag, or id of a commit; the default branch when empty.
+ * @param ref name of a branch or tag, or id of a commit; empty for the default branch
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
  *   PATH_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
@@ -111,7 +108,7 @@ export async function getContents(
 }
 
 /**
- * The bytes of a file, or what a symbolic link says.
+ * Returns the content of a file, or the target of a symbolic link.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
  *   PATH_NOT_FOUND; also while it is read SERVER_BUSY, GIT_TIMEOUT
@@ -128,7 +125,7 @@ export async function getRawFile(
   if (entry.kind !== 'file' && entry.kind !== 'symlink')
     throw notFound('PATH_NOT_FOUND', 'path', path)
   const { id } = place.open.repository
-  const blob = await reading(readObject(app.git, id, entry.id, keptOfRaw))
+  const blob = await reading(readObject(app.git, id, entry.id, rawBytesToRead))
   if (!blob) throw notFound('PATH_NOT_FOUND', 'path', path)
   const isText = !blob.content.subarray(0, SNIFFED_BYTES).includes(0)
   const isWhole = blob.content.length === blob.bytes
@@ -145,21 +142,22 @@ export async function getRawFile(
 }
 
 /**
- * What is read of a file that is sent as it is: all of a small one, else enough to see what it is.
+ * Returns the bytes to read of a raw file: all of a small file, else enough to tell text from
+ * binary.
  */
-function keptOfRaw({ bytes }: ObjectInfo): number {
+function rawBytesToRead({ bytes }: ObjectInfo): number {
   if (bytes > MAX_BUFFERED_BYTES) return SNIFFED_BYTES
   admitContent(bytes)
   return bytes
 }
 
 /**
- * What is read of a file that is sent within a message: all of it, or nothing of one that is too
- * large.
+ * Returns the bytes to read of a file that is sent within a message: all, or none if the file is
+ * too large.
  *
- * @throws what the caller is refused with where too much of earlier answers waits already.
+ * @throws if too much of the caller's earlier responses is still in memory
  */
-export function keptInline({ bytes }: ObjectInfo): number {
+export function inlineBytesToRead({ bytes }: ObjectInfo): number {
   if (bytes > MAX_INLINE_BYTES) return 0
   // RFC 4648 section 4: base64 has four characters for three bytes.
   admitContent(Math.ceil(bytes / 3) * 4)
@@ -191,7 +189,7 @@ async function entryAt(app: ReposApp, { open, treeId }: Place, text: string): Pr
   return entry
 }
 
-/** The last component of a path. */
+/** Returns the last component of a path. */
 export function nameOf({ path }: TreeEntry): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
@@ -199,7 +197,9 @@ export function nameOf({ path }: TreeEntry): string {
 async function viewEntry(app: ReposApp, place: Place, entry: TreeEntry): Promise<EntryView> {
   const { id } = place.open.repository
   const isBlob = entry.kind === 'file' || entry.kind === 'symlink'
-  const blob = isBlob ? await reading(readObject(app.git, id, entry.id, keptInline)) : undefined
+  const blob = isBlob
+    ? await reading(readObject(app.git, id, entry.id, inlineBytesToRead))
+    : undefined
   const changes = await reading(lastChanges(app.git, id, place.commitId, entry.path, [entry]))
   const [view] = await viewEntries(
     app,

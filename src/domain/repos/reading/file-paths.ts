@@ -1,27 +1,26 @@
 import { treePath } from '../../../git/objects/trees.ts'
 import { DomainError } from '../../core/errors.ts'
 
-/** Folders above a file. Git would take any number, each an object of its own. */
+/** The depth of a path. Git has no limit, and each folder is an object. */
 const MAX_COMPONENTS = 64
 
-/** As much of a wrong path as its refusal repeats. */
+/** The number of characters of an invalid path that its error repeats. */
 const MAX_SHOWN_CHARACTERS = 200
 
-/** Characters that HFS+ leaves out when it compares names (utf8.c of Git). */
+/** The characters that HFS+ ignores when it compares names (utf8.c of Git). */
 const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
 /**
- * `.git` as NTFS has it too: with its short name, blanks and dots behind it, or a stream (path.c of
- * Git).
+ * The names that NTFS treats as `.git`: its short name, trailing spaces and dots, and streams
+ * (path.c of Git).
  */
 const DOT_GIT = /^(?:\.git|git~1)[. ]*(?::.*)?$/i
 
 /**
- * A path that a file may be written to, in Git's form. Stricter than Git: no control characters,
- * and a bounded depth.
+ * Returns a valid path for writing a file, in Git's form. Stricter than Git: control characters are
+ * refused and the depth is limited.
  *
- * @throws INVALID_FILE_PATH for what no tree may have, since it would reach into the repositories
- *   of those who check it out.
+ * @throws INVALID_FILE_PATH, also for paths that would write into the `.git` folder of a clone
  */
 export function filePath(text: string): string {
   const path = treePath(text)
@@ -35,12 +34,12 @@ export function filePath(text: string): string {
   return path
 }
 
-/** As much of a path as goes into an error. */
+/** Returns the part of a path that an error repeats. */
 export function shownPath(path: string): string {
   return path.slice(0, MAX_SHOWN_CHARACTERS)
 }
 
-/** The folders above a path, from the top: `a` and `a/b` of `a/b/c`. */
+/** Returns the parent folders of a path, from the root: `a` and `a/b` of `a/b/c`. */
 export function foldersAbove(path: string): string[] {
   const components = path.split('/')
   return components.slice(1).map((_, i) => components.slice(0, i + 1).join('/'))

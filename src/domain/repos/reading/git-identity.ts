@@ -5,8 +5,8 @@ import { nowSeconds } from '../../core/core.ts'
 import type { ReposApp } from '../ports.ts'
 
 /**
- * How Git is to name somebody who does something over the API, now: by their address, unless they
- * keep that private.
+ * Returns the Git identity of a user for a change over the API, with the present time. The address
+ * is the no-reply address if the user keeps the e-mail address private.
  */
 export function gitIdentity(app: ReposApp, { user }: Pick<SignedIn, 'user'>): Signer {
   return {
@@ -17,13 +17,14 @@ export function gitIdentity(app: ReposApp, { user }: Pick<SignedIn, 'user'>): Si
   }
 }
 
-/** The address of an account in commits that the server makes. */
+/** Returns the address of an account in commits that the server creates. */
 export function commitEmail(app: ReposApp, user: SignedIn['user']): string {
   return (user.keep_email_private === 0 && user.email) || noReplyAddress(app, userAsOwner(user))
 }
 
 /**
- * How Git is to name somebody for what somebody else does: only they tell the world their address.
+ * Returns the Git identity of a user for an action of another user. It never contains the e-mail
+ * address, which only its owner may publish.
  */
 export function publicIdentity(app: ReposApp, user: SignedIn['user']): Signer {
   return { ...gitIdentity(app, { user }), email: noReplyAddress(app, userAsOwner(user)) }

@@ -11,20 +11,20 @@ import type { RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Verification, verifyObject } from './commit-verification.ts'
-import { keptInline, MAX_INLINE_BYTES } from './contents.ts'
+import { inlineBytesToRead, MAX_INLINE_BYTES } from './contents.ts'
 import { checkObjectId, findCommitId, isOwnRef, notFound, reading } from './git-reading.ts'
 
-/** A ref, and what kind of object it names. */
+/** A ref, with the type of its object. */
 export interface RefView extends Ref {
   readonly type: ObjectType
 }
 
-/** Refs of a repository. */
+/** The refs that match a prefix. */
 export interface RefsView {
   readonly open: OpenRepository
-  /** The ref that has just the name that was asked for. */
+  /** The ref with exactly the requested name. */
   readonly exact: RefView | undefined
-  /** Refs whose names begin with it, in the order of names. */
+  /** The refs whose names start with the prefix, sorted by name. */
   readonly refs: readonly RefView[]
 }
 
@@ -32,9 +32,9 @@ export interface TreeView {
   readonly open: OpenRepository
   readonly treeId: string
   readonly entries: readonly TreeEntry[]
-  /** Bytes of blobs, by id. */
+  /** Sizes of blobs in bytes, by id. */
   readonly sizes: ReadonlyMap<string, number>
-  /** Entries on all pages. */
+  /** The number of entries on all pages. */
   readonly total: number
 }
 
@@ -42,7 +42,7 @@ export interface BlobView {
   readonly open: OpenRepository
   readonly id: string
   readonly bytes: number
-  /** Undefined when there is too much of it. */
+  /** Undefined if the blob is too large. */
   readonly content: Buffer | undefined
 }
 
@@ -52,20 +52,20 @@ export interface AnnotatedTagView {
   readonly verification: Verification
 }
 
-/**
- * Refs answered at a time; who wants more of them asks for a longer beginning of their names, or
- * fetches.
- */
+/** The number of refs in one response. A caller that needs more uses a longer prefix or fetches. */
 const MAX_REFS = 10_000
 
-/** Kept of a tag: its message and a signature. */
+/** The bytes read of a tag, enough for its message and a signature. */
 const MAX_TAG_BYTES = 256 * 1024
 
-/** What no ref has in its name (git-check-ref-format(1)); some of it would be a pattern. */
+/**
+ * The characters that ref names cannot contain (git-check-ref-format(1)), some of which Git would
+ * treat as patterns.
+ */
 const UNFIT_FOR_REFS = /[\p{Cc} ~^:?*[\\]/u
 
 /**
- * Refs by the beginning of their names.
+ * Returns the refs whose names start with a prefix.
  *
  * @param prefix without `refs/`.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND when there
@@ -82,7 +82,7 @@ export async function listGitRefs(
   const start = `refs/${prefix.replace(/^refs\//, '')}`
   const refs: Ref[] = []
   if (!UNFIT_FOR_REFS.test(start)) {
-    // Git knows whole components only.
+    // Git filters refs by whole path components only.
     const folder = start.slice(0, start.lastIndexOf('/') + 1)
     for await (const ref of listRefs(app.git, id, [folder])) {
       if (ref.name.startsWith(start) && !isOwnRef(ref.name)) refs.push(ref)
@@ -96,9 +96,9 @@ export async function listGitRefs(
 }
 
 /**
- * A page of a tree.
+ * Returns a page of a tree.
  *
- * @param text id of a tree or commit, or what else names a commit.
+ * @param text id of a tree or commit, or name of a branch or tag
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
  *   SERVER_BUSY, GIT_TIMEOUT
  */
@@ -130,7 +130,7 @@ async function findTreeId(
 }
 
 /**
- * A blob by its id.
+ * Returns a blob by its id.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
  *   SERVER_BUSY, GIT_TIMEOUT
@@ -143,7 +143,7 @@ export async function getGitBlob(
 ): Promise<BlobView> {
   const open = await openRepository(app, caller, name, 'read')
   const blob = await reading(
-    readObject(app.git, open.repository.id, checkObjectId(sha), keptInline),
+    readObject(app.git, open.repository.id, checkObjectId(sha), inlineBytesToRead),
   )
   if (blob?.type !== 'blob') throw notFound('OBJECT_NOT_FOUND', 'sha', sha)
   const { bytes, content } = blob
@@ -151,7 +151,7 @@ export async function getGitBlob(
 }
 
 /**
- * A tag that is an object of its own, by its id.
+ * Returns an annotated tag by the id of its tag object.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, OBJECT_NOT_FOUND,
  *   TAG_NOT_ANNOTATED, SERVER_BUSY, GIT_TIMEOUT

@@ -8,24 +8,23 @@ import { DomainError, gitLimitError, metadataText, type Reason } from '../../cor
 import type { ReposApp } from '../ports.ts'
 
 /**
- * What all reading of Git has in common.
+ * Shared rules for reading from Git.
  *
- * An object is found by its id wherever it is in the folder of the repository that was opened, and
- * nowhere else: repositories borrow nothing from each other. A fork begins with links to everything
- * that its parent has at that moment, all of which its maker could read there, and from then on
- * each goes its own way; a fork of a private repository is private as long as that is. So whoever
- * may read a repository may read all that was ever pushed to it, or to its ancestors before it was
- * made, until it is collected: a branch that was deleted takes nothing back.
+ * An object is found by its id in the object store of its own repository only. A fork starts with
+ * links to all objects of its parent, which its creator could read there, and shares nothing with
+ * it afterwards. A fork of a private repository is private as long as its parent is. So a reader of
+ * a repository can read every object that was ever pushed to it, or to its ancestors before the
+ * fork, until Git collects the object. Deleting a branch does not hide its commits.
  */
 
-/** Whether a ref, by its name in full, is for the server's own eyes. */
+/** Returns whether a ref, by its full name, is internal to the server. */
 export function isOwnRef(name: string): boolean {
   return name.startsWith(OWN_REFS)
 }
 
 /**
- * Waits for Git to read, and says so where it cannot: SERVER_BUSY, GIT_TIMEOUT,
- * GIT_MEMORY_EXCEEDED; DIFF_TOO_LARGE where a text is made of differences.
+ * Waits for a read from Git and translates its errors to SERVER_BUSY, GIT_TIMEOUT,
+ * GIT_MEMORY_EXCEEDED and, for diffs, DIFF_TOO_LARGE.
  */
 export async function reading<T>(work: Promise<T>): Promise<T> {
   try {
@@ -35,7 +34,7 @@ export async function reading<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Passes on what Git prints, with the failures of `reading`. */
+/** Streams the output of Git, with the errors of `reading`. */
 export async function* readingStream(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer, void, undefined> {
@@ -54,11 +53,10 @@ function explained(error: unknown): unknown {
 }
 
 /**
- * The commit that a text of a client names: an id in full, whatever else has such a name, a ref in
- * full, a branch, a tag or the beginning of an id, in this order; the default branch when it is
- * empty.
+ * Resolves a text of a client to a commit. The first match counts: a full id, a full ref name, a
+ * branch, a tag, an abbreviated id. An empty text names the default branch.
  *
- * @returns its id; undefined when there is none.
+ * @returns the id of the commit, if there is one
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCommitId(
@@ -73,14 +71,14 @@ export async function findCommitId(
   try {
     return await reading(resolveCommit(app.git, id, name))
   } catch (error) {
-    // Several objects begin like this: it is the name of none of them.
+    // An ambiguous abbreviated id names no commit.
     if (error instanceof GitError && error.kind === 'AMBIGUOUS') return undefined
     throw error
   }
 }
 
 /**
- * The same, for where it has to be there.
+ * Resolves a text of a client to a commit that must exist.
  *
  * @throws REF_NOT_FOUND
  */
@@ -94,12 +92,16 @@ export async function commitIdOf(
   return commitId
 }
 
-/** The refusal of something that is not there. */
+/** Returns the error for something that does not exist. */
 export function notFound(reason: Reason, what: 'ref' | 'path' | 'sha', text: string): DomainError {
   return new DomainError(reason, { [what]: metadataText(text) })
 }
 
-/** @throws OBJECT_NOT_FOUND for what is no object id in full. */
+/**
+ * Returns a full object id unchanged.
+ *
+ * @throws OBJECT_NOT_FOUND for any other text
+ */
 export function checkObjectId(text: string): string {
   if (!isObjectId(text)) throw notFound('OBJECT_NOT_FOUND', 'sha', text)
   return text

@@ -2,20 +2,20 @@ import { currentReader, readAs } from '../../../git/processes/readers.ts'
 import type { Caller } from '../../core/access.ts'
 
 /**
- * Runs the work of a call, so that what it reads from Git counts for its caller: for the account,
- * or for the network of a peer without one.
+ * Runs the work of a call on behalf of its caller, so that reads from Git count towards the limits
+ * of the account, or of the network of an anonymous peer.
  *
- * @param admit told how many bytes are about to be read for an answer; throws what the caller is
- *   refused with.
+ * @param admit receives the number of bytes before content is read for a response; throws if the
+ *   caller has reached a limit
  */
 export function readFor<T>(caller: Caller, admit: (bytes: number) => void, work: () => T): T {
   return readAs({ holder: holderOf(caller), admit }, work)
 }
 
 /**
- * Says that content is about to be read which is answered as a whole.
+ * Reports the size of content before it is read for a response that is sent as a whole.
  *
- * @throws what the caller is refused with where too much of earlier answers waits already.
+ * @throws if too much of the caller's earlier responses is still in memory
  */
 export function admitContent(bytes: number): void {
   currentReader()?.admit(bytes)

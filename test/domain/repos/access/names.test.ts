@@ -5,7 +5,7 @@ import { registerServices } from '../../../../src/services/registry.ts'
 import { createRest } from '../../../../src/transport/rpc/rest/index.ts'
 import { testApp } from '../../../support/app.ts'
 
-describe('a name for a repository', () => {
+describe('a repository name', () => {
   it.each(['a', 'A-b_c.d', '.github', '_', '0', 'x'.repeat(100), 'a..b', 'git', 'wiki.x', 'a.rss'])(
     'can be %j',
     (name) => {
@@ -16,7 +16,7 @@ describe('a name for a repository', () => {
   it.each([
     '',
     'x'.repeat(101),
-    // Leads up the tree of folders and of URLs.
+    // A path to the parent folder.
     '.',
     '..',
     '...',
@@ -24,7 +24,7 @@ describe('a name for a repository', () => {
     'a/b',
     'a\\b',
     '%2e%2e',
-    // Ends a segment, or is read as something else by some client.
+    // Ends a segment, or has a special meaning in some clients.
     'a b',
     'a\n',
     'a\0',
@@ -42,7 +42,7 @@ describe('a name for a repository', () => {
     expect(() => checkRepositoryName(name)).toThrow('INVALID_REPOSITORY_NAME')
   })
 
-  it('stands nowhere where a route has a word of its own', async () => {
+  it('cannot be confused with a fixed segment of a route', async () => {
     const rest = createRest()
     registerServices(rest.record(createConnectRouter()), await testApp())
     const paths = rest.routes().map(({ binding }) => binding.template.text)

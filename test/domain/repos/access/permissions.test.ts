@@ -36,7 +36,7 @@ import { type Random, seededRandom } from '../../../transport/rpc/rest/random.ts
 
 const ANONYMOUS: RepositoryReader = {
   userId: undefined,
-  shutOut: false,
+  needsSignIn: false,
   restricted: false,
   publicOnly: false,
   administrator: 'none',
@@ -62,7 +62,7 @@ const team = (
 const codeReader = team('read', { 'repo.code': 'read' })
 const issueWriter = team('write', { 'repo.issues': 'write' })
 
-describe('what somebody may do', () => {
+describe('decideAccess', () => {
   it.each<
     readonly [
       who: string,
@@ -76,7 +76,7 @@ describe('what somebody may do', () => {
     ['anybody', ANONYMOUS, { private: true }, [], 'none'],
     ['anybody', ANONYMOUS, { visibility: 'limited' }, [], 'none'],
     ['anybody', ANONYMOUS, { visibility: 'private' }, [], 'none'],
-    ['anybody at a private instance', { ...ANONYMOUS, shutOut: true }, {}, [], 'none'],
+    ['anybody at a private instance', { ...ANONYMOUS, needsSignIn: true }, {}, [], 'none'],
     ['a stranger', ADA, {}, [], 'read'],
     ['a stranger', ADA, { private: true }, [], 'none'],
     ['a stranger', ADA, { visibility: 'limited' }, [], 'read'],
@@ -152,7 +152,7 @@ describe('what somebody may do', () => {
     ],
     ['an owner of the organisation', ADA, { private: true }, [team('owner')], 'owner'],
     ['somebody in a team of administrators', ADA, { private: true }, [team('admin')], 'admin'],
-    // Of other repositories, that is.
+    // The grants are for other repositories.
     [
       'somebody in a team of administrators',
       ADA,
@@ -170,7 +170,8 @@ describe('what somebody may do', () => {
       [issueWriter, collaborator('read')],
       ['read', 'write'],
     ],
-    // Administering a part is writing to it: settings are of the whole.
+    // Administering a feature means write access to it, because settings apply to the whole
+    // repository.
     [
       'somebody in a team that owns a part',
       ADA,
@@ -241,7 +242,7 @@ describe('a repository', () => {
   })
   afterEach(() => app.db.destroy())
 
-  it('is found by its name in any case, and by its number', async () => {
+  it('is found by its name in upper or lower case, and by its id', async () => {
     const byName = await openRepository(app, ANYBODY, { owner: 'BOB', repo: 'tOOLS' }, 'read')
     expect(byName).toMatchObject({
       repository,
@@ -254,7 +255,7 @@ describe('a repository', () => {
     )
   })
 
-  it('is not found by the chosen id of its owner', async () => {
+  it('is not found by the login id of its owner', async () => {
     const chosen = await addUser(app, 'carol', { user_id: 'the-chosen' })
     await transaction(app.db, (tx) => addRepository(tx, { owner_id: chosen.id, name: 'tools' }))
     expect(
@@ -283,7 +284,7 @@ describe('a repository', () => {
     },
   )
 
-  it('is missing to strangers while it is private, whatever they want', async () => {
+  it('does not exist for strangers while it is private, whatever level they need', async () => {
     await app.db.updateTable('repositories').set({ private: 1 }).execute()
     for (const needed of ['read', 'write', 'admin', 'owner'] as const) {
       for (const unit of ['code', 'pulls'] as const) {
@@ -294,7 +295,7 @@ describe('a repository', () => {
     }
   })
 
-  it('tells whoever may read it where it went, and nobody else', async () => {
+  it('discloses its new location only to its readers', async () => {
     await transaction(app.db, (tx) =>
       moveRepository(tx, repository, { owner_id: bob.id, name: 'gadgets', name_key: 'gadgets' }),
     )
@@ -311,7 +312,7 @@ describe('a repository', () => {
     ).rejects.toMatchObject(moved)
   })
 
-  it('tells its new owner after a move to another account', async () => {
+  it('discloses its new owner after a transfer', async () => {
     await app.db
       .insertInto('repository_redirects')
       .values({ owner_id: eve.id, name_key: 'old', repository_id: 1 })
@@ -322,7 +323,7 @@ describe('a repository', () => {
     ).rejects.toMatchObject(moved)
   })
 
-  it('tells the new name of its owner, until the old one is taken', async () => {
+  it('discloses the new name of its owner until the old name is taken', async () => {
     const rename = (user: User, name: string) =>
       transaction(app.db, (tx) => claimNames(tx, user.id, new Set([name])))
     await rename(bob, 'rob')
@@ -348,14 +349,14 @@ describe('a repository', () => {
     await expect(
       openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
     ).rejects.toMatchObject(NOT_FOUND)
-    // The name that was let go leads nowhere but to who had it last.
+    // The released name leads only to its last owner.
     await rename(eve, 'eve')
     await expect(
       openRepository(app, session(bob), { owner: 'bob', repo: 'tools' }, 'read'),
     ).rejects.toMatchObject(NOT_FOUND)
   })
 
-  it('is closed in the parts that are switched off, to everybody', async () => {
+  it('closes disabled features to everyone', async () => {
     await app.db.updateTable('repositories').set({ has_issues: 0, has_pull_requests: 0 }).execute()
     for (const caller of [session(bob), session(eve)]) {
       const open = (unit: Unit) =>
@@ -373,7 +374,7 @@ describe('a repository', () => {
     }
   })
 
-  it('has parts that are closed by themselves, and hides that there are pull requests', async () => {
+  it('closes single features, and hides the existence of pull requests', async () => {
     await app.db.deleteFrom('repositories').execute()
     await transaction(app.db, async (tx) => {
       const acme = await addOrganization(tx, { name: 'acme' })
@@ -395,7 +396,7 @@ describe('a repository', () => {
     await expect(open('read', 'pulls')).rejects.toMatchObject(NOT_FOUND)
   })
 
-  it('asks the database for nothing but itself and its owner when that is who calls', async () => {
+  it('reads only the repository and its owner when the owner calls', async () => {
     const tables = async (caller: Caller) => {
       const plans = await plansOf(app.db, (db) =>
         openRepository({ ...app, db }, caller, { owner: 'bob', repo: 'tools' }, 'read'),
@@ -453,7 +454,7 @@ async function populate(app: TestApp, random: Random): Promise<User[]> {
         const rights = { name, permission: random.pick(LEVELS), units: random.pick(UNITS) }
         const includes_all_repositories = random.below(3) === 0 ? 1 : 0
         const members = Array.from({ length: random.below(3) }, anyUser)
-        // Some of another owner, as a transfer may leave them behind.
+        // Some belong to another owner, as after a transfer.
         const repositories = Array.from({ length: random.below(6) }, anyRepository)
         await addTeam(
           tx,
@@ -472,41 +473,44 @@ describe('a list', () => {
   let app: TestApp
   afterEach(() => app.db.destroy())
 
-  it.each([1, 2, 3, 4])('has what can be opened, and nothing else: rows %i', async (seed) => {
-    app = await testApp()
-    const users = await populate(app, seededRandom(seed))
-    const everything = await app.db.selectFrom('repositories').selectAll().orderBy('id').execute()
-    const callers = users.flatMap((user) => [
-      session(user),
-      token(user, 'read:repository'),
-      token(user, 'all', 'public-only'),
-      token(user, 'read:admin'),
-    ])
-    let count = 0
-    for (const caller of [ANYBODY, ...callers]) {
-      const listed = await app.db
-        .selectFrom('repositories')
-        .selectAll()
-        .where(readableBy(repositoryReader(app, caller)))
-        .orderBy('id')
-        .execute()
-      const opened = await openRepositories(app, caller, everything)
-      expect(listed).toEqual(opened.map(({ repository }) => repository))
-      const byId = new Map(opened.map((open) => [open.repository.id, open]))
-      for (const { id } of everything) {
-        const open = byId.get(id)
-        const opening = openRepositoryById(app, caller, id, 'none')
-        if (open) expect(await opening).toEqual(open)
-        else await expect(opening).rejects.toMatchObject(NOT_FOUND)
+  it.each([1, 2, 3, 4])(
+    'contains exactly the repositories that can be opened: rows %i',
+    async (seed) => {
+      app = await testApp()
+      const users = await populate(app, seededRandom(seed))
+      const everything = await app.db.selectFrom('repositories').selectAll().orderBy('id').execute()
+      const callers = users.flatMap((user) => [
+        session(user),
+        token(user, 'read:repository'),
+        token(user, 'all', 'public-only'),
+        token(user, 'read:admin'),
+      ])
+      let count = 0
+      for (const caller of [ANYBODY, ...callers]) {
+        const listed = await app.db
+          .selectFrom('repositories')
+          .selectAll()
+          .where(readableBy(repositoryReader(app, caller)))
+          .orderBy('id')
+          .execute()
+        const opened = await openRepositories(app, caller, everything)
+        expect(listed).toEqual(opened.map(({ repository }) => repository))
+        const byId = new Map(opened.map((open) => [open.repository.id, open]))
+        for (const { id } of everything) {
+          const open = byId.get(id)
+          const opening = openRepositoryById(app, caller, id, 'none')
+          if (open) expect(await opening).toEqual(open)
+          else await expect(opening).rejects.toMatchObject(NOT_FOUND)
+        }
+        count += opened.length
       }
-      count += opened.length
-    }
-    // Most callers see some, and none but administrators see all.
-    expect(count).toBeGreaterThan(callers.length * 5)
-    expect(count).toBeLessThan(callers.length * 55)
-  })
+      // Most callers see some repositories, and only administrators see all.
+      expect(count).toBeGreaterThan(callers.length * 5)
+      expect(count).toBeLessThan(callers.length * 55)
+    },
+  )
 
-  it('is empty for strangers at a private instance', async () => {
+  it('is empty for strangers on a private instance', async () => {
     app = await testApp({ privateInstance: true })
     await populate(app, seededRandom(5))
     const reader = repositoryReader(app, ANYBODY)
@@ -515,7 +519,7 @@ describe('a list', () => {
     ).toEqual([])
   })
 
-  it('goes through no table but its own', async () => {
+  it('scans no table but its own', async () => {
     app = await testApp()
     const [, bob] = await populate(app, seededRandom(6))
     const reader = repositoryReader(app, session(bob as User))
@@ -530,8 +534,8 @@ describe('a list', () => {
   })
 })
 
-describe('what a user may do', () => {
-  it('does not depend on the credential of who asks', async () => {
+describe('the access of a user', () => {
+  it('does not depend on the credential of the caller', async () => {
     const app = await testApp()
     const ada = await addUser(app, 'ada', { role: 'ADMIN' })
     const bob = await addUser(app, 'bob')

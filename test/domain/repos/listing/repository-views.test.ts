@@ -17,7 +17,7 @@ beforeEach(async () => {
   carol = await addUser(app, 'carol')
 })
 
-/** Adds a repository of bob, a fork of it that carol has, and an offer of it to carol. */
+/** Adds a repository of bob, a fork of it by carol, and a pending transfer to carol. */
 async function addOffered(name: string, isPrivate = 0): Promise<void> {
   await transaction(app.db, async (tx) => {
     const { id } = await addRepository(tx, { owner_id: bob.id, name, private: isPrivate })
@@ -49,7 +49,7 @@ const EVERYTHING = {
 const PAGE = { offset: 0, limit: 50 }
 
 describe('a page of repositories', () => {
-  it('takes as many queries as one repository does', async () => {
+  it('takes as many queries as one repository', async () => {
     const count = async () =>
       (
         await plansOf(app.db, (db) =>
@@ -62,7 +62,7 @@ describe('a page of repositories', () => {
     expect(await count()).toBe(queries)
   })
 
-  it('shows parents and offers to those who may know of them', async () => {
+  it('shows parents and transfers only to callers who may see them', async () => {
     await addOffered('open')
     await addOffered('hidden', 1)
     const shown = async (caller: Parameters<typeof searchRepositories>[1]) => {
@@ -92,7 +92,7 @@ describe('a page of repositories', () => {
   })
 })
 
-describe('the figures of a repository', () => {
+describe('the counts of a repository', () => {
   const figuresOf = async (name: string) => {
     const { repositories } = await searchRepositories(
       app,
@@ -104,7 +104,7 @@ describe('the figures of a repository', () => {
     return { branch_count, forks_count }
   }
 
-  it('count forks as they come, move and go', async () => {
+  it('follow forks that are created, transferred and deleted', async () => {
     await addOffered('base')
     await addOffered('other')
     expect((await figuresOf('base')).forks_count).toBe(1)
@@ -123,7 +123,7 @@ describe('the figures of a repository', () => {
     expect([(await figuresOf('base')).forks_count, (await figuresOf('other')).forks_count]).toEqual(
       [0, 1],
     )
-    // A fork outlives what it was made from.
+    // A fork outlives its parent.
     await app.db.deleteFrom('repositories').where('id', '=', id).execute()
     const fork = await app.db
       .selectFrom('repositories')
@@ -133,7 +133,7 @@ describe('the figures of a repository', () => {
     expect(fork?.parent_id).toBeNull()
   })
 
-  it('count branches as they come and go', async () => {
+  it('follow branches that are created and deleted', async () => {
     await addOffered('base')
     const { id } = await app.db
       .selectFrom('repositories')

@@ -8,7 +8,7 @@ import {
 import { compileGlob, type Separators } from '../../../../src/domain/repos/protection/globs.ts'
 import { seededRandom } from '../../../transport/rpc/rest/random.ts'
 
-describe('the name of a rule about branches', () => {
+describe('the name of a branch protection', () => {
   it.each<[name: string, isGlob: boolean, fits: string[], not: string[]]>([
     ['main', false, ['main', 'MAIN'], ['main2', 'xmain', 'main/x', '']],
     ['Größe', false, ['größe', 'GRÖßE'], ['grösse']],
@@ -30,18 +30,18 @@ describe('the name of a rule about branches', () => {
     ['{a,b}{c,d}', true, ['ac', 'bd'], ['ab', 'a']],
     ['a\\*', true, ['a*'], ['ab', 'a\\*']],
     ['*.*', true, ['a.b', '.'], ['ab', 'a/.b']],
-    // What makes no sense is taken as it is.
+    // Invalid globs match literally.
     ['a[', true, ['a['], ['A[', 'a']],
     ['{a', true, ['{a'], ['a']],
     ['x\\', true, ['x\\'], ['x']],
-  ])('%s says which branches it is about', (name, isGlob, fits, not) => {
+  ])('%s matches branches', (name, isGlob, fits, not) => {
     expect(isBranchGlob(name)).toBe(isGlob)
     expect(fits.filter((branch) => !branchMatcher(name)(branch))).toEqual([])
     expect(not.filter((branch) => branchMatcher(name)(branch))).toEqual([])
   })
 })
 
-describe('a list of patterns of files', () => {
+describe('a list of file patterns', () => {
   it.each<[patterns: string, fits: string[], not: string[]]>([
     ['README.md', ['README.md', 'readme.MD'], ['docs/README.md', 'README.mdx']],
     ['docs/**', ['docs/a', 'docs/a/b.md', 'DOCS/x'], ['docs', 'mydocs/a']],
@@ -56,7 +56,7 @@ describe('a list of patterns of files', () => {
     // As one who checks this out where names are composed gets another file of the same name.
     ['größe.txt', ['Gro\u0308ße.txt'], ['gr\u0308öße.txt']],
     ['o\u0308?', ['öx'], ['ö']],
-  ])('%s names some and not others', (patterns, fits, not) => {
+  ])('%s matches some paths and not others', (patterns, fits, not) => {
     const matches = fileMatcher(patterns).matches ?? (() => false)
     expect(fits.filter((path) => !matches(path))).toEqual([])
     expect(not.filter((path) => matches(path))).toEqual([])
@@ -66,7 +66,7 @@ describe('a list of patterns of files', () => {
     expect(fileMatcher(patterns).matches).toBeUndefined()
   })
 
-  it('has a hundred at most, none of them too long to be matched', () => {
+  it('has at most 100 patterns of limited length', () => {
     expect(isFileList('a;'.repeat(100))).toBe(true)
     expect(isFileList('a;'.repeat(101))).toBe(false)
     const longest = `a;${'b'.repeat(255)}`
@@ -76,17 +76,14 @@ describe('a list of patterns of files', () => {
   })
 })
 
-/** A part of a glob, and what it is made of. */
+/** A part of a glob, with its text. */
 type Piece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'star' | 'stars' | 'one' }
   | { readonly kind: 'class'; readonly negated: boolean; readonly members: string }
   | { readonly kind: 'choice'; readonly options: readonly (readonly Piece[])[] }
 
-/**
- * Whether a text fits, by trying everything: what takes for ever on bad patterns, and cannot be
- * wrong.
- */
+/** Matches by backtracking, which is exponential on bad patterns but simple enough to be right. */
 function fitsNaively(pieces: readonly Piece[], text: string, separators: Separators): boolean {
   const [piece, ...rest] = pieces
   if (!piece) return text === ''
@@ -158,7 +155,7 @@ describe('any glob', () => {
         if (kind === 'choice')
           return [{ kind, options: [randomPieces(depth - 1), randomPieces(depth - 1)] }]
         if (kind === 'one') return [{ kind }]
-        // Two stars beside each other would be another one.
+        // Two adjacent stars would be another wildcard.
         const text: Piece = {
           kind: 'text',
           text: random.pick(['a', 'b', '/', '.', '{', '*', '\\']),

@@ -3,11 +3,11 @@ import {
   type BranchChange,
   type BranchRule,
   type ChangeFacts,
+  checkChange,
   effectiveRule,
   FileExamination,
   factsNeeded,
   inOrder,
-  judgeChange,
   mayBypass,
   mayForcePush,
   mayMerge,
@@ -53,13 +53,13 @@ const KEY: Pusher = {
 const READER: Pusher = { ...pusher(), mayWrite: false }
 const ADMINISTRATOR: Pusher = { ...pusher(), isAdministrator: true }
 
-/** Rules in which one thing is allowed. */
+/** Rules that allow one thing. */
 const OPEN = { enable_push: true }
 const LISTED = { enable_push: true, enable_push_whitelist: true }
 const FORCE = { enable_push: true, enable_force_push: true }
 const FORCE_LISTED = { ...FORCE, enable_force_push_allowlist: true }
 
-describe('a change of a branch', () => {
+describe('a branch update', () => {
   const PROTECTED = 'branch main is protected from'
   const files =
     (...paths: string[]) =>
@@ -398,10 +398,10 @@ describe('a change of a branch', () => {
     const inForce = changes && { rule: rule(changes), pusher: who }
     const examined = examine && inForce ? examine(inForce.rule) : NO_FACTS.files
     const whole: BranchChange = { branch: 'main', kind: 'update', isDefault: false, ...change }
-    expect(judgeChange(inForce, whole, { ...NO_FACTS, ...facts, files: examined })).toBe(text)
+    expect(checkChange(inForce, whole, { ...NO_FACTS, ...facts, files: examined })).toBe(text)
   })
 
-  it('is judged as by the tests one by one, whatever the rule and the facts', () => {
+  it('gets the same result as the checks one by one, for any rule and facts', () => {
     const random = seededRandom(11)
     const coin = () => random.below(2) === 0
     const texts = new Set<string | undefined>()
@@ -428,9 +428,9 @@ describe('a change of a branch', () => {
       for (const path of paths) if (!examination.take(path)) break
       const inForce = coin() ? { rule: drawn, pusher: who } : undefined
       const facts = { isForced, unverifiedCommit, files: examination.result() }
-      const text = judgeChange(inForce, change, facts)
+      const text = checkChange(inForce, change, facts)
       expect(text).toBe(judgeNaively(inForce?.rule, who, change, isForced, unverifiedCommit, paths))
-      // What is not asked for makes no difference.
+      // Facts that are not needed make no difference.
       if (inForce) {
         const needed = factsNeeded(inForce, change)
         const asked: ChangeFacts = {
@@ -438,7 +438,7 @@ describe('a change of a branch', () => {
           unverifiedCommit: needed.signatures ? unverifiedCommit : undefined,
           files: needed.files ? facts.files : NO_FACTS.files,
         }
-        expect(judgeChange(inForce, change, asked)).toBe(text)
+        expect(checkChange(inForce, change, asked)).toBe(text)
       }
       texts.add(text)
     }
@@ -446,7 +446,7 @@ describe('a change of a branch', () => {
   })
 })
 
-/** The tests of the contract, written down once more without any thought of what they cost. */
+/** The checks of the contract, written again without regard to cost. */
 function judgeNaively(
   rule: BranchRule | undefined,
   who: Pusher,
@@ -480,7 +480,7 @@ function judgeNaively(
   return pushes ? undefined : `Not allowed to push to protected branch ${branch}`
 }
 
-describe('what somebody may do to a protected branch', () => {
+describe('the permissions for a protected branch', () => {
   it.each<
     [
       title: string,
@@ -569,8 +569,8 @@ describe('what somebody may do to a protected branch', () => {
   })
 })
 
-describe('the rule that is in force', () => {
-  it('is the first by priority, plain before globs, the older first', () => {
+describe('the rule in force', () => {
+  it('is the first by priority, then plain names before globs, then by age', () => {
     const named = (rule_name: string, priority: number) => ({ rule_name, priority })
     const rules = inOrder([
       named('**', 1),

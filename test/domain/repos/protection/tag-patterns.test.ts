@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { compileTagPattern } from '../../../../src/domain/repos/protection/tag-patterns.ts'
 
-describe('a pattern of tags', () => {
+describe('a tag pattern', () => {
   it.each<[pattern: string, fits: string[], not: string[]]>([
     ['v1', ['v1'], ['V1', 'v1.0', 'xv1']],
-    // Slashes are nothing special, unlike in patterns of branches.
+    // Slashes are not special, unlike in branch patterns.
     ['v*', ['v', 'v1/2', 'v\n'], ['V1', '1v']],
     ['v?', ['v1', 'v/', 'vü'], ['v', 'v12']],
     ['v[0-9]', ['v5'], ['va', 'v[0-9]']],
@@ -23,10 +23,10 @@ describe('a pattern of tags', () => {
     ['/^v[0-9]/', ['v1', 'v1-rc'], ['rv1', '/v1/']],
     ['/rc/', ['v1-rc1'], ['v1-RC1']],
     ['/(?i)rc$/', ['v1-RC'], ['rc1']],
-    // Nothing is between them: globs for themselves.
+    // Two slashes without content are a glob.
     ['/', ['/'], ['']],
     ['//', ['//'], ['x']],
-  ])('%s fits some names and not others', (pattern, fits, not) => {
+  ])('%s matches some names and not others', (pattern, fits, not) => {
     const matches = compileTagPattern(pattern)
     expect(fits.filter((name) => !matches?.(name))).toEqual([])
     expect(not.filter((name) => matches?.(name))).toEqual([])
@@ -49,7 +49,7 @@ describe('a pattern of tags', () => {
     expect(compileTagPattern(pattern)).toBeUndefined()
   })
 
-  it('may be as long as it may be', () => {
+  it('may have the maximum length', () => {
     expect(compileTagPattern('x'.repeat(255))?.('x'.repeat(255))).toBe(true)
   })
 })

@@ -8,8 +8,8 @@ import {
 import { createCommitSigning } from '../../../../src/domain/repos/reading/commit-signing.ts'
 import { testApp } from '../../../support/app.ts'
 
-describe('the key by which the instance signs', () => {
-  it('signs what it is given, for Git and nothing else', async () => {
+describe('the signing key of the instance', () => {
+  it('signs for the namespace of Git only', async () => {
     const { commitSigning } = await testApp()
     const payload = Buffer.from('tree 1\n\nmessage\n')
     const signature = readSshSignature(commitSigning.sign(payload))
@@ -20,7 +20,7 @@ describe('the key by which the instance signs', () => {
     expect(await isSshSignatureOf(signature, 'git', Buffer.from('tree 2\n\nmessage\n'))).toBe(false)
   })
 
-  it('is a key as OpenSSH writes it, the same at every start and another on every instance', async () => {
+  it('is an OpenSSH key, stable across starts and different on each instance', async () => {
     const [one, other] = [await testApp(), await testApp()]
     const { line, fingerprint } = one.commitSigning
     expect(readSshKey(line)).toMatchObject({ line, fingerprint })
