@@ -295,7 +295,7 @@ describe('deploy keys of a repository', () => {
       ['again', key, 'This key has already been added to this repository'],
       ['taken', newKey(), 'A key with the same name already exists'],
       ['stolen', personal, 'Key content has been used as non-deploy key'],
-      ['bad', 'ssh-rsa AAAA', 'Invalid key content: its content does not fit its type'],
+      ['bad', 'ssh-rsa AAAA', 'Invalid key content: its content does not match its type'],
       ['', newKey(), 'title is missing or not allowed'],
     ] as const) {
       const refused = await add(title, line)

@@ -157,9 +157,9 @@ describe('an OpenPGP key', () => {
   })
 
   it.each<[string, () => Promise<string> | string, string]>([
-    ['nothing', () => '', 'no armored'],
-    ['a text', () => 'hello', 'no armored'],
-    ['a signature', () => signatureOf(bob, 'hello'), 'no armored'],
+    ['nothing', () => '', 'not an armored'],
+    ['a text', () => 'hello', 'not an armored'],
+    ['a signature', () => signatureOf(bob, 'hello'), 'not an armored'],
     [
       'two keys',
       () =>
@@ -169,7 +169,7 @@ describe('an OpenPGP key', () => {
         ),
       '2 keys',
     ],
-    ['cut off', () => publicKeyOf(bob).slice(0, 400), 'no armored'],
+    ['cut off', () => publicKeyOf(bob).slice(0, 400), 'not an armored'],
     ['too large', () => publicKeyOf(bob) + ' '.repeat(64 * 1024), '65536 bytes'],
     ['Ed448', async () => publicKeyOf(await newKey({ type: 'curve448' })), 'ed448'],
     [
@@ -197,7 +197,7 @@ describe('an OpenPGP key', () => {
         key.users = carol.toPublic().users
         return key.armor()
       },
-      'no name that it signed itself',
+      'no self-signed user id',
     ],
     [
       'one whose signature was changed',
@@ -207,7 +207,7 @@ describe('an OpenPGP key', () => {
         bytes[name] = 'x'.charCodeAt(0)
         return armor(enums.armor.publicKey, bytes)
       },
-      'no name that it signed itself',
+      'no self-signed user id',
     ],
   ])('is not %s', async (_, make, problem) => {
     await expect(readOpenPgpKey(await make())).rejects.toEqual(refused(problem))
