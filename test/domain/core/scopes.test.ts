@@ -45,7 +45,7 @@ describe('Scopes', () => {
     expect(Scopes.parse(names).includes(scope)).toBe(included)
   })
 
-  it('names the first scope that others do not grant', () => {
+  it('returns the first scope that others do not grant', () => {
     const held = Scopes.parse(['write:user', 'read:memo'])
     expect(Scopes.parse(['read:user', 'read:memo']).firstOutside(held)).toBeUndefined()
     expect(Scopes.parse(['read:user', 'write:memo']).firstOutside(held)).toBe('write:memo')
@@ -53,7 +53,7 @@ describe('Scopes', () => {
     expect(Scopes.parse(['read:user', 'public-only']).firstOutside(held)).toBeUndefined()
   })
 
-  it('can be restricted to public data, and stays so', () => {
+  it('can be restricted to public data permanently', () => {
     const scopes = Scopes.parse(['read:user'])
     expect(scopes.publicOnly).toBe(false)
     expect(scopes.asPublicOnly().text).toBe('read:user public-only')
@@ -61,7 +61,7 @@ describe('Scopes', () => {
     expect(scopes.text).toBe('read:user')
   })
 
-  it('grants nothing for stored scopes that it does not know', () => {
+  it('grants nothing for unknown stored scopes', () => {
     expect(Scopes.fromText('read:user read:future').names).toEqual(['read:user'])
   })
 })

@@ -36,7 +36,7 @@ async function invite(username: string): Promise<Actor> {
   return signIn(server.url, username)
 }
 
-describe('an account is not deleted without force', () => {
+describe('an account cannot be deleted without force', () => {
   const makers: [string, (who: Actor, path: string) => Promise<unknown>][] = [
     [
       'a pull request',
@@ -79,7 +79,7 @@ describe('an account is not deleted without force', () => {
   ]
 
   it.each(makers.map(([what, make], i) => [what, make, `author${i}`] as const))(
-    'when it made %s',
+    'if it is the author of %s',
     async (_what, make, name) => {
       const { path } = await forge.repository(cast.bob, `shared-${name}`)
       await forge.change(cast.bob, path, 'topic')
@@ -106,7 +106,7 @@ describe('an account is not deleted without force', () => {
     },
   )
 
-  it('unless all that it made is of no concern to others', async () => {
+  it('unless none of its content matters to others', async () => {
     const { path } = await forge.repository(cast.bob, 'shared')
     await forge.change(cast.bob, path, 'topic')
     await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
@@ -128,8 +128,8 @@ describe('an account is not deleted without force', () => {
   })
 })
 
-describe('the repositories of an account that is deleted', () => {
-  it('go when what is done to them has ended', async () => {
+describe('the repositories of a deleted account', () => {
+  it('are deleted once running operations have ended', async () => {
     const leaver = await invite('leaver')
     const { id } = await forge.repository(leaver, 'own')
     let finish = () => {}

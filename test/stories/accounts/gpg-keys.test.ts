@@ -136,7 +136,7 @@ describe('OpenPGP keys of an account', () => {
     await forget(cast.bob)
   })
 
-  it('of another address take a signature by the key', async () => {
+  it('with another address require a signature by the key', async () => {
     const key = await newKey('somebody@elsewhere.example')
     const unknown = await add(cast.bob, key)
     const token = await tokenFor(cast.bob)
@@ -150,7 +150,7 @@ describe('OpenPGP keys of an account', () => {
     await forget(cast.bob)
   })
 
-  it('are proven later, by the id of the key or of a subkey', async () => {
+  it('are verified later, by the id of the key or of a subkey', async () => {
     const key = await newKey('bob@example.org')
     const { body } = await add(cast.bob, key)
     const prove = (who: Actor, key_id: string, armored_signature: string) =>
@@ -180,7 +180,7 @@ describe('OpenPGP keys of an account', () => {
       async () => signatureOf(await newKey('bob@example.org'), await tokenFor(cast.bob)),
     ],
     ['that is none', async () => 'hello'],
-  ])('are not proven by a signature %s', async (_, make) => {
+  ])('are not verified by a signature %s', async (_, make) => {
     const key = await newKey('bob@example.org')
     const refused = await add(cast.bob, key, await make(key))
     expect([refused.status, refused.body.message]).toEqual([
@@ -190,7 +190,7 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
   })
 
-  it('are proven by the text of this hour or the one before, and not by an older one', async () => {
+  it('are verified by the text of the current or the previous hour, but not by an older one', async () => {
     const key = await newKey('elsewhere@example.com')
     const signature = await signatureOf(key, await tokenFor(cast.bob))
     const start = now
@@ -211,7 +211,7 @@ describe('OpenPGP keys of an account', () => {
     }
   })
 
-  it('give way to whoever proves that a key is theirs, and to nobody else', async () => {
+  it('are taken over by a user who proves ownership, but not by others', async () => {
     const key = await newKey('bob@example.org', 'carol@example.org')
     expect((await add(cast.carol, key)).status).toBe(201)
     const claimed = await add(cast.bob, key)
@@ -227,7 +227,7 @@ describe('OpenPGP keys of an account', () => {
     await forget(cast.bob)
   })
 
-  it('are not added by an address that a token wrote', async () => {
+  it('are not added by an address that a token has set', async () => {
     const token = {
       username: 'carol',
       authorization: `token ${await createToken(server.url, cast.carol, ['all'])}`,
@@ -251,7 +251,7 @@ describe('OpenPGP keys of an account', () => {
     await forget(cast.carol)
   })
 
-  it('are never private ones, which go nowhere', async () => {
+  it('are never private, and private keys appear nowhere', async () => {
     const key = await newKey('bob@example.org')
     const refused = await rest(cast.bob, 'POST', '/user/gpg_keys', {
       armored_public_key: key.armor(),
@@ -264,7 +264,7 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.bob, 'POST', '/user/gpg_keys', {})).status).toBe(422)
   })
 
-  it('are fifty at most', async () => {
+  it('are limited to fifty', async () => {
     const { id } = await server.app.db
       .selectFrom('users')
       .select('id')
@@ -364,7 +364,7 @@ const isGnupgHere = (() => {
 })()
 
 describe.skipIf(!isGnupgHere)('a key of GnuPG (skipped without gpg)', () => {
-  it('is added and proven', async () => {
+  it('is added and verified', async () => {
     gpg(['--quick-gen-key', 'Bob <bob@example.org>', 'ed25519', 'sign,cert', '1y'])
     const armored_public_key = gpg([
       '--armor',

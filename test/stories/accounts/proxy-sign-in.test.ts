@@ -88,7 +88,7 @@ const refused = (status: number, reason: string) => ({
 const bob = { status: 200, body: expect.stringContaining('"users/bob"') }
 
 describe('behind a trusted proxy', () => {
-  it('a browser gets a session for whom the proxy names, and goes on with it', async () => {
+  it('a browser gets a session for the user that the proxy names, and can refresh it', async () => {
     await start()
     expect(await me()).toMatchObject(bob)
     const started = await send('auth/refresh')
@@ -110,7 +110,7 @@ describe('behind a trusted proxy', () => {
     expect(next.cookie).not.toBe(started.cookie)
   })
 
-  it('signing in needs no password', async () => {
+  it('signing in requires no password', async () => {
     await start()
     expect(await send('auth/signin')).toMatchObject({
       ...bob,
@@ -123,7 +123,7 @@ describe('behind a trusted proxy', () => {
     )
   })
 
-  it('the cookie of whoever used the browser before is of no use', async () => {
+  it('the cookie of an earlier user of the browser is ignored', async () => {
     await start()
     const { cookie } = await send('auth/refresh', { headers: { 'x-webauth-user': 'ada' } })
     const { accessToken } = JSON.parse(
@@ -138,14 +138,14 @@ describe('behind a trusted proxy', () => {
     ).toMatchObject(refused(401, 'BAD_CREDENTIALS'))
   })
 
-  it('methods that are not about sessions take no notice of the header', async () => {
+  it('methods that are not about sessions ignore the header', async () => {
     await start()
     const patched = await send('users/bob', { method: 'PATCH', body: { description: 'by proxy' } })
     expect(patched).toMatchObject(refused(401, 'UNAUTHENTICATED'))
     expect((await send('users/bob', { method: 'GET' })).body).toContain('"email":""')
   })
 
-  it('every method takes the header where the operator wants that', async () => {
+  it('every method accepts the header if the operator configures that', async () => {
     await start({ api: true })
     const patched = await send('users/bob', { method: 'PATCH', body: { description: 'by proxy' } })
     expect(patched).toMatchObject({ status: 200, body: expect.stringContaining('by proxy') })
@@ -172,7 +172,7 @@ describe('behind a trusted proxy', () => {
     await expect(users.updateUser(update, { headers: hostile })).rejects.toThrow('another site')
   })
 
-  it('credentials of the call win over the header, also when they are wrong', async () => {
+  it('credentials of the call take precedence over the header, even if they are wrong', async () => {
     const { carol } = await start({ api: true })
     const answer = await me({ headers: { authorization: carol.authorization } })
     expect(answer.body).toContain('"users/carol"')
@@ -193,7 +193,7 @@ describe('behind a trusted proxy', () => {
     expect(await send('auth/refresh', { headers })).toMatchObject(refused(401, 'BAD_CREDENTIALS'))
   })
 
-  it('the first account is made, and administers the instance, where the operator wants that', async () => {
+  it('the first account is created as an administrator if the operator configures that', async () => {
     const trustedProxies = new BlockList()
     trustedProxies.addAddress('127.0.0.1')
     const names = {
@@ -215,7 +215,7 @@ describe('behind a trusted proxy', () => {
 })
 
 describe('a forged header', () => {
-  it('of a peer that is no trusted proxy names nobody, whatever it says of where it comes from', async () => {
+  it('of a peer that is not a trusted proxy is ignored, whatever its address claims', async () => {
     await start({ api: true })
     const headers = {
       'x-forwarded-for': '127.0.0.1',
@@ -239,7 +239,7 @@ describe('a forged header', () => {
     expect(JSON.stringify(warnings)).not.toContain('bob')
   })
 
-  it('names nobody where no proxy is trusted, not even from this machine', async () => {
+  it('is ignored if no proxy is trusted, even on this machine', async () => {
     server = await startTestServer()
     await inviteCast(server.url)
     expect(await me()).toMatchObject(refused(401, 'UNAUTHENTICATED'))
@@ -247,7 +247,7 @@ describe('a forged header', () => {
   })
 })
 
-describe('a hostile page in a browser that is behind the proxy', () => {
+describe('a hostile page in a browser behind the proxy', () => {
   const origin = 'https://evil.example'
 
   it('changes nothing and starts no session', async () => {
@@ -269,7 +269,7 @@ describe('a hostile page in a browser that is behind the proxy', () => {
     )
   })
 
-  it('may not send the header itself, nor read the answer with the browser’s credentials', async () => {
+  it('can neither send the header nor read the response with the browser’s credentials', async () => {
     await start({ api: true })
     const preflight = await send('users/bob', {
       method: 'OPTIONS',

@@ -158,11 +158,11 @@ async function present(passcode: string, surface: Surface): Promise<string> {
   return (await SURFACES[surface]())(passcode)
 }
 
-describe('a passcode that somebody has looked at over a shoulder, after its owner has used it', () => {
+describe('a passcode that was observed and has been used by its owner', () => {
   const pairs = SURFACE_NAMES.flatMap((first) => SURFACE_NAMES.map((second) => ({ first, second })))
 
   it.each(pairs)(
-    'by $first, is refused by $second, and a fresh one is not',
+    'by $first is refused by $second, and a fresh one is not',
     async ({ first, second }) => {
       let { secret } = await setUp()
       const passcode = nextPasscode(secret)
@@ -176,7 +176,7 @@ describe('a passcode that somebody has looked at over a shoulder, after its owne
   )
 
   it.each(SURFACE_NAMES)(
-    'to confirm its secret, is refused by %s, and a fresh one is not',
+    'to confirm its secret is refused by %s, and a fresh one is not',
     async (surface) => {
       const { secret, confirmed } = await setUp()
       expect(await present(confirmed, surface)).toBe('TWO_FACTOR_INVALID')
@@ -185,7 +185,7 @@ describe('a passcode that somebody has looked at over a shoulder, after its owne
   )
 
   it.each(SURFACE_NAMES)(
-    'is refused by %s after a newer one was used, though it never was',
+    'is refused by %s after a newer one was used, even if it was not used itself',
     async (surface) => {
       const { secret } = await setUp()
       const older = nextPasscode(secret)
@@ -196,7 +196,7 @@ describe('a passcode that somebody has looked at over a shoulder, after its owne
 })
 
 describe('a passcode used twenty times at once', () => {
-  it.each(SURFACE_NAMES)('by %s, succeeds once', async (surface) => {
+  it.each(SURFACE_NAMES)('by %s succeeds once', async (surface) => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const presentBySurface = await SURFACES[surface]()
@@ -204,7 +204,7 @@ describe('a passcode used twenty times at once', () => {
     expect(outcomes.filter((outcome) => outcome === 'OK')).toHaveLength(1)
   })
 
-  it('by every way in turn but one, after which none is asked for, succeeds once', async () => {
+  it('by every method in turn but the one that disables the second factor succeeds once', async () => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const ways = await Promise.all(
@@ -218,7 +218,7 @@ describe('a passcode used twenty times at once', () => {
     expect(outcomes.filter((outcome) => outcome === 'OK')).toHaveLength(1)
   })
 
-  it('is still used up after a restart', async () => {
+  it('remains used after a restart', async () => {
     await withFolder(async (data) => {
       const other = await startTestServer({ clock, data })
       const { bob } = await inviteCast(other.url)
@@ -239,7 +239,7 @@ describe('a passcode used twenty times at once', () => {
   })
 })
 
-describe('somebody who knows the password and nothing else', () => {
+describe('a stranger who knows only the password', () => {
   it('gets neither session nor cookie, and is asked for a passcode', async () => {
     await setUp()
     const response = await post(
@@ -252,7 +252,7 @@ describe('somebody who knows the password and nothing else', () => {
     expect(await outcomeOf(response)).toBe('TWO_FACTOR_REQUIRED')
   })
 
-  it.each(RPC_PROTOCOLS)('is asked for it by %s, at sign-in and beside Basic', async (protocol) => {
+  it.each(RPC_PROTOCOLS)('is asked for it by %s, at sign-in and with Basic', async (protocol) => {
     const { secret } = await setUp()
     const refusalOf = async (call: Promise<unknown>) => {
       const { code, metadata } = ConnectError.from(await call.catch((thrown: unknown) => thrown))
@@ -267,7 +267,7 @@ describe('somebody who knows the password and nothing else', () => {
     expect(await refusalOf(byBasic.getCurrentUser({}, { headers }))).toEqual(asked)
   })
 
-  it('has five guesses in five minutes, whichever way, and the owner’s session goes on', async () => {
+  it('has five guesses in five minutes across all methods, and the owner’s session continues', async () => {
     const { secret } = await setUp()
     clock.advance(STEP_SECONDS)
     const wrong = wrongPasscode(secret, clock)
@@ -293,8 +293,8 @@ describe('somebody who knows the password and nothing else', () => {
   })
 })
 
-describe('somebody who does not know the password', () => {
-  it('learns nothing of a second factor, and uses none up', async () => {
+describe('a stranger who does not know the password', () => {
+  it('neither learns of a second factor nor uses one up', async () => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const answers = []
@@ -317,7 +317,7 @@ describe('somebody who does not know the password', () => {
 })
 
 describe('programs', () => {
-  it('go on with tokens and refreshed sessions, which ask for no passcode', async () => {
+  it('continue with tokens and refreshed sessions, which require no passcode', async () => {
     await setUp()
     const token = await createToken(
       server.url,
@@ -340,7 +340,7 @@ describe('programs', () => {
     expect(refreshed.status).toBe(200)
   })
 
-  it('cannot touch the second factor with a token', async () => {
+  it('cannot change the second factor with a token', async () => {
     const token = await createToken(
       server.url,
       { username: 'bob', authorization: await authorizationOf('bob') },
@@ -357,8 +357,8 @@ describe('programs', () => {
   })
 })
 
-describe('somebody who has lost phone and recovery codes', () => {
-  it('is helped by an administrator, which the log tells of, and by nobody else', async () => {
+describe('a user who has lost phone and recovery codes', () => {
+  it('is helped by an administrator, which is logged, and by no one else', async () => {
     await setUp()
     const asCarol = await twoFactorAs('carol')
     expect(await outcomeOfRpc(asCarol.disableTwoFactor({ name: NAME }))).toBe('PERMISSION_DENIED')
@@ -375,7 +375,7 @@ describe('somebody who has lost phone and recovery codes', () => {
 })
 
 describe('the log', () => {
-  it('holds no secret, recovery code or passcode, whether they were good or not', async () => {
+  it('contains no secret, recovery code or passcode, whether valid or not', async () => {
     const { secret, recoveryCodes } = await setUp()
     const passcode = nextPasscode(secret)
     await signIn({ passcode })

@@ -79,7 +79,7 @@ const listRemote = (path: string, username?: string) =>
   )
 
 describe('a repository of an organisation', () => {
-  it('is open to members as far as their teams say', async () => {
+  it('is accessible to members according to their teams', async () => {
     expect((await rest(cast.carol, 'GET', CLOSED)).body.permissions).toEqual({
       admin: false,
       push: false,
@@ -102,7 +102,7 @@ describe('a repository of an organisation', () => {
     await expect(git.git('closed', 'fetch', '-q')).rejects.toThrow('not found')
   })
 
-  it('has parts that a team may not see', async () => {
+  it('has units that a team may not see', async () => {
     const edit = { name: 'readers', units_map: { 'repo.issues': 'write' } }
     expect(await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, edit)).toBe(200)
     expect(await statusOf(cast.carol, 'GET', CLOSED)).toBe(200)
@@ -121,7 +121,7 @@ describe('a repository of an organisation', () => {
     ['public', { anybody: 200, signedIn: 200, git: 'fine' }],
     ['limited', { anybody: 404, signedIn: 200, git: 'could not read Username' }],
     ['private', { anybody: 404, signedIn: 404, git: 'could not read Username' }],
-  ])('that is %s is seen by whom it lets', async (visibility, seen) => {
+  ])('that is %s is visible to the right callers', async (visibility, seen) => {
     expect(await statusOf(cast.bob, 'PATCH', ORGANIZATION, { visibility })).toBe(200)
     expect(await statusOf(undefined, 'GET', OPEN)).toBe(seen.anybody)
     expect(await statusOf(eve, 'GET', OPEN)).toBe(seen.signedIn)
@@ -135,7 +135,7 @@ describe('a repository of an organisation', () => {
     expect(found.body.data.length).toBe(seen.signedIn === 200 ? 1 : 0)
   })
 
-  it('lets in whom it was opened to by name, whoever may know of the organisation', async () => {
+  it('is accessible to collaborators, whatever the visibility of the organisation', async () => {
     await rest(cast.bob, 'PATCH', ORGANIZATION, { visibility: 'private' })
     expect(
       await statusOf(cast.bob, 'PUT', `${CLOSED}/collaborators/eve`, { permission: 'write' }),

@@ -47,7 +47,7 @@ const names = (list: { name?: string; login?: string }[]) =>
   list.map(({ name, login }) => login ?? name)
 
 describe('an organisation', () => {
-  it('is made with its maker as the owner', async () => {
+  it('is created with its creator as the owner', async () => {
     const profile = {
       full_name: 'Gears and more',
       email: 'gears@example.org',
@@ -123,7 +123,7 @@ describe('an organisation', () => {
       'full_name is longer than 100 characters',
     ],
     [{ username: 'fine', description: 'x'.repeat(256) }, 422, 'description'],
-  ])('cannot be made from %j', async (body, status, message) => {
+  ])('cannot be created from %j', async (body, status, message) => {
     const refused = await rest(cast.carol, 'POST', '/orgs', body)
     expect(refused.body).toEqual({
       message: expect.stringContaining(message),
@@ -132,7 +132,7 @@ describe('an organisation', () => {
     expect(refused.status).toBe(status)
   })
 
-  it('keeps its name from users', async () => {
+  it('has a name that users cannot take', async () => {
     const taken = await rest(cast.ada, 'POST', '/users', {
       username: org.toUpperCase(),
       password: 'long enough for it',
@@ -140,7 +140,7 @@ describe('an organisation', () => {
     expect(taken.status).toBe(409)
   })
 
-  it('is edited by its owners, what is said and no more', async () => {
+  it('is edited by its owners, who change only the named fields', async () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { description: 'old', location: 'Graz' })
     const edit = {
       description: '',
@@ -164,7 +164,7 @@ describe('an organisation', () => {
     expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).body.description).toBe('')
   })
 
-  it('is not deleted while it owns something', async () => {
+  it('cannot be deleted while it owns repositories', async () => {
     await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine' })
     const refused = await rest(cast.bob, 'DELETE', `/orgs/${org}`)
     expect([refused.status, refused.body.message]).toEqual([
@@ -187,7 +187,7 @@ describe('an organisation', () => {
   })
 })
 
-describe('who knows of an organisation', () => {
+describe('the visibility of an organisation', () => {
   const callers = [
     'nobody',
     'stranger',
@@ -268,7 +268,7 @@ describe('who knows of an organisation', () => {
     expect(names(listed).includes(org)).toBe(status === 200)
   })
 
-  it('that somebody belongs to', async () => {
+  it('also determines who sees it in the lists of its members', async () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'limited' })
     const orgsOfCarol = async (who: Actor | undefined) =>
       names((await rest(who, 'GET', '/users/carol/orgs')).body)
@@ -286,7 +286,7 @@ describe('who knows of an organisation', () => {
     expect(own.headers.get('link')).toContain('rel="next"')
   })
 
-  it('only with the scopes for it', async () => {
+  it('requires the scopes for it', async () => {
     const reader = await tokenOf(server.url, cast.bob, ['read:organization'])
     expect((await rest(reader, 'GET', `/orgs/${org}`)).status).toBe(200)
     expect((await rest(reader, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
@@ -295,7 +295,7 @@ describe('who knows of an organisation', () => {
     expect((await rest(other, 'GET', `/orgs/${org}`)).status).toBe(403)
   })
 
-  it('and may do something to it', async () => {
+  it('limits what a caller may do to it', async () => {
     for (const [who, edit, remove] of [
       [undefined, 401, 401],
       [cast.carol, 403, 403],
@@ -310,7 +310,7 @@ describe('who knows of an organisation', () => {
 })
 
 describe('a restricted user', () => {
-  it('finds in lists what they can open, by a token for public data too', async () => {
+  it('finds in lists what they may read, also with a public-only token', async () => {
     const account = {
       username: `rex-${made}`,
       email: `rex-${made}@example.org`,
@@ -336,7 +336,7 @@ describe('a restricted user', () => {
 })
 
 describe('members', () => {
-  it('are shown to outsiders only when they want to be', async () => {
+  it('are visible to outsiders only if they choose to be', async () => {
     const shown = async () => names((await rest(undefined, 'GET', `/orgs/${org}/members`)).body)
     expect(await shown()).toEqual([])
     expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual([
@@ -355,14 +355,14 @@ describe('members', () => {
     expect((await rest(cast.bob, 'GET', `/orgs/${org}/public_members`)).body).toEqual([])
   })
 
-  it('are no more to a token for public data than they show', async () => {
+  it('are hidden from a public-only token unless their membership is public', async () => {
     const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
     expect((await rest(token, 'GET', `/orgs/${org}/members`)).body).toEqual([])
     expect((await rest(token, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
   })
 
   it.each(['limited', 'private'])(
-    'is not made %s by a token for public data, which could not see it any more',
+    'cannot be made %s by a public-only token, which could then no longer see it',
     async (visibility) => {
       const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
       expect(
@@ -376,7 +376,7 @@ describe('members', () => {
     },
   )
 
-  it('leave with all of their teams, by themselves or by an owner', async () => {
+  it('leave with all of their teams, or are removed by an owner', async () => {
     const second = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
       name: 'second',
       units: ['repo.code'],
@@ -393,7 +393,7 @@ describe('members', () => {
     expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/nobody`)).status).toBe(404)
   })
 
-  it('never leave it without an owner', async () => {
+  it('always include an owner', async () => {
     const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
     const refusals = [
       await rest(cast.bob, 'DELETE', `/orgs/${org}/members/bob`),
@@ -410,7 +410,7 @@ describe('members', () => {
     expect((await rest(cast.bob, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
   })
 
-  it('never leave it without an owner, even when two go at once', async () => {
+  it('always include an owner, even when two leave at once', async () => {
     const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
     await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
     const answers = await Promise.all([

@@ -53,7 +53,7 @@ beforeAll(async () => {
 })
 
 describe('an OpenPGP key', () => {
-  it('is read with its subkeys, addresses and what each part may do', async () => {
+  it('is parsed with its subkeys, addresses and key flags', async () => {
     const read = await readOpenPgpKey(publicKeyOf(bob))
     const [signing, encrypting] = bob.subkeys
     expect(read.emails).toEqual(['bob@example.org'])
@@ -86,7 +86,7 @@ describe('an OpenPGP key', () => {
     expect((await readOpenPgpKey(publicKeyOf(await newKey(options)))).subkeys).toHaveLength(1)
   })
 
-  it('loses signatures of other people', async () => {
+  it('is stored without third-party signatures', async () => {
     const signed = await bob.toPublic().signAllUsers([carol])
     const { certificate } = await readOpenPgpKey(signed.armor())
     expect(signed.users[0]?.otherCertifications).toHaveLength(1)
@@ -95,7 +95,7 @@ describe('an OpenPGP key', () => {
     )
   })
 
-  it('loses names and subkeys that were revoked', async () => {
+  it('is stored without revoked user ids and subkeys', async () => {
     const key = await newKey({
       userIDs: [...userIDs, { email: 'old@example.org' }],
       subkeys: [{ sign: true }, {}],
@@ -112,7 +112,7 @@ describe('an OpenPGP key', () => {
     expect(read.subkeys.map(({ fingerprint }) => fingerprint)).toEqual([second.getFingerprint()])
   })
 
-  it('signs with no subkey of somebody else that is bound to it', async () => {
+  it("does not sign with another person's subkey that is bound to it", async () => {
     const [stolen] = (await readKey({ armoredKey: publicKeyOf(bob) })).subkeys
     if (!stolen) throw new Error('bob has a subkey that signs')
     const thief = await newKey({ subkeys: [] })
@@ -136,7 +136,7 @@ describe('an OpenPGP key', () => {
     ).toBe(false)
   })
 
-  it('is read after it has expired, because it may have signed before', async () => {
+  it('is accepted after it has expired, because it may have signed before', async () => {
     const date = new Date(Date.now() - 2 * DAY_MS)
     const read = await readOpenPgpKey(
       publicKeyOf(await newKey({ date, keyExpirationTime: 60, subkeys: [{}] })),
@@ -145,12 +145,12 @@ describe('an OpenPGP key', () => {
     expect(read.subkeys).toHaveLength(1)
   })
 
-  it('is not one that was revoked', async () => {
+  it('is refused if it was revoked', async () => {
     const { publicKey } = await revokeKey({ key: bob, format: 'armored' })
     await expect(readOpenPgpKey(publicKey)).rejects.toEqual(refused('revoked'))
   })
 
-  it('is not private, whatever its armor says', async () => {
+  it('is refused if it is private, whatever its armor says', async () => {
     await expect(readOpenPgpKey(bob.armor())).rejects.toEqual(refused('private'))
     const disguised = armor(enums.armor.publicKey, bob.write())
     await expect(readOpenPgpKey(disguised)).rejects.toEqual(refused('private'))
@@ -219,7 +219,7 @@ describe('a detached signature', () => {
   const check = async (signature: string, key = bob, nowMs = Date.now() + 1000) =>
     hasSigned((await readOpenPgpKey(publicKeyOf(key))).certificate, signature, texts, nowMs)
 
-  it('is one of any of the texts, by the key or a subkey that signs', async () => {
+  it('is valid for any of the texts, by the key or a signing subkey', async () => {
     expect(await check(await signatureOf(bob, 'one'))).toBe(true)
     expect(await check(await signatureOf(bob, 'two\n'))).toBe(true)
     const plain = await newKey({ subkeys: [] })
@@ -236,7 +236,7 @@ describe('a detached signature', () => {
       async () => `${await signatureOf(bob, 'one')}${' '.repeat(8192)}`,
     ],
     ['cut off', async () => (await signatureOf(bob, 'one')).slice(0, 120)],
-  ])('proves nothing that is %s', async (_, make) => {
+  ])('proves nothing if it is %s', async (_, make) => {
     expect(await check(await make())).toBe(false)
   })
 

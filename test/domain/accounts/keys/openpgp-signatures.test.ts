@@ -62,7 +62,7 @@ beforeAll(async () => {
 })
 
 describe('an OpenPGP signature', () => {
-  it('says by which part of a key it is, and when it was made', async () => {
+  it('names the key or subkey that made it, and its time', async () => {
     expect(await readOpenPgpSignature(await signatureOf(bob, daysLater(1)))).toMatchObject({
       keyId: bob.subkeys[0]?.getKeyID().toHex().toUpperCase(),
       createTime: daysLater(1).getTime(),
@@ -76,7 +76,7 @@ describe('an OpenPGP signature', () => {
     ['RSA', { type: 'rsa', rsaBits: 2048 }],
     ['a curve', { type: 'ecc', curve: 'nistP384' }],
     ['the new packets of curves', { type: 'curve25519' }],
-  ])('is good by %s, for its own text only', async (_, options) => {
+  ])('by %s is valid for its own text only', async (_, options) => {
     const key = await newKey(options)
     const armored = await signatureOf(key, daysLater(1))
     expect(await check(armored, key.toPublic())).toBe(true)
@@ -88,12 +88,12 @@ describe('an OpenPGP signature', () => {
     ['expired when it was made', 3, false],
     ['expired after it was made', 1, true],
     ['did not exist yet', -1, false],
-  ])('is judged by a key that %s', async (_, day, isGood) => {
+  ])('is checked against a key that %s', async (_, day, isGood) => {
     const key = await newKey({ keyExpirationTime: (2 * DAY_MS) / 1000 })
     expect(await check(await byHand(key, daysLater(day)), key.toPublic())).toBe(isGood)
   })
 
-  it('stays good when the key gets another expiry, and another signature of its own for it', async () => {
+  it('remains valid when the key gets a new expiry and self-signature', async () => {
     const key = await newKey({ keyExpirationTime: (2 * DAY_MS) / 1000 })
     const [early, late] = [await signatureOf(key, daysLater(1)), await byHand(key, daysLater(3))]
     const extended = await reformatKey({
@@ -111,7 +111,7 @@ describe('an OpenPGP signature', () => {
   it.each([
     ['stolen', enums.reasonForRevocation.keyCompromised, [false, false]],
     ['no longer used', enums.reasonForRevocation.keyRetired, [true, false]],
-  ])('is judged by a subkey that was revoked as %s', async (_, flag, expected) => {
+  ])('is checked against a subkey that was revoked as %s', async (_, flag, expected) => {
     const key = await newKey({ subkeys: [{ sign: true }] })
     const [before, after] = [
       await signatureOf(key, daysLater(1)),
@@ -132,7 +132,7 @@ describe('an OpenPGP signature', () => {
     expect(results).toEqual(expected)
   })
 
-  it('is not good by a key that is revoked as a whole', async () => {
+  it('is invalid if the key is revoked', async () => {
     const key = await newKey()
     const armored = await signatureOf(key, daysLater(1))
     const reasonForRevocation = { flag: enums.reasonForRevocation.keyCompromised }
@@ -144,7 +144,7 @@ describe('an OpenPGP signature', () => {
     ).toBe(false)
   })
 
-  it('is not good by a key that cannot be read any more', async () => {
+  it('is invalid if the key cannot be parsed any more', async () => {
     const signature = await readOpenPgpSignature(await signatureOf(bob, daysLater(1)))
     const certificate = openCertificate(Buffer.from('no key'))
     expect(
@@ -152,7 +152,7 @@ describe('an OpenPGP signature', () => {
     ).toBe(false)
   })
 
-  it('is not good with a weak hash', async () => {
+  it('is invalid with a weak hash', async () => {
     const key = await newKey({ type: 'rsa', rsaBits: 2048 })
     const armored = await byHand(key, daysLater(1), { hashAlgorithm: enums.hash.sha1 })
     expect(await check(armored, key.toPublic())).toBe(false)
@@ -174,11 +174,11 @@ describe('an OpenPGP signature', () => {
     ],
     ['that is a key', async () => bob.toPublic().armor()],
     ['that is empty', async () => ''],
-  ])('is none when it is one %s', async (_, make) => {
+  ])('is refused if it is one %s', async (_, make) => {
     expect(await readOpenPgpSignature(await make())).toBeUndefined()
   })
 
-  it('may come with line feeds of another system, and with a comment', async () => {
+  it('may have line endings of another system, and a comment', async () => {
     const armored = (await signatureOf(bob, START)).replace(
       '\n\n',
       '\nComment: https://a-b.example/--x\n\n',

@@ -32,7 +32,7 @@ const rsaLine = (modulusLength: number) => lineOf(generateKeyPairSync('rsa', { m
 const ecLine = (namedCurve: string) => lineOf(generateKeyPairSync('ec', { namedCurve }))
 
 describe('an SSH key', () => {
-  it('keeps its comment, and has one blank between its parts', () => {
+  it('keeps its comment and has single spaces between its parts', () => {
     expect(readSshKey(` ssh-ed25519 \t${ED25519}   bob at   work \r\n`)).toEqual({
       line: `ssh-ed25519 ${ED25519} bob at   work`,
       lineWithoutComment: `ssh-ed25519 ${ED25519}`,
@@ -66,11 +66,11 @@ describe('an SSH key', () => {
   })
 
   it.each([
-    ['nothing', '', 'not one line'],
-    ['no base64', 'ssh-ed25519', 'not one line'],
-    ['options before the type', `no-pty ssh-ed25519 ${ED25519}`, 'not one line'],
-    ['two lines', `ssh-ed25519 ${ED25519}\nssh-ed25519 ${ED25519}`, 'not one line'],
-    ['an escape in the comment', `ssh-ed25519 ${ED25519} \u001b[2J`, 'not one line'],
+    ['nothing', '', 'not a line'],
+    ['no base64', 'ssh-ed25519', 'not a line'],
+    ['options before the type', `no-pty ssh-ed25519 ${ED25519}`, 'not a line'],
+    ['two lines', `ssh-ed25519 ${ED25519}\nssh-ed25519 ${ED25519}`, 'not a line'],
+    ['an escape in the comment', `ssh-ed25519 ${ED25519} \u001b[2J`, 'not a line'],
     ['a line that is too long', `ssh-ed25519 ${ED25519} ${'x'.repeat(4096)}`, '4096'],
     [
       'a private key',
@@ -84,11 +84,11 @@ describe('an SSH key', () => {
       'ssh-ed25519-cert-v01@openssh.com',
     ],
     ['DSA', `ssh-dss ${wire('ssh-dss', 'p', 'q', 'g', 'y')}`, 'ssh-dss'],
-    ['another type than it says', `ssh-rsa ${ED25519}`, 'does not fit'],
+    ['another type than it says', `ssh-rsa ${ED25519}`, 'does not match'],
     [
       'another curve than it says',
       `ecdsa-sha2-nistp256 ${wire('ecdsa-sha2-nistp256', 'nistp384', 'q')}`,
-      'does not fit',
+      'does not match',
     ],
     ['RSA of 1024 bits', rsaLine(1024), '1024'],
     // Not made, because that takes minutes.
@@ -100,24 +100,24 @@ describe('an SSH key', () => {
     [
       'a point that is too short',
       `ssh-ed25519 ${wire('ssh-ed25519', point.subarray(1))}`,
-      'does not fit',
+      'does not match',
     ],
-    ['bytes behind it', `ssh-ed25519 ${wire('ssh-ed25519', point, 'more')}`, 'does not fit'],
+    ['bytes behind it', `ssh-ed25519 ${wire('ssh-ed25519', point, 'more')}`, 'does not match'],
     [
       'a length beyond its end',
       `ssh-ed25519 ${Buffer.from('ffffffff00', 'hex').toString('base64')}`,
-      'does not fit',
+      'does not match',
     ],
     // sshpk would take it for a private key and leave its public part.
     [
       'private parts',
       `ssh-ed25519 ${wire('ssh-ed25519', point, Buffer.alloc(64, 1))}`,
-      'does not fit',
+      'does not match',
     ],
     [
       'a point beside the curve',
       `ecdsa-sha2-nistp256 ${wire('ecdsa-sha2-nistp256', 'nistp256', Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 1)]))}`,
-      'its numbers',
+      'not a valid',
     ],
     [
       'a security key without an application',
@@ -127,7 +127,7 @@ describe('an SSH key', () => {
     [
       'a security key of another type',
       `sk-ssh-ed25519@openssh.com ${wire('ssh-ed25519', point, 'ssh:')}`,
-      'does not fit',
+      'does not match',
     ],
   ])('is not %s', (_, text, problem) => {
     expect(() => readSshKey(text)).toThrow(
