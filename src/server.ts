@@ -5,46 +5,7 @@ import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
 import type { Logger } from 'pino'
 import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
-import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
-import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
-import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
-import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
-import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
-import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
-import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
-import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
-import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
-import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
-import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
-import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
-import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
-import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
-import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
-import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
-import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
-import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
-import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
-import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
-import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
-import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
-import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
-import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
-import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
-import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
-import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
-import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
-import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
-import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
-import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
-import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
-import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
-import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
-import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
-import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
-import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { comments } from '#gen/comments.ts'
 import { file_google_rpc_code } from '#gen/google/rpc/code_pb.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
@@ -68,9 +29,11 @@ import { forgetOldEvents } from './domain/memos/user-events.ts'
 import { parseAllowedHosts } from './domain/outbound/allowed-hosts.ts'
 import { boundAddresses } from './domain/outbound/destinations.ts'
 import { createOutbound } from './domain/outbound/outbound.ts'
+import { pullRefObserver } from './domain/pulls/branch-sync/ref-observer.ts'
 import { startPullHeads } from './domain/pulls/heads/pull-heads.ts'
 import { startAutoMerges } from './domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from './domain/pulls/merging/merge-follow-ups.ts'
+import { createMergeChecks } from './domain/pulls/merging/mergeability.ts'
 import { forgetUnpublishedCopies } from './domain/repos/lifecycle/copies.ts'
 import { createCopyPlaces } from './domain/repos/lifecycle/copy-places.ts'
 import { startMirrors } from './domain/repos/lifecycle/mirrors.ts'
@@ -81,7 +44,7 @@ import { finishMeasuring } from './domain/repos/refs/repository-size.ts'
 import { limitGitMemory } from './git/processes/running-processes.ts'
 import { closeRepositories, prepareRepositories } from './git/repositories/repositories.ts'
 import { openMailFolder } from './mail/folder.ts'
-import { registerServices } from './services/index.ts'
+import { registerServices, services } from './services/registry.ts'
 import { StartedParts } from './started-parts.ts'
 import { checkDatabase } from './storage/database/database.ts'
 import type { Db } from './storage/schema/schema.ts'
@@ -112,48 +75,8 @@ import { registerReflection } from './transport/reflection.ts'
 import { createRest } from './transport/rpc/rest/index.ts'
 import { VERSION } from './version.ts'
 
-const SERVICES = [
-  AccessTokenService,
-  AccountService,
-  AdminService,
-  AuthService,
-  BranchProtectionService,
-  BranchService,
-  CollaboratorService,
-  CommitService,
-  CommitStatusService,
-  ContentService,
-  DeployKeyService,
-  EventService,
-  GitHookService,
-  GitObjectService,
-  GpgKeyService,
-  ForkService,
-  IdentityProviderService,
-  IssueCommentService,
-  IssueService,
-  LabelService,
-  MemoService,
-  MilestoneService,
-  OrganizationService,
-  PublicKeyService,
-  MirrorService,
-  PullFileService,
-  PullMergeService,
-  PullRequestService,
-  ReleaseService,
-  RepositoryEventService,
-  RepositoryService,
-  ReviewService,
-  ServerService,
-  TagProtectionService,
-  TagService,
-  TeamService,
-  TopicService,
-  TwoFactorService,
-  UserService,
-  Health,
-]
+/** The schemas of all services. */
+const SERVICES = [...services.map(({ descriptor }) => descriptor), Health]
 
 /** What error details are made of: clients that learn the schema by reflection need it too. */
 const ERROR_DETAIL_FILES = [
@@ -215,6 +138,10 @@ export async function createApp(
     log,
     keys,
     commitSigning: createCommitSigning(keys),
+    refObservers: [pullRefObserver],
+    mergeChecks: createMergeChecks(),
+    runningUpdates: new Map(),
+    sizeMeasurements: new Map(),
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),

@@ -9,7 +9,6 @@ const src = fileURLToPath(new URL('../src/', import.meta.url))
 const domainOfTransport = [
   'domain/app.ts',
   'domain/core/access.ts',
-  'domain/core/deadlines.ts',
   'domain/core/errors.ts',
   'domain/accounts/credentials/credentials.ts',
   'domain/accounts/credentials/sudo.ts',
@@ -27,9 +26,9 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   // The REST protocol could be published alone: it knows nothing of Branchline.
   ['transport/rpc/', ['transport/rpc/', '#gen/google/', '#gen/branchline/rest/']],
   ['transport/', ['transport/', 'services/', 'concurrency/', ...domainOfTransport, '#gen/']],
-  ['services/', ['services/', 'domain/', 'version.ts', '#gen/']],
+  ['services/', ['services/', 'domain/', 'storage/schema/', 'version.ts', '#gen/']],
   ['domain/', ['domain/', 'storage/', 'git/', 'concurrency/']],
-  ['storage/', ['storage/']],
+  ['storage/', ['storage/', 'concurrency/']],
   ['git/', ['git/', 'concurrency/']],
   ['mail/', ['mail/']],
   ['concurrency/', ['concurrency/']],

@@ -95,7 +95,7 @@ describe('links', () => {
 
   it.each([
     ['README.md', 'docs/operations.md#settings'],
-    ['docs/operations.md', '../README.md#first-steps'],
+    ['docs/operations.md', '../README.md#the-first-five-minutes'],
     ['README.md', 'https://example.org/nowhere'],
   ])('are found good: in %s, %s', (page, target) => {
     expect(mistakeOf(page, target)).toBeUndefined()

@@ -15,10 +15,10 @@ import { parseAllowedHosts } from '../src/domain/outbound/allowed-hosts.ts'
 import { type Block, blocksOf, codeOf, ROOT, readPage, tableBelow } from './support/markdown.ts'
 import { startTestServer, type TestServer } from './support/server.ts'
 
-const readme = readPage('README.md')
-const blocks = blocksOf(readme)
+const blocks = blocksOf(readPage('README.md'))
+const contributing = readPage('docs/CONTRIBUTING.md')
 
-/** The address in the README, which the tests replace by that of their server. */
+/** The address in the examples, which the tests replace by that of their server. */
 const ADDRESS = '127.0.0.1:8080'
 
 /** Everything that the API has. */
@@ -46,11 +46,12 @@ function isService(value: unknown): value is DescService {
  */
 const MAIN_COMMANDS = ['npm start\n', 'npm test\n']
 
-/** The blocks that run, with what the README says they print. */
-const examples = blocks.flatMap((block, i) => {
+/** The blocks that run, with what the pages say they print. The tour continues the README. */
+const exampleBlocks = [...blocks, ...blocksOf(readPage('docs/tour.md'))]
+const examples = exampleBlocks.flatMap((block, i) => {
   if (!['sh', 'ts', 'python'].includes(block.language) || MAIN_COMMANDS.includes(block.text))
     return []
-  const next = blocks[i + 1]
+  const next = exampleBlocks[i + 1]
   return [
     {
       ...block,
@@ -83,7 +84,7 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
   )
 }
 
-describe('the examples in README.md', () => {
+describe('the examples in README.md and docs/tour.md', () => {
   let server: TestServer
   let folder: string
   const runnable = examples.map((example) => ({ ...example, obstacle: obstacleTo(example) }))
@@ -116,7 +117,7 @@ describe('the examples in README.md', () => {
       },
     })
     const [complaints, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
-    if (code !== 0) throw new Error(`an example of README.md failed: ${complaints}`)
+    if (code !== 0) throw new Error(`an example failed: ${complaints}`)
   })
 
   afterAll(async () => {
@@ -229,13 +230,14 @@ function endGroup(pid: number | undefined): void {
   }
 }
 
-describe('what README.md says is there', () => {
-  it('is what the server serves, method by method', async () => {
-    const rows = tableBelow(readme, '## What is there')
-    const listed = rows.flatMap(([service = '', , methods = '']) => {
-      const [, name = ''] = /^\[(\w+)\]/.exec(service) ?? []
-      return codeOf(methods).map((method) => `${name}.${method}`)
-    })
+describe('the lists in the documentation', () => {
+  it('docs/methods.md has every method that the server serves', async () => {
+    const page = readPage('docs/methods.md')
+    const listed = [...page.matchAll(/^## (\w+)$/gm)].flatMap(([heading, service]) =>
+      tableBelow(page, heading).flatMap(([method = '']) =>
+        codeOf(method).map((name) => `${service}.${name}`),
+      ),
+    )
     const server = await startTestServer()
     try {
       const served = await Promise.all(
@@ -249,8 +251,8 @@ describe('what README.md says is there', () => {
     }
   })
 
-  it('are the commands of package.json', () => {
-    const listed = tableBelow(readme, '## Commands').map(([command = '']) =>
+  it('docs/CONTRIBUTING.md has every command of package.json', () => {
+    const listed = tableBelow(contributing, '## Commands').map(([command = '']) =>
       command.replaceAll('`', ''),
     )
     const commands = Object.keys(packageJson.scripts).map((name) => {
@@ -259,13 +261,13 @@ describe('what README.md says is there', () => {
     expect(listed.sort()).toEqual(commands.sort())
   })
 
-  it('are the files and folders of the tree', () => {
-    const tree = blocks.find(({ text }) => text.startsWith('proto/'))?.text ?? ''
+  it('docs/CONTRIBUTING.md has a tree of files and folders that exist', () => {
+    const tree = blocksOf(contributing).find(({ text }) => text.startsWith('proto/'))?.text ?? ''
     const paths = tree
       .trimEnd()
       .split('\n')
       .map((line) => line.split(' ', 1)[0] ?? '')
-    expect(paths).toHaveLength(15)
+    expect(paths).toHaveLength(16)
     expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   })
 })

@@ -1,16 +1,18 @@
 /** Runs work for a key. A caller that asks while work for the same key runs gets its result. */
-export type Once<T> = (key: string, work: () => Promise<T>) => Promise<T>
+export type Once = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 /**
- * A single flight: at most one run of work for each key at a time.
+ * A single flight: at most one run of work for each key at a time. All work for one key must have
+ * results of one type.
  *
  * A failure is the failure of every caller of that run. The next caller starts a new one.
  */
-export function createOnce<T>(): Once<T> {
-  const running = new Map<string, Promise<T>>()
-  return (key, work) => {
+export function createOnce(): Once {
+  const running = new Map<string, Promise<unknown>>()
+  return <T>(key: string, work: () => Promise<T>) => {
     const present = running.get(key)
-    if (present) return present
+    // The caller promises one type for each key.
+    if (present) return present as Promise<T>
     const run = Promise.resolve()
       .then(work)
       .finally(() => running.delete(key))

@@ -6,7 +6,7 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import { CallDeadline, withDeadline } from '../domain/core/deadlines.ts'
+import { CallDeadline, withDeadline } from '../concurrency/call-deadlines.ts'
 import { refusal } from './errors/index.ts'
 
 /**

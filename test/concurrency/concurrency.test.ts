@@ -28,7 +28,7 @@ async function settle(): Promise<void> {
 
 describe('once', () => {
   it('gives all callers of a key the result of one run', async () => {
-    const once = createOnce<string>()
+    const once = createOnce()
     const { log, work, end } = createWork()
     const results = [once('a', work('first')), once('a', work('second')), once('b', work('other'))]
     await settle()
@@ -39,7 +39,7 @@ describe('once', () => {
   })
 
   it('fails for all callers of a run, and runs again for the next', async () => {
-    const once = createOnce<string>()
+    const once = createOnce()
     const { work, end } = createWork()
     const failed = Promise.allSettled([once('a', work('first')), once('a', work('second'))])
     await settle()
@@ -52,7 +52,7 @@ describe('once', () => {
   })
 
   it('fails where the work throws before it returns a promise', async () => {
-    const once = createOnce<string>()
+    const once = createOnce()
     const broken = () => {
       throw new Error('no luck')
     }

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentDeadline } from '../../src/storage/database/call-deadlines.ts'
+import { currentDeadline } from '../../src/concurrency/call-deadlines.ts'
 import { transaction } from '../../src/storage/database/database.ts'
 import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
 import {

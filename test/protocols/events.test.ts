@@ -2,8 +2,8 @@ import { Code } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Event_Type } from '#gen/branchline/v1/event_pb.ts'
 import { getUser } from '../../src/domain/accounts/users/users.ts'
-import { MAX_STREAMS_PER_ACCOUNT } from '../../src/domain/memos/user-event-watches.ts'
-import { PAGE_SIZE } from '../../src/domain/memos/user-events.ts'
+import { PAGE_SIZE } from '../../src/domain/core/event-logs.ts'
+import { MAX_USER_STREAMS } from '../../src/domain/memos/user-event-watches.ts'
 import { updateUser } from '../../src/storage/accounts/users.ts'
 import { transaction } from '../../src/storage/database/database.ts'
 import type { User } from '../../src/storage/schema/accounts.ts'
@@ -135,7 +135,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
   })
 
   it('leave a line in the log and a free place when their reader goes, which is no error', async () => {
-    const open = Array.from({ length: MAX_STREAMS_PER_ACCOUNT }, () => watch({}, cast.carol))
+    const open = Array.from({ length: MAX_USER_STREAMS }, () => watch({}, cast.carol))
     for (const watcher of open) await watcher.next()
     await expect(watch({}, cast.carol).next()).rejects.toMatchObject({
       code: Code.ResourceExhausted,

@@ -12,6 +12,8 @@ import type { Clock, Settings } from '../../src/domain/core/core.ts'
 import { createSignal } from '../../src/domain/core/signal.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
+import { pullRefObserver } from '../../src/domain/pulls/branch-sync/ref-observer.ts'
+import { createMergeChecks } from '../../src/domain/pulls/merging/mergeability.ts'
 import { createCopyPlaces } from '../../src/domain/repos/lifecycle/copy-places.ts'
 import { createCommitSigning } from '../../src/domain/repos/reading/commit-signing.ts'
 import { createSignatureChecks } from '../../src/domain/repos/reading/commit-verification.ts'
@@ -83,6 +85,10 @@ export async function testApp(
     log,
     keys,
     commitSigning: createCommitSigning(keys),
+    refObservers: [pullRefObserver],
+    mergeChecks: createMergeChecks(),
+    runningUpdates: new Map(),
+    sizeMeasurements: new Map(),
     passwords: createPasswordHasher(),
     guesses: createGuessLimits(clock),
     background: createBackground(log),

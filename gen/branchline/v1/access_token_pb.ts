@@ -15,56 +15,57 @@ export const file_branchline_v1_access_token: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL2FjY2Vzc190b2tlbi5wcm90bxINYnJhbmNobGluZS52MSLBAQoLQWNjZXNzVG9rZW4SCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRIMCgRzaGExGAMgASgJEhgKEHRva2VuX2xhc3RfZWlnaHQYBCABKAkSDgoGc2NvcGVzGAUgAygJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGxhc3RfdXNlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * A personal access token in the form that clients of forges know. UserService has the same tokens
- * with all that is known of them.
+ * A personal access token in the form that clients of Gitea and Forgejo know. UserService returns
+ * the same tokens with more details.
  *
  * @generated from message branchline.v1.AccessToken
  */
 export type AccessToken = Message<"branchline.v1.AccessToken"> & {
   /**
-   * Number of the token, which it keeps for ever.
+   * Number of the token. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Its name, which UserService calls its description.
+   * Name of the token. UserService calls it the description.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Its text, in the answer that makes it; empty in all others.
+   * Text of the token, in the response that creates it. Empty in all other responses.
    *
    * @generated from field: string sha1 = 3;
    */
   sha1: string;
 
   /**
-   * The last eight characters of its text; empty for a token that was made before they were kept.
+   * The last eight characters of the text. Empty for a token that was created before the server
+   * stored them.
    *
    * @generated from field: string token_last_eight = 4;
    */
   tokenLastEight: string;
 
   /**
-   * What it may do, in one order and without scopes that others imply.
+   * Scopes of the token, sorted, without scopes that others imply.
    *
    * @generated from field: repeated string scopes = 5;
    */
   scopes: string[];
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last used, to the minute; the beginning of year 1 before the first time.
+   * Time of the last use, to the minute. The beginning of year 1 when the token was never used.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 7;
    */

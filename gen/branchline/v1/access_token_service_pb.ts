@@ -33,14 +33,14 @@ export type ListAccessTokensRequest = Message<"branchline.v1.ListAccessTokensReq
   username: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -68,14 +68,14 @@ export type ListAccessTokensResponse = Message<"branchline.v1.ListAccessTokensRe
   tokens: AccessToken[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -110,7 +110,7 @@ export type CreateAccessTokenRequest = Message<"branchline.v1.CreateAccessTokenR
   name: string;
 
   /**
-   * What it may do: `all`, or scopes such as `read:repository`, with or without `public-only`.
+   * Scopes of the token: `all`, or scopes such as `read:repository`, with or without `public-only`.
    * Required.
    *
    * @generated from field: repeated string scopes = 3;
@@ -139,8 +139,7 @@ export type DeleteAccessTokenRequest = Message<"branchline.v1.DeleteAccessTokenR
   username: string;
 
   /**
-   * Number of the token, or its name. A name of digits counts as a name where no token has the
-   * number.
+   * Number or name of the token. Digits are a name when no token has the number.
    *
    * @generated from field: string token = 2;
    */
@@ -185,25 +184,25 @@ export const DeleteCurrentAccessTokenRequestSchema: GenMessage<DeleteCurrentAcce
   messageDesc(file_branchline_v1_access_token_service, 5);
 
 /**
- * Personal access tokens, for clients of forges: on one store with the tokens of UserService.
+ * Personal access tokens, for clients of forges. UserService has the same tokens.
  *
- * The methods about the tokens of an account take its password by Basic authentication and, where
+ * The methods about the tokens of an account require its password by Basic authentication and, if
  * the account has a second factor, a passcode in `X-Service-OTP`.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.AccessTokenService
  */
 export const AccessTokenService: GenService<{
   /**
-   * The tokens of an account, in the order in which they were made, expired ones included.
+   * Lists the tokens of an account in the order of creation, expired tokens included.
    *
    * Fails with:
-   * - PASSWORD_REQUIRED, when the credentials are others than the password by Basic.
-   * - PERMISSION_DENIED, when the account is somebody else's and the caller no administrator.
-   * - USER_NOT_FOUND, when there is no such account.
+   * - PASSWORD_REQUIRED, when the credentials are not the password by Basic authentication.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
    *
    * @generated from rpc branchline.v1.AccessTokenService.ListAccessTokens
    */
@@ -213,14 +212,16 @@ export const AccessTokenService: GenService<{
     output: typeof ListAccessTokensResponseSchema;
   },
   /**
-   * Makes a token, which does not expire. The answer has its text, which cannot be read again.
+   * Creates a token that does not expire. The response contains its text, which cannot be read
+   * again.
    *
    * Fails with:
-   * - PASSWORD_REQUIRED, when the credentials are others than the password by Basic.
-   * - PERMISSION_DENIED, when the account is somebody else's and the caller no administrator.
-   * - USER_NOT_FOUND, when there is no such account.
+   * - PASSWORD_REQUIRED, when the credentials are not the password by Basic authentication.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
    * - INVALID_FIELD, when the name is missing or too long.
-   * - INVALID_SCOPE, when there is no scope, or one that does not exist, or only `public-only`.
+   * - INVALID_SCOPE, when there is no scope, an unknown scope, or only `public-only`.
    * - TOKEN_NAME_TAKEN, when another token of the account has the name.
    *
    * @generated from rpc branchline.v1.AccessTokenService.CreateAccessToken
@@ -231,14 +232,15 @@ export const AccessTokenService: GenService<{
     output: typeof AccessTokenSchema;
   },
   /**
-   * Deletes a token. The next request that carries it is refused.
+   * Deletes a token. The server refuses the next request with it.
    *
    * Fails with:
-   * - PASSWORD_REQUIRED, when the credentials are others than the password by Basic.
-   * - PERMISSION_DENIED, when the account is somebody else's and the caller no administrator.
-   * - USER_NOT_FOUND, when there is no such account.
+   * - PASSWORD_REQUIRED, when the credentials are not the password by Basic authentication.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
    * - TOKEN_NOT_FOUND, when the account has no such token.
-   * - TOKEN_NAME_AMBIGUOUS, when it has several of the name.
+   * - TOKEN_NAME_AMBIGUOUS, when several tokens of the account have the name.
    *
    * @generated from rpc branchline.v1.AccessTokenService.DeleteAccessToken
    */
@@ -248,7 +250,7 @@ export const AccessTokenService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The token that the request carries.
+   * Returns the token that the request carries.
    *
    * Fails with:
    * - TOKEN_NOT_FOUND, when the request carries other credentials.
@@ -261,7 +263,7 @@ export const AccessTokenService: GenService<{
     output: typeof AccessTokenSchema;
   },
   /**
-   * Deletes the token that the request carries. The next request that carries it is refused.
+   * Deletes the token that the request carries. The server refuses the next request with it.
    *
    * Fails with:
    * - TOKEN_NOT_FOUND, when the request carries other credentials.

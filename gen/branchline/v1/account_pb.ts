@@ -15,8 +15,7 @@ export const file_branchline_v1_account: GenFile = /*@__PURE__*/
   fileDesc("ChticmFuY2hsaW5lL3YxL2FjY291bnQucHJvdG8SDWJyYW5jaGxpbmUudjEi/QMKB0FjY291bnQSCgoCaWQYASABKAMSDQoFbG9naW4YAiABKAkSEgoKbG9naW5fbmFtZRgDIAEoCRIRCglzb3VyY2VfaWQYBCABKAMSEQoJZnVsbF9uYW1lGAUgASgJEg0KBWVtYWlsGAYgASgJEhIKCmF2YXRhcl91cmwYByABKAkSEAoIaHRtbF91cmwYCCABKAkSEAoIbGFuZ3VhZ2UYCSABKAkSEAoIaXNfYWRtaW4YCiABKAgSLgoKbGFzdF9sb2dpbhgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHY3JlYXRlZBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcmVzdHJpY3RlZBgNIAEoCBIOCgZhY3RpdmUYDiABKAgSFgoOcHJvaGliaXRfbG9naW4YDyABKAgSEAoIbG9jYXRpb24YECABKAkSDwoHd2Vic2l0ZRgRIAEoCRITCgtkZXNjcmlwdGlvbhgSIAEoCRISCgp2aXNpYmlsaXR5GBMgASgJEhcKD2ZvbGxvd2Vyc19jb3VudBgUIAEoAxIXCg9mb2xsb3dpbmdfY291bnQYFSABKAMSGwoTc3RhcnJlZF9yZXBvc19jb3VudBgWIAEoAxIQCgh1c2VybmFtZRgXIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
- * Who owns repositories, writes to them or is given access: a user, or an organisation in the same
- * form.
+ * A user or an organisation. Accounts own repositories, write to them and have access to them.
  *
  * An account that was deleted has the number -1 and the name `Ghost`.
  *
@@ -24,21 +23,21 @@ export const file_branchline_v1_account: GenFile = /*@__PURE__*/
  */
 export type Account = Message<"branchline.v1.Account"> & {
   /**
-   * Number of the account, which it keeps for ever.
+   * Number of the account. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Username of a user, name of an organisation.
+   * Username of a user, or name of an organisation.
    *
    * @generated from field: string login = 2;
    */
   login: string;
 
   /**
-   * Always empty: this is not told.
+   * Always empty: the server does not reveal the source of sign-in.
    *
    * @generated from field: string login_name = 3;
    */
@@ -52,86 +51,86 @@ export type Account = Message<"branchline.v1.Account"> & {
   sourceId: bigint;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string full_name = 5;
    */
   fullName: string;
 
   /**
-   * The e-mail address of a user for the user and for administrators, that of an organisation for
-   * whoever is signed in. For others, and where there is none, an address that names the account
-   * and takes no mail.
+   * E-mail address. For a user: visible to the user and to administrators. For an organisation:
+   * visible to signed-in callers. Otherwise an address that names the account and accepts no mail.
    *
    * @generated from field: string email = 6;
    */
   email: string;
 
   /**
-   * URL of a picture; empty without one.
+   * URL of a picture. Empty if there is none.
    *
    * @generated from field: string avatar_url = 7;
    */
   avatarUrl: string;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 8;
    */
   htmlUrl: string;
 
   /**
-   * Preferred language of the caller. Empty for others, and where many accounts are listed.
+   * Preferred language of the caller. Empty for other accounts and in lists.
    *
    * @generated from field: string language = 9;
    */
   language: string;
 
   /**
-   * Whether the user administers this site. False but for the user and for administrators.
+   * Whether the user is an administrator of the instance. Visible to the user and to
+   * administrators, otherwise false.
    *
    * @generated from field: bool is_admin = 10;
    */
   isAdmin: boolean;
 
   /**
-   * When the user was last there. Not told: the beginning of year 1.
+   * Not recorded: always the beginning of year 1.
    *
    * @generated from field: google.protobuf.Timestamp last_login = 11;
    */
   lastLogin?: Timestamp | undefined;
 
   /**
-   * When the account was made.
+   * Time of creation of the account.
    *
    * @generated from field: google.protobuf.Timestamp created = 12;
    */
   created?: Timestamp | undefined;
 
   /**
-   * Whether the user sees only what was opened to them by name.
+   * Whether the user sees only resources that were shared with the user by name.
    *
    * @generated from field: bool restricted = 13;
    */
   restricted: boolean;
 
   /**
-   * Whether the user may sign in. False but for the user and for administrators.
+   * Whether the user may sign in. Visible to the user and to administrators, otherwise false.
    *
    * @generated from field: bool active = 14;
    */
   active: boolean;
 
   /**
-   * The opposite. False but for the user and for administrators.
+   * The opposite of `active`. Visible to the user and to administrators, otherwise false.
    *
    * @generated from field: bool prohibit_login = 15;
    */
   prohibitLogin: boolean;
 
   /**
-   * Where the account is at home.
+   * Location, as free text.
    *
    * @generated from field: string location = 16;
    */
@@ -145,42 +144,42 @@ export type Account = Message<"branchline.v1.Account"> & {
   website: string;
 
   /**
-   * A few words about the account.
+   * Description, as free text.
    *
    * @generated from field: string description = 18;
    */
   description: string;
 
   /**
-   * Who may know of the account: `public`, `limited` to whoever is signed in, or `private`.
+   * Visibility of the account: `public`, `limited` (signed-in callers), or `private`.
    *
    * @generated from field: string visibility = 19;
    */
   visibility: string;
 
   /**
-   * How many accounts follow this one. Always 0: nobody can.
+   * Number of followers. Always 0: there are no followers.
    *
    * @generated from field: int64 followers_count = 20;
    */
   followersCount: bigint;
 
   /**
-   * How many accounts this one follows. Always 0.
+   * Number of accounts that this account follows. Always 0.
    *
    * @generated from field: int64 following_count = 21;
    */
   followingCount: bigint;
 
   /**
-   * How many repositories the account starred. Always 0: there are no stars here.
+   * Number of starred repositories. Always 0: there are no stars.
    *
    * @generated from field: int64 starred_repos_count = 22;
    */
   starredReposCount: bigint;
 
   /**
-   * The same as `login`, under the other name that clients have for it.
+   * The same as `login`, under a second name that clients use.
    *
    * @generated from field: string username = 23;
    */

@@ -41,29 +41,29 @@ export const GetAuthenticatedAccountRequestSchema: GenMessage<GetAuthenticatedAc
  */
 export type SearchAccountsRequest = Message<"branchline.v1.SearchAccountsRequest"> & {
   /**
-   * What the username or the name for people has to have, in any case of its ASCII letters; empty
-   * for all. At most 128 characters of it count.
+   * Part of the username or of the display name, in any case of ASCII letters. Empty matches all
+   * users. The server reads at most 128 characters.
    *
    * @generated from field: string q = 1;
    */
   q: string;
 
   /**
-   * Number of the only user to find; 0 for all.
+   * Number of the only user to find. 0 means all users.
    *
    * @generated from field: int64 uid = 2;
    */
   uid: bigint;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -78,7 +78,7 @@ export const SearchAccountsRequestSchema: GenMessage<SearchAccountsRequest> = /*
   messageDesc(file_branchline_v1_account_service, 1);
 
 /**
- * A page of what a search found.
+ * A page of search results.
  *
  * @generated from message branchline.v1.SearchAccountsResponse
  */
@@ -91,14 +91,14 @@ export type SearchAccountsResponse = Message<"branchline.v1.SearchAccountsRespon
   results?: AccountSearchResults | undefined;
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -113,7 +113,7 @@ export const SearchAccountsResponseSchema: GenMessage<SearchAccountsResponse> = 
   messageDesc(file_branchline_v1_account_service, 2);
 
 /**
- * Users that a search found, in the form that clients expect.
+ * Users that match a search, in the form that clients expect.
  *
  * @generated from message branchline.v1.AccountSearchResults
  */
@@ -147,14 +147,14 @@ export const AccountSearchResultsSchema: GenMessage<AccountSearchResults> = /*@_
  */
 export type ListBlockedUsersRequest = Message<"branchline.v1.ListBlockedUsersRequest"> & {
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 1;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 2;
    */
@@ -169,7 +169,7 @@ export const ListBlockedUsersRequestSchema: GenMessage<ListBlockedUsersRequest> 
   messageDesc(file_branchline_v1_account_service, 4);
 
 /**
- * A page of users, in the order in which they were made.
+ * A page of users, in the order of creation.
  *
  * @generated from message branchline.v1.ListBlockedUsersResponse
  */
@@ -182,14 +182,14 @@ export type ListBlockedUsersResponse = Message<"branchline.v1.ListBlockedUsersRe
   users: Account[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -210,7 +210,7 @@ export const ListBlockedUsersResponseSchema: GenMessage<ListBlockedUsersResponse
  */
 export type CheckBlockedUserRequest = Message<"branchline.v1.CheckBlockedUserRequest"> & {
   /**
-   * Username of whom the caller may have blocked.
+   * Username of the user who may be blocked.
    *
    * @generated from field: string username = 1;
    */
@@ -231,15 +231,14 @@ export const CheckBlockedUserRequestSchema: GenMessage<CheckBlockedUserRequest> 
  */
 export type BlockUserRequest = Message<"branchline.v1.BlockUserRequest"> & {
   /**
-   * Username of whom to block.
+   * Username of the user to block.
    *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
-   * Why, for the eyes of the caller, at most 250 characters. A block that is there keeps its note
-   * when this is empty.
+   * A note for the caller, at most 250 characters. Empty keeps the note of an existing block.
    *
    * @generated from field: string note = 2;
    */
@@ -260,7 +259,7 @@ export const BlockUserRequestSchema: GenMessage<BlockUserRequest> = /*@__PURE__*
  */
 export type UnblockUserRequest = Message<"branchline.v1.UnblockUserRequest"> & {
   /**
-   * Username of whom the caller may have blocked.
+   * Username of the user who may be blocked.
    *
    * @generated from field: string username = 1;
    */
@@ -288,14 +287,14 @@ export type ListOrganizationBlockedUsersRequest = Message<"branchline.v1.ListOrg
   org: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -323,7 +322,7 @@ export type CheckOrganizationBlockedUserRequest = Message<"branchline.v1.CheckOr
   org: string;
 
   /**
-   * Username of whom it may have blocked.
+   * Username of the user who may be blocked.
    *
    * @generated from field: string username = 2;
    */
@@ -351,15 +350,14 @@ export type BlockOrganizationUserRequest = Message<"branchline.v1.BlockOrganizat
   org: string;
 
   /**
-   * Username of whom to block.
+   * Username of the user to block.
    *
    * @generated from field: string username = 2;
    */
   username: string;
 
   /**
-   * Why, for the eyes of its owners, at most 250 characters. A block that is there keeps its note
-   * when this is empty.
+   * A note for the owners, at most 250 characters. Empty keeps the note of an existing block.
    *
    * @generated from field: string note = 3;
    */
@@ -387,7 +385,7 @@ export type UnblockOrganizationUserRequest = Message<"branchline.v1.UnblockOrgan
   org: string;
 
   /**
-   * Username of whom it may have blocked.
+   * Username of the user who may be blocked.
    *
    * @generated from field: string username = 2;
    */
@@ -402,22 +400,21 @@ export const UnblockOrganizationUserRequestSchema: GenMessage<UnblockOrganizatio
   messageDesc(file_branchline_v1_account_service, 12);
 
 /**
- * Users and organisations as the forge's clients know them, and which users they keep away.
- * UserService has the rest of what there is to a user.
+ * Users and organisations in the form of the forge, and the users that they block. UserService has
+ * all other properties of users.
  *
- * Who is blocked by an account may not fork its repositories, be given access to them, comment
- * there or open pull requests, and keeps the right to read what is public.
+ * A blocked user may not fork repositories of the account, be given access to them, comment on
+ * their pull requests or open pull requests there. The user may still read what is public.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.AccountService
  */
 export const AccountService: GenService<{
   /**
-   * The caller, with what only the caller may see; a token that is restricted to public data gets
-   * what everybody does.
+   * Returns the caller, with the fields that only the caller sees. A token that is restricted to
+   * public data gets the public fields.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -430,7 +427,7 @@ export const AccountService: GenService<{
     output: typeof AccountSchema;
   },
   /**
-   * Active users that the caller may know of, by name.
+   * Searches active users that the caller may see, by name.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -443,7 +440,7 @@ export const AccountService: GenService<{
     output: typeof SearchAccountsResponseSchema;
   },
   /**
-   * The users that the caller has blocked.
+   * Lists the users that the caller has blocked.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -459,7 +456,7 @@ export const AccountService: GenService<{
    * Succeeds when the caller has blocked a user.
    *
    * Fails with:
-   * - BLOCK_NOT_FOUND, when the caller has not, and when there is no such user.
+   * - BLOCK_NOT_FOUND, when the caller has not blocked the user, or the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.CheckBlockedUser
    */
@@ -469,12 +466,11 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Blocks a user. Each of the two loses the access that the other one has given to single
-   * repositories.
+   * Blocks a user. Both users lose the access that the other has given them to single repositories.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such user.
-   * - CANNOT_BLOCK, when it is the caller.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - CANNOT_BLOCK, when the user is the caller.
    * - INVALID_FIELD, when the note is too long.
    *
    * @generated from rpc branchline.v1.AccountService.BlockUser
@@ -485,10 +481,10 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a block back, if there is one. What was lost by it does not return.
+   * Removes a block, if there is one. Access that was lost does not return.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such user.
+   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.UnblockUser
    */
@@ -498,11 +494,11 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The users that an organisation has blocked. For its owners.
+   * Lists the users that an organisation has blocked. For its owners.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own it.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
    *
    * @generated from rpc branchline.v1.AccountService.ListOrganizationBlockedUsers
    */
@@ -515,9 +511,9 @@ export const AccountService: GenService<{
    * Succeeds when an organisation has blocked a user. For its owners.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own it.
-   * - BLOCK_NOT_FOUND, when it has not, and when there is no such user.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
+   * - BLOCK_NOT_FOUND, when the organisation has not blocked the user, or the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.CheckOrganizationBlockedUser
    */
@@ -527,14 +523,14 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Blocks a user on behalf of an organisation. The user loses the access to single repositories of
-   * it. For its owners.
+   * Blocks a user for an organisation. The user loses access to single repositories of the
+   * organisation. For its owners.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own it.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - CANNOT_BLOCK, when the user is a member.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - CANNOT_BLOCK, when the user is a member of the organisation.
    * - INVALID_FIELD, when the note is too long.
    *
    * @generated from rpc branchline.v1.AccountService.BlockOrganizationUser
@@ -545,12 +541,12 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a block of an organisation back, if there is one. For its owners.
+   * Removes a block of an organisation, if there is one. For its owners.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own it.
-   * - USER_NOT_FOUND, when there is no such user.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller does not own the organisation.
+   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.AccountService.UnblockOrganizationUser
    */

@@ -47,21 +47,21 @@ export type AdminCreateUserRequest = Message<"branchline.v1.AdminCreateUserReque
   password: string;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string full_name = 4;
    */
   fullName: string;
 
   /**
-   * `public`, `limited` to whoever is signed in, or `private`; `public` when empty.
+   * `public`, `limited` (signed-in callers), or `private`. Default `public`.
    *
    * @generated from field: string visibility = 5;
    */
   visibility: string;
 
   /**
-   * Whether the account sees only what was opened to it by name.
+   * Whether the account sees only resources that were shared with it by name.
    *
    * @generated from field: optional bool restricted = 6;
    */
@@ -89,63 +89,63 @@ export type AdminEditUserRequest = Message<"branchline.v1.AdminEditUserRequest">
   username: string;
 
   /**
-   * Address; empty changes nothing.
+   * Address. Unchanged if empty.
    *
    * @generated from field: optional string email = 2;
    */
   email?: string | undefined;
 
   /**
-   * New password, which ends every session and token of the account; empty changes nothing.
+   * New password, which ends every session and token of the account. Unchanged if empty.
    *
    * @generated from field: optional string password = 3;
    */
   password?: string | undefined;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: optional string full_name = 4;
    */
   fullName?: string | undefined;
 
   /**
-   * About the account.
+   * Description of the account.
    *
    * @generated from field: optional string description = 5;
    */
   description?: string | undefined;
 
   /**
-   * Whether the account administers the instance.
+   * Whether the account is an administrator of the instance.
    *
    * @generated from field: optional bool admin = 6;
    */
   admin?: boolean | undefined;
 
   /**
-   * Whether the account is in use: one that is not is archived.
+   * Whether the account is active. An account that is not active is archived.
    *
    * @generated from field: optional bool active = 7;
    */
   active?: boolean | undefined;
 
   /**
-   * Whether sign-in is forbidden, which archives the account.
+   * Whether sign-in is forbidden. Archives the account.
    *
    * @generated from field: optional bool prohibit_login = 8;
    */
   prohibitLogin?: boolean | undefined;
 
   /**
-   * `public`, `limited` to whoever is signed in, or `private`; empty changes nothing.
+   * `public`, `limited` (signed-in callers), or `private`. Unchanged if empty.
    *
    * @generated from field: optional string visibility = 9;
    */
   visibility?: string | undefined;
 
   /**
-   * Whether the account sees only what was opened to it by name.
+   * Whether the account sees only resources that were shared with it by name.
    *
    * @generated from field: optional bool restricted = 10;
    */
@@ -173,8 +173,8 @@ export type AdminDeleteUserRequest = Message<"branchline.v1.AdminDeleteUserReque
   username: string;
 
   /**
-   * Deletes what others may rely on too: its repositories, its memos and comments, with all
-   * comments below them.
+   * Whether to delete content that others may rely on as well: repositories, memos and comments,
+   * with all comments on them.
    *
    * @generated from field: bool purge = 2;
    */
@@ -189,29 +189,27 @@ export const AdminDeleteUserRequestSchema: GenMessage<AdminDeleteUserRequest> = 
   messageDesc(file_branchline_v1_admin_service, 2);
 
 /**
- * Accounts, for administrators and the tools that they use. The rules are those of UserService.
+ * Accounts, for administrators and their tools. The rules are those of UserService.
  *
- * What such tools send beyond the fields here, sources of sign-in for example, has no meaning on
- * this server and is not looked at.
+ * The server ignores what such tools send beyond these fields, such as sources of sign-in.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.AdminService
  */
 export const AdminService: GenService<{
   /**
-   * Makes an account.
+   * Creates an account.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the caller is no administrator.
+   * - PERMISSION_DENIED, when the caller is not an administrator.
    * - INVALID_USERNAME, when the name is not allowed.
-   * - INVALID_EMAIL, when the address is missing or none.
-   * - INVALID_FIELD, when a text is too long, or the visibility does not exist.
-   * - WEAK_PASSWORD, when the password is too short or too long, or equals the name.
-   * - USERNAME_TAKEN, when an account has the name.
-   * - EMAIL_TAKEN, when an account has the address.
+   * - INVALID_EMAIL, when the address is missing or malformed.
+   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
+   * - WEAK_PASSWORD, when the password is too short, too long, or equal to the name.
+   * - USERNAME_TAKEN, when another account has the name.
+   * - EMAIL_TAKEN, when another account has the address.
    *
    * @generated from rpc branchline.v1.AdminService.AdminCreateUser
    */
@@ -221,17 +219,17 @@ export const AdminService: GenService<{
     output: typeof AccountSchema;
   },
   /**
-   * Changes what the request names of an account, all of it or nothing.
+   * Changes the fields that the request names, all of them or none.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the caller is no administrator.
-   * - USER_NOT_FOUND, when there is no such account.
-   * - SESSION_REQUIRED, when a token would change the password of its own account.
-   * - INVALID_EMAIL, when the address is none.
-   * - INVALID_FIELD, when a text is too long, or the visibility does not exist.
-   * - WEAK_PASSWORD, when the password is too short or too long, or equals the name.
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
+   * - SESSION_REQUIRED, when a token tries to change the password of its own account.
+   * - INVALID_EMAIL, when the address is malformed.
+   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
+   * - WEAK_PASSWORD, when the password is too short, too long, or equal to the name.
    * - EMAIL_TAKEN, when another account has the address.
-   * - LAST_ADMIN, when nobody would be left who administers the instance.
+   * - LAST_ADMIN, when the instance would have no administrator.
    *
    * @generated from rpc branchline.v1.AdminService.AdminEditUser
    */
@@ -244,12 +242,12 @@ export const AdminService: GenService<{
    * Deletes an account with its sessions, tokens, keys and settings.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the caller is no administrator.
-   * - USER_NOT_FOUND, when there is no such account.
-   * - LAST_ORGANIZATION_OWNER, when it is the only owner of an organisation.
-   * - HAS_ASSOCIATED_DATA, when it owns content that others may rely on (memos, comments,
-   *   repositories, pull requests, reviews, releases), without purge.
-   * - LAST_ADMIN, when nobody would be left who administers the instance.
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
+   * - LAST_ORGANIZATION_OWNER, when the user is the only owner of an organisation.
+   * - HAS_ASSOCIATED_DATA, when `purge` is false and the account owns content that others may rely
+   *   on: memos, comments, repositories, pull requests, reviews or releases.
+   * - LAST_ADMIN, when the instance would have no administrator.
    *
    * @generated from rpc branchline.v1.AdminService.AdminDeleteUser
    */

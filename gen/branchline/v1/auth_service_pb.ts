@@ -21,19 +21,19 @@ export const file_branchline_v1_auth_service: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMocICgtBdXRoU2VydmljZRJwCgZTaWduSW4SHC5icmFuY2hsaW5lLnYxLlNpZ25JblJlcXVlc3QaHS5icmFuY2hsaW5lLnYxLlNpZ25JblJlc3BvbnNlIimQAgCCpxkECAEwAYLT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhKDAQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSIqkAIAgqcZBAgBMAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEmoKB1NpZ25PdXQSHS5icmFuY2hsaW5lLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiiQAgKCpxkCCAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9zaWdub3V0EooBCg5HZXRDdXJyZW50VXNlchIkLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5HZXRDdXJyZW50VXNlclJlc3BvbnNlIiuQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCERIPL2FwaS92MS9hdXRoL21lEpQBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjiQAgCCpxkECAEwAYLT5JMCJzoBKiIiL2FwaS92MS9hdXRoL3Bhc3N3b3JkOnJlcXVlc3RSZXNldBJ/Cg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxkAIAgqcZBAgBMAGC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAQoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSJQkAIAgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCNDoBKiIvL2FwaS92MS97bmFtZT11c2Vycy8qfTpjcmVhdGVQYXNzd29yZFJlc2V0VG9rZW4aH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp]);
 
 /**
- * Who signs in, and the proof.
+ * The account, and its proof of identity.
  *
  * @generated from message branchline.v1.SignInRequest
  */
 export type SignInRequest = Message<"branchline.v1.SignInRequest"> & {
   /**
-   * The proof. Required.
+   * The credentials. Required.
    *
    * @generated from oneof branchline.v1.SignInRequest.credentials
    */
   credentials: {
     /**
-     * Sign in by password.
+     * Sign-in by password.
      *
      * @generated from field: branchline.v1.SignInRequest.PasswordCredentials password_credentials = 1;
      */
@@ -41,7 +41,7 @@ export type SignInRequest = Message<"branchline.v1.SignInRequest"> & {
     case: "passwordCredentials";
   } | {
     /**
-     * Sign in through an identity provider.
+     * Sign-in through an identity provider.
      *
      * @generated from field: branchline.v1.SignInRequest.SsoCredentials sso_credentials = 2;
      */
@@ -58,7 +58,7 @@ export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_auth_service, 0);
 
 /**
- * A username and its password, with a second factor where the account has one.
+ * A username with its password, and a second factor if the account has one.
  *
  * @generated from message branchline.v1.SignInRequest.PasswordCredentials
  */
@@ -79,14 +79,15 @@ export type SignInRequest_PasswordCredentials = Message<"branchline.v1.SignInReq
 
   /**
    * Six-digit code of the authenticator app. Blanks are removed. Each code works once, and not
-   * after a newer one. The header `X-Service-OTP` carries the same; this field wins over it.
+   * after a newer code. The header `X-Service-OTP` has the same meaning; this field takes
+   * precedence.
    *
    * @generated from field: string passcode = 16;
    */
   passcode: string;
 
   /**
-   * One of the recovery codes, in place of a passcode. Each works once.
+   * A recovery code, in place of a passcode. Each works once.
    *
    * @generated from field: string recovery_code = 17;
    */
@@ -121,7 +122,7 @@ export type SignInRequest_SsoCredentials = Message<"branchline.v1.SignInRequest.
   code: string;
 
   /**
-   * Redirect URI that the flow was started with.
+   * Redirect URI with which the flow was started.
    *
    * @generated from field: string redirect_uri = 3;
    */
@@ -156,14 +157,14 @@ export type SignInResponse = Message<"branchline.v1.SignInResponse"> & {
   user?: User | undefined;
 
   /**
-   * Access token, to be sent as `Authorization: Bearer <token>`.
+   * Access token, for `Authorization: Bearer <token>`.
    *
    * @generated from field: string access_token = 2;
    */
   accessToken: string;
 
   /**
-   * From when on the access token is refused.
+   * Time of expiry of the access token.
    *
    * @generated from field: google.protobuf.Timestamp access_token_expires_at = 3;
    */
@@ -178,7 +179,7 @@ export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
   messageDesc(file_branchline_v1_auth_service, 1);
 
 /**
- * Empty: the refresh token is in the cookie.
+ * Empty: the cookie has the refresh token.
  *
  * @generated from message branchline.v1.RefreshTokenRequest
  */
@@ -193,20 +194,20 @@ export const RefreshTokenRequestSchema: GenMessage<RefreshTokenRequest> = /*@__P
   messageDesc(file_branchline_v1_auth_service, 2);
 
 /**
- * A new access token. The new refresh token is in the cookie.
+ * A new access token. The cookie has the new refresh token.
  *
  * @generated from message branchline.v1.RefreshTokenResponse
  */
 export type RefreshTokenResponse = Message<"branchline.v1.RefreshTokenResponse"> & {
   /**
-   * Access token, to be sent as `Authorization: Bearer <token>`.
+   * Access token, for `Authorization: Bearer <token>`.
    *
    * @generated from field: string access_token = 1;
    */
   accessToken: string;
 
   /**
-   * From when on the access token is refused.
+   * Time of expiry of the access token.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 2;
    */
@@ -221,7 +222,7 @@ export const RefreshTokenResponseSchema: GenMessage<RefreshTokenResponse> = /*@_
   messageDesc(file_branchline_v1_auth_service, 3);
 
 /**
- * Empty: the credentials of the call name the session.
+ * Empty: the credentials of the call identify the session.
  *
  * @generated from message branchline.v1.SignOutRequest
  */
@@ -236,7 +237,7 @@ export const SignOutRequestSchema: GenMessage<SignOutRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_auth_service, 4);
 
 /**
- * Empty: the credentials of the call name the account.
+ * Empty: the credentials of the call identify the account.
  *
  * @generated from message branchline.v1.GetCurrentUserRequest
  */
@@ -251,7 +252,7 @@ export const GetCurrentUserRequestSchema: GenMessage<GetCurrentUserRequest> = /*
   messageDesc(file_branchline_v1_auth_service, 5);
 
 /**
- * Who the caller is.
+ * The account of the caller.
  *
  * @generated from message branchline.v1.GetCurrentUserResponse
  */
@@ -272,7 +273,7 @@ export const GetCurrentUserResponseSchema: GenMessage<GetCurrentUserResponse> = 
   messageDesc(file_branchline_v1_auth_service, 6);
 
 /**
- * Whose password to reset, by exactly one of the two.
+ * The account, by exactly one of the two fields.
  *
  * @generated from message branchline.v1.RequestPasswordResetRequest
  */
@@ -300,27 +301,27 @@ export const RequestPasswordResetRequestSchema: GenMessage<RequestPasswordResetR
   messageDesc(file_branchline_v1_auth_service, 7);
 
 /**
- * The new password, and the proof.
+ * The new password, and the token that allows the change.
  *
  * @generated from message branchline.v1.ResetPasswordRequest
  */
 export type ResetPasswordRequest = Message<"branchline.v1.ResetPasswordRequest"> & {
   /**
-   * The token, as mailed or handed over. It is good for three hours.
+   * The token from the mail or from the administrator. Valid for three hours.
    *
    * @generated from field: string token = 1;
    */
   token: string;
 
   /**
-   * The new password, by the rules of User.password.
+   * The new password. The rules are those of User.password.
    *
    * @generated from field: string new_password = 2;
    */
   newPassword: string;
 
   /**
-   * Six-digit code of the authenticator app, where the account has a second factor. Blanks are
+   * Six-digit code of the authenticator app, if the account has a second factor. Blanks are
    * removed.
    *
    * @generated from field: string passcode = 3;
@@ -343,7 +344,7 @@ export const ResetPasswordRequestSchema: GenMessage<ResetPasswordRequest> = /*@_
   messageDesc(file_branchline_v1_auth_service, 8);
 
 /**
- * Whose password to reset.
+ * The account for which to create a token.
  *
  * @generated from message branchline.v1.CreatePasswordResetTokenRequest
  */
@@ -364,7 +365,7 @@ export const CreatePasswordResetTokenRequestSchema: GenMessage<CreatePasswordRes
   messageDesc(file_branchline_v1_auth_service, 9);
 
 /**
- * A token that sets a new password. It is shown this once.
+ * A token that sets a new password. The server returns it only once.
  *
  * @generated from message branchline.v1.CreatePasswordResetTokenResponse
  */
@@ -377,7 +378,7 @@ export type CreatePasswordResetTokenResponse = Message<"branchline.v1.CreatePass
   token: string;
 
   /**
-   * From when on the token is refused.
+   * Time of expiry of the token.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 2;
    */
@@ -392,11 +393,12 @@ export const CreatePasswordResetTokenResponseSchema: GenMessage<CreatePasswordRe
   messageDesc(file_branchline_v1_auth_service, 10);
 
 /**
- * Sessions of people.
+ * Sessions of users.
  *
- * A session is a refresh token, which lasts 30 days and travels in a cookie (in metadata of the
- * same name for plain gRPC), and the access tokens made from it, which last 15 minutes and travel
- * as `Authorization: Bearer`. Programs use personal access tokens instead, or Basic authentication.
+ * A session consists of a refresh token, which is valid for 30 days and travels in a cookie (over
+ * gRPC in metadata of the same name), and of the access tokens that it creates, which are valid for
+ * 15 minutes and travel as `Authorization: Bearer`. Programs use personal access tokens or Basic
+ * authentication instead.
  *
  * @generated from service branchline.v1.AuthService
  */
@@ -404,27 +406,29 @@ export const AuthService: GenService<{
   /**
    * Starts a session.
    *
-   * The answer sets the refresh cookie. `Authorization` is not read. Single sign-on signs in the
-   * account that the identity is linked to; an unknown identity makes an account of role USER when
-   * the instance lets people register, and never attaches to an existing one that shares its name
-   * or address. Without credentials it signs in the account that a reverse proxy names, where the
-   * instance trusts one.
+   * The response sets the refresh cookie. The server ignores `Authorization`. Single sign-on signs
+   * in the account that the identity is linked to. An unknown identity creates an account of role
+   * USER if the instance allows registration; it never takes over an existing account with the same
+   * name or address. Without credentials the method signs in the account that a trusted reverse
+   * proxy names.
    *
    * Fails with:
-   * - INVALID_FIELD, when no credentials are given, or a part of them is empty.
+   * - INVALID_FIELD, when the credentials are missing or incomplete.
    * - BAD_CREDENTIALS, when no account has this username and password, or, with INVALID_ARGUMENT,
-   *   the provider refuses the code.
-   * - TWO_FACTOR_REQUIRED, when the account needs a passcode or a recovery code too.
-   * - TWO_FACTOR_INVALID, when that code is wrong or was used before.
+   *   when the provider refuses the code.
+   * - TWO_FACTOR_REQUIRED, when the account also needs a passcode or a recovery code.
+   * - TWO_FACTOR_INVALID, when that code is wrong or was already used.
    * - ACCOUNT_ARCHIVED, when the account is archived.
-   * - PASSWORD_SIGN_IN_CLOSED, when only administrators may use a password here.
+   * - PASSWORD_SIGN_IN_CLOSED, when the instance allows passwords only for administrators.
    * - RATE_LIMITED, after too many failures for the account or from the address.
-   * - INVALID_NAME or IDENTITY_PROVIDER_NOT_FOUND, when there is no such identity provider.
-   * - IDENTITY_REFUSED, when the provider's filter does not admit the identity.
-   * - IDENTITY_PROVIDER_UNAVAILABLE, when the provider cannot be reached or answers nonsense.
-   * - REGISTRATION_CLOSED, when the identity is unknown and people may not register.
-   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page
-   *   of this instance.
+   * - INVALID_NAME or IDENTITY_PROVIDER_NOT_FOUND, when the identity provider does not exist.
+   * - IDENTITY_REFUSED, when the filter of the provider does not admit the identity.
+   * - IDENTITY_PROVIDER_UNAVAILABLE, when the provider cannot be reached or sends an invalid
+   *   response.
+   * - REGISTRATION_CLOSED, when the identity is unknown and the instance does not allow
+   *   registration.
+   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller and the request comes from a page
+   *   of another site.
    *
    * @generated from rpc branchline.v1.AuthService.SignIn
    */
@@ -434,20 +438,21 @@ export const AuthService: GenService<{
     output: typeof SignInResponseSchema;
   },
   /**
-   * Exchanges the refresh cookie for a new access token and a new cookie.
+   * Exchanges the refresh cookie for a new access token and a new refresh cookie.
    *
-   * The old cookie keeps working for 30 seconds and leads to the same successor, for browser tabs
-   * that refresh at once. Used after that, it ends the session, since somebody else may hold a
-   * copy. `Authorization` is not read.
+   * For 30 seconds the old cookie still works and leads to the same successor, for browser tabs
+   * that refresh at the same time. Later use of the old cookie ends the session, because it may
+   * have been stolen. The server ignores `Authorization`.
    *
-   * Where the instance trusts a reverse proxy and that names the caller, it starts a session
-   * without a cookie, and in the place of somebody else's.
+   * If a trusted reverse proxy names the caller, the method starts a session without a cookie, and
+   * replaces the session of another account.
    *
    * Fails with:
    * - UNAUTHENTICATED, when there is no cookie.
-   * - BAD_CREDENTIALS, when it is expired, revoked or not ours, or the account is archived or gone.
-   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller, and the request is not of a page
-   *   of this instance.
+   * - BAD_CREDENTIALS, when the cookie is expired, revoked or invalid, or the account is archived
+   *   or deleted.
+   * - CROSS_SITE_REQUEST, when a reverse proxy names the caller and the request comes from a page
+   *   of another site.
    *
    * @generated from rpc branchline.v1.AuthService.RefreshToken
    */
@@ -459,12 +464,12 @@ export const AuthService: GenService<{
   /**
    * Ends the session of the caller and clears the refresh cookie.
    *
-   * Takes the access token, the cookie, or both; the cookie alone is enough, so that a tab whose
-   * access token has run out can still sign out.
+   * Accepts the access token, the cookie, or both. The cookie alone is enough, so that a tab with
+   * an expired access token can sign out.
    *
    * Fails with:
-   * - UNAUTHENTICATED, when there is neither.
-   * - BAD_CREDENTIALS, when the access token is expired or not ours.
+   * - UNAUTHENTICATED, when the request has neither.
+   * - BAD_CREDENTIALS, when the access token is expired or invalid.
    *
    * @generated from rpc branchline.v1.AuthService.SignOut
    */
@@ -474,7 +479,7 @@ export const AuthService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The account that the credentials of the call belong to, with its e-mail address.
+   * Returns the account of the credentials, with its e-mail address.
    *
    * Fails with:
    * - UNAUTHENTICATED, when there are no credentials.
@@ -489,16 +494,16 @@ export const AuthService: GenService<{
     output: typeof GetCurrentUserResponseSchema;
   },
   /**
-   * Mails a link to set a new password to the owner of an account.
+   * Sends the owner of an account a mail with a link to set a new password.
    *
-   * The answer is the same whether or not the account exists, is archived, or has an e-mail
-   * address, and takes as long. An account gets at most one mail in three minutes. `Authorization`
-   * is not read.
+   * The response and its duration are the same whether or not the account exists, is archived, or
+   * has an e-mail address. An account gets at most one mail in three minutes. The server ignores
+   * `Authorization`.
    *
    * Fails with:
-   * - INVALID_FIELD, when neither or both of username and email are given.
+   * - INVALID_FIELD, when the request has neither or both of username and email.
    * - MAIL_NOT_CONFIGURED, when the instance sends no mail.
-   * - RATE_LIMITED, when too many requests wait, whomever they are for.
+   * - RATE_LIMITED, when too many requests wait, for any accounts.
    *
    * @generated from rpc branchline.v1.AuthService.RequestPasswordReset
    */
@@ -508,18 +513,19 @@ export const AuthService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Sets a new password by a token from a mail or from an administrator.
+   * Sets a new password with a token from a mail or from an administrator.
    *
-   * Every session of the account ends; personal access tokens stay. Nobody is signed in. An account
-   * with a second factor needs that too; a wrong code leaves the token usable. `Authorization` is
-   * not read.
+   * Ends every session of the account. Personal access tokens stay valid. Does not sign the user
+   * in. An account with a second factor needs that factor too, and a wrong code does not consume
+   * the token. The server ignores `Authorization`.
    *
    * Fails with:
-   * - INVALID_RESET_TOKEN, when the token is unknown, expired, used, or void since the account
+   * - INVALID_RESET_TOKEN, when the token is unknown, expired, used, or void because the account
    *   changed.
-   * - WEAK_PASSWORD, when the new password is missing, too short, too long, or the username.
-   * - TWO_FACTOR_REQUIRED, when the account needs a passcode or a recovery code too.
-   * - TWO_FACTOR_INVALID, when that code is wrong or was used before.
+   * - WEAK_PASSWORD, when the new password is missing, too short, too long, or equal to the
+   *   username.
+   * - TWO_FACTOR_REQUIRED, when the account also needs a passcode or a recovery code.
+   * - TWO_FACTOR_INVALID, when that code is wrong or was already used.
    * - RATE_LIMITED, after too many wrong codes.
    *
    * @generated from rpc branchline.v1.AuthService.ResetPassword
@@ -530,15 +536,15 @@ export const AuthService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes a token to set a new password for somebody, for an administrator to hand over where no
-   * mail is sent.
+   * Creates a token with which a user sets a new password. For an administrator to hand over, where
+   * the instance sends no mail.
    *
-   * An older token of the account stops working.
+   * The former token of the account stops working.
    *
    * Fails with:
-   * - INVALID_NAME or USER_NOT_FOUND, when there is no such account.
+   * - INVALID_NAME or USER_NOT_FOUND, when the account does not exist.
    * - PERMISSION_DENIED, when the caller is not an administrator.
-   * - SESSION_REQUIRED, when a personal access token asks for a token of its own account.
+   * - SESSION_REQUIRED, when a personal access token asks for a reset token of its own account.
    * - ACCOUNT_ARCHIVED, when the account is archived.
    *
    * @generated from rpc branchline.v1.AuthService.CreatePasswordResetToken

@@ -18,34 +18,34 @@ export const file_branchline_v1_branch: GenFile = /*@__PURE__*/
   fileDesc("ChpicmFuY2hsaW5lL3YxL2JyYW5jaC5wcm90bxINYnJhbmNobGluZS52MSKIAgoGQnJhbmNoEgwKBG5hbWUYASABKAkSLAoGY29tbWl0GAIgASgLMhwuYnJhbmNobGluZS52MS5QYXlsb2FkQ29tbWl0EhEKCXByb3RlY3RlZBgDIAEoCBIaChJyZXF1aXJlZF9hcHByb3ZhbHMYBCABKAMSGwoTZW5hYmxlX3N0YXR1c19jaGVjaxgFIAEoCBIdChVzdGF0dXNfY2hlY2tfY29udGV4dHMYBiADKAkSFQoNdXNlcl9jYW5fcHVzaBgHIAEoCBIWCg51c2VyX2Nhbl9tZXJnZRgIIAEoCBIoCiBlZmZlY3RpdmVfYnJhbmNoX3Byb3RlY3Rpb25fbmFtZRgJIAEoCSLAAgoNUGF5bG9hZENvbW1pdBIKCgJpZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEgsKA3VybBgDIAEoCRIqCgZhdXRob3IYBCABKAsyGi5icmFuY2hsaW5lLnYxLlBheWxvYWRVc2VyEi0KCWNvbW1pdHRlchgFIAEoCzIaLmJyYW5jaGxpbmUudjEuUGF5bG9hZFVzZXISMQoMdmVyaWZpY2F0aW9uGAYgASgLMhsuYnJhbmNobGluZS52MS5WZXJpZmljYXRpb24SLQoJdGltZXN0YW1wGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCgVhZGRlZBgIIAMoCUIG+qYZAggDEhcKB3JlbW92ZWQYCSADKAlCBvqmGQIIAxIYCghtb2RpZmllZBgKIAMoCUIG+qYZAggDIjwKC1BheWxvYWRVc2VyEgwKBG5hbWUYASABKAkSDQoFZW1haWwYAiABKAkSEAoIdXNlcm5hbWUYAyABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_rest_v1_rest, file_branchline_v1_commit, file_google_protobuf_timestamp]);
 
 /**
- * A branch, with what is in force for it.
+ * A branch, with the rules that apply to it.
  *
  * @generated from message branchline.v1.Branch
  */
 export type Branch = Message<"branchline.v1.Branch"> & {
   /**
-   * Name, which may have slashes.
+   * Name. It may contain slashes.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The commit that it is at.
+   * The commit at the tip.
    *
    * @generated from field: branchline.v1.PayloadCommit commit = 2;
    */
   commit?: PayloadCommit | undefined;
 
   /**
-   * Whether a rule about branches matches it.
+   * Whether a branch protection rule matches it.
    *
    * @generated from field: bool protected = 3;
    */
   protected: boolean;
 
   /**
-   * Approvals that a pull request into it needs.
+   * Number of approvals that a pull request into it needs.
    *
    * @generated from field: int64 required_approvals = 4;
    */
@@ -80,8 +80,8 @@ export type Branch = Message<"branchline.v1.Branch"> & {
   userCanMerge: boolean;
 
   /**
-   * Name of the rule that matches it, for those who administer the repository; empty for others,
-   * and without a rule.
+   * Name of the rule that matches it, for administrators of the repository. Empty for other
+   * callers, and without a rule.
    *
    * @generated from field: string effective_branch_protection_name = 9;
    */
@@ -96,7 +96,7 @@ export const BranchSchema: GenMessage<Branch> = /*@__PURE__*/
   messageDesc(file_branchline_v1_branch, 0);
 
 /**
- * A commit in short.
+ * The main properties of a commit.
  *
  * @generated from message branchline.v1.PayloadCommit
  */
@@ -109,63 +109,63 @@ export type PayloadCommit = Message<"branchline.v1.PayloadCommit"> & {
   id: string;
 
   /**
-   * Why, in the words of the author.
+   * Message.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string url = 3;
    */
   url: string;
 
   /**
-   * Who wrote the change.
+   * The author of the change.
    *
    * @generated from field: branchline.v1.PayloadUser author = 4;
    */
   author?: PayloadUser | undefined;
 
   /**
-   * Who made the commit.
+   * The committer.
    *
    * @generated from field: branchline.v1.PayloadUser committer = 5;
    */
   committer?: PayloadUser | undefined;
 
   /**
-   * What is known about its signature.
+   * Verification of the signature.
    *
    * @generated from field: branchline.v1.Verification verification = 6;
    */
   verification?: Verification | undefined;
 
   /**
-   * When the change was written.
+   * Time at which the change was written.
    *
    * @generated from field: google.protobuf.Timestamp timestamp = 7;
    */
   timestamp?: Timestamp | undefined;
 
   /**
-   * Files that it adds. Empty, over REST null, outside of what is told of a push.
+   * Added files. Empty, over REST null, except in descriptions of pushes.
    *
    * @generated from field: repeated string added = 8;
    */
   added: string[];
 
   /**
-   * Files that it removes. Empty, over REST null, outside of what is told of a push.
+   * Removed files. Empty, over REST null, except in descriptions of pushes.
    *
    * @generated from field: repeated string removed = 9;
    */
   removed: string[];
 
   /**
-   * Files that it changes. Empty, over REST null, outside of what is told of a push.
+   * Modified files. Empty, over REST null, except in descriptions of pushes.
    *
    * @generated from field: repeated string modified = 10;
    */
@@ -200,7 +200,7 @@ export type PayloadUser = Message<"branchline.v1.PayloadUser"> & {
   email: string;
 
   /**
-   * Username of the account that owns the address; empty when none does.
+   * Username of the account that owns the address. Empty if no account does.
    *
    * @generated from field: string username = 3;
    */

@@ -15,68 +15,69 @@ export const file_branchline_v1_branch_protection: GenFile = /*@__PURE__*/
   fileDesc("CiVicmFuY2hsaW5lL3YxL2JyYW5jaF9wcm90ZWN0aW9uLnByb3RvEg1icmFuY2hsaW5lLnYxIssJChBCcmFuY2hQcm90ZWN0aW9uEgoKAmlkGAEgASgDEhEKCXJ1bGVfbmFtZRgCIAEoCRITCgticmFuY2hfbmFtZRgDIAEoCRIQCghwcmlvcml0eRgEIAEoAxITCgtlbmFibGVfcHVzaBgFIAEoCBIdChVlbmFibGVfcHVzaF93aGl0ZWxpc3QYBiABKAgSIgoacHVzaF93aGl0ZWxpc3RfZGVwbG95X2tleXMYByABKAgSIAoYcHVzaF93aGl0ZWxpc3RfdXNlcm5hbWVzGAggAygJEhwKFHB1c2hfd2hpdGVsaXN0X3RlYW1zGAkgAygJEhkKEWVuYWJsZV9mb3JjZV9wdXNoGAogASgIEiMKG2VuYWJsZV9mb3JjZV9wdXNoX2FsbG93bGlzdBgLIAEoCBIoCiBmb3JjZV9wdXNoX2FsbG93bGlzdF9kZXBsb3lfa2V5cxgMIAEoCBImCh5mb3JjZV9wdXNoX2FsbG93bGlzdF91c2VybmFtZXMYDSADKAkSIgoaZm9yY2VfcHVzaF9hbGxvd2xpc3RfdGVhbXMYDiADKAkSHgoWZW5hYmxlX21lcmdlX3doaXRlbGlzdBgPIAEoCBIhChltZXJnZV93aGl0ZWxpc3RfdXNlcm5hbWVzGBAgAygJEh0KFW1lcmdlX3doaXRlbGlzdF90ZWFtcxgRIAMoCRIfChdlbmFibGVfYnlwYXNzX2FsbG93bGlzdBgSIAEoCBIiChpieXBhc3NfYWxsb3dsaXN0X3VzZXJuYW1lcxgTIAMoCRIeChZieXBhc3NfYWxsb3dsaXN0X3RlYW1zGBQgAygJEhsKE2VuYWJsZV9zdGF0dXNfY2hlY2sYFSABKAgSHQoVc3RhdHVzX2NoZWNrX2NvbnRleHRzGBYgAygJEhoKEnJlcXVpcmVkX2FwcHJvdmFscxgXIAEoAxIiChplbmFibGVfYXBwcm92YWxzX3doaXRlbGlzdBgYIAEoCBIkChxhcHByb3ZhbHNfd2hpdGVsaXN0X3VzZXJuYW1lGBkgAygJEiEKGWFwcHJvdmFsc193aGl0ZWxpc3RfdGVhbXMYGiADKAkSIQoZYmxvY2tfb25fcmVqZWN0ZWRfcmV2aWV3cxgbIAEoCBIpCiFibG9ja19vbl9vZmZpY2lhbF9yZXZpZXdfcmVxdWVzdHMYHCABKAgSIAoYYmxvY2tfb25fb3V0ZGF0ZWRfYnJhbmNoGB0gASgIEiIKGmJsb2NrX2FkbWluX21lcmdlX292ZXJyaWRlGB4gASgIEh8KF2Rpc21pc3Nfc3RhbGVfYXBwcm92YWxzGB8gASgIEh4KFmlnbm9yZV9zdGFsZV9hcHByb3ZhbHMYICABKAgSHgoWcmVxdWlyZV9zaWduZWRfY29tbWl0cxghIAEoCBIfChdwcm90ZWN0ZWRfZmlsZV9wYXR0ZXJucxgiIAEoCRIhChl1bnByb3RlY3RlZF9maWxlX3BhdHRlcm5zGCMgASgJEi4KCmNyZWF0ZWRfYXQYJCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYJSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * A rule about branches: who may push to them, what may be pushed, and what a pull request into
- * them needs.
+ * A branch protection rule: who may push to matching branches, what they may push, and what a pull
+ * request into them needs.
  *
- * Of the rules about a branch the first in their order is in force, and no other. Administrators
- * are not exempt by themselves, and nobody deletes a branch that a rule is in force for.
+ * The first matching rule in the order of priority applies to a branch, and no other rule.
+ * Administrators are not exempt by default. No one can delete a branch while a rule applies to it.
  *
  * @generated from message branchline.v1.BranchProtection
  */
 export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
   /**
-   * Number of the rule, which it keeps for ever.
+   * Number of the rule. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Which branches it is about: a name, in any case of its letters, or a glob for the whole name,
-   * with `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}` and backslashes. `*` stops at slashes and `**` does
-   * not.
+   * Branches that the rule matches: a name in any case of letters, or a glob for the whole name
+   * with `*`, `?`, `[a-z]`, `[!a-z]`, `{a,b}` and backslashes. `*` does not match slashes, `**`
+   * does.
    *
    * @generated from field: string rule_name = 2;
    */
   ruleName: string;
 
   /**
-   * The same unless it is a glob; empty then.
+   * The same as rule_name if that is a plain name. Empty for a glob.
    *
    * @generated from field: string branch_name = 3;
    */
   branchName: string;
 
   /**
-   * Place in the order in which rules are tried: the lowest comes first, plain names before globs.
+   * Position in the order of rules. The lowest number is first, and plain names precede globs.
    *
    * @generated from field: int64 priority = 4;
    */
   priority: bigint;
 
   /**
-   * Whether pushing is allowed at all.
+   * Whether pushes are allowed.
    *
    * @generated from field: bool enable_push = 5;
    */
   enablePush: boolean;
 
   /**
-   * Whether only those below may push. In force while pushing is allowed.
+   * Whether pushes are allowed only for the users, teams and deploy keys below. Applies while
+   * enable_push is true.
    *
    * @generated from field: bool enable_push_whitelist = 6;
    */
   enablePushWhitelist: boolean;
 
   /**
-   * Whether deploy keys that may write are among them.
+   * Whether the list includes deploy keys with write access.
    *
    * @generated from field: bool push_whitelist_deploy_keys = 7;
    */
   pushWhitelistDeployKeys: boolean;
 
   /**
-   * Usernames of those who may push.
+   * Usernames of users who may push.
    *
    * @generated from field: repeated string push_whitelist_usernames = 8;
    */
@@ -90,49 +91,50 @@ export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
   pushWhitelistTeams: string[];
 
   /**
-   * Whether a push may lose commits. In force while pushing is allowed.
+   * Whether force pushes are allowed. Applies while pushes are allowed.
    *
    * @generated from field: bool enable_force_push = 10;
    */
   enableForcePush: boolean;
 
   /**
-   * Whether only those below may lose commits. In force while anybody may.
+   * Whether force pushes are allowed only for the users, teams and deploy keys below. Applies while
+   * force pushes are allowed.
    *
    * @generated from field: bool enable_force_push_allowlist = 11;
    */
   enableForcePushAllowlist: boolean;
 
   /**
-   * Whether deploy keys that may write are among them.
+   * Whether the list includes deploy keys with write access.
    *
    * @generated from field: bool force_push_allowlist_deploy_keys = 12;
    */
   forcePushAllowlistDeployKeys: boolean;
 
   /**
-   * Usernames of those who may lose commits.
+   * Usernames of users who may force-push.
    *
    * @generated from field: repeated string force_push_allowlist_usernames = 13;
    */
   forcePushAllowlistUsernames: string[];
 
   /**
-   * Names of teams whose members may lose commits.
+   * Names of teams whose members may force-push.
    *
    * @generated from field: repeated string force_push_allowlist_teams = 14;
    */
   forcePushAllowlistTeams: string[];
 
   /**
-   * Whether only those below may merge pull requests.
+   * Whether only the users and teams below may merge pull requests.
    *
    * @generated from field: bool enable_merge_whitelist = 15;
    */
   enableMergeWhitelist: boolean;
 
   /**
-   * Usernames of those who may merge.
+   * Usernames of users who may merge.
    *
    * @generated from field: repeated string merge_whitelist_usernames = 16;
    */
@@ -146,21 +148,21 @@ export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
   mergeWhitelistTeams: string[];
 
   /**
-   * Whether those below may merge what is not ready to be merged.
+   * Whether the users and teams below may merge pull requests that are not ready.
    *
    * @generated from field: bool enable_bypass_allowlist = 18;
    */
   enableBypassAllowlist: boolean;
 
   /**
-   * Usernames of those who may.
+   * Usernames of these users.
    *
    * @generated from field: repeated string bypass_allowlist_usernames = 19;
    */
   bypassAllowlistUsernames: string[];
 
   /**
-   * Names of teams whose members may.
+   * Names of the teams of these users.
    *
    * @generated from field: repeated string bypass_allowlist_teams = 20;
    */
@@ -174,28 +176,28 @@ export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
   enableStatusCheck: boolean;
 
   /**
-   * Contexts of statuses; they may be globs.
+   * Contexts of statuses. A context may be a glob.
    *
    * @generated from field: repeated string status_check_contexts = 22;
    */
   statusCheckContexts: string[];
 
   /**
-   * Approvals that a pull request needs.
+   * Number of approvals that a pull request needs.
    *
    * @generated from field: int64 required_approvals = 23;
    */
   requiredApprovals: bigint;
 
   /**
-   * Whether only the approvals of those below count.
+   * Whether only the approvals of the users and teams below count.
    *
    * @generated from field: bool enable_approvals_whitelist = 24;
    */
   enableApprovalsWhitelist: boolean;
 
   /**
-   * Usernames of those whose approvals count.
+   * Usernames of users whose approvals count.
    *
    * @generated from field: repeated string approvals_whitelist_username = 25;
    */
@@ -209,79 +211,79 @@ export type BranchProtection = Message<"branchline.v1.BranchProtection"> & {
   approvalsWhitelistTeams: string[];
 
   /**
-   * Whether a pull request is held up by a review that asks for changes.
+   * Whether a review that requests changes blocks a merge.
    *
    * @generated from field: bool block_on_rejected_reviews = 27;
    */
   blockOnRejectedReviews: boolean;
 
   /**
-   * Whether a pull request is held up by a review that was asked for and has not come.
+   * Whether a requested review that is still missing blocks a merge.
    *
    * @generated from field: bool block_on_official_review_requests = 28;
    */
   blockOnOfficialReviewRequests: boolean;
 
   /**
-   * Whether a pull request is held up by being behind its base.
+   * Whether a pull request that is behind its base cannot be merged.
    *
    * @generated from field: bool block_on_outdated_branch = 29;
    */
   blockOnOutdatedBranch: boolean;
 
   /**
-   * Whether those who administer the repository have to wait until a pull request is ready, too.
+   * Whether administrators of the repository must also wait until a pull request is ready.
    *
    * @generated from field: bool block_admin_merge_override = 30;
    */
   blockAdminMergeOverride: boolean;
 
   /**
-   * Whether a push dismisses approvals of what it changes.
+   * Whether a push dismisses the approvals of the code that it changes.
    *
    * @generated from field: bool dismiss_stale_approvals = 31;
    */
   dismissStaleApprovals: boolean;
 
   /**
-   * Whether approvals of what has changed since do not count.
+   * Whether approvals of code that changed later do not count.
    *
    * @generated from field: bool ignore_stale_approvals = 32;
    */
   ignoreStaleApprovals: boolean;
 
   /**
-   * Whether each new commit needs a signature that is verified.
+   * Whether each new commit needs a verified signature.
    *
    * @generated from field: bool require_signed_commits = 33;
    */
   requireSignedCommits: boolean;
 
   /**
-   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case
-   * of letters. `*` and `?` stop at slashes and dots, `**` does not.
+   * Files that no one may change by a push: globs for whole paths, in any case of letters,
+   * separated by semicolons. `*` and `?` do not match slashes and dots, `**` does.
    *
    * @generated from field: string protected_file_patterns = 34;
    */
   protectedFilePatterns: string;
 
   /**
-   * Files, in the same form, that everybody who may write to the repository may change, if nothing
-   * else changes.
+   * Files, in the same form, that every user with write access may change if the push changes no
+   * other files.
    *
    * @generated from field: string unprotected_file_patterns = 35;
    */
   unprotectedFilePatterns: string;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 36;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 37;
    */

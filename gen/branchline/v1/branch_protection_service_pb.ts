@@ -48,7 +48,7 @@ export const ListBranchProtectionsRequestSchema: GenMessage<ListBranchProtection
   messageDesc(file_branchline_v1_branch_protection_service, 0);
 
 /**
- * All rules about branches.
+ * All branch protection rules.
  *
  * @generated from message branchline.v1.ListBranchProtectionsResponse
  */
@@ -124,49 +124,50 @@ export type CreateBranchProtectionRequest = Message<"branchline.v1.CreateBranchP
   repo: string;
 
   /**
-   * Which branches it is to be about: a name or a glob of at most 255 characters.
+   * Branches that the rule matches: a name or a glob of at most 255 characters.
    *
    * @generated from field: string rule_name = 3;
    */
   ruleName: string;
 
   /**
-   * Deprecated: stands in for an empty rule name.
+   * Deprecated: used when rule_name is empty.
    *
    * @generated from field: string branch_name = 4;
    */
   branchName: string;
 
   /**
-   * Place in the order in which rules are tried; behind all others when it is not positive.
+   * Position in the order of rules. Last if not positive.
    *
    * @generated from field: int64 priority = 5;
    */
   priority: bigint;
 
   /**
-   * Whether pushing is allowed at all.
+   * Whether pushes are allowed.
    *
    * @generated from field: bool enable_push = 6;
    */
   enablePush: boolean;
 
   /**
-   * Whether only those below may push. In force while pushing is allowed.
+   * Whether pushes are allowed only for the users, teams and deploy keys below. Applies while
+   * enable_push is true.
    *
    * @generated from field: bool enable_push_whitelist = 7;
    */
   enablePushWhitelist: boolean;
 
   /**
-   * Whether deploy keys that may write are among them.
+   * Whether the list includes deploy keys with write access.
    *
    * @generated from field: bool push_whitelist_deploy_keys = 8;
    */
   pushWhitelistDeployKeys: boolean;
 
   /**
-   * Usernames of those who may push.
+   * Usernames of users who may push.
    *
    * @generated from field: repeated string push_whitelist_usernames = 9;
    */
@@ -180,49 +181,50 @@ export type CreateBranchProtectionRequest = Message<"branchline.v1.CreateBranchP
   pushWhitelistTeams: string[];
 
   /**
-   * Whether a push may lose commits. In force while pushing is allowed.
+   * Whether force pushes are allowed. Applies while pushes are allowed.
    *
    * @generated from field: bool enable_force_push = 11;
    */
   enableForcePush: boolean;
 
   /**
-   * Whether only those below may lose commits. In force while anybody may.
+   * Whether force pushes are allowed only for the users, teams and deploy keys below. Applies while
+   * force pushes are allowed.
    *
    * @generated from field: bool enable_force_push_allowlist = 12;
    */
   enableForcePushAllowlist: boolean;
 
   /**
-   * Whether deploy keys that may write are among them.
+   * Whether the list includes deploy keys with write access.
    *
    * @generated from field: bool force_push_allowlist_deploy_keys = 13;
    */
   forcePushAllowlistDeployKeys: boolean;
 
   /**
-   * Usernames of those who may lose commits.
+   * Usernames of users who may force-push.
    *
    * @generated from field: repeated string force_push_allowlist_usernames = 14;
    */
   forcePushAllowlistUsernames: string[];
 
   /**
-   * Names of teams whose members may lose commits.
+   * Names of teams whose members may force-push.
    *
    * @generated from field: repeated string force_push_allowlist_teams = 15;
    */
   forcePushAllowlistTeams: string[];
 
   /**
-   * Whether only those below may merge pull requests.
+   * Whether only the users and teams below may merge pull requests.
    *
    * @generated from field: bool enable_merge_whitelist = 16;
    */
   enableMergeWhitelist: boolean;
 
   /**
-   * Usernames of those who may merge.
+   * Usernames of users who may merge.
    *
    * @generated from field: repeated string merge_whitelist_usernames = 17;
    */
@@ -236,21 +238,21 @@ export type CreateBranchProtectionRequest = Message<"branchline.v1.CreateBranchP
   mergeWhitelistTeams: string[];
 
   /**
-   * Whether those below may merge what is not ready to be merged.
+   * Whether the users and teams below may merge pull requests that are not ready.
    *
    * @generated from field: bool enable_bypass_allowlist = 19;
    */
   enableBypassAllowlist: boolean;
 
   /**
-   * Usernames of those who may, read only if they are to be in force.
+   * Usernames of these users. Read only if the list applies.
    *
    * @generated from field: repeated string bypass_allowlist_usernames = 20;
    */
   bypassAllowlistUsernames: string[];
 
   /**
-   * Names of teams whose members may, read only if they are to be in force.
+   * Names of teams of these users. Read only if the list applies.
    *
    * @generated from field: repeated string bypass_allowlist_teams = 21;
    */
@@ -264,28 +266,28 @@ export type CreateBranchProtectionRequest = Message<"branchline.v1.CreateBranchP
   enableStatusCheck: boolean;
 
   /**
-   * Contexts of statuses; they may be globs.
+   * Contexts of statuses. A context may be a glob.
    *
    * @generated from field: repeated string status_check_contexts = 23;
    */
   statusCheckContexts: string[];
 
   /**
-   * Approvals that a pull request needs; none when it is negative.
+   * Number of approvals that a pull request needs. Negative means 0.
    *
    * @generated from field: int64 required_approvals = 24;
    */
   requiredApprovals: bigint;
 
   /**
-   * Whether only the approvals of those below count.
+   * Whether only the approvals of the users and teams below count.
    *
    * @generated from field: bool enable_approvals_whitelist = 25;
    */
   enableApprovalsWhitelist: boolean;
 
   /**
-   * Usernames of those whose approvals count.
+   * Usernames of users whose approvals count.
    *
    * @generated from field: repeated string approvals_whitelist_username = 26;
    */
@@ -299,72 +301,72 @@ export type CreateBranchProtectionRequest = Message<"branchline.v1.CreateBranchP
   approvalsWhitelistTeams: string[];
 
   /**
-   * Whether a pull request is held up by a review that asks for changes.
+   * Whether a review that requests changes blocks a merge.
    *
    * @generated from field: bool block_on_rejected_reviews = 28;
    */
   blockOnRejectedReviews: boolean;
 
   /**
-   * Whether a pull request is held up by a review that was asked for and has not come.
+   * Whether a requested review that is still missing blocks a merge.
    *
    * @generated from field: bool block_on_official_review_requests = 29;
    */
   blockOnOfficialReviewRequests: boolean;
 
   /**
-   * Whether a pull request is held up by being behind its base.
+   * Whether a pull request that is behind its base cannot be merged.
    *
    * @generated from field: bool block_on_outdated_branch = 30;
    */
   blockOnOutdatedBranch: boolean;
 
   /**
-   * Whether those who administer the repository have to wait until a pull request is ready, too.
+   * Whether administrators of the repository must also wait until a pull request is ready.
    *
    * @generated from field: bool block_admin_merge_override = 31;
    */
   blockAdminMergeOverride: boolean;
 
   /**
-   * Whether a push dismisses approvals of what it changes.
+   * Whether a push dismisses the approvals of the code that it changes.
    *
    * @generated from field: bool dismiss_stale_approvals = 32;
    */
   dismissStaleApprovals: boolean;
 
   /**
-   * Whether approvals of what has changed since do not count.
+   * Whether approvals of code that changed later do not count.
    *
    * @generated from field: bool ignore_stale_approvals = 33;
    */
   ignoreStaleApprovals: boolean;
 
   /**
-   * Whether each new commit needs a signature that is verified.
+   * Whether each new commit needs a verified signature.
    *
    * @generated from field: bool require_signed_commits = 34;
    */
   requireSignedCommits: boolean;
 
   /**
-   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case
-   * of letters. `*` and `?` stop at slashes and dots, `**` does not.
+   * Files that no one may change by a push: globs for whole paths, in any case of letters,
+   * separated by semicolons. `*` and `?` do not match slashes and dots, `**` does.
    *
    * @generated from field: string protected_file_patterns = 35;
    */
   protectedFilePatterns: string;
 
   /**
-   * Files, in the same form, that everybody who may write to the repository may change, if nothing
-   * else changes.
+   * Files, in the same form, that every user with write access may change if the push changes no
+   * other files.
    *
    * @generated from field: string unprotected_file_patterns = 36;
    */
   unprotectedFilePatterns: string;
 
   /**
-   * More of those whose approvals count: another spelling.
+   * Further usernames of users whose approvals count, under a second spelling of the field.
    *
    * @generated from field: repeated string approvals_whitelist_usernames = 37;
    */
@@ -406,120 +408,122 @@ export type EditBranchProtectionRequest = Message<"branchline.v1.EditBranchProte
   name: string;
 
   /**
-   * New place in the order in which rules are tried.
+   * New position in the order of rules.
    *
    * @generated from field: optional int64 priority = 4;
    */
   priority?: bigint | undefined;
 
   /**
-   * Whether pushing is allowed at all.
+   * Whether pushes are allowed.
    *
    * @generated from field: optional bool enable_push = 5;
    */
   enablePush?: boolean | undefined;
 
   /**
-   * Whether only those below may push. In force while pushing is allowed.
+   * Whether pushes are allowed only for the users, teams and deploy keys below. Applies while
+   * enable_push is true.
    *
    * @generated from field: optional bool enable_push_whitelist = 6;
    */
   enablePushWhitelist?: boolean | undefined;
 
   /**
-   * Whether deploy keys that may write are among them.
+   * Whether the list includes deploy keys with write access.
    *
    * @generated from field: optional bool push_whitelist_deploy_keys = 7;
    */
   pushWhitelistDeployKeys?: boolean | undefined;
 
   /**
-   * Usernames of those who may push, as text values; absent, it stays.
+   * Usernames of users who may push, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue push_whitelist_usernames = 8;
    */
   pushWhitelistUsernames?: ListValue | undefined;
 
   /**
-   * Names of teams of the owning organisation whose members may push, as text values; absent, it
-   * stays.
+   * Names of teams of the owning organisation whose members may push, as text values. Unchanged if
+   * absent.
    *
    * @generated from field: google.protobuf.ListValue push_whitelist_teams = 9;
    */
   pushWhitelistTeams?: ListValue | undefined;
 
   /**
-   * Whether a push may lose commits. In force while pushing is allowed.
+   * Whether force pushes are allowed. Applies while pushes are allowed.
    *
    * @generated from field: optional bool enable_force_push = 10;
    */
   enableForcePush?: boolean | undefined;
 
   /**
-   * Whether only those below may lose commits. In force while anybody may.
+   * Whether force pushes are allowed only for the users, teams and deploy keys below. Applies while
+   * force pushes are allowed.
    *
    * @generated from field: optional bool enable_force_push_allowlist = 11;
    */
   enableForcePushAllowlist?: boolean | undefined;
 
   /**
-   * Whether deploy keys that may write are among them.
+   * Whether the list includes deploy keys with write access.
    *
    * @generated from field: optional bool force_push_allowlist_deploy_keys = 12;
    */
   forcePushAllowlistDeployKeys?: boolean | undefined;
 
   /**
-   * Usernames of those who may lose commits, as text values; absent, it stays.
+   * Usernames of users who may force-push, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue force_push_allowlist_usernames = 13;
    */
   forcePushAllowlistUsernames?: ListValue | undefined;
 
   /**
-   * Names of teams whose members may lose commits, as text values; absent, it stays.
+   * Names of teams whose members may force-push, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue force_push_allowlist_teams = 14;
    */
   forcePushAllowlistTeams?: ListValue | undefined;
 
   /**
-   * Whether only those below may merge pull requests.
+   * Whether only the users and teams below may merge pull requests.
    *
    * @generated from field: optional bool enable_merge_whitelist = 15;
    */
   enableMergeWhitelist?: boolean | undefined;
 
   /**
-   * Usernames of those who may merge, as text values; absent, it stays.
+   * Usernames of users who may merge, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue merge_whitelist_usernames = 16;
    */
   mergeWhitelistUsernames?: ListValue | undefined;
 
   /**
-   * Names of teams whose members may merge, as text values; absent, it stays.
+   * Names of teams whose members may merge, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue merge_whitelist_teams = 17;
    */
   mergeWhitelistTeams?: ListValue | undefined;
 
   /**
-   * Whether those below may merge what is not ready to be merged.
+   * Whether the users and teams below may merge pull requests that are not ready.
    *
    * @generated from field: optional bool enable_bypass_allowlist = 18;
    */
   enableBypassAllowlist?: boolean | undefined;
 
   /**
-   * Usernames of those who may, as text values; absent, it stays.
+   * Usernames of these users, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue bypass_allowlist_usernames = 19;
    */
   bypassAllowlistUsernames?: ListValue | undefined;
 
   /**
-   * Names of teams whose members may, as text values; absent, it stays.
+   * Names of teams of these users, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue bypass_allowlist_teams = 20;
    */
@@ -533,108 +537,107 @@ export type EditBranchProtectionRequest = Message<"branchline.v1.EditBranchProte
   enableStatusCheck?: boolean | undefined;
 
   /**
-   * Contexts of statuses; they may be globs, as text values; absent, it stays.
+   * Contexts of statuses, as text values. A context may be a glob. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue status_check_contexts = 22;
    */
   statusCheckContexts?: ListValue | undefined;
 
   /**
-   * Approvals that a pull request needs; it stays when negative.
+   * Number of approvals that a pull request needs. Unchanged if negative.
    *
    * @generated from field: optional int64 required_approvals = 23;
    */
   requiredApprovals?: bigint | undefined;
 
   /**
-   * Whether only the approvals of those below count.
+   * Whether only the approvals of the users and teams below count.
    *
    * @generated from field: optional bool enable_approvals_whitelist = 24;
    */
   enableApprovalsWhitelist?: boolean | undefined;
 
   /**
-   * Usernames of those whose approvals count, as text values; absent, it stays.
+   * Usernames of users whose approvals count, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue approvals_whitelist_username = 25;
    */
   approvalsWhitelistUsername?: ListValue | undefined;
 
   /**
-   * Names of teams whose members' approvals count, as text values; absent, it stays.
+   * Names of teams whose members' approvals count, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue approvals_whitelist_teams = 26;
    */
   approvalsWhitelistTeams?: ListValue | undefined;
 
   /**
-   * Whether a pull request is held up by a review that asks for changes.
+   * Whether a review that requests changes blocks a merge.
    *
    * @generated from field: optional bool block_on_rejected_reviews = 27;
    */
   blockOnRejectedReviews?: boolean | undefined;
 
   /**
-   * Whether a pull request is held up by a review that was asked for and has not come.
+   * Whether a requested review that is still missing blocks a merge.
    *
    * @generated from field: optional bool block_on_official_review_requests = 28;
    */
   blockOnOfficialReviewRequests?: boolean | undefined;
 
   /**
-   * Whether a pull request is held up by being behind its base.
+   * Whether a pull request that is behind its base cannot be merged.
    *
    * @generated from field: optional bool block_on_outdated_branch = 29;
    */
   blockOnOutdatedBranch?: boolean | undefined;
 
   /**
-   * Whether those who administer the repository have to wait until a pull request is ready, too.
+   * Whether administrators of the repository must also wait until a pull request is ready.
    *
    * @generated from field: optional bool block_admin_merge_override = 30;
    */
   blockAdminMergeOverride?: boolean | undefined;
 
   /**
-   * Whether a push dismisses approvals of what it changes.
+   * Whether a push dismisses the approvals of the code that it changes.
    *
    * @generated from field: optional bool dismiss_stale_approvals = 31;
    */
   dismissStaleApprovals?: boolean | undefined;
 
   /**
-   * Whether approvals of what has changed since do not count.
+   * Whether approvals of code that changed later do not count.
    *
    * @generated from field: optional bool ignore_stale_approvals = 32;
    */
   ignoreStaleApprovals?: boolean | undefined;
 
   /**
-   * Whether each new commit needs a signature that is verified.
+   * Whether each new commit needs a verified signature.
    *
    * @generated from field: optional bool require_signed_commits = 33;
    */
   requireSignedCommits?: boolean | undefined;
 
   /**
-   * Files that nobody may change by pushing: globs between semicolons for whole paths, in any case
-   * of letters. `*` and `?` stop at slashes and dots, `**` does not.
+   * Files that no one may change by a push: globs for whole paths, in any case of letters,
+   * separated by semicolons. `*` and `?` do not match slashes and dots, `**` does.
    *
    * @generated from field: optional string protected_file_patterns = 34;
    */
   protectedFilePatterns?: string | undefined;
 
   /**
-   * Files, in the same form, that everybody who may write to the repository may change, if nothing
-   * else changes.
+   * Files, in the same form, that every user with write access may change if the push changes no
+   * other files.
    *
    * @generated from field: optional string unprotected_file_patterns = 35;
    */
   unprotectedFilePatterns?: string | undefined;
 
   /**
-   * Another spelling of the usernames of those whose approvals count, read if the other one is
-   * absent.
+   * A second spelling of the usernames of users whose approvals count. Read if the first is absent.
    *
    * @generated from field: google.protobuf.ListValue approvals_whitelist_usernames = 36;
    */
@@ -719,22 +722,21 @@ export const ReorderBranchProtectionsRequestSchema: GenMessage<ReorderBranchProt
   messageDesc(file_branchline_v1_branch_protection_service, 6);
 
 /**
- * Rules about branches. For those who administer the repository.
+ * Branch protection rules. For administrators of the repository.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.BranchProtectionService
  */
 export const BranchProtectionService: GenService<{
   /**
-   * All rules of a repository, in the order in which they are tried.
+   * Lists all rules of a repository in the order of priority.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    *
    * @generated from rpc branchline.v1.BranchProtectionService.ListBranchProtections
    */
@@ -744,13 +746,13 @@ export const BranchProtectionService: GenService<{
     output: typeof ListBranchProtectionsResponseSchema;
   },
   /**
-   * One rule, by its exact name.
+   * Returns one rule, by its exact name.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - BRANCH_PROTECTION_NOT_FOUND, when the repository has no rule of exactly this name.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - BRANCH_PROTECTION_NOT_FOUND, when no rule of the repository has exactly this name.
    *
    * @generated from rpc branchline.v1.BranchProtectionService.GetBranchProtection
    */
@@ -760,18 +762,18 @@ export const BranchProtectionService: GenService<{
     output: typeof BranchProtectionSchema;
   },
   /**
-   * Makes a rule, which may be about branches that do not exist.
+   * Creates a rule. The branches need not exist.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - BRANCH_PROTECTION_NAMELESS, when it has no name.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - BRANCH_PROTECTION_NAMELESS, when the rule has no name.
    * - INVALID_FIELD, when a text or a list is too long, or a number is out of range.
-   * - UNKNOWN_ALLOWLIST_NAME, when a list names nobody.
-   * - BRANCH_PROTECTION_EXISTS, when there is a rule of this name.
-   * - TOO_MANY_BRANCH_PROTECTIONS, when the repository has as many as it may have.
+   * - UNKNOWN_ALLOWLIST_NAME, when a list names an unknown user or team.
+   * - BRANCH_PROTECTION_EXISTS, when another rule has this name.
+   * - TOO_MANY_BRANCH_PROTECTIONS, when the repository has the largest number of rules.
    *
    * @generated from rpc branchline.v1.BranchProtectionService.CreateBranchProtection
    */
@@ -781,16 +783,16 @@ export const BranchProtectionService: GenService<{
     output: typeof BranchProtectionSchema;
   },
   /**
-   * Changes what the request names of a rule, all of it or nothing.
+   * Changes the fields of a rule that the request names, all of them or none.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - BRANCH_PROTECTION_NOT_FOUND, when the repository has no rule of exactly this name.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - BRANCH_PROTECTION_NOT_FOUND, when no rule of the repository has exactly this name.
    * - INVALID_FIELD, when a text or a list is too long, or a number is out of range.
-   * - UNKNOWN_ALLOWLIST_NAME, when a list names nobody.
+   * - UNKNOWN_ALLOWLIST_NAME, when a list names an unknown user or team.
    *
    * @generated from rpc branchline.v1.BranchProtectionService.EditBranchProtection
    */
@@ -803,11 +805,11 @@ export const BranchProtectionService: GenService<{
    * Deletes a rule.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - BRANCH_PROTECTION_NOT_FOUND, when the repository has no rule of exactly this name.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - BRANCH_PROTECTION_NOT_FOUND, when no rule of the repository has exactly this name.
    *
    * @generated from rpc branchline.v1.BranchProtectionService.DeleteBranchProtection
    */
@@ -817,15 +819,16 @@ export const BranchProtectionService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Puts rules into an order: the first one gets priority 1, and so on. Those that are not named
-   * keep theirs.
+   * Orders rules: the first gets priority 1, the second 2, and so on. Rules that the request does
+   * not name keep their priority.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_PROTECTION_ORDER, when a rule is named twice, or is none of the repository.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_PROTECTION_ORDER, when the request names a rule twice, or a rule of another
+   *   repository.
    *
    * @generated from rpc branchline.v1.BranchProtectionService.ReorderBranchProtections
    */

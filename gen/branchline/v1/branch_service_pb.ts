@@ -40,21 +40,21 @@ export type ListBranchesRequest = Message<"branchline.v1.ListBranchesRequest"> &
   repo: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
   limit: number;
 
   /**
-   * Part of the names, in any case of its letters; all branches when empty.
+   * Part of the name, in any case of letters. Empty matches all branches.
    *
    * @generated from field: string q = 5;
    */
@@ -82,14 +82,14 @@ export type ListBranchesResponse = Message<"branchline.v1.ListBranchesResponse">
   branches: Branch[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -173,8 +173,7 @@ export type CreateBranchRequest = Message<"branchline.v1.CreateBranchRequest"> &
   oldRefName: string;
 
   /**
-   * Deprecated: branch to start from, when there is no ref; the default branch when that is empty
-   * too.
+   * Deprecated: branch to start from when there is no ref. The default branch when both are empty.
    *
    * @generated from field: string old_branch_name = 5;
    */
@@ -251,21 +250,21 @@ export type MoveBranchRequest = Message<"branchline.v1.MoveBranchRequest"> & {
   branch: string;
 
   /**
-   * Commit where it is to be. Required.
+   * Commit that becomes the tip. Required.
    *
    * @generated from field: string new_commit_id = 4;
    */
   newCommitId: string;
 
   /**
-   * Id of the commit where the caller expects it; wherever it is when empty.
+   * Id of the commit that the caller expects as the present tip. Empty accepts any.
    *
    * @generated from field: string old_commit_id = 5;
    */
   oldCommitId: string;
 
   /**
-   * Whether it may lose commits.
+   * Whether the update may be other than a fast-forward.
    *
    * @generated from field: bool force = 6;
    */
@@ -324,21 +323,21 @@ export const RenameBranchRequestSchema: GenMessage<RenameBranchRequest> = /*@__P
 /**
  * Branches of Git.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN
- * and REPOSITORY_UNIT_CLOSED as access demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * access to the repository demands, with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and
+ * REPOSITORY_UNIT_CLOSED.
  *
  * @generated from service branchline.v1.BranchService
  */
 export const BranchService: GenService<{
   /**
-   * The branches of a repository, latest commit first, then by name.
+   * Lists the branches of a repository, latest commit first, then by name.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.ListBranches
    */
@@ -348,14 +347,14 @@ export const BranchService: GenService<{
     output: typeof ListBranchesResponseSchema;
   },
   /**
-   * One branch.
+   * Returns one branch.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - BRANCH_NOT_FOUND, when the repository has no such branch.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - BRANCH_NOT_FOUND, when the branch does not exist.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.GetBranch
    */
@@ -365,26 +364,27 @@ export const BranchService: GenService<{
     output: typeof BranchSchema;
   },
   /**
-   * Makes a branch.
+   * Creates a branch.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - INVALID_FIELD, when the name is missing, too long or not allowed.
-   * - REPOSITORY_EMPTY, when it has no branch.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - OLD_BRANCH_NOT_FOUND, when there is nothing to start from.
-   * - BRANCH_NAMED_LIKE_TAG, when there is a tag of the name.
-   * - BRANCH_EXISTS, when there is a branch of the name.
-   * - REF_NAME_COLLISION, when the name cannot be beside that of another branch.
-   * - BRANCH_PROTECTED, when a rule about branches keeps the caller from that.
-   * - REF_REFUSED, when the server does not allow that.
-   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - REPOSITORY_EMPTY, when the repository has no branch.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - OLD_BRANCH_NOT_FOUND, when the starting point does not exist.
+   * - BRANCH_NAMED_LIKE_TAG, when a tag has the name.
+   * - BRANCH_EXISTS, when a branch has the name.
+   * - REF_NAME_COLLISION, when the name collides with that of another branch, as `a` does with
+   *   `a/b`.
+   * - BRANCH_PROTECTED, when a branch protection rule denies the change.
+   * - REF_REFUSED, when the server refuses the update of the ref.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
    * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.CreateBranch
    */
@@ -394,24 +394,24 @@ export const BranchService: GenService<{
     output: typeof BranchSchema;
   },
   /**
-   * Deletes a branch. Nobody deletes one that a rule is in force for.
+   * Deletes a branch. No one can delete a branch that a protection rule applies to.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_EMPTY, when it has no branch.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - BRANCH_NOT_FOUND, when the repository has no such branch.
-   * - BRANCH_NOT_DELETABLE, when it is the default branch or one that pull requests go to.
-   * - BRANCH_PROTECTED, when a rule about branches is in force for it.
-   * - REF_REFUSED, when the server does not allow that.
-   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_EMPTY, when the repository has no branch.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - BRANCH_NOT_FOUND, when the branch does not exist.
+   * - BRANCH_NOT_DELETABLE, when it is the default branch or the default target of pull requests.
+   * - BRANCH_PROTECTED, when a branch protection rule applies to it.
+   * - REF_REFUSED, when the server refuses the update of the ref.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
    * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when somebody else moves the branch at the same time.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - REF_CHANGED, when the branch moves at the same time.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.DeleteBranch
    */
@@ -424,25 +424,25 @@ export const BranchService: GenService<{
    * Moves a branch to another commit.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it, nor could merge a pull request
-   *   of the branch whose poster lets them.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_FIELD, when no commit is named.
-   * - REPOSITORY_EMPTY, when it has no branch.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - BRANCH_NOT_FOUND, when the repository has no such branch.
-   * - BRANCH_COMMIT_NOT_FOUND, when it has no such commit.
-   * - BRANCH_HEAD_DIFFERS, when the branch is not where the caller expects it.
-   * - FORCE_REQUIRED, when it would lose commits and may not.
-   * - BRANCH_PROTECTED, when a rule about branches keeps the caller from that.
-   * - REF_REFUSED, when the server does not allow that.
-   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may neither write to the repository nor edit the
+   *   branch as a maintainer of a pull request's base.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_FIELD, when the request names no commit.
+   * - REPOSITORY_EMPTY, when the repository has no branch.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - BRANCH_NOT_FOUND, when the branch does not exist.
+   * - BRANCH_COMMIT_NOT_FOUND, when the repository has no such commit.
+   * - BRANCH_HEAD_DIFFERS, when the tip of the branch is not the expected commit.
+   * - FORCE_REQUIRED, when the update is not a fast-forward and `force` is false.
+   * - BRANCH_PROTECTED, when a branch protection rule denies the change.
+   * - REF_REFUSED, when the server refuses the update of the ref.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
    * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when somebody else moves the branch at the same time.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - REF_CHANGED, when the branch moves at the same time.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.MoveBranch
    */
@@ -452,29 +452,30 @@ export const BranchService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Gives a branch another name. That it is the default branch, and a rule that is called like it,
+   * Renames a branch. Its role as the default branch, and a protection rule with exactly its name,
    * follow.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - INVALID_FIELD, when the new name is missing, too long or not allowed.
-   * - REPOSITORY_EMPTY, when it has no branch.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - BRANCH_RENAME_CONFLICT, when it has that name already, or another branch has.
-   * - BRANCH_NOT_FOUND, when the repository has no such branch.
-   * - BRANCH_RENAME_DENIED, when it is the default branch or a protected one, and the caller does
-   *   not administer the repository.
-   * - BRANCH_RENAME_PROTECTED, when the rule for the new name does not let the caller push.
-   * - REF_NAME_COLLISION, when the name cannot be beside that of another branch.
-   * - REF_REFUSED, when the server does not allow that.
-   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - REPOSITORY_EMPTY, when the repository has no branch.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - BRANCH_RENAME_CONFLICT, when a branch has the new name already.
+   * - BRANCH_NOT_FOUND, when the branch does not exist.
+   * - BRANCH_RENAME_DENIED, when the branch is the default branch or protected, and the caller is
+   *   not an administrator of the repository.
+   * - BRANCH_RENAME_PROTECTED, when the rule for the new name does not allow the caller to push.
+   * - REF_NAME_COLLISION, when the name collides with that of another branch, as `a` does with
+   *   `a/b`.
+   * - REF_REFUSED, when the server refuses the update of the ref.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
    * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when somebody else moves the branch at the same time.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - REF_CHANGED, when the branch moves at the same time.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.BranchService.RenameBranch
    */

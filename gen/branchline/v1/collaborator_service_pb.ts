@@ -20,20 +20,20 @@ export const file_branchline_v1_collaborator_service: GenFile = /*@__PURE__*/
   fileDesc("CihicmFuY2hsaW5lL3YxL2NvbGxhYm9yYXRvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxImMKFFJlcG9zaXRvcnlQZXJtaXNzaW9uEhIKCnBlcm1pc3Npb24YASABKAkSEQoJcm9sZV9uYW1lGAIgASgJEiQKBHVzZXIYAyABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiVAoYTGlzdENvbGxhYm9yYXRvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChlMaXN0Q29sbGFib3JhdG9yc1Jlc3BvbnNlEi0KDWNvbGxhYm9yYXRvcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiTQoYQ2hlY2tDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIl8KFkFkZENvbGxhYm9yYXRvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIUCgxjb2xsYWJvcmF0b3IYAyABKAkSEgoKcGVybWlzc2lvbhgEIAEoCSJOChlEZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFAoMY29sbGFib3JhdG9yGAMgASgJIlMKHkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhQKDGNvbGxhYm9yYXRvchgDIAEoCSIzChRMaXN0QXNzaWduZWVzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RBc3NpZ25lZXNSZXNwb25zZRIpCglhc3NpZ25lZXMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQiRQoUQ2hlY2tBc3NpZ25lZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghhc3NpZ25lZRgDIAEoCSIzChRMaXN0UmV2aWV3ZXJzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIkIKFUxpc3RSZXZpZXdlcnNSZXNwb25zZRIpCglyZXZpZXdlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQymwwKE0NvbGxhYm9yYXRvclNlcnZpY2US3QEKEUxpc3RDb2xsYWJvcmF0b3JzEicuYnJhbmNobGluZS52MS5MaXN0Q29sbGFib3JhdG9yc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RDb2xsYWJvcmF0b3JzUmVzcG9uc2UidZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjtiDWNvbGxhYm9yYXRvcnMSKi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycxKxAQoRQ2hlY2tDb2xsYWJvcmF0b3ISJy5icmFuY2hsaW5lLnYxLkNoZWNrQ29sbGFib3JhdG9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJbkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjsSOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRKxAQoPQWRkQ29sbGFib3JhdG9yEiUuYnJhbmNobGluZS52MS5BZGRDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Il+QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAj46ASoaOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRK0AQoSRGVsZXRlQ29sbGFib3JhdG9yEiguYnJhbmNobGluZS52MS5EZWxldGVDb2xsYWJvcmF0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlyQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjsqOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29sbGFib3JhdG9ycy97Y29sbGFib3JhdG9yfRLVAQoXR2V0UmVwb3NpdG9yeVBlcm1pc3Npb24SLS5icmFuY2hsaW5lLnYxLkdldFJlcG9zaXRvcnlQZXJtaXNzaW9uUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVBlcm1pc3Npb24iZpACAYKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwJGEkQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbGxhYm9yYXRvcnMve2NvbGxhYm9yYXRvcn0vcGVybWlzc2lvbhKvAQoNTGlzdEFzc2lnbmVlcxIjLmJyYW5jaGxpbmUudjEuTGlzdEFzc2lnbmVlc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RBc3NpZ25lZXNSZXNwb25zZSJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCWFzc2lnbmVlcxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hc3NpZ25lZXMSoQEKDUNoZWNrQXNzaWduZWUSIy5icmFuY2hsaW5lLnYxLkNoZWNrQXNzaWduZWVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlOQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMxIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hc3NpZ25lZXMve2Fzc2lnbmVlfRKvAQoNTGlzdFJldmlld2VycxIjLmJyYW5jaGxpbmUudjEuTGlzdFJldmlld2Vyc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkxpc3RSZXZpZXdlcnNSZXNwb25zZSJTkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjNiCXJldmlld2VycxImL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yZXZpZXdlcnMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty]);
 
 /**
- * What a user may do to a repository.
+ * The permission of a user on a repository.
  *
  * @generated from message branchline.v1.RepositoryPermission
  */
 export type RepositoryPermission = Message<"branchline.v1.RepositoryPermission"> & {
   /**
-   * `none`, `read`, `write`, `admin` or `owner`. Below `admin` it is about the code.
+   * `none`, `read`, `write`, `admin` or `owner`. Below `admin` it is the permission on the code.
    *
    * @generated from field: string permission = 1;
    */
   permission: string;
 
   /**
-   * The same.
+   * The same as permission.
    *
    * @generated from field: string role_name = 2;
    */
@@ -75,14 +75,14 @@ export type ListCollaboratorsRequest = Message<"branchline.v1.ListCollaboratorsR
   repo: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -97,7 +97,7 @@ export const ListCollaboratorsRequestSchema: GenMessage<ListCollaboratorsRequest
   messageDesc(file_branchline_v1_collaborator_service, 1);
 
 /**
- * A page of collaborators, in the order in which their accounts were made.
+ * A page of collaborators, in the order in which their accounts were created.
  *
  * @generated from message branchline.v1.ListCollaboratorsResponse
  */
@@ -110,14 +110,14 @@ export type ListCollaboratorsResponse = Message<"branchline.v1.ListCollaborators
   collaborators: Account[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -152,7 +152,7 @@ export type CheckCollaboratorRequest = Message<"branchline.v1.CheckCollaboratorR
   repo: string;
 
   /**
-   * Username of whom may be a collaborator.
+   * Username of the user who may be a collaborator.
    *
    * @generated from field: string collaborator = 3;
    */
@@ -187,14 +187,14 @@ export type AddCollaboratorRequest = Message<"branchline.v1.AddCollaboratorReque
   repo: string;
 
   /**
-   * Username of who is to be a collaborator.
+   * Username of the new collaborator.
    *
    * @generated from field: string collaborator = 3;
    */
   collaborator: string;
 
   /**
-   * `read`, `write` or `admin`; `write` when empty.
+   * `read`, `write` or `admin`. Default `write`.
    *
    * @generated from field: string permission = 4;
    */
@@ -229,7 +229,7 @@ export type DeleteCollaboratorRequest = Message<"branchline.v1.DeleteCollaborato
   repo: string;
 
   /**
-   * Username of who is to be a collaborator no more.
+   * Username of the collaborator to remove.
    *
    * @generated from field: string collaborator = 3;
    */
@@ -264,7 +264,7 @@ export type GetRepositoryPermissionRequest = Message<"branchline.v1.GetRepositor
   repo: string;
 
   /**
-   * Username of whom it is about.
+   * Username of the user.
    *
    * @generated from field: string collaborator = 3;
    */
@@ -307,13 +307,13 @@ export const ListAssigneesRequestSchema: GenMessage<ListAssigneesRequest> = /*@_
   messageDesc(file_branchline_v1_collaborator_service, 7);
 
 /**
- * Answer of ListAssignees.
+ * Response of ListAssignees.
  *
  * @generated from message branchline.v1.ListAssigneesResponse
  */
 export type ListAssigneesResponse = Message<"branchline.v1.ListAssigneesResponse"> & {
   /**
-   * In the order in which their accounts were made, at most 1000.
+   * In the order in which their accounts were created, at most 1000.
    *
    * @generated from field: repeated branchline.v1.Account assignees = 1;
    */
@@ -348,7 +348,7 @@ export type CheckAssigneeRequest = Message<"branchline.v1.CheckAssigneeRequest">
   repo: string;
 
   /**
-   * Username of whom may be assigned.
+   * Username of the user who may be assigned.
    *
    * @generated from field: string assignee = 3;
    */
@@ -391,13 +391,13 @@ export const ListReviewersRequestSchema: GenMessage<ListReviewersRequest> = /*@_
   messageDesc(file_branchline_v1_collaborator_service, 10);
 
 /**
- * Answer of ListReviewers.
+ * Response of ListReviewers.
  *
  * @generated from message branchline.v1.ListReviewersResponse
  */
 export type ListReviewersResponse = Message<"branchline.v1.ListReviewersResponse"> & {
   /**
-   * In the order in which their accounts were made, at most 1000.
+   * In the order in which their accounts were created, at most 1000.
    *
    * @generated from field: repeated branchline.v1.Account reviewers = 1;
    */
@@ -412,19 +412,18 @@ export const ListReviewersResponseSchema: GenMessage<ListReviewersResponse> = /*
   messageDesc(file_branchline_v1_collaborator_service, 11);
 
 /**
- * People who were given access to one repository.
+ * Users with access to one repository.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands. All fail with REPOSITORY_NOT_FOUND, when there is
- * no such repository that the caller may read, and with REPOSITORY_MOVED and
- * REPOSITORY_OWNER_RENAMED, when it has another name now.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. All fail
+ * with REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it, and
+ * with REPOSITORY_MOVED and REPOSITORY_OWNER_RENAMED, when it has another name now.
  *
  * @generated from service branchline.v1.CollaboratorService
  */
 export const CollaboratorService: GenService<{
   /**
-   * The collaborators of a repository. For whoever may read a part of it.
+   * Lists the collaborators of a repository. For callers who may read a part of it.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -437,11 +436,11 @@ export const CollaboratorService: GenService<{
     output: typeof ListCollaboratorsResponseSchema;
   },
   /**
-   * Succeeds when a user is a collaborator of a repository. For whoever may read a part of it.
+   * Succeeds when a user is a collaborator of a repository. For callers who may read a part of it.
    *
    * Fails with:
-   * - UNKNOWN_USER, when there is no such user.
-   * - COLLABORATOR_NOT_FOUND, when the user is no collaborator.
+   * - UNKNOWN_USER, when the user does not exist.
+   * - COLLABORATOR_NOT_FOUND, when the user is not a collaborator.
    *
    * @generated from rpc branchline.v1.CollaboratorService.CheckCollaborator
    */
@@ -451,15 +450,14 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes a user a collaborator, or gives a collaborator another permission. For those who
-   * administer the repository.
+   * Makes a user a collaborator, or changes the permission of a collaborator. For administrators of
+   * the repository.
    *
    * Fails with:
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - UNKNOWN_USER, when there is no such user.
-   * - INVALID_COLLABORATOR, when the user owns the repository, or the permission is none that there
-   *   is.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - UNKNOWN_USER, when the user does not exist.
+   * - INVALID_COLLABORATOR, when the user owns the repository, or the permission is unknown.
    * - USER_BLOCKED, when the user or the owner of the repository has blocked the other.
    *
    * @generated from rpc branchline.v1.CollaboratorService.AddCollaborator
@@ -470,13 +468,12 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes the access of a collaborator away; of a user who is none there is nothing to take. For
-   * those who administer the repository.
+   * Removes a collaborator, if the user is one. For administrators of the repository.
    *
    * Fails with:
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - UNKNOWN_USER, when there is no such user.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - UNKNOWN_USER, when the user does not exist.
    *
    * @generated from rpc branchline.v1.CollaboratorService.DeleteCollaborator
    */
@@ -486,13 +483,13 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * What a user may do to a repository, by whatever way. For the user, and for those who administer
-   * it.
+   * Returns the permission of a user on a repository, from all sources. For the user and for
+   * administrators of the repository.
    *
    * Fails with:
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it, and it is about somebody
-   *   else.
-   * - USER_NOT_FOUND, when there is no such user.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository and asks
+   *   about another user.
+   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.CollaboratorService.GetRepositoryPermission
    */
@@ -502,9 +499,9 @@ export const CollaboratorService: GenService<{
     output: typeof RepositoryPermissionSchema;
   },
   /**
-   * The users that clients offer as assignees: active users who may write pull requests of the
-   * repository, by owning it, as collaborators or by a team. Anybody else who may read its pull
-   * requests can be assigned by name, too. For whoever may read a part of it.
+   * Lists the users that clients offer as assignees: active users who may write pull requests of
+   * the repository as owner, collaborator or member of a team. Every other user who may read its
+   * pull requests can also be assigned by name. For callers who may read a part of the repository.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -518,10 +515,10 @@ export const CollaboratorService: GenService<{
   },
   /**
    * Succeeds when a user can be assigned to pull requests of a repository: an active user who may
-   * read them. For whoever may read a part of it.
+   * read them. For callers who may read a part of it.
    *
    * Fails with:
-   * - UNKNOWN_USER, when there is no such user.
+   * - UNKNOWN_USER, when the user does not exist.
    * - COLLABORATOR_NOT_FOUND, when the user cannot be assigned.
    *
    * @generated from rpc branchline.v1.CollaboratorService.CheckAssignee
@@ -532,10 +529,10 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The users that clients offer as reviewers: active users who may read the code and the pull
-   * requests of the repository by owning it, as collaborators or by a team. Who opened a pull
-   * request cannot review it. Anybody else who may read both can be asked by name, too. For whoever
-   * may read a part of it.
+   * Lists the users that clients offer as reviewers: active users who may read the code and the
+   * pull requests of the repository as owner, collaborator or member of a team. The author of a
+   * pull request cannot review it. Every other user who may read both can also be asked by name.
+   * For callers who may read a part of the repository.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.

@@ -38,57 +38,58 @@ export type Commit = Message<"branchline.v1.Commit"> & {
   sha: string;
 
   /**
-   * When it was committed.
+   * Time of the commit.
    *
    * @generated from field: google.protobuf.Timestamp created = 3;
    */
   created?: Timestamp | undefined;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 4;
    */
   htmlUrl: string;
 
   /**
-   * What the commit itself says.
+   * The content of the commit itself.
    *
    * @generated from field: branchline.v1.CommitDetails commit = 5;
    */
   commit?: CommitDetails | undefined;
 
   /**
-   * The account that owns the author's address; absent, over REST null, when none does.
+   * The account that owns the address of the author. Absent, over REST null, if no account does.
    *
    * @generated from field: branchline.v1.Account author = 6;
    */
   author?: Account | undefined;
 
   /**
-   * The account that owns the committer's address; absent, over REST null, when none does.
+   * The account that owns the address of the committer. Absent, over REST null, if no account does.
    *
    * @generated from field: branchline.v1.Account committer = 7;
    */
   committer?: Account | undefined;
 
   /**
-   * What it was made from. Their `created` is the beginning of year 1.
+   * The parents. Their `created` is the beginning of year 1.
    *
    * @generated from field: repeated branchline.v1.CommitMeta parents = 8;
    */
   parents: CommitMeta[];
 
   /**
-   * Files that differ from the first parent, at most 300, by name. Empty, over REST null, when they
-   * were not asked for.
+   * Files that differ from the first parent, at most 300, by name. Empty, over REST null, if the
+   * request did not ask for them.
    *
    * @generated from field: repeated branchline.v1.CommitAffectedFile files = 9;
    */
   files: CommitAffectedFile[];
 
   /**
-   * Lines that differ from the first parent; absent, over REST null, when they were not asked for.
+   * Numbers of lines that differ from the first parent. Absent, over REST null, if the request did
+   * not ask for them.
    *
    * @generated from field: branchline.v1.CommitStats stats = 10;
    */
@@ -103,7 +104,7 @@ export const CommitSchema: GenMessage<Commit> = /*@__PURE__*/
   messageDesc(file_branchline_v1_commit, 0);
 
 /**
- * What a commit says.
+ * The content of a commit.
  *
  * @generated from message branchline.v1.CommitDetails
  */
@@ -116,21 +117,21 @@ export type CommitDetails = Message<"branchline.v1.CommitDetails"> & {
   url: string;
 
   /**
-   * Who wrote the change.
+   * The author of the change.
    *
    * @generated from field: branchline.v1.CommitUser author = 2;
    */
   author?: CommitUser | undefined;
 
   /**
-   * Who made the commit.
+   * The committer.
    *
    * @generated from field: branchline.v1.CommitUser committer = 3;
    */
   committer?: CommitUser | undefined;
 
   /**
-   * Why, in the words of the author.
+   * Message.
    *
    * @generated from field: string message = 4;
    */
@@ -144,7 +145,7 @@ export type CommitDetails = Message<"branchline.v1.CommitDetails"> & {
   tree?: CommitMeta | undefined;
 
   /**
-   * What is known about its signature; absent, over REST null, when that was not asked for.
+   * Verification of the signature. Absent, over REST null, if the request did not ask for it.
    *
    * @generated from field: branchline.v1.Verification verification = 6;
    */
@@ -159,7 +160,7 @@ export const CommitDetailsSchema: GenMessage<CommitDetails> = /*@__PURE__*/
   messageDesc(file_branchline_v1_commit, 1);
 
 /**
- * A person as a commit or tag names them. Anybody can write anything here.
+ * A person as a commit or a tag names them. The text is not verified.
  *
  * @generated from message branchline.v1.CommitUser
  */
@@ -179,7 +180,7 @@ export type CommitUser = Message<"branchline.v1.CommitUser"> & {
   email: string;
 
   /**
-   * When, as RFC 3339 in the time zone of the person.
+   * Time, as RFC 3339 in the time zone of the person.
    *
    * @generated from field: string date = 3;
    */
@@ -194,7 +195,7 @@ export const CommitUserSchema: GenMessage<CommitUser> = /*@__PURE__*/
   messageDesc(file_branchline_v1_commit, 2);
 
 /**
- * An object of Git, by name.
+ * A reference to an object of Git.
  *
  * @generated from message branchline.v1.CommitMeta
  */
@@ -214,7 +215,7 @@ export type CommitMeta = Message<"branchline.v1.CommitMeta"> & {
   sha: string;
 
   /**
-   * When it was made, where that is known; the beginning of year 1 where it is not.
+   * Time of creation if known, otherwise the beginning of year 1.
    *
    * @generated from field: google.protobuf.Timestamp created = 3;
    */
@@ -235,7 +236,7 @@ export const CommitMetaSchema: GenMessage<CommitMeta> = /*@__PURE__*/
  */
 export type CommitAffectedFile = Message<"branchline.v1.CommitAffectedFile"> & {
   /**
-   * Path from the top of the repository.
+   * Path from the root of the repository.
    *
    * @generated from field: string filename = 1;
    */
@@ -257,13 +258,13 @@ export const CommitAffectedFileSchema: GenMessage<CommitAffectedFile> = /*@__PUR
   messageDesc(file_branchline_v1_commit, 4);
 
 /**
- * How many lines a commit changes.
+ * Numbers of changed lines of a commit.
  *
  * @generated from message branchline.v1.CommitStats
  */
 export type CommitStats = Message<"branchline.v1.CommitStats"> & {
   /**
-   * Lines added and removed.
+   * Lines added plus lines removed.
    *
    * @generated from field: int64 total = 1;
    */
@@ -292,40 +293,39 @@ export const CommitStatsSchema: GenMessage<CommitStats> = /*@__PURE__*/
   messageDesc(file_branchline_v1_commit, 5);
 
 /**
- * What is known about the signature of a commit or tag.
+ * Verification of the signature of a commit or a tag.
  *
  * @generated from message branchline.v1.Verification
  */
 export type Verification = Message<"branchline.v1.Verification"> & {
   /**
-   * Whether it is signed by a key of the account that the committer's address, or the tagger's,
-   * belongs to, as far as that can be said today; or by that of the server (GetSigningKey), which
-   * signs the commits that it makes itself.
+   * Whether a key of the account that owns the address of the committer, or of the tagger, made the
+   * signature; or the key of the server (GetSigningKey), which signs the commits that it creates.
    *
    * @generated from field: bool verified = 1;
    */
   verified: boolean;
 
   /**
-   * `username / key` if it is verified, `Branchline / key` if by the server. Why not otherwise, for
-   * programs: `gpg.error.not_signed_commit`, `gpg.error.extract_sign` for a signature that cannot
-   * be read, `gpg.error.no_committer_account`, `gpg.error.no_gpg_keys_found` when the account has
-   * no such key, `gpg.error.probable_bad_signature` when it has one that did not sign this, or not
-   * at that time.
+   * If verified, `username / key`, or `Branchline / key` for the server. Otherwise the cause, for
+   * programs: `gpg.error.not_signed_commit`; `gpg.error.extract_sign` for a signature that cannot
+   * be read; `gpg.error.no_committer_account`; `gpg.error.no_gpg_keys_found` when the account has
+   * no such key; `gpg.error.probable_bad_signature` when it has such a key that did not make this
+   * signature, or not at that time.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * The signature as it is in the commit; empty without one.
+   * The signature as the commit contains it. Empty if there is none.
    *
    * @generated from field: string signature = 3;
    */
   signature: string;
 
   /**
-   * Who signed; absent, over REST null, unless it is verified and the caller may know of the
+   * The signer. Absent, over REST null, unless the signature is verified and the caller may see the
    * account.
    *
    * @generated from field: branchline.v1.VerificationSigner signer = 4;
@@ -333,7 +333,7 @@ export type Verification = Message<"branchline.v1.Verification"> & {
   signer?: VerificationSigner | undefined;
 
   /**
-   * What was signed; empty without a signature.
+   * The signed content. Empty without a signature.
    *
    * @generated from field: string payload = 5;
    */
@@ -348,27 +348,27 @@ export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
   messageDesc(file_branchline_v1_commit, 6);
 
 /**
- * Who signed a commit.
+ * The signer of a commit.
  *
  * @generated from message branchline.v1.VerificationSigner
  */
 export type VerificationSigner = Message<"branchline.v1.VerificationSigner"> & {
   /**
-   * Name; the username where there is none.
+   * Display name, or the username if there is none.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * E-mail address, as it is in the commit.
+   * E-mail address as in the commit.
    *
    * @generated from field: string email = 2;
    */
   email: string;
 
   /**
-   * Username of the account; empty for the server, which vouches for nobody but itself.
+   * Username of the account. Empty for the server itself.
    *
    * @generated from field: string username = 3;
    */

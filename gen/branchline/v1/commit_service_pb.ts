@@ -42,70 +42,70 @@ export type ListCommitsRequest = Message<"branchline.v1.ListCommitsRequest"> & {
   repo: string;
 
   /**
-   * Name of a branch or tag, or id of a commit; the default branch when empty.
+   * Name of a branch or tag, or id of a commit. Default: the default branch.
    *
    * @generated from field: string sha = 3;
    */
   sha: string;
 
   /**
-   * Only commits that change this file, or something in this directory.
+   * Path of a file or directory. Lists only commits that change it.
    *
    * @generated from field: string path = 4;
    */
   path: string;
 
   /**
-   * Only commits made after this.
+   * Lists only commits after this time.
    *
    * @generated from field: google.protobuf.Timestamp since = 5;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Only commits made before this.
+   * Lists only commits before this time.
    *
    * @generated from field: google.protobuf.Timestamp until = 6;
    */
   until?: Timestamp | undefined;
 
   /**
-   * Whether to count lines; true when absent.
+   * Whether to count lines. Default true.
    *
    * @generated from field: optional bool stat = 7;
    */
   stat?: boolean | undefined;
 
   /**
-   * Whether to look at signatures; true when absent.
+   * Whether to verify signatures. Default true.
    *
    * @generated from field: optional bool verification = 8;
    */
   verification?: boolean | undefined;
 
   /**
-   * Whether to name files; true when absent.
+   * Whether to list files. Default true.
    *
    * @generated from field: optional bool files = 9;
    */
   files?: boolean | undefined;
 
   /**
-   * Without the commits that lead to this one: name of a branch or tag, or id of a commit.
+   * Name of a branch or tag, or id of a commit, whose ancestors are left out.
    *
    * @generated from field: string not = 10;
    */
   not: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 11;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 12;
    */
@@ -133,14 +133,14 @@ export type ListCommitsResponse = Message<"branchline.v1.ListCommitsResponse"> &
   commits: Commit[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -182,21 +182,21 @@ export type GetCommitRequest = Message<"branchline.v1.GetCommitRequest"> & {
   sha: string;
 
   /**
-   * Whether to count lines; true when absent.
+   * Whether to count lines. Default true.
    *
    * @generated from field: optional bool stat = 4;
    */
   stat?: boolean | undefined;
 
   /**
-   * Whether to look at its signature; true when absent.
+   * Whether to verify the signature. Default true.
    *
    * @generated from field: optional bool verification = 5;
    */
   verification?: boolean | undefined;
 
   /**
-   * Whether to name files; true when absent.
+   * Whether to list files. Default true.
    *
    * @generated from field: optional bool files = 6;
    */
@@ -273,23 +273,22 @@ export type CompareCommitsRequest = Message<"branchline.v1.CompareCommitsRequest
   repo: string;
 
   /**
-   * Base and head with two or three dots between them: each a branch, a tag or the id of a commit.
-   * A head alone is compared with the default branch.
+   * Base and head, separated by two or three dots: each a branch, a tag or the id of a commit. A
+   * head alone is compared with the default branch.
    *
    * @generated from field: string basehead = 3;
    */
   basehead: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 4;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50. When neither page nor limit is given, the first 250 commits are
-   * answered.
+   * Entries per page, at most 50. Without page and limit the response has the first 250 commits.
    *
    * @generated from field: int32 limit = 5;
    */
@@ -304,13 +303,13 @@ export const CompareCommitsRequestSchema: GenMessage<CompareCommitsRequest> = /*
   messageDesc(file_branchline_v1_commit_service, 4);
 
 /**
- * What one commit has that another one has not.
+ * The commits that the head has and the base does not have.
  *
  * @generated from message branchline.v1.Compare
  */
 export type Compare = Message<"branchline.v1.Compare"> & {
   /**
-   * How many commits there are.
+   * Number of commits.
    *
    * @generated from field: int64 total_commits = 1;
    */
@@ -334,31 +333,31 @@ export const CompareSchema: GenMessage<Compare> = /*@__PURE__*/
 /**
  * Commits of repositories.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not
- * read a repository it does not exist.
+ * A repository is named by its owner and its name, in any case of letters. A repository that the
+ * caller may not read does not exist for the caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.CommitService
  */
 export const CommitService: GenService<{
   /**
-   * Commits that lead to a commit, which is the first one, newest first.
+   * Lists a commit and its ancestors, newest first.
    *
-   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount`, `X-HasMore` and `X-Total` say where
-   * the page is.
+   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount`, `X-HasMore` and `X-Total` describe
+   * the page.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - REPOSITORY_EMPTY, when it has no commit.
-   * - REF_NOT_FOUND, when sha or not names no commit.
-   * - PATH_NOT_FOUND, when path is none that a file can have.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - REPOSITORY_EMPTY, when the repository has no commit.
+   * - REF_NOT_FOUND, when `sha` or `not` names no commit.
+   * - PATH_NOT_FOUND, when no file can have the path.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.ListCommits
    */
@@ -368,16 +367,17 @@ export const CommitService: GenService<{
     output: typeof ListCommitsResponseSchema;
   },
   /**
-   * One commit.
+   * Returns one commit.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - INVALID_REF, when sha is neither an id nor a name that a ref can have.
-   * - COMMIT_NOT_FOUND, when it names no commit.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - INVALID_REF, when `sha` is neither an id nor a valid name of a ref.
+   * - COMMIT_NOT_FOUND, when `sha` names no commit.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.GetCommit
    */
@@ -387,19 +387,20 @@ export const CommitService: GenService<{
     output: typeof CommitSchema;
   },
   /**
-   * What a commit changes, as text: the output of `git diff` against its first parent, or a mail of
-   * `git format-patch`.
+   * Returns the change of a commit as text: the output of `git diff` against its first parent, or a
+   * mail of `git format-patch`.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - INVALID_FIELD, when format is none of the two.
-   * - INVALID_REF, when sha is neither an id nor a name that a ref can have.
-   * - COMMIT_NOT_FOUND, when it names no commit.
-   * - DIFF_TOO_LARGE, when there is more to write than goes into one text.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - INVALID_FIELD, when the format is unknown.
+   * - INVALID_REF, when `sha` is neither an id nor a valid name of a ref.
+   * - COMMIT_NOT_FOUND, when `sha` names no commit.
+   * - DIFF_TOO_LARGE, when the text would be too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.GetCommitDiff
    */
@@ -409,15 +410,16 @@ export const CommitService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * The commits that one commit has and another one has not, newest first.
+   * Lists the commits that the head has and the base does not have, newest first.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
    * - REF_NOT_FOUND, when a side names no commit, or a repository that the caller may not read.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.CommitService.CompareCommits
    */

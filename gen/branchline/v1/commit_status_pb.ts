@@ -19,13 +19,13 @@ export const file_branchline_v1_commit_status: GenFile = /*@__PURE__*/
   fileDesc("CiFicmFuY2hsaW5lL3YxL2NvbW1pdF9zdGF0dXMucHJvdG8SDWJyYW5jaGxpbmUudjEi+gEKDENvbW1pdFN0YXR1cxIKCgJpZBgBIAEoAxIOCgZzdGF0dXMYAiABKAkSEgoKdGFyZ2V0X3VybBgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAEoCRILCgN1cmwYBSABKAkSDwoHY29udGV4dBgGIAEoCRInCgdjcmVhdG9yGAcgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Ei4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsABCg5Db21iaW5lZFN0YXR1cxINCgVzdGF0ZRgBIAEoCRILCgNzaGEYAiABKAkSEwoLdG90YWxfY291bnQYAyABKAMSLQoIc3RhdHVzZXMYBCADKAsyGy5icmFuY2hsaW5lLnYxLkNvbW1pdFN0YXR1cxItCgpyZXBvc2l0b3J5GAUgASgLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5EhIKCmNvbW1pdF91cmwYBiABKAkSCwoDdXJsGAcgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_repository, file_google_protobuf_timestamp]);
 
 /**
- * What somebody, most often a machine that builds and tests, says of a commit.
+ * A status that a person or, most often, a CI system reports for a commit.
  *
  * @generated from message branchline.v1.CommitStatus
  */
 export type CommitStatus = Message<"branchline.v1.CommitStatus"> & {
   /**
-   * Number of the status among those of its commit, from 1.
+   * Number of the status among those of the commit, from 1.
    *
    * @generated from field: int64 id = 1;
    */
@@ -39,14 +39,14 @@ export type CommitStatus = Message<"branchline.v1.CommitStatus"> & {
   status: string;
 
   /**
-   * URL of a page with more; empty without one.
+   * URL of a page with details. Empty if there is none.
    *
    * @generated from field: string target_url = 3;
    */
   targetUrl: string;
 
   /**
-   * The same in words.
+   * Description, as free text.
    *
    * @generated from field: string description = 4;
    */
@@ -60,28 +60,28 @@ export type CommitStatus = Message<"branchline.v1.CommitStatus"> & {
   url: string;
 
   /**
-   * What the status is about. The latest one of a context is the one that counts.
+   * Context of the status. The latest status of a context counts.
    *
    * @generated from field: string context = 6;
    */
   context: string;
 
   /**
-   * Who made it; an account that is gone has the number -1 and the name `Ghost`.
+   * The creator. A deleted account has the number -1 and the name `Ghost`.
    *
    * @generated from field: branchline.v1.Account creator = 7;
    */
   creator?: Account | undefined;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * The same: a status does not change.
+   * The same as created_at: a status never changes.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 9;
    */
@@ -96,14 +96,14 @@ export const CommitStatusSchema: GenMessage<CommitStatus> = /*@__PURE__*/
   messageDesc(file_branchline_v1_commit_status, 0);
 
 /**
- * What the latest statuses of a commit, one for each context, amount to.
+ * The combination of the latest statuses of a commit, one for each context.
  *
  * @generated from message branchline.v1.CombinedStatus
  */
 export type CombinedStatus = Message<"branchline.v1.CombinedStatus"> & {
   /**
-   * `failure` when one of them is `error`, `failure` or `warning`; else `pending` when one of them
-   * is, or when there are none; else `success`.
+   * `failure` if any of them is `error`, `failure` or `warning`. Otherwise `pending` if any of them
+   * is, or if there are none. Otherwise `success`.
    *
    * @generated from field: string state = 1;
    */
@@ -117,7 +117,7 @@ export type CombinedStatus = Message<"branchline.v1.CombinedStatus"> & {
   sha: string;
 
   /**
-   * How many contexts there are.
+   * Number of contexts.
    *
    * @generated from field: int64 total_count = 3;
    */

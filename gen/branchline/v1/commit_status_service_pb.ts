@@ -38,8 +38,8 @@ export type CreateCommitStatusRequest = Message<"branchline.v1.CreateCommitStatu
   repo: string;
 
   /**
-   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default
-   * branch when empty.
+   * The commit: its id, in full or abbreviated, a branch, a tag, or a full ref. Default: the
+   * default branch.
    *
    * @generated from field: string sha = 3;
    */
@@ -53,21 +53,21 @@ export type CreateCommitStatusRequest = Message<"branchline.v1.CreateCommitStatu
   state: string;
 
   /**
-   * URL of a page with more, by http or https, at most 2048 characters.
+   * HTTP or HTTPS URL of a page with details, at most 2048 characters.
    *
    * @generated from field: string target_url = 5;
    */
   targetUrl: string;
 
   /**
-   * The same in words, at most 1024 characters.
+   * Description, at most 1024 characters.
    *
    * @generated from field: string description = 6;
    */
   description: string;
 
   /**
-   * What the status is about, at most 255 characters; `default` when empty.
+   * Context of the status, at most 255 characters. Default `default`.
    *
    * @generated from field: string context = 7;
    */
@@ -102,37 +102,36 @@ export type ListCommitStatusesRequest = Message<"branchline.v1.ListCommitStatuse
   repo: string;
 
   /**
-   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default
-   * branch when empty.
+   * The commit: its id, in full or abbreviated, a branch, a tag, or a full ref. Default: the
+   * default branch.
    *
    * @generated from field: string ref = 3;
    */
   ref: string;
 
   /**
-   * `oldest`, `leastupdate` or `leastindex` for the oldest first; anything else for the newest
-   * first.
+   * `oldest`, `leastupdate` or `leastindex` for oldest first. Any other value means newest first.
    *
    * @generated from field: string sort = 4;
    */
   sort: string;
 
   /**
-   * Only those of this state; all of them when it is none.
+   * Lists only statuses of this state. An unknown state means all.
    *
    * @generated from field: string state = 5;
    */
   state: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 6;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 7;
    */
@@ -160,14 +159,14 @@ export type ListCommitStatusesResponse = Message<"branchline.v1.ListCommitStatus
   statuses: CommitStatus[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -202,22 +201,22 @@ export type GetCombinedStatusRequest = Message<"branchline.v1.GetCombinedStatusR
   repo: string;
 
   /**
-   * Which commit: its id, whole or abbreviated, a branch, a tag, or a ref in full; the default
-   * branch when empty.
+   * The commit: its id, in full or abbreviated, a branch, a tag, or a full ref. Default: the
+   * default branch.
    *
    * @generated from field: string ref = 3;
    */
   ref: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 4;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 5;
    */
@@ -232,31 +231,30 @@ export const GetCombinedStatusRequestSchema: GenMessage<GetCombinedStatusRequest
   messageDesc(file_branchline_v1_commit_status_service, 3);
 
 /**
- * What machines and people say of commits.
+ * Statuses that people and CI systems report for commits.
  *
- * To a caller who may read no part of a repository it does not exist.
+ * A repository of which the caller may read no part does not exist for the caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.CommitStatusService
  */
 export const CommitStatusService: GenService<{
   /**
-   * Says something of a commit. For those who may push to the repository.
+   * Creates a status of a commit. For users who may push to the repository.
    *
-   * A commit keeps the latest status of each context, and its newest 5000 whatever they are about.
+   * A commit keeps the latest status of each context, and its newest 5000 statuses of all contexts.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - COMMIT_NOT_FOUND, when it names no commit of the repository.
-   * - INVALID_STATUS_STATE, when the state is none.
-   * - INVALID_FIELD, when a text is too long, or target_url is no URL of a page.
-   * - TOO_MANY_STATUS_CONTEXTS, when the context would be one more than a commit may have.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - COMMIT_NOT_FOUND, when `sha` names no commit of the repository.
+   * - INVALID_STATUS_STATE, when the state is unknown.
+   * - INVALID_FIELD, when a text is too long, or target_url is not an HTTP URL.
+   * - TOO_MANY_STATUS_CONTEXTS, when the commit has the largest number of contexts.
    *
    * @generated from rpc branchline.v1.CommitStatusService.CreateCommitStatus
    */
@@ -266,13 +264,13 @@ export const CommitStatusService: GenService<{
     output: typeof CommitStatusSchema;
   },
   /**
-   * The statuses of a commit, the newest first unless asked otherwise.
+   * Lists the statuses of a commit, newest first by default.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - COMMIT_NOT_FOUND, when it names no commit of the repository.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - COMMIT_NOT_FOUND, when `sha` names no commit of the repository.
    *
    * @generated from rpc branchline.v1.CommitStatusService.ListCommitStatuses
    */
@@ -282,13 +280,13 @@ export const CommitStatusService: GenService<{
     output: typeof ListCommitStatusesResponseSchema;
   },
   /**
-   * What the latest statuses of a commit, one for each context, amount to.
+   * The combination of the latest statuses of a commit, one for each context.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - COMMIT_NOT_FOUND, when it names no commit of the repository.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - COMMIT_NOT_FOUND, when `sha` names no commit of the repository.
    *
    * @generated from rpc branchline.v1.CommitStatusService.GetCombinedStatus
    */

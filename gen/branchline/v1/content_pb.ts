@@ -31,45 +31,44 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   name: string;
 
   /**
-   * Path from the top of the repository. A component that is not UTF-8 is quoted as Git quotes
-   * paths, for example `"caf\351.txt"` with its quotation marks; requests take the path in this
-   * form.
+   * Path from the root of the repository. A component that is not UTF-8 is quoted as Git quotes
+   * paths, for example `"caf\351.txt"` with its quotation marks. Requests use the same form.
    *
    * @generated from field: string path = 2;
    */
   path: string;
 
   /**
-   * Id of the blob or tree; of a submodule that of its commit.
+   * Id of the blob or tree. For a submodule, id of its commit.
    *
    * @generated from field: string sha = 3;
    */
   sha: string;
 
   /**
-   * Id of the last commit that changed it; empty, over REST left out, where that would take too
-   * long to find.
+   * Id of the last commit that changed the entry. Empty, over REST absent, if finding it would take
+   * too long.
    *
    * @generated from field: string last_commit_sha = 4;
    */
   lastCommitSha: string;
 
   /**
-   * When that was committed.
+   * Commit time of that commit.
    *
    * @generated from field: google.protobuf.Timestamp last_committer_date = 5;
    */
   lastCommitterDate?: Timestamp | undefined;
 
   /**
-   * When that was written.
+   * Author time of that commit.
    *
    * @generated from field: google.protobuf.Timestamp last_author_date = 6;
    */
   lastAuthorDate?: Timestamp | undefined;
 
   /**
-   * What that says. Only where one file was asked for.
+   * Message of that commit. Only in responses about one file.
    *
    * @generated from field: string last_commit_message = 7;
    */
@@ -83,29 +82,29 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   type: string;
 
   /**
-   * Bytes of a file, or of what a symbolic link says; otherwise 0.
+   * Size of a file, or of the target of a symbolic link, in bytes. Otherwise 0.
    *
    * @generated from field: int64 size = 9;
    */
   size: bigint;
 
   /**
-   * `base64` where there is content; otherwise absent, over REST null.
+   * `base64` if there is content. Otherwise absent, over REST null.
    *
    * @generated from field: optional string encoding = 10;
    */
   encoding?: string | undefined;
 
   /**
-   * A file, in base64. Absent, over REST null, in a directory's list, for anything that is no file,
-   * and for more than 10 MiB: those are read through GetRawFile.
+   * Content of a file, in base64. Absent, over REST null, in lists of directories, for entries that
+   * are not files, and for more than 10 MiB. GetRawFile returns larger files.
    *
    * @generated from field: optional string content = 11;
    */
   content?: string | undefined;
 
   /**
-   * What a symbolic link says; otherwise absent, over REST null.
+   * Target of a symbolic link. Otherwise absent, over REST null.
    *
    * @generated from field: optional string target = 12;
    */
@@ -119,7 +118,7 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   url: string;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 14;
    */
@@ -133,21 +132,21 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   gitUrl: string;
 
   /**
-   * URL of the bytes of a file; otherwise absent, over REST null.
+   * URL of the content of a file. Otherwise absent, over REST null.
    *
    * @generated from field: optional string download_url = 16;
    */
   downloadUrl?: string | undefined;
 
   /**
-   * Where a submodule comes from, as `.gitmodules` says; otherwise absent, over REST null.
+   * URL of a submodule, from `.gitmodules`. Otherwise absent, over REST null.
    *
    * @generated from field: optional string submodule_git_url = 17;
    */
   submoduleGitUrl?: string | undefined;
 
   /**
-   * The same URLs once more.
+   * The same URLs under a second name.
    * buf:lint:ignore FIELD_LOWER_SNAKE_CASE
    *
    * @generated from field: branchline.v1.FileLinks _links = 18;
@@ -155,15 +154,15 @@ export type ContentsResponse = Message<"branchline.v1.ContentsResponse"> & {
   Links?: FileLinks | undefined;
 
   /**
-   * SHA-256, in hexadecimal, of the file that Git LFS keeps elsewhere, where the content is a
-   * pointer to it. Only where one file was asked for; otherwise absent.
+   * SHA-256, in hexadecimal, of the Git LFS object, if the content is an LFS pointer. Only in
+   * responses about one file. Otherwise absent.
    *
    * @generated from field: optional string lfs_oid = 19;
    */
   lfsOid?: string | undefined;
 
   /**
-   * Bytes of that file; absent where `lfs_oid` is.
+   * Size of the LFS object in bytes. Absent if `lfs_oid` is.
    *
    * @generated from field: optional int64 lfs_size = 20;
    */
@@ -198,7 +197,7 @@ export type FileLinks = Message<"branchline.v1.FileLinks"> & {
   git: string;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html = 3;
    */
@@ -213,7 +212,7 @@ export const FileLinksSchema: GenMessage<FileLinks> = /*@__PURE__*/
   messageDesc(file_branchline_v1_content, 1);
 
 /**
- * A commit as changes of files answer it.
+ * A commit in responses to file changes.
  *
  * @generated from message branchline.v1.FileCommit
  */
@@ -233,42 +232,42 @@ export type FileCommit = Message<"branchline.v1.FileCommit"> & {
   sha: string;
 
   /**
-   * When it was committed.
+   * Time of the commit.
    *
    * @generated from field: google.protobuf.Timestamp created = 3;
    */
   created?: Timestamp | undefined;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 4;
    */
   htmlUrl: string;
 
   /**
-   * Who wrote the change.
+   * The author of the change.
    *
    * @generated from field: branchline.v1.CommitUser author = 5;
    */
   author?: CommitUser | undefined;
 
   /**
-   * Who made the commit.
+   * The committer.
    *
    * @generated from field: branchline.v1.CommitUser committer = 6;
    */
   committer?: CommitUser | undefined;
 
   /**
-   * What it was made from.
+   * The parents.
    *
    * @generated from field: repeated branchline.v1.CommitMeta parents = 7;
    */
   parents: CommitMeta[];
 
   /**
-   * Why.
+   * Message.
    *
    * @generated from field: string message = 8;
    */
@@ -290,27 +289,27 @@ export const FileCommitSchema: GenMessage<FileCommit> = /*@__PURE__*/
   messageDesc(file_branchline_v1_content, 2);
 
 /**
- * One file, changed.
+ * A changed file.
  *
  * @generated from message branchline.v1.FileResponse
  */
 export type FileResponse = Message<"branchline.v1.FileResponse"> & {
   /**
-   * The file as it is now; absent, over REST null, when it was deleted.
+   * The file after the change. Absent, over REST null, if it was deleted.
    *
    * @generated from field: branchline.v1.ContentsResponse content = 1;
    */
   content?: ContentsResponse | undefined;
 
   /**
-   * The commit that changed it.
+   * The commit with the change.
    *
    * @generated from field: branchline.v1.FileCommit commit = 2;
    */
   commit?: FileCommit | undefined;
 
   /**
-   * What is known about the commit's signature.
+   * Verification of the signature of the commit.
    *
    * @generated from field: branchline.v1.Verification verification = 3;
    */
@@ -331,21 +330,21 @@ export const FileResponseSchema: GenMessage<FileResponse> = /*@__PURE__*/
  */
 export type FilesResponse = Message<"branchline.v1.FilesResponse"> & {
   /**
-   * Those that are still there, in the order of the request.
+   * The files that still exist, in the order of the request.
    *
    * @generated from field: repeated branchline.v1.ContentsResponse files = 1;
    */
   files: ContentsResponse[];
 
   /**
-   * The commit that changed them.
+   * The commit with the changes.
    *
    * @generated from field: branchline.v1.FileCommit commit = 2;
    */
   commit?: FileCommit | undefined;
 
   /**
-   * What is known about the commit's signature.
+   * Verification of the signature of the commit.
    *
    * @generated from field: branchline.v1.Verification verification = 3;
    */

@@ -42,14 +42,14 @@ export type GetContentsRequest = Message<"branchline.v1.GetContentsRequest"> & {
   repo: string;
 
   /**
-   * Path; empty for the top of the repository.
+   * Path. Empty for the root of the repository.
    *
    * @generated from field: string path = 3;
    */
   path: string;
 
   /**
-   * Name of a branch or tag, or id of a commit; the default branch when empty.
+   * Name of a branch or tag, or id of a commit. Default: the default branch.
    *
    * @generated from field: string ref = 4;
    */
@@ -64,27 +64,27 @@ export const GetContentsRequestSchema: GenMessage<GetContentsRequest> = /*@__PUR
   messageDesc(file_branchline_v1_content_service, 0);
 
 /**
- * What is at a path: one of the two.
+ * The entry at a path: one of the two.
  *
  * @generated from message branchline.v1.GetContentsResponse
  */
 export type GetContentsResponse = Message<"branchline.v1.GetContentsResponse"> & {
   /**
-   * What is there, unless it is a directory.
+   * The entry, unless it is a directory.
    *
    * @generated from field: branchline.v1.ContentsResponse entry = 1;
    */
   entry?: ContentsResponse | undefined;
 
   /**
-   * What the directory has.
+   * The entries of the directory.
    *
    * @generated from field: repeated branchline.v1.ContentsResponse entries = 2;
    */
   entries: ContentsResponse[];
 
   /**
-   * Whether the directory has more than that. Over REST the header `X-Truncated` says so.
+   * Whether the directory has more entries. Over REST the header `X-Truncated` says so.
    *
    * @generated from field: bool truncated = 3;
    */
@@ -126,7 +126,7 @@ export type GetRawFileRequest = Message<"branchline.v1.GetRawFileRequest"> & {
   path: string;
 
   /**
-   * Name of a branch or tag, or id of a commit; the default branch when empty.
+   * Name of a branch or tag, or id of a commit. Default: the default branch.
    *
    * @generated from field: string ref = 4;
    */
@@ -161,16 +161,16 @@ export type GetArchiveRequest = Message<"branchline.v1.GetArchiveRequest"> & {
   repo: string;
 
   /**
-   * Name of a branch or tag, or id of a commit, and `.tar.gz` or `.zip` for its files, or `.bundle`
-   * for its history as a Git bundle, which `git clone` and `git fetch` read.
+   * Name of a branch or tag, or id of a commit, followed by `.tar.gz` or `.zip` for its files, or
+   * by `.bundle` for its history as a Git bundle, which `git clone` and `git fetch` read.
    *
    * @generated from field: string archive = 3;
    */
   archive: string;
 
   /**
-   * Paths of the files and folders that an archive of files is to have, at most 100. Empty: all
-   * files. Must be empty for a bundle.
+   * Paths of the files and directories in the archive, at most 100. Empty means all files. Must be
+   * empty for a bundle.
    *
    * @generated from field: repeated string path = 4;
    */
@@ -185,7 +185,7 @@ export const GetArchiveRequestSchema: GenMessage<GetArchiveRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_content_service, 3);
 
 /**
- * A person as a commit is to name them.
+ * A person to name in a commit.
  *
  * @generated from message branchline.v1.Identity
  */
@@ -213,20 +213,20 @@ export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
   messageDesc(file_branchline_v1_content_service, 4);
 
 /**
- * Times that a commit is to carry.
+ * Times to write into a commit.
  *
  * @generated from message branchline.v1.CommitDates
  */
 export type CommitDates = Message<"branchline.v1.CommitDates"> & {
   /**
-   * When the change was written.
+   * Time at which the change was written.
    *
    * @generated from field: google.protobuf.Timestamp author = 1;
    */
   author?: Timestamp | undefined;
 
   /**
-   * When the commit was made.
+   * Commit time.
    *
    * @generated from field: google.protobuf.Timestamp committer = 2;
    */
@@ -275,56 +275,56 @@ export type CreateFileRequest = Message<"branchline.v1.CreateFileRequest"> & {
   content: string;
 
   /**
-   * First line and more; a sentence that says what happened to which path when empty.
+   * Message of the commit. Default: a sentence that names the path and the change.
    *
    * @generated from field: string message = 5;
    */
   message: string;
 
   /**
-   * Branch to start from; the default branch when empty.
+   * Branch to start from. Default: the default branch.
    *
    * @generated from field: string branch = 6;
    */
   branch: string;
 
   /**
-   * Name of a new branch to put the commit on instead.
+   * Name of a new branch for the commit, in place of `branch`.
    *
    * @generated from field: string new_branch = 7;
    */
   newBranch: string;
 
   /**
-   * Who wrote the change; what is empty is taken from the committer, or from the caller.
+   * Author. Empty parts come from the committer, or from the caller.
    *
    * @generated from field: branchline.v1.Identity author = 8;
    */
   author?: Identity | undefined;
 
   /**
-   * Who makes the commit; what is empty is taken from the author, or from the caller.
+   * Committer. Empty parts come from the author, or from the caller.
    *
    * @generated from field: branchline.v1.Identity committer = 9;
    */
   committer?: Identity | undefined;
 
   /**
-   * Times of the commit; now where they are absent.
+   * Times of the commit. Default: now.
    *
    * @generated from field: branchline.v1.CommitDates dates = 10;
    */
   dates?: CommitDates | undefined;
 
   /**
-   * Whether to end the message with a line that signs it off.
+   * Whether to add a `Signed-off-by` line to the message.
    *
    * @generated from field: bool signoff = 11;
    */
   signoff: boolean;
 
   /**
-   * Whether a new branch may take the place of one that has its name.
+   * Whether the new branch may replace a branch of the same name.
    *
    * @generated from field: bool force_push = 12;
    */
@@ -366,78 +366,77 @@ export type UpdateFileRequest = Message<"branchline.v1.UpdateFileRequest"> & {
   path: string;
 
   /**
-   * The file, in base64; empty in a renaming, it leaves the content as it is.
+   * Content of the file, in base64. Empty in a rename keeps the content.
    *
    * @generated from field: string content = 4;
    */
   content: string;
 
   /**
-   * First line and more; a sentence that says what happened to which path when empty.
+   * Message of the commit. Default: a sentence that names the path and the change.
    *
    * @generated from field: string message = 5;
    */
   message: string;
 
   /**
-   * Branch to start from; the default branch when empty.
+   * Branch to start from. Default: the default branch.
    *
    * @generated from field: string branch = 6;
    */
   branch: string;
 
   /**
-   * Name of a new branch to put the commit on instead.
+   * Name of a new branch for the commit, in place of `branch`.
    *
    * @generated from field: string new_branch = 7;
    */
   newBranch: string;
 
   /**
-   * Who wrote the change; what is empty is taken from the committer, or from the caller.
+   * Author. Empty parts come from the committer, or from the caller.
    *
    * @generated from field: branchline.v1.Identity author = 8;
    */
   author?: Identity | undefined;
 
   /**
-   * Who makes the commit; what is empty is taken from the author, or from the caller.
+   * Committer. Empty parts come from the author, or from the caller.
    *
    * @generated from field: branchline.v1.Identity committer = 9;
    */
   committer?: Identity | undefined;
 
   /**
-   * Times of the commit; now where they are absent.
+   * Times of the commit. Default: now.
    *
    * @generated from field: branchline.v1.CommitDates dates = 10;
    */
   dates?: CommitDates | undefined;
 
   /**
-   * Whether to end the message with a line that signs it off.
+   * Whether to add a `Signed-off-by` line to the message.
    *
    * @generated from field: bool signoff = 11;
    */
   signoff: boolean;
 
   /**
-   * Whether a new branch may take the place of one that has its name.
+   * Whether the new branch may replace a branch of the same name.
    *
    * @generated from field: bool force_push = 12;
    */
   forcePush: boolean;
 
   /**
-   * Id of the blob that is replaced or renamed, so that nobody else's change is lost; empty to make
-   * a file.
+   * Id of the present blob, which protects the change of another user. Empty to create a file.
    *
    * @generated from field: string sha = 13;
    */
   sha: string;
 
   /**
-   * Path that the file had before, if it is renamed.
+   * Former path of the file, for a rename.
    *
    * @generated from field: string from_path = 14;
    */
@@ -479,63 +478,63 @@ export type DeleteFileRequest = Message<"branchline.v1.DeleteFileRequest"> & {
   path: string;
 
   /**
-   * Id of the blob that is deleted, so that nobody else's change is lost. Required.
+   * Id of the present blob, which protects the change of another user. Required.
    *
    * @generated from field: string sha = 4;
    */
   sha: string;
 
   /**
-   * First line and more; a sentence that says what happened to which path when empty.
+   * Message of the commit. Default: a sentence that names the path and the change.
    *
    * @generated from field: string message = 5;
    */
   message: string;
 
   /**
-   * Branch to start from; the default branch when empty.
+   * Branch to start from. Default: the default branch.
    *
    * @generated from field: string branch = 6;
    */
   branch: string;
 
   /**
-   * Name of a new branch to put the commit on instead.
+   * Name of a new branch for the commit, in place of `branch`.
    *
    * @generated from field: string new_branch = 7;
    */
   newBranch: string;
 
   /**
-   * Who wrote the change; what is empty is taken from the committer, or from the caller.
+   * Author. Empty parts come from the committer, or from the caller.
    *
    * @generated from field: branchline.v1.Identity author = 8;
    */
   author?: Identity | undefined;
 
   /**
-   * Who makes the commit; what is empty is taken from the author, or from the caller.
+   * Committer. Empty parts come from the author, or from the caller.
    *
    * @generated from field: branchline.v1.Identity committer = 9;
    */
   committer?: Identity | undefined;
 
   /**
-   * Times of the commit; now where they are absent.
+   * Times of the commit. Default: now.
    *
    * @generated from field: branchline.v1.CommitDates dates = 10;
    */
   dates?: CommitDates | undefined;
 
   /**
-   * Whether to end the message with a line that signs it off.
+   * Whether to add a `Signed-off-by` line to the message.
    *
    * @generated from field: bool signoff = 11;
    */
   signoff: boolean;
 
   /**
-   * Whether a new branch may take the place of one that has its name.
+   * Whether the new branch may replace a branch of the same name.
    *
    * @generated from field: bool force_push = 12;
    */
@@ -570,63 +569,63 @@ export type ChangeFilesRequest = Message<"branchline.v1.ChangeFilesRequest"> & {
   repo: string;
 
   /**
-   * What is to be done, at most 300 changes, no path named twice. Required.
+   * The changes, at most 300, with no path twice. Required.
    *
    * @generated from field: repeated branchline.v1.FileChange files = 3;
    */
   files: FileChange[];
 
   /**
-   * First line and more; a sentence that says what happened to which path when empty.
+   * Message of the commit. Default: a sentence that names the path and the change.
    *
    * @generated from field: string message = 4;
    */
   message: string;
 
   /**
-   * Branch to start from; the default branch when empty.
+   * Branch to start from. Default: the default branch.
    *
    * @generated from field: string branch = 5;
    */
   branch: string;
 
   /**
-   * Name of a new branch to put the commit on instead.
+   * Name of a new branch for the commit, in place of `branch`.
    *
    * @generated from field: string new_branch = 6;
    */
   newBranch: string;
 
   /**
-   * Who wrote the change; what is empty is taken from the committer, or from the caller.
+   * Author. Empty parts come from the committer, or from the caller.
    *
    * @generated from field: branchline.v1.Identity author = 7;
    */
   author?: Identity | undefined;
 
   /**
-   * Who makes the commit; what is empty is taken from the author, or from the caller.
+   * Committer. Empty parts come from the author, or from the caller.
    *
    * @generated from field: branchline.v1.Identity committer = 8;
    */
   committer?: Identity | undefined;
 
   /**
-   * Times of the commit; now where they are absent.
+   * Times of the commit. Default: now.
    *
    * @generated from field: branchline.v1.CommitDates dates = 9;
    */
   dates?: CommitDates | undefined;
 
   /**
-   * Whether to end the message with a line that signs it off.
+   * Whether to add a `Signed-off-by` line to the message.
    *
    * @generated from field: bool signoff = 10;
    */
   signoff: boolean;
 
   /**
-   * Whether a new branch may take the place of one that has its name.
+   * Whether the new branch may replace a branch of the same name.
    *
    * @generated from field: bool force_push = 11;
    */
@@ -647,7 +646,7 @@ export const ChangeFilesRequestSchema: GenMessage<ChangeFilesRequest> = /*@__PUR
  */
 export type FileChange = Message<"branchline.v1.FileChange"> & {
   /**
-   * `create`, `update`, `upload` (either of them), `rename` or `delete`. Required.
+   * `create`, `update`, `upload` (create or update), `rename` or `delete`. Required.
    *
    * @generated from field: string operation = 1;
    */
@@ -661,21 +660,21 @@ export type FileChange = Message<"branchline.v1.FileChange"> & {
   path: string;
 
   /**
-   * The file, in base64; empty in a renaming, it leaves the content as it is.
+   * Content of the file, in base64. Empty in a rename keeps the content.
    *
    * @generated from field: string content = 3;
    */
   content: string;
 
   /**
-   * Id of the blob that is replaced, renamed or deleted. Required to update and to delete.
+   * Id of the present blob. Required to update and to delete.
    *
    * @generated from field: string sha = 4;
    */
   sha: string;
 
   /**
-   * Path that the file had before, if it is renamed.
+   * Former path of the file, for a rename.
    *
    * @generated from field: string from_path = 5;
    */
@@ -692,32 +691,32 @@ export const FileChangeSchema: GenMessage<FileChange> = /*@__PURE__*/
 /**
  * Files of repositories.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not
- * read a repository it does not exist. So are a ref and a path that do not exist there. Paths lead
- * from the top of a repository, without a slash at either end.
+ * A repository is named by its owner and its name, in any case of letters. A repository that the
+ * caller may not read does not exist for the caller, and neither do a ref and a path that are not
+ * there. Paths are relative to the root of the repository, without a slash at either end.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.ContentService
  */
 export const ContentService: GenService<{
   /**
-   * What is at a path of a commit: a file with its content, or a list of what a directory has.
+   * Returns the entry at a path of a commit: a file with its content, or a list of the entries of a
+   * directory.
    *
-   * Over REST the answer is one object for everything but a directory, and an array for a
-   * directory. A directory shows its first 1000 entries, in Git's order; all of them are in its
-   * tree, through GetGitTree.
+   * Over REST the response is an array for a directory, and one object otherwise. A directory has
+   * its first 1000 entries, in the order of Git. GetGitTree returns all of them.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - REF_NOT_FOUND, when ref names no commit.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - REF_NOT_FOUND, when `ref` names no commit.
    * - PATH_NOT_FOUND, when the commit has nothing at the path.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.GetContents
    */
@@ -727,22 +726,23 @@ export const ContentService: GenService<{
     output: typeof GetContentsResponseSchema;
   },
   /**
-   * The bytes of a file, or what a symbolic link says, of any size.
+   * Returns the content of a file, or the target of a symbolic link, of any size.
    *
-   * Strangers write them, so browsers are told to take them for nothing but text or a download.
+   * The content is not trusted, so browsers are told to treat it as plain text or as a download.
    *
-   * Over REST the answer has `Content-Length` and a strong `ETag`, which is the id of the blob.
-   * `If-None-Match` is answered by 304, and one range of bytes (`Range`, `If-Range`) by 206.
+   * Over REST the response has `Content-Length` and a strong `ETag`, the id of the blob. The server
+   * answers `If-None-Match` with 304, and one range of bytes (`Range`, `If-Range`) with 206.
    *
    * Fails with:
-   * - RANGE_NOT_SATISFIABLE, when the range begins behind the end of the file.
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - REF_NOT_FOUND, when ref names no commit.
+   * - RANGE_NOT_SATISFIABLE, when the range begins after the end of the file.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - REF_NOT_FOUND, when `ref` names no commit.
    * - PATH_NOT_FOUND, when the commit has no file at the path.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.GetRawFile
    */
@@ -752,22 +752,23 @@ export const ContentService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * All files of a commit as one archive, in a directory that has the name of the repository; or
-   * the history of a ref as a Git bundle.
+   * Returns the files of a commit as one archive, in a directory with the name of the repository,
+   * or the history of a ref as a Git bundle.
    *
-   * Over REST the answer has a weak `ETag`, and a request whose `If-None-Match` has the tag is
-   * answered by 304. The length is not known before the archive is made, so ranges are not served.
+   * Over REST the response has a weak `ETag`, and the server answers a matching `If-None-Match`
+   * with 304. The length is not known in advance, so the server does not support ranges.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - INVALID_FIELD, when archive ends in no format that there is, or when path has too many paths,
-   *   or any for a bundle.
-   * - REF_NOT_FOUND, when archive names no commit.
-   * - PATH_NOT_FOUND, when the commit has no file or folder at one of the paths.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - INVALID_FIELD, when `archive` has an unknown format, or when there are too many paths, or
+   *   paths for a bundle.
+   * - REF_NOT_FOUND, when `archive` names no commit.
+   * - PATH_NOT_FOUND, when the commit has no file or directory at one of the paths.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.GetArchive
    */
@@ -777,27 +778,26 @@ export const ContentService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Makes a file, with a commit of its own. In an empty repository that is the first one.
+   * Creates a file with a new commit. In an empty repository it is the first commit.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
-   * - TOO_MANY_FILE_CHANGES, when it would change too much.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
+   * - TOO_MANY_FILE_CHANGES, when the change is too large.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
-   *   way.
-   * - REF_NOT_FOUND, when there is no such branch.
-   * - NEW_BRANCH_EXISTS, when the new branch is there already.
-   * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
-   * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
-   * - REF_CHANGED, when others keep changing the branch.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
-   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
-   * - FILE_EXISTS, when there is a file at the path.
+   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
+   * - REF_NOT_FOUND, when the branch does not exist.
+   * - NEW_BRANCH_EXISTS, when the new branch exists already.
+   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
+   * - REF_REFUSED, when a rule denies the change of the branch.
+   * - REF_CHANGED, when other updates of the branch win every time.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - FILE_EXISTS, when the path has a file already.
    *
    * @generated from rpc branchline.v1.ContentService.CreateFile
    */
@@ -807,33 +807,32 @@ export const ContentService: GenService<{
     output: typeof FileResponseSchema;
   },
   /**
-   * Replaces a file, renames it where `from_path` is given, or makes it where `sha` is not, with a
-   * commit of its own, even if that changes nothing. An executable file stays one.
+   * Replaces a file, renames it if `from_path` is set, or creates it if `sha` is empty, with a new
+   * commit, even if nothing changes. An executable file stays executable.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
-   * - TOO_MANY_FILE_CHANGES, when it would change too much.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
+   * - TOO_MANY_FILE_CHANGES, when the change is too large.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
-   *   way.
-   * - REF_NOT_FOUND, when there is no such branch.
-   * - NEW_BRANCH_EXISTS, when the new branch is there already.
-   * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
-   * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
-   * - REF_CHANGED, when others keep changing the branch.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
-   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
-   * - FILE_EXISTS, when there is a file at the path, and neither `sha` nor another `from_path` is
-   *   given.
-   * - FILE_CHANGED, when the file is not the one that `sha` names.
-   * - PATH_NOT_FOUND, when there is no file to replace or rename.
-   * - SERVER_BUSY, when a renamed file cannot be read at this moment.
-   * - GIT_TIMEOUT, when reading it takes too long.
+   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
+   * - REF_NOT_FOUND, when the branch does not exist.
+   * - NEW_BRANCH_EXISTS, when the new branch exists already.
+   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
+   * - REF_REFUSED, when a rule denies the change of the branch.
+   * - REF_CHANGED, when other updates of the branch win every time.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - FILE_EXISTS, when the path has a file and the request has neither `sha` nor a different
+   *   `from_path`.
+   * - FILE_CHANGED, when the present file is not the one that `sha` names.
+   * - PATH_NOT_FOUND, when the file to replace or rename does not exist.
+   * - SERVER_BUSY, when the server cannot read a renamed file now.
+   * - GIT_TIMEOUT, when reading the file takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.UpdateFile
    */
@@ -843,28 +842,27 @@ export const ContentService: GenService<{
     output: typeof FileResponseSchema;
   },
   /**
-   * Deletes a file, with a commit of its own.
+   * Deletes a file with a new commit.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
-   * - TOO_MANY_FILE_CHANGES, when it would change too much.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
+   * - TOO_MANY_FILE_CHANGES, when the change is too large.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
-   *   way.
-   * - REF_NOT_FOUND, when there is no such branch.
-   * - NEW_BRANCH_EXISTS, when the new branch is there already.
-   * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
-   * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
-   * - REF_CHANGED, when others keep changing the branch.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
-   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
-   * - FILE_CHANGED, when the file is not the one that `sha` names.
-   * - PATH_NOT_FOUND, when there is no file.
+   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
+   * - REF_NOT_FOUND, when the branch does not exist.
+   * - NEW_BRANCH_EXISTS, when the new branch exists already.
+   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
+   * - REF_REFUSED, when a rule denies the change of the branch.
+   * - REF_CHANGED, when other updates of the branch win every time.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - FILE_CHANGED, when the present file is not the one that `sha` names.
+   * - PATH_NOT_FOUND, when the file does not exist.
    *
    * @generated from rpc branchline.v1.ContentService.DeleteFile
    */
@@ -874,31 +872,30 @@ export const ContentService: GenService<{
     output: typeof FileResponseSchema;
   },
   /**
-   * Changes several files with one commit, all of them or none, even if that changes nothing.
+   * Changes several files with one new commit, all of them or none, even if nothing changes.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - INVALID_FIELD, when a name, a text or a time is not allowed, or missing.
-   * - TOO_MANY_FILE_CHANGES, when it would change too much.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - INVALID_FIELD, when a name, a text or a time is missing or not allowed.
+   * - TOO_MANY_FILE_CHANGES, when the change is too large.
    * - INVALID_FILE_PATH, when no file can have the path.
-   * - INVALID_FILE_CHANGE, when the content is no base64, or something else than a file is in the
-   *   way.
-   * - REF_NOT_FOUND, when there is no such branch.
-   * - NEW_BRANCH_EXISTS, when the new branch is there already.
-   * - REF_NAME_COLLISION, when the new branch cannot be beside another one.
-   * - REF_REFUSED, when a rule keeps the caller from changing the branch like that.
-   * - REF_CHANGED, when others keep changing the branch.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
-   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
-   * - FILE_EXISTS, when there is a file where one is to be made, or renamed to.
-   * - FILE_CHANGED, when a file is not the one that its `sha` names.
-   * - PATH_NOT_FOUND, when there is no file to replace, rename or delete.
-   * - SERVER_BUSY, when a renamed file cannot be read at this moment.
-   * - GIT_TIMEOUT, when reading it takes too long.
+   * - INVALID_FILE_CHANGE, when the content is not base64, or the path is not that of a file.
+   * - REF_NOT_FOUND, when the branch does not exist.
+   * - NEW_BRANCH_EXISTS, when the new branch exists already.
+   * - REF_NAME_COLLISION, when the name of the new branch collides with that of another branch.
+   * - REF_REFUSED, when a rule denies the change of the branch.
+   * - REF_CHANGED, when other updates of the branch win every time.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - FILE_EXISTS, when a file to create, or the new name of a file, exists already.
+   * - FILE_CHANGED, when a present file is not the one that its `sha` names.
+   * - PATH_NOT_FOUND, when a file to replace, rename or delete does not exist.
+   * - SERVER_BUSY, when the server cannot read a renamed file now.
+   * - GIT_TIMEOUT, when reading the file takes too long.
    *
    * @generated from rpc branchline.v1.ContentService.ChangeFiles
    */

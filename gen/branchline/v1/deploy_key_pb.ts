@@ -17,16 +17,16 @@ export const file_branchline_v1_deploy_key: GenFile = /*@__PURE__*/
   fileDesc("Ch5icmFuY2hsaW5lL3YxL2RlcGxveV9rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEi1wEKCURlcGxveUtleRIKCgJpZBgBIAEoAxIOCgZrZXlfaWQYAiABKAMSCwoDa2V5GAMgASgJEgsKA3VybBgEIAEoCRINCgV0aXRsZRgFIAEoCRITCgtmaW5nZXJwcmludBgGIAEoCRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglyZWFkX29ubHkYCCABKAgSLQoKcmVwb3NpdG9yeRgJIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_repository, file_google_protobuf_timestamp]);
 
 /**
- * An SSH public key of a repository.
+ * A deploy key: an SSH public key of a repository.
  *
- * Git is served over HTTP only, so that nobody pushes with one here. It is kept for clients that
- * manage it.
+ * The server has no Git over SSH, so the key grants no access. It is stored for clients that manage
+ * deploy keys.
  *
  * @generated from message branchline.v1.DeployKey
  */
 export type DeployKey = Message<"branchline.v1.DeployKey"> & {
   /**
-   * Number of this key of this repository, which it keeps for ever.
+   * Number of this key in this repository. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
@@ -54,7 +54,7 @@ export type DeployKey = Message<"branchline.v1.DeployKey"> & {
   url: string;
 
   /**
-   * Name, unique among those of the repository.
+   * Name, unique in the repository.
    *
    * @generated from field: string title = 5;
    */
@@ -68,21 +68,21 @@ export type DeployKey = Message<"branchline.v1.DeployKey"> & {
   fingerprint: string;
 
   /**
-   * When it was added.
+   * Time at which the key was added.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Whether it is for reading only.
+   * Whether the key is read-only.
    *
    * @generated from field: bool read_only = 8;
    */
   readOnly: boolean;
 
   /**
-   * Whose it is.
+   * The repository of the key.
    *
    * @generated from field: branchline.v1.Repository repository = 9;
    */

@@ -40,28 +40,28 @@ export type ListDeployKeysRequest = Message<"branchline.v1.ListDeployKeysRequest
   repo: string;
 
   /**
-   * Only the key of this number, which is one that repositories share; 0 for all.
+   * Only the key with this number of the key itself. 0 means all.
    *
    * @generated from field: int64 key_id = 3;
    */
   keyId: bigint;
 
   /**
-   * Only the key of this fingerprint.
+   * Only the key with this fingerprint.
    *
    * @generated from field: string fingerprint = 4;
    */
   fingerprint: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 5;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 6;
    */
@@ -89,14 +89,14 @@ export type ListDeployKeysResponse = Message<"branchline.v1.ListDeployKeysRespon
   keys: DeployKey[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -131,7 +131,7 @@ export type CreateDeployKeyRequest = Message<"branchline.v1.CreateDeployKeyReque
   repo: string;
 
   /**
-   * Name, at most 255 characters, unique among the repository's keys. Required.
+   * Name, at most 255 characters, unique in the repository. Required.
    *
    * @generated from field: string title = 3;
    */
@@ -145,7 +145,7 @@ export type CreateDeployKeyRequest = Message<"branchline.v1.CreateDeployKeyReque
   key: string;
 
   /**
-   * Whether it is for reading only.
+   * Whether the key is read-only.
    *
    * @generated from field: bool read_only = 5;
    */
@@ -180,7 +180,7 @@ export type GetDeployKeyRequest = Message<"branchline.v1.GetDeployKeyRequest"> &
   repo: string;
 
   /**
-   * Number of the repository's key.
+   * Number of the key in the repository.
    *
    * @generated from field: int64 id = 3;
    */
@@ -215,7 +215,7 @@ export type DeleteDeployKeyRequest = Message<"branchline.v1.DeleteDeployKeyReque
   repo: string;
 
   /**
-   * Number of the repository's key.
+   * Number of the key in the repository.
    *
    * @generated from field: int64 id = 3;
    */
@@ -230,26 +230,25 @@ export const DeleteDeployKeyRequestSchema: GenMessage<DeleteDeployKeyRequest> = 
   messageDesc(file_branchline_v1_deploy_key_service, 4);
 
 /**
- * SSH public keys of repositories. For those who administer the repository.
+ * Deploy keys of repositories. For administrators of the repository.
  *
- * A key may belong to several repositories, and then to no account. Repositories are named by owner
- * and name, in any case of their letters. To a caller who may not read a repository it does not
- * exist.
+ * A key may belong to several repositories, but then to no account. A repository is named by its
+ * owner and its name, in any case of letters. A repository that the caller may not read does not
+ * exist for the caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.DeployKeyService
  */
 export const DeployKeyService: GenService<{
   /**
-   * The keys of a repository, in the order in which they were added.
+   * Lists the keys of a repository in the order in which they were added.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    *
    * @generated from rpc branchline.v1.DeployKeyService.ListDeployKeys
    */
@@ -260,17 +259,17 @@ export const DeployKeyService: GenService<{
   },
   /**
    * Adds a key to a repository: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`,
-   * `ssh-rsa` of 2048 to 16384 bits, and the two kinds that a security key holds.
+   * `ssh-rsa` of 2048 to 16384 bits, or one of the two types of a security key.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_SSH_KEY, when the text is no such key.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_SSH_KEY, when the text is not such a key.
    * - INVALID_FIELD, when the title is missing or too long.
-   * - SSH_KEY_IN_USE, when the key is one of an account.
-   * - DEPLOY_KEY_EXISTS, when the repository has the key.
+   * - SSH_KEY_IN_USE, when an account has the key.
+   * - DEPLOY_KEY_EXISTS, when the repository has the key already.
    * - DEPLOY_KEY_TITLE_TAKEN, when another key of the repository has the title.
    * - TOO_MANY_KEYS, when the repository has 100.
    *
@@ -282,12 +281,12 @@ export const DeployKeyService: GenService<{
     output: typeof DeployKeySchema;
   },
   /**
-   * One key of a repository.
+   * Returns one key of a repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    * - KEY_NOT_FOUND, when the repository has no such key.
    *
    * @generated from rpc branchline.v1.DeployKeyService.GetDeployKey
@@ -298,13 +297,13 @@ export const DeployKeyService: GenService<{
     output: typeof DeployKeySchema;
   },
   /**
-   * Takes a key from a repository. Other repositories that have it keep it.
+   * Removes a key from a repository. Other repositories keep it.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - KEY_NOT_FOUND, when the repository has no such key.
    *
    * @generated from rpc branchline.v1.DeployKeyService.DeleteDeployKey

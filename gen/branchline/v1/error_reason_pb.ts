@@ -12,12 +12,12 @@ export const file_branchline_v1_error_reason: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL2Vycm9yX3JlYXNvbi5wcm90bxINYnJhbmNobGluZS52MSrpOgoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRTUFMRk9STUVEX1JFUVVFU1QQARIVChFSRVFVRVNUX1RPT19MQVJHRRACEhAKDFJBVEVfTElNSVRFRBADEhAKDElOVkFMSURfTkFNRRAEEhEKDUlOVkFMSURfRklFTEQQBRIVChFVTktOT1dOX01BU0tfUEFUSBAGEg4KCkVNUFRZX01BU0sQBxIVChFJTlZBTElEX1BBR0VfU0laRRAIEhYKEklOVkFMSURfUEFHRV9UT0tFThAJEhIKDklOVkFMSURfRklMVEVSEAoSEgoOVE9PX01BTllfTkFNRVMQCxIQCgxVTktOT1dOX1BBVEgQDhIWChJNRVRIT0RfTk9UX0FMTE9XRUQQDxIVChFERUFETElORV9FWENFRURFRBASEhYKEklOVkFMSURfUkVRVUVTVF9JRBAMEhUKEVJFUVVFU1RfSURfUkVVU0VEEA0SEwoPVU5BVVRIRU5USUNBVEVEEBQSEwoPQkFEX0NSRURFTlRJQUxTEBUSFwoTVFdPX0ZBQ1RPUl9SRVFVSVJFRBAWEhYKElRXT19GQUNUT1JfSU5WQUxJRBAXEhQKEEFDQ09VTlRfQVJDSElWRUQQGBIVChFQRVJNSVNTSU9OX0RFTklFRBAZEhEKDVNDT1BFX01JU1NJTkcQGhIVChFQVUJMSUNfT05MWV9UT0tFThAbEhQKEFNFU1NJT05fUkVRVUlSRUQQHBISCg5VU0VSX05PVF9GT1VORBAoEhQKEElOVkFMSURfVVNFUk5BTUUQKRITCg9JTlZBTElEX1VTRVJfSUQQKhIRCg1JTlZBTElEX0VNQUlMECsSEgoOSU5WQUxJRF9BVkFUQVIQLBIRCg1XRUFLX1BBU1NXT1JEEC0SEgoOVVNFUk5BTUVfVEFLRU4QLhIPCgtFTUFJTF9UQUtFThAvEhEKDVVTRVJfSURfVEFLRU4QMBIXChNSRUdJU1RSQVRJT05fQ0xPU0VEEDESGQoVRklSU1RfQUNDT1VOVF9SRUZVU0VEEDISGwoXUEFTU1dPUkRfU0lHTl9JTl9DTE9TRUQQMxIaChZVU0VSTkFNRV9DSEFOR0VfQ0xPU0VEEDQSHgoaRElTUExBWV9OQU1FX0NIQU5HRV9DTE9TRUQQNRIOCgpMQVNUX0FETUlOEDYSFwoTSEFTX0FTU09DSUFURURfREFUQRA3EhQKEEFWQVRBUl9OT1RfRk9VTkQQORIZChVTRVRUSU5HX05PVF9VUERBVEFCTEUQOBITCg9UT0tFTl9OT1RfRk9VTkQQPBIRCg1JTlZBTElEX1NDT1BFED0SEgoOU0NPUEVfTk9UX0hFTEQQPhISCg5JTlZBTElEX0VYUElSWRA/Eh8KG0lERU5USVRZX1BST1ZJREVSX05PVF9GT1VORBBGEiEKHUlERU5USVRZX1BST1ZJREVSX1VOQVZBSUxBQkxFEEcSFAoQSURFTlRJVFlfUkVGVVNFRBBIEh0KGUxJTktFRF9JREVOVElUWV9OT1RfRk9VTkQQSRISCg5JREVOVElUWV9UQUtFThBKEhsKF0lERU5USVRZX0FMUkVBRFlfTElOS0VEEEsSFwoTTEFTVF9TSUdOX0lOX01FVEhPRBBMEhUKEVdFQkhPT0tfTk9UX0ZPVU5EEFASFwoTSU5WQUxJRF9XRUJIT09LX1VSTBBREhMKD0JMT0NLRURfQUREUkVTUxBSEhoKFklOVkFMSURfU0lHTklOR19TRUNSRVQQUxIVChFUT09fTUFOWV9XRUJIT09LUxBUEhoKFk5PVElGSUNBVElPTl9OT1RfRk9VTkQQWhIeChpXRUJIT09LX0RFTElWRVJZX05PVF9GT1VORBBVEhQKEFdFQkhPT0tfRElTQUJMRUQQVhIgChxJTlZBTElEX0lERU5USVRZX1BST1ZJREVSX0lEEE0SHgoaSURFTlRJVFlfUFJPVklERVJfSURfVEFLRU4QThIdChlJTlZBTElEX0lERU5USUZJRVJfRklMVEVSEE8SGgoWTEFTVF9JREVOVElUWV9QUk9WSURFUhBFEhIKDk1FTU9fTk9UX0ZPVU5EEGQSEwoPSU5WQUxJRF9NRU1PX0lEEGUSEQoNTUVNT19JRF9UQUtFThBmEhEKDU1FTU9fQVJDSElWRUQQZxIRCg1JTlZBTElEX09SREVSEGgSHgoaVFdPX0ZBQ1RPUl9BTFJFQURZX0VOQUJMRUQQbhIaChZUV09fRkFDVE9SX05PVF9QRU5ESU5HEG8SGgoWVFdPX0ZBQ1RPUl9OT1RfRU5BQkxFRBBwEhcKE01BSUxfTk9UX0NPTkZJR1VSRUQQcRIXChNJTlZBTElEX1JFU0VUX1RPS0VOEHISFgoSQ1JPU1NfU0lURV9SRVFVRVNUEHMSEgoOSU5WQUxJRF9DVVJTT1IQeBISCg5DVVJTT1JfRVhQSVJFRBB5EhQKEFRPT19NQU5ZX1NUUkVBTVMQehITCg9UT09fTVVDSF9VTlJFQUQQexIbChZJTlZBTElEX0RFRkFVTFRfQlJBTkNIEIIBEhwKF0lOVkFMSURfUkVQT1NJVE9SWV9OQU1FEIMBEh0KGFJFUE9TSVRPUllfQUNDRVNTX0RFTklFRBCEARIYChNSRVBPU0lUT1JZX0FSQ0hJVkVEEIUBEhYKEVJFUE9TSVRPUllfRVhJU1RTEIYBEhUKEFJFUE9TSVRPUllfTU9WRUQQhwESGQoUUkVQT1NJVE9SWV9OT1RfRk9VTkQQiAESGwoWUkVQT1NJVE9SWV9VTklUX0NMT1NFRBCMARIRCgxVTktOT1dOX1VTRVIQjQESGwoWQ09MTEFCT1JBVE9SX05PVF9GT1VORBCOARIZChRJTlZBTElEX0NPTExBQk9SQVRPUhCPARIRCgxVU0VSX0JMT0NLRUQQkAESFAoPQkxPQ0tfTk9UX0ZPVU5EEJEBEhEKDENBTk5PVF9CTE9DSxCSARIdChhSRVBPU0lUT1JZX09XTkVSX1JFTkFNRUQQkwESGwoWT1JHQU5JWkFUSU9OX05PVF9GT1VORBCWARIfChpPUkdBTklaQVRJT05fQUNDRVNTX0RFTklFRBCXARIeChlJTlZBTElEX09SR0FOSVpBVElPTl9OQU1FEJgBEhwKF09SR0FOSVpBVElPTl9OQU1FX1RBS0VOEJkBEiIKHU9SR0FOSVpBVElPTl9IQVNfUkVQT1NJVE9SSUVTEJoBEhUKEE1FTUJFUl9OT1RfRk9VTkQQmwESHAoXTEFTVF9PUkdBTklaQVRJT05fT1dORVIQnAESEwoOVEVBTV9OT1RfRk9VTkQQnQESFgoRSU5WQUxJRF9URUFNX05BTUUQngESEAoLVEVBTV9FWElTVFMQnwESFwoSSU5WQUxJRF9URUFNX1VOSVRTEKABEhYKEU9XTkVSU19URUFNX0ZJWEVEEKEBEh4KGU5PVF9PV05FRF9CWV9PUkdBTklaQVRJT04QogESFwoSVEVBTV9BTFJFQURZX0FEREVEEKMBEhMKDlRFQU1fTk9UX0FEREVEEKQBEiIKHVJFUE9TSVRPUllfVEVNUExBVEVfTk9UX0ZPVU5EEKUBEh4KGVVOU1VQUE9SVEVEX09CSkVDVF9GT1JNQVQQpgESGAoTSU5WQUxJRF9NRVJHRV9TVFlMRRCnARIeChlJTlZBTElEX1JFUE9TSVRPUllfU0VBUkNIEKgBEhUKEFRSQU5TRkVSX1BFTkRJTkcQqQESFwoSVFJBTlNGRVJfTk9UX0ZPVU5EEKoBEhQKD1RSQU5TRkVSX0RFTklFRBCrARIcChdUUkFOU0ZFUl9URUFNX05PVF9GT1VORBCsARIQCgtGT1JLX0VYSVNUUxCvARITCg5QQVJFTlRfUFJJVkFURRCwARIaChVJTlZBTElEX0NMT05FX0FERFJFU1MQsQESEQoMQ0xPTkVfRkFJTEVEELIBEhQKD1RPT19NQU5ZX0NPUElFUxCzARIZChRSRVBPU0lUT1JZX0lTX01JUlJPUhC0ARIaChVSRVBPU0lUT1JZX05PVF9NSVJST1IQtQESHAoXSU5WQUxJRF9NSVJST1JfSU5URVJWQUwQtgESFQoQUkVQT1NJVE9SWV9FTVBUWRC5ARISCg1SRUZfTk9UX0ZPVU5EELoBEhAKC0lOVkFMSURfUkVGELsBEhUKEENPTU1JVF9OT1RfRk9VTkQQvAESEwoOUEFUSF9OT1RfRk9VTkQQvQESFQoQT0JKRUNUX05PVF9GT1VORBC+ARIWChFUQUdfTk9UX0FOTk9UQVRFRBC/ARIQCgtTRVJWRVJfQlVTWRDAARIQCgtHSVRfVElNRU9VVBDBARIYChNHSVRfTUVNT1JZX0VYQ0VFREVEENcDEhgKE0lOVkFMSURfTEFCRUxfQ09MT1IQ0gESGQoUSU5WQUxJRF9TVEFUVVNfU1RBVEUQ0wESFAoPTEFCRUxfTk9UX0ZPVU5EENQBEhgKE01JTEVTVE9ORV9OT1RfRk9VTkQQ1QESFAoPVE9PX01BTllfTEFCRUxTENYBEhgKE1RPT19NQU5ZX01JTEVTVE9ORVMQ1wESHQoYVE9PX01BTllfU1RBVFVTX0NPTlRFWFRTENgBEhQKD0lOVkFMSURfU1NIX0tFWRDcARITCg5TU0hfS0VZX0lOX1VTRRDdARIYChNTU0hfS0VZX1RJVExFX1RBS0VOEN4BEhIKDUtFWV9OT1RfRk9VTkQQ3wESFgoRS0VZX0FDQ0VTU19ERU5JRUQQ4AESEgoNVE9PX01BTllfS0VZUxDhARIWChFERVBMT1lfS0VZX0VYSVNUUxDiARIbChZERVBMT1lfS0VZX1RJVExFX1RBS0VOEOMBEhQKD0lOVkFMSURfR1BHX0tFWRDkARITCg5HUEdfS0VZX0lOX1VTRRDlARIaChVHUEdfS0VZX0VNQUlMX1VOS05PV04Q5gESGgoVR1BHX1NJR05BVFVSRV9JTlZBTElEEOcBEhYKEVBBU1NXT1JEX1JFUVVJUkVEEOgBEhUKEFRPS0VOX05BTUVfVEFLRU4Q6QESGQoUVE9LRU5fTkFNRV9BTUJJR1VPVVMQ6gESEAoLUkVGX1JFRlVTRUQQwwESEAoLUkVGX0NIQU5HRUQQxAESFwoSUkVGX05BTUVfQ09MTElTSU9OEMUBEhIKDVRBR19OT1RfRk9VTkQQxgESDwoKVEFHX0VYSVNUUxDHARISCg1UQUdfUFJPVEVDVEVEEMgBEhkKFFRBR19UQVJHRVRfTk9UX0ZPVU5EEMkBEh0KGFRBR19QUk9URUNUSU9OX05PVF9GT1VORBDKARIaChVUQUdfUFJPVEVDVElPTl9FWElTVFMQywESHgoZVEFHX1BST1RFQ1RJT05fSU5DT01QTEVURRDMARIYChNJTlZBTElEX1RBR19QQVRURVJOEM0BEh0KGFRPT19NQU5ZX1RBR19QUk9URUNUSU9OUxDOARIbChZVTktOT1dOX0FMTE9XTElTVF9OQU1FEM8BEhYKEU5FV19CUkFOQ0hfRVhJU1RTENABEhAKC0ZJTEVfRVhJU1RTENEBEhEKDEZJTEVfQ0hBTkdFRBDwARIWChFJTlZBTElEX0ZJTEVfUEFUSBDxARIYChNJTlZBTElEX0ZJTEVfQ0hBTkdFEPIBEhoKFVRPT19NQU5ZX0ZJTEVfQ0hBTkdFUxDzARIVChBCUkFOQ0hfTk9UX0ZPVU5EEI4CEhYKEURFTEVURURfTUVBTldISUxFEPQBEiAKG0JSQU5DSF9QUk9URUNUSU9OX05PVF9GT1VORBCPAhIdChhCUkFOQ0hfUFJPVEVDVElPTl9FWElTVFMQkAISHwoaQlJBTkNIX1BST1RFQ1RJT05fTkFNRUxFU1MQkQISHQoYSU5WQUxJRF9QUk9URUNUSU9OX09SREVSEJICEiAKG1RPT19NQU5ZX0JSQU5DSF9QUk9URUNUSU9OUxCTAhIVChBCUkFOQ0hfUFJPVEVDVEVEEJQCEhkKFEJSQU5DSF9OT1RfREVMRVRBQkxFEJUCEhIKDUJSQU5DSF9FWElTVFMQlgISGgoVQlJBTkNIX05BTUVEX0xJS0VfVEFHEJcCEhkKFE9MRF9CUkFOQ0hfTk9UX0ZPVU5EEJgCEhsKFkJSQU5DSF9SRU5BTUVfQ09ORkxJQ1QQmQISGQoUQlJBTkNIX1JFTkFNRV9ERU5JRUQQmgISHAoXQlJBTkNIX1JFTkFNRV9QUk9URUNURUQQmwISGAoTQlJBTkNIX0hFQURfRElGRkVSUxCcAhITCg5GT1JDRV9SRVFVSVJFRBCdAhIcChdCUkFOQ0hfQ09NTUlUX05PVF9GT1VORBCeAhIWChFSRUxFQVNFX05PVF9GT1VORBCiAhIZChRSRUxFQVNFX1RBR19SRVFVSVJFRBCjAhITCg5SRUxFQVNFX0VYSVNUUxCkAhIWChFSRUxFQVNFX1RBR19UQUtFThClAhIaChVSRUxFQVNFX1RBR19QUk9URUNURUQQpgISGAoTUkVMRUFTRV9UQUdfSU5WQUxJRBCnAhIdChhSRUxFQVNFX1JFUE9TSVRPUllfRU1QVFkQqAISFAoPVEFHX0hBU19SRUxFQVNFEKkCEhQKD0FTU0VUX05PVF9GT1VORBCqAhIUCg9BU1NFVF9UT09fTEFSR0UQqwISFAoPVE9PX01BTllfQVNTRVRTEKwCEhMKDklOVkFMSURfVVBMT0FEEK0CEhoKFVJBTkdFX05PVF9TQVRJU0ZJQUJMRRCuAhITCg5JTlZBTElEX1RPUElDUxCxAhISCg1JTlZBTElEX1RPUElDELICEhQKD1RPT19NQU5ZX1RPUElDUxCzAhIYChNUT1BJQ19MSU1JVF9SRUFDSEVEELQCEhQKD1RPUElDX05PVF9GT1VORBC1AhIYChNSRVBPU0lUT1JZX05PVF9GT1JLELYCEhsKFlVQU1RSRUFNX0FDQ0VTU19ERU5JRUQQtwISHgoZVVBTVFJFQU1fQlJBTkNIX05PVF9GT1VORBC4AhIcChdGQVNUX0ZPUldBUkRfSU1QT1NTSUJMRRC5AhITCg5NRVJHRV9DT05GTElDVBC6AhIXChJHSVRfSE9PS1NfRElTQUJMRUQQuwISGwoWR0lUX0hPT0tfQUNDRVNTX0RFTklFRBC8AhIXChJHSVRfSE9PS19OT1RfRk9VTkQQvQISFQoQR0lUX0hPT0tfUkVGVVNFRBC+AhIXChJUT09fTUFOWV9HSVRfSE9PS1MQvwISGwoWUFVMTF9SRVFVRVNUX05PVF9GT1VORBDUAhITCg5VTktOT1dOX1BPU1RFUhDVAhIVChBJTlZBTElEX0xBQkVMX0lEENYCEiEKHFBVTExfUkVRVUVTVF9XSVRIT1VUX0NIQU5HRVMQ2QISFwoSSU5WQUxJRF9DT01QQVJJU09OENoCEiEKHFBVTExfUkVRVUVTVF9OT1RfT0ZfQlJBTkNIRVMQ2wISGAoTUFVMTF9SRVFVRVNUX0VYSVNUUxDcAhIXChJBU1NJR05FRV9OT1RfRk9VTkQQ3QISHAoXQVNTSUdORUVfTk9UX0FTU0lHTkFCTEUQ3gISHQoYUFVMTF9SRVFVRVNUX0FDQ0VTU19MT1NUEN8CEhsKFkNPTExBQk9SQVRJT05fUkVRVUlSRUQQ4AISFwoSUkVWSUVXRVJfTk9UX0ZPVU5EEOECEh0KGFBVTExfUkVRVUVTVF9FRElUX0RFTklFRBDiAhIZChRQVUxMX1JFUVVFU1RfQ0hBTkdFRBDjAhIdChhQVUxMX1JFUVVFU1RfU1RBVEVfRklYRUQQ5AISHwoaSU5WQUxJRF9QVUxMX1JFUVVFU1RfU1RBVEUQ5QISFwoSTkVXX0JBU0VfTk9UX0ZPVU5EEOYCEhcKElJFVEFSR0VUX09GX01FUkdFRBDnAhIXChJSRVRBUkdFVF9PRl9DTE9TRUQQ0QISGwoWTUFJTlRBSU5FUl9FRElUX0RFTklFRBDSAhIdChhQVUxMX1JFUVVFU1RfQlJBTkNIX0dPTkUQ0wISEwoORElGRl9UT09fTEFSR0UQlQMSFgoRUFVMTF9CQVNFX0lOVkFMSUQQlgMSFAoPUkVCQVNFX0NPTkZMSUNUEOgCEh8KGlRPT19NQU5ZX0NPTU1JVFNfVE9fUkVCQVNFEOkCEhwKF1BVTExfUkVRVUVTVF9OT1RfTUVSR0VEEO0CEhgKE1BVTExfUkVRVUVTVF9NRVJHRUQQ7gISGAoTUFVMTF9SRVFVRVNUX0NMT1NFRBDvAhIRCgxNRVJHRV9ERU5JRUQQ8AISIgodUFVMTF9SRVFVRVNUX1dPUktfSU5fUFJPR1JFU1MQ8QISHwoaUFVMTF9SRVFVRVNUX05PVF9NRVJHRUFCTEUQ8gISGgoVU1RBVFVTX0NIRUNLU19NSVNTSU5HEPMCEhYKEUFQUFJPVkFMU19NSVNTSU5HEPQCEhYKEUNIQU5HRVNfUkVRVUVTVEVEEPUCEhQKD1JFVklFV1NfTUlTU0lORxD2AhIVChBIRUFEX0JFSElORF9CQVNFEPcCEhwKF1BST1RFQ1RFRF9GSUxFU19DSEFOR0VEEPgCEhMKDk1FUkdFX1VOU0lHTkVEEPkCEhwKF0hFQURfQ09NTUlUU19VTlZFUklGSUVEEPoCEhwKF01FUkdFX1NUWUxFX05PVF9BTExPV0VEEPsCEhgKE0hFQURfQ09NTUlUX0RJRkZFUlMQ/AISFwoSV1JPTkdfTUVSR0VfQ09NTUlUEP0CEhcKEk1FUkdFX1BVU0hfUkVGVVNFRBD+AhIWChFNRVJHRV9PVVRfT0ZfREFURRD/AhIfChpQVUxMX1JFUVVFU1RfVVBEQVRFX0RFTklFRBCAAxIZChRBVVRPX01FUkdFX1NDSEVEVUxFRBCBAxIdChhBVVRPX01FUkdFX05PVF9TQ0hFRFVMRUQQggMSHQoYQVVUT19NRVJHRV9DQU5DRUxfREVOSUVEEIMDEhUKEFJFVklFV19OT1RfRk9VTkQQhgMSFgoRT1dOX1BVTExfQVBQUk9WRUQQhwMSFgoRT1dOX1BVTExfUkVKRUNURUQQiAMSGQoUUkVWSUVXX0JPRFlfUkVRVUlSRUQQiQMSGgoVUkVWSUVXX09OX0NMT1NFRF9QVUxMEIoDEhoKFVJFVklFV19DT01NSVRfVU5LTk9XThCLAxIXChJSRVZJRVdfTk9UX1BFTkRJTkcQjAMSGQoUUkVWSUVXX1NUQVlTX1BFTkRJTkcQjQMSGwoWUkVWSUVXX0RFTEVUSU9OX0RFTklFRBCOAxIcChdSRVZJRVdfRElTTUlTU0FMX0RFTklFRBCPAxIbChZSRVZJRVdfTk9UX0RJU01JU1NJQkxFEJADEhwKF1JFVklFV19ESVNNSVNTQUxfQ0xPU0VEEJEDEhUKEElOVkFMSURfUkVWSUVXRVIQkgMSGgoVUkVWSUVXX1JFUVVFU1RfREVOSUVEEJMDEhoKFVJFVklFV19SRVFVRVNUX0NMT1NFRBCUAxIcChdJU1NVRV9DT01NRU5UX05PVF9GT1VORBCaAxIZChRJU1NVRV9DT01NRU5UX0RFTklFRBCbAxISCg1DTE9TRV9CTE9DS0VEEJwDEhIKDU1FUkdFX0JMT0NLRUQQnQMSFwoSSU5WQUxJRF9ERVBFTkRFTkNZEJ4DEhcKElRPT19NQU5ZX1JFVklFV0VSUxCkAxIdChhSRVZJRVdfQ09NTUVOVF9OT1RfRk9VTkQQpQMSGAoTSU5WQUxJRF9SRVZJRVdfTElORRCmAxIdChhUT09fTUFOWV9SRVZJRVdfQ09NTUVOVFMQpwMSGgoVUkVWSUVXX0NPTU1FTlRfREVOSUVEEKgDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM");
 
 /**
- * Why a call failed, for programs.
+ * The reason why a call failed, for programs.
  *
- * Every refusal carries a google.rpc.ErrorInfo in its details, on every protocol: `reason` is the
- * name of a value of this enum, `domain` is `branchline`, `metadata` has the keys that the value
- * names. Numbers in metadata are decimal text. Reasons are stable, message texts are not. INTERNAL
- * errors carry no reason: nothing a client does about them differs.
+ * Every error has a google.rpc.ErrorInfo in its details, on every protocol: `reason` is the name of
+ * a value of this enum, `domain` is `branchline`, and `metadata` has the keys that the value names.
+ * Numbers in metadata are decimal text. Reasons are stable; message texts are not. INTERNAL errors
+ * have no reason.
  *
  * @generated from enum branchline.v1.ErrorReason
  */
@@ -30,19 +30,19 @@ export enum ErrorReason {
   ERROR_REASON_UNSPECIFIED = 0,
 
   /**
-   * The request could not be read: broken JSON or protobuf, a value of the wrong type, an enum name
-   * that does not exist, a query parameter given twice, a broken frame, an unknown media type or
+   * The request cannot be read: malformed JSON or protobuf, a value of the wrong type, an unknown
+   * name of an enum value, a repeated query parameter, a malformed frame, an unknown media type or
    * content coding.
    *
-   * INVALID_ARGUMENT, REST 400. Over REST also 414 for an overlong path and query, and 415 for a
-   * media type or content coding that is not read. Metadata: none.
+   * INVALID_ARGUMENT, REST 400. Over REST also 414 for a path and query that are too long, and 415
+   * for an unknown media type or content coding. Metadata: none.
    *
    * @generated from enum value: MALFORMED_REQUEST = 1;
    */
   MALFORMED_REQUEST = 1,
 
   /**
-   * The request message is larger than the instance allows, 4 MiB unless configured otherwise.
+   * The request message is larger than the limit of the instance, by default 4 MiB.
    *
    * RESOURCE_EXHAUSTED, REST 413. Metadata: none.
    *
@@ -51,7 +51,7 @@ export enum ErrorReason {
   REQUEST_TOO_LARGE = 2,
 
   /**
-   * Too many attempts in a row. Sent again before the time is over, the call fails again.
+   * Too many attempts. The call fails again until the time has passed.
    *
    * RESOURCE_EXHAUSTED, REST 429 with `Retry-After`. Metadata: `retry_after_seconds`, for example
    * "41".
@@ -61,7 +61,7 @@ export enum ErrorReason {
   RATE_LIMITED = 3,
 
   /**
-   * The name does not have the form that the method expects, for example
+   * The name does not have the form that the method expects, such as
    * `users/{user}/settings/{setting}`.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `name`, as received.
@@ -71,21 +71,21 @@ export enum ErrorReason {
   INVALID_NAME = 4,
 
   /**
-   * A field is missing, too long, or has a value that it does not allow. Fields with a reason of
-   * their own, such as INVALID_EMAIL, do not use this one.
+   * A field is missing, too long, or has a value that is not allowed. Fields with a reason of their
+   * own, such as INVALID_EMAIL, do not use this reason.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `field`, the path of the field in the request, for
-   * example "user.display_name"; when it is too long, `max_length` in characters or `max_bytes` of
-   * UTF-8; of some fields `rule`, a word of compatible systems: `Required`, `MaxSize` or
-   * `GitRefName`.
+   * example "user.display_name"; if the field is too long, `max_length` in characters or
+   * `max_bytes` of UTF-8; for some fields `rule`, a term of compatible systems: `Required`,
+   * `MaxSize` or `GitRefName`.
    *
    * @generated from enum value: INVALID_FIELD = 5;
    */
   INVALID_FIELD = 5,
 
   /**
-   * A field mask names a field that the resource does not have, or one that the method cannot read
-   * or change.
+   * A field mask names a field that the resource does not have, or that the method cannot read or
+   * change.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `path`, for example "nickname".
    *
@@ -94,7 +94,7 @@ export enum ErrorReason {
   UNKNOWN_MASK_PATH = 6,
 
   /**
-   * The update names no field to change.
+   * The update mask is empty.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -112,7 +112,7 @@ export enum ErrorReason {
   INVALID_PAGE_SIZE = 8,
 
   /**
-   * `page_token` was not made by this instance, or belongs to another method, parent or filter.
+   * `page_token` is not from this instance, or belongs to another method, parent or filter.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -139,8 +139,8 @@ export enum ErrorReason {
   TOO_MANY_NAMES = 11,
 
   /**
-   * Nothing is served at this path. Over gRPC, gRPC-Web and Connect it is the status of the
-   * protocol alone that says so.
+   * The server has nothing at this path. Over gRPC, gRPC-Web and Connect only the status of the
+   * protocol says so.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -149,7 +149,7 @@ export enum ErrorReason {
   UNKNOWN_PATH = 14,
 
   /**
-   * The path is served, for other HTTP methods, which the `Allow` header lists. Only over REST.
+   * The path exists for other HTTP methods, which the `Allow` header lists. Only over REST.
    *
    * UNIMPLEMENTED, REST 405. Metadata: none.
    *
@@ -158,18 +158,18 @@ export enum ErrorReason {
   METHOD_NOT_ALLOWED = 15,
 
   /**
-   * The deadline that the client set has passed. Nothing was changed and nothing will be, unless
-   * the metadata says otherwise.
+   * The deadline of the client has passed. Nothing changed and nothing will change, unless the
+   * metadata says otherwise.
    *
-   * DEADLINE_EXCEEDED, REST 504. Metadata: `committed`, "true" when the change was made, though too
-   * late to say so in time; absent otherwise.
+   * DEADLINE_EXCEEDED, REST 504. Metadata: `committed`, "true" if the change was made but the
+   * response is late. Otherwise absent.
    *
    * @generated from enum value: DEADLINE_EXCEEDED = 18;
    */
   DEADLINE_EXCEEDED = 18,
 
   /**
-   * `request_id` is longer than 64 characters or has characters other than printable ASCII.
+   * `request_id` is longer than 64 characters or contains characters other than printable ASCII.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -178,7 +178,7 @@ export enum ErrorReason {
   INVALID_REQUEST_ID = 12,
 
   /**
-   * The same caller used this `request_id` for a different request less than 24 hours ago.
+   * The same caller used this `request_id` for a different request within the last 24 hours.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `request_id`.
    *
@@ -187,7 +187,7 @@ export enum ErrorReason {
   REQUEST_ID_REUSED = 13,
 
   /**
-   * The method needs a signed-in caller and the request carries no credentials.
+   * The method needs a signed-in caller, and the request has no credentials.
    *
    * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. Metadata: none.
    *
@@ -196,20 +196,20 @@ export enum ErrorReason {
   UNAUTHENTICATED = 20,
 
   /**
-   * The credentials are wrong, expired or revoked. Which of them, and whether the account exists,
-   * is not told.
+   * The credentials are wrong, expired or revoked. The error does not reveal which, nor whether the
+   * account exists.
    *
    * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. Metadata: none. An authorization code that
    * an identity provider refuses is INVALID_ARGUMENT, REST 400, with the metadata `name`, for
-   * example "identity-providers/example", and `provider_error`, the provider's own error code, for
-   * example "invalid_grant", when it gave one.
+   * example "identity-providers/example", and, if the provider sent one, `provider_error`, its
+   * error code, for example "invalid_grant".
    *
    * @generated from enum value: BAD_CREDENTIALS = 21;
    */
   BAD_CREDENTIALS = 21,
 
   /**
-   * The password is right, and the account wants a one-time passcode or a recovery code as well.
+   * The password is correct, and the account also needs a one-time passcode or a recovery code.
    *
    * UNAUTHENTICATED, REST 401 with `X-Service-OTP: required`. Metadata: none.
    *
@@ -218,7 +218,7 @@ export enum ErrorReason {
   TWO_FACTOR_REQUIRED = 22,
 
   /**
-   * The password is right, and the passcode or recovery code is wrong or was used before.
+   * The password is correct, and the passcode or recovery code is wrong or was already used.
    *
    * UNAUTHENTICATED, REST 401. Metadata: none.
    *
@@ -227,8 +227,8 @@ export enum ErrorReason {
   TWO_FACTOR_INVALID = 23,
 
   /**
-   * The account is archived. Only told to those who proved that it is theirs, and to
-   * administrators.
+   * The account is archived. Only callers who proved that it is theirs, and administrators, get
+   * this reason.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -237,8 +237,7 @@ export enum ErrorReason {
   ACCOUNT_ARCHIVED = 24,
 
   /**
-   * The caller is neither the owner nor in the role that the method, or a field of the request, is
-   * kept for.
+   * The caller is not the owner, or lacks the role that the method or a field of the request needs.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -265,8 +264,8 @@ export enum ErrorReason {
   PUBLIC_ONLY_TOKEN = 27,
 
   /**
-   * Personal access tokens may not do this, whatever their scopes: it changes the credentials of
-   * the account itself.
+   * Personal access tokens of any scope may not do this, because it changes the credentials of the
+   * account.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -275,7 +274,7 @@ export enum ErrorReason {
   SESSION_REQUIRED = 28,
 
   /**
-   * There is no such account.
+   * The account does not exist.
    *
    * NOT_FOUND, REST 404. Metadata: `name`, for example "users/alice".
    *
@@ -284,8 +283,8 @@ export enum ErrorReason {
   USER_NOT_FOUND = 40,
 
   /**
-   * The username is not 1 to 36 letters, digits and hyphens with a letter or digit at both ends, or
-   * it is reserved.
+   * The username is reserved, or does not consist of 1 to 36 letters, digits and hyphens with a
+   * letter or digit at both ends.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `username`.
    *
@@ -294,7 +293,7 @@ export enum ErrorReason {
   INVALID_USERNAME = 41,
 
   /**
-   * The chosen id is not made of lower-case letters, digits and hyphens.
+   * The chosen id does not consist of lower-case letters, digits and hyphens.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `user_id`.
    *
@@ -322,7 +321,7 @@ export enum ErrorReason {
   INVALID_AVATAR = 44,
 
   /**
-   * The password is too short or too long, or equals the username.
+   * The password is too short, too long, or equal to the username.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `min_length` in characters, for example "8", and
    * `max_bytes`, "256".
@@ -332,7 +331,7 @@ export enum ErrorReason {
   WEAK_PASSWORD = 45,
 
   /**
-   * The username, compared without regard to case, is the username or the id of another account.
+   * The username, in any case of letters, is the username or the id of another account.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `username`.
    *
@@ -341,7 +340,7 @@ export enum ErrorReason {
   USERNAME_TAKEN = 46,
 
   /**
-   * The e-mail address, compared without regard to case, belongs to another account.
+   * The e-mail address, in any case of letters, belongs to another account.
    *
    * ALREADY_EXISTS, REST 409. Metadata: none.
    *
@@ -359,7 +358,7 @@ export enum ErrorReason {
   USER_ID_TAKEN = 48,
 
   /**
-   * The instance does not let people create their own accounts. An administrator can.
+   * The instance does not allow registration. An administrator can create the account.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -368,8 +367,8 @@ export enum ErrorReason {
   REGISTRATION_CLOSED = 49,
 
   /**
-   * The instance has no account yet, and the first one, which becomes the administrator, is only
-   * made from the machine itself. The message names the command to run there.
+   * The instance has no account yet. The first account, which becomes the administrator, can only
+   * be created from the machine itself. The message names the command.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -378,7 +377,7 @@ export enum ErrorReason {
   FIRST_ACCOUNT_REFUSED = 50,
 
   /**
-   * The instance keeps sign-in by password for administrators.
+   * The instance allows sign-in by password only for administrators.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -387,7 +386,7 @@ export enum ErrorReason {
   PASSWORD_SIGN_IN_CLOSED = 51,
 
   /**
-   * The instance lets only administrators change usernames.
+   * The instance allows only administrators to change usernames.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -396,7 +395,7 @@ export enum ErrorReason {
   USERNAME_CHANGE_CLOSED = 52,
 
   /**
-   * The instance lets only administrators change display names.
+   * The instance allows only administrators to change display names.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -414,8 +413,8 @@ export enum ErrorReason {
   LAST_ADMIN = 54,
 
   /**
-   * The account owns content that others may rely on. Delete with `force`, or `purge`, to delete
-   * that too.
+   * The account owns content that others may rely on. Set `force`, or `purge`, to delete that
+   * content too.
    *
    * FAILED_PRECONDITION, REST 400, and 422 from AdminDeleteUser. Metadata: `name`, for example
    * "users/alice".
@@ -425,7 +424,7 @@ export enum ErrorReason {
   HAS_ASSOCIATED_DATA = 55,
 
   /**
-   * The account has no uploaded picture.
+   * The account has no uploaded avatar.
    *
    * NOT_FOUND, REST 404. Metadata: `name`, for example "users/alice/avatar".
    *
@@ -434,7 +433,7 @@ export enum ErrorReason {
   AVATAR_NOT_FOUND = 57,
 
   /**
-   * The setting is changed through methods of its own, not as a setting.
+   * Other methods change this setting.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `name`, for example "users/alice/settings/WEBHOOKS".
    *
@@ -452,10 +451,10 @@ export enum ErrorReason {
   TOKEN_NOT_FOUND = 60,
 
   /**
-   * There is no such scope, or the scopes are only the modifier `public-only`, or there are none
-   * where a token has to have one.
+   * The scope is unknown, or the scopes are only the modifier `public-only`, or a token that needs
+   * scopes has none.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `scope`, for example "read:everything"; empty when there
+   * INVALID_ARGUMENT, REST 400. Metadata: `scope`, for example "read:everything". Empty when there
    * are none.
    *
    * @generated from enum value: INVALID_SCOPE = 61;
@@ -463,16 +462,16 @@ export enum ErrorReason {
   INVALID_SCOPE = 61,
 
   /**
-   * A token may only create tokens whose scopes are within its own.
+   * A token may only create tokens whose scopes its own scopes include.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `scope`, the first one that is not held.
+   * PERMISSION_DENIED, REST 403. Metadata: `scope`, the first scope that the token lacks.
    *
    * @generated from enum value: SCOPE_NOT_HELD = 62;
    */
   SCOPE_NOT_HELD = 62,
 
   /**
-   * The number of days is negative or above the limit.
+   * The number of days is negative or too large.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `max_days`, "36500".
    *
@@ -481,7 +480,7 @@ export enum ErrorReason {
   INVALID_EXPIRY = 63,
 
   /**
-   * There is no such identity provider.
+   * The identity provider does not exist.
    *
    * NOT_FOUND, REST 404. Metadata: `name`, for example "identity-providers/example".
    *
@@ -490,8 +489,8 @@ export enum ErrorReason {
   IDENTITY_PROVIDER_NOT_FOUND = 70,
 
   /**
-   * The identity provider could not be reached in time, or its answer makes no sense. Trying later
-   * may help.
+   * The identity provider could not be reached in time, or sent an invalid response. A later
+   * attempt may succeed.
    *
    * UNAVAILABLE, REST 503. Metadata: `name`, for example "identity-providers/example".
    *
@@ -500,7 +499,7 @@ export enum ErrorReason {
   IDENTITY_PROVIDER_UNAVAILABLE = 71,
 
   /**
-   * The identity provider's filter does not admit this identity.
+   * The filter of the identity provider does not admit this identity.
    *
    * PERMISSION_DENIED, REST 403. Metadata: `name`, for example "identity-providers/example".
    *
@@ -509,7 +508,7 @@ export enum ErrorReason {
   IDENTITY_REFUSED = 72,
 
   /**
-   * The account has no identity linked at this provider.
+   * The account has no identity of this provider.
    *
    * NOT_FOUND, REST 404. Metadata: `name`.
    *
@@ -527,16 +526,16 @@ export enum ErrorReason {
   IDENTITY_TAKEN = 74,
 
   /**
-   * The account has another identity linked at this provider. Delete that one first.
+   * The account has another identity of this provider. Delete that identity first.
    *
-   * ALREADY_EXISTS, REST 409. Metadata: `name`, of the identity that is linked.
+   * ALREADY_EXISTS, REST 409. Metadata: `name` of the linked identity.
    *
    * @generated from enum value: IDENTITY_ALREADY_LINKED = 75;
    */
   IDENTITY_ALREADY_LINKED = 75,
 
   /**
-   * The linked identity is the only way left to sign in to the account.
+   * The linked identity is the only remaining way to sign in to the account.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: `name`.
    *
@@ -554,10 +553,10 @@ export enum ErrorReason {
   WEBHOOK_NOT_FOUND = 80,
 
   /**
-   * The target is not an absolute http or https URL of at most 2048 characters, without user
+   * The target is not an absolute HTTP or HTTPS URL of at most 2048 characters, without user
    * information and fragment, whose host can be resolved.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: none, since targets may carry secrets.
+   * INVALID_ARGUMENT, REST 400. Metadata: none, because targets may contain secrets.
    *
    * @generated from enum value: INVALID_WEBHOOK_URL = 81;
    */
@@ -565,7 +564,7 @@ export enum ErrorReason {
 
   /**
    * The host of the target has an address in a private or reserved range. The operator can allow
-   * it.
+   * the host.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `host`.
    *
@@ -574,8 +573,8 @@ export enum ErrorReason {
   BLOCKED_ADDRESS = 82,
 
   /**
-   * The signing secret has characters other than printable ASCII, or starts with `whsec_` and does
-   * not go on with the base64 form of 24 to 64 bytes.
+   * The signing secret contains characters other than printable ASCII, or starts with `whsec_` and
+   * does not continue with the base64 form of 24 to 64 bytes.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -584,7 +583,7 @@ export enum ErrorReason {
   INVALID_SIGNING_SECRET = 83,
 
   /**
-   * The account has as many webhooks as it may have.
+   * The account has the largest number of webhooks.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `limit`, "100".
    *
@@ -602,7 +601,7 @@ export enum ErrorReason {
   NOTIFICATION_NOT_FOUND = 90,
 
   /**
-   * The account has no such delivery at this webhook, or it was long ago.
+   * The webhook has no such delivery, or the delivery is too old.
    *
    * NOT_FOUND, REST 404. Metadata: `name`.
    *
@@ -611,8 +610,8 @@ export enum ErrorReason {
   WEBHOOK_DELIVERY_NOT_FOUND = 85,
 
   /**
-   * The target of the webhook answered 410, so nothing is sent there any more. Writing its `url`
-   * switches it on again.
+   * The target of the webhook answered 410, and the server disabled the webhook. Setting its `url`
+   * enables it again.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: `name`.
    *
@@ -621,8 +620,8 @@ export enum ErrorReason {
   WEBHOOK_DISABLED = 86,
 
   /**
-   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both
-   * ends.
+   * The chosen id does not consist of 1 to 36 letters, digits and hyphens with a letter or digit at
+   * both ends.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `id`.
    *
@@ -640,7 +639,7 @@ export enum ErrorReason {
   IDENTITY_PROVIDER_ID_TAKEN = 78,
 
   /**
-   * The filter is not a regular expression in the syntax of RE2, or too long.
+   * The filter is too long, or is not a regular expression in the syntax of RE2.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -649,7 +648,7 @@ export enum ErrorReason {
   INVALID_IDENTIFIER_FILTER = 79,
 
   /**
-   * Nobody but administrators could sign in without this identity provider.
+   * Without this identity provider only administrators could sign in.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: `name`, for example "identity-providers/example".
    *
@@ -658,7 +657,7 @@ export enum ErrorReason {
   LAST_IDENTITY_PROVIDER = 69,
 
   /**
-   * There is no such memo, or none for this caller.
+   * The memo does not exist or is hidden from the caller.
    *
    * NOT_FOUND, REST 404. Metadata: `name`, for example "memos/3kTMd8".
    *
@@ -667,8 +666,8 @@ export enum ErrorReason {
   MEMO_NOT_FOUND = 100,
 
   /**
-   * The chosen id is not made of 1 to 36 letters, digits and hyphens with a letter or digit at both
-   * ends.
+   * The chosen id does not consist of 1 to 36 letters, digits and hyphens with a letter or digit at
+   * both ends.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `memo_id`.
    *
@@ -686,7 +685,7 @@ export enum ErrorReason {
   MEMO_ID_TAKEN = 102,
 
   /**
-   * The memo is archived and takes no comments.
+   * The memo is archived and accepts no comments.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: `name`.
    *
@@ -695,7 +694,7 @@ export enum ErrorReason {
   MEMO_ARCHIVED = 103,
 
   /**
-   * `order_by` names a field that the list cannot be ordered by, or one twice.
+   * `order_by` names a field that cannot order the list, or names a field twice.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `order_by`, as received.
    *
@@ -704,7 +703,7 @@ export enum ErrorReason {
   INVALID_ORDER = 104,
 
   /**
-   * The account uses a second factor already. Disable it first.
+   * The account has a second factor already. Disable it first.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: none.
    *
@@ -713,7 +712,7 @@ export enum ErrorReason {
   TWO_FACTOR_ALREADY_ENABLED = 110,
 
   /**
-   * No secret waits for its first passcode. Enroll first.
+   * No enrolment waits for its first passcode. Enrol first.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: none.
    *
@@ -722,7 +721,7 @@ export enum ErrorReason {
   TWO_FACTOR_NOT_PENDING = 111,
 
   /**
-   * The account uses no second factor.
+   * The account has no second factor.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: none.
    *
@@ -731,7 +730,7 @@ export enum ErrorReason {
   TWO_FACTOR_NOT_ENABLED = 112,
 
   /**
-   * The instance is not set up to send mail. An administrator can make a reset token instead.
+   * The instance does not send mail. An administrator can create a reset token instead.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: none.
    *
@@ -740,8 +739,8 @@ export enum ErrorReason {
   MAIL_NOT_CONFIGURED = 113,
 
   /**
-   * The reset token is unknown, expired, used, or void because the account changed since. Which of
-   * them is not told.
+   * The reset token is unknown, expired, used, or void because the account changed. The error does
+   * not reveal which.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -750,8 +749,8 @@ export enum ErrorReason {
   INVALID_RESET_TOKEN = 114,
 
   /**
-   * The request was not made by a page of this instance, and its only credential is what a proxy
-   * says.
+   * The request comes from a page of another site, and its only credential is the header of a
+   * proxy.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -760,7 +759,7 @@ export enum ErrorReason {
   CROSS_SITE_REQUEST = 115,
 
   /**
-   * The cursor was not made by this instance for this method and account.
+   * The cursor is not from this instance, this method and this account.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -769,7 +768,7 @@ export enum ErrorReason {
   INVALID_CURSOR = 120,
 
   /**
-   * Events behind the cursor have been forgotten. Read the lists, then start without a cursor.
+   * Events after the cursor were deleted. Read the lists, then start without a cursor.
    *
    * OUT_OF_RANGE, REST 400. Metadata: none.
    *
@@ -778,8 +777,8 @@ export enum ErrorReason {
   CURSOR_EXPIRED = 121,
 
   /**
-   * As many streams of messages are open as may be: event streams of the account, or streams of any
-   * kind on the connection, of the peer or in all.
+   * Too many streams are open: event streams of the account, or streams of any kind on the
+   * connection, of the peer, or of the server.
    *
    * RESOURCE_EXHAUSTED, REST 429. Metadata: `limit` and `scope`: "account", "connection", "peer" or
    * "server".
@@ -789,9 +788,8 @@ export enum ErrorReason {
   TOO_MANY_STREAMS = 122,
 
   /**
-   * More of earlier answers waits to be read than the server keeps for one connection, one peer or
-   * in all, or this answer would be too much beside them. Read those answers, then try again.
-   * Nothing was done.
+   * Too many bytes of earlier responses wait for the client on one connection, of one peer, or in
+   * the whole server. Read those responses, then try again. The call did nothing.
    *
    * RESOURCE_EXHAUSTED, REST 429 with `Retry-After`. Metadata: `limit`, in bytes, `scope`:
    * "connection", "peer" or "server", and `retry_after_seconds`.
@@ -801,26 +799,27 @@ export enum ErrorReason {
   TOO_MUCH_UNREAD = 123,
 
   /**
-   * The name is none that a branch can have, or no branch of the repository.
+   * The name is not a valid name of a branch, or the repository has no such branch.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `branch`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `branch`, the first 100 characters.
    *
    * @generated from enum value: INVALID_DEFAULT_BRANCH = 130;
    */
   INVALID_DEFAULT_BRANCH = 130,
 
   /**
-   * The name is not allowed for a repository: it has 1 to 100 letters, digits, hyphens, underscores
-   * and dots, is not made of dots alone, and does not end in `.git`, `.wiki` or `.lock`.
+   * The name is not allowed for a repository. A name consists of 1 to 100 letters, digits, hyphens,
+   * underscores and dots, does not consist of dots only, and does not end in `.git`, `.wiki` or
+   * `.lock`.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, the first 100 characters.
    *
    * @generated from enum value: INVALID_REPOSITORY_NAME = 131;
    */
   INVALID_REPOSITORY_NAME = 131,
 
   /**
-   * The caller may read the repository, and this takes more.
+   * The caller may read the repository but lacks the permission for this call.
    *
    * PERMISSION_DENIED, REST 403. Metadata: `needed`, which is `write`, `admin` or `owner`.
    *
@@ -829,7 +828,7 @@ export enum ErrorReason {
   REPOSITORY_ACCESS_DENIED = 132,
 
   /**
-   * The repository is archived: nothing in it can be changed.
+   * The repository is archived and cannot be changed.
    *
    * FAILED_PRECONDITION, REST 423. Metadata: none.
    *
@@ -838,7 +837,7 @@ export enum ErrorReason {
   REPOSITORY_ARCHIVED = 133,
 
   /**
-   * The owner has another repository of this name, in some case of its letters.
+   * The owner has another repository of this name, in some case of letters.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `name`.
    *
@@ -847,18 +846,17 @@ export enum ErrorReason {
   REPOSITORY_EXISTS = 134,
 
   /**
-   * The repository has another name or owner now. Over REST, `Location` has what to ask for
-   * instead: path and query.
+   * The repository has another name or owner now. Over REST, `Location` has the new path and query.
    *
-   * NOT_FOUND, REST 301. Metadata: `owner` and `name`, as they are now; `former`, both as they
-   * were, in lower case, with a slash in between.
+   * NOT_FOUND, REST 301. Metadata: `owner` and `name`, the present ones; `former`, the former owner
+   * and name in lower case, separated by a slash.
    *
    * @generated from enum value: REPOSITORY_MOVED = 135;
    */
   REPOSITORY_MOVED = 135,
 
   /**
-   * There is no repository of this name that the caller may know of.
+   * The repository does not exist or is hidden from the caller.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -867,26 +865,25 @@ export enum ErrorReason {
   REPOSITORY_NOT_FOUND = 136,
 
   /**
-   * The caller may read other parts of the repository, but not the one that this is about, or this
-   * one is switched off.
+   * The caller may read other parts of the repository but not this one, or this part is disabled.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `unit`, which is `code`, `issues` or `releases`.
+   * PERMISSION_DENIED, REST 403. Metadata: `unit`: `code`, `issues` or `releases`.
    *
    * @generated from enum value: REPOSITORY_UNIT_CLOSED = 140;
    */
   REPOSITORY_UNIT_CLOSED = 140,
 
   /**
-   * There is no user of this name, whom the request names beside its resource.
+   * A user that the request names in addition to its resource does not exist.
    *
-   * NOT_FOUND, REST 422. Metadata: `username`, cut to 64 characters.
+   * NOT_FOUND, REST 422. Metadata: `username`, the first 64 characters.
    *
    * @generated from enum value: UNKNOWN_USER = 141;
    */
   UNKNOWN_USER = 141,
 
   /**
-   * The user has no access to the repository that was given by name.
+   * The user is not a collaborator of the repository.
    *
    * NOT_FOUND, REST 404. Metadata: `username`.
    *
@@ -895,10 +892,9 @@ export enum ErrorReason {
   COLLABORATOR_NOT_FOUND = 142,
 
   /**
-   * The owner of a repository is not a collaborator too, and a collaborator reads, writes or
-   * administers it.
+   * The user owns the repository, or the permission is other than read, write or admin.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `username` or `permission`, the one at fault, cut to 64
+   * INVALID_ARGUMENT, REST 422. Metadata: `username` or `permission`, the invalid one, the first 64
    * characters.
    *
    * @generated from enum value: INVALID_COLLABORATOR = 143;
@@ -906,7 +902,7 @@ export enum ErrorReason {
   INVALID_COLLABORATOR = 143,
 
   /**
-   * One of the two has blocked the other.
+   * One of the two accounts has blocked the other.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -924,7 +920,7 @@ export enum ErrorReason {
   BLOCK_NOT_FOUND = 145,
 
   /**
-   * Nobody blocks themselves, and an organisation does not block its members.
+   * A user cannot block themselves, and an organisation cannot block its members.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `username`.
    *
@@ -933,8 +929,8 @@ export enum ErrorReason {
   CANNOT_BLOCK = 146,
 
   /**
-   * The owner of the repository has another name now. Over REST, `Location` has what to ask for
-   * instead: path and query.
+   * The owner of the repository has another name now. Over REST, `Location` has the new path and
+   * query.
    *
    * NOT_FOUND, REST 307. Metadata: as for REPOSITORY_MOVED.
    *
@@ -943,7 +939,7 @@ export enum ErrorReason {
   REPOSITORY_OWNER_RENAMED = 147,
 
   /**
-   * There is no organisation of this name that the caller may know of.
+   * The organisation does not exist or is hidden from the caller.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -952,27 +948,26 @@ export enum ErrorReason {
   ORGANIZATION_NOT_FOUND = 150,
 
   /**
-   * The caller may know of the organisation, and this takes more.
+   * The caller may see the organisation but lacks the permission for this call.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `needed`, which is `member`, `create-repository` or
-   * `owner`.
+   * PERMISSION_DENIED, REST 403. Metadata: `needed`: `member`, `create-repository` or `owner`.
    *
    * @generated from enum value: ORGANIZATION_ACCESS_DENIED = 151;
    */
   ORGANIZATION_ACCESS_DENIED = 151,
 
   /**
-   * The name is not allowed for an organisation: it has 1 to 36 letters, digits and hyphens, with a
-   * letter or digit at both ends.
+   * The name is not allowed for an organisation. A name consists of 1 to 36 letters, digits and
+   * hyphens, with a letter or digit at both ends.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 64 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, the first 64 characters.
    *
    * @generated from enum value: INVALID_ORGANIZATION_NAME = 152;
    */
   INVALID_ORGANIZATION_NAME = 152,
 
   /**
-   * A user or an organisation has this name, in some case of its letters.
+   * A user or an organisation has this name, in some case of letters.
    *
    * ALREADY_EXISTS, REST 422. Metadata: `name`.
    *
@@ -990,7 +985,7 @@ export enum ErrorReason {
   ORGANIZATION_HAS_REPOSITORIES = 154,
 
   /**
-   * The user is no member of the organisation or team that the caller may know of.
+   * The user is not a member of the organisation or team, or the caller may not see the membership.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -999,7 +994,7 @@ export enum ErrorReason {
   MEMBER_NOT_FOUND = 155,
 
   /**
-   * Nobody would own the organisation any more. Add another owner, or delete it, first.
+   * The organisation would have no owner. Add another owner first, or delete the organisation.
    *
    * FAILED_PRECONDITION, REST 422, and 400 from DeleteUser. Metadata: `organization`, its name.
    *
@@ -1008,7 +1003,7 @@ export enum ErrorReason {
   LAST_ORGANIZATION_OWNER = 156,
 
   /**
-   * There is no such team that the caller may know of.
+   * The team does not exist or is hidden from the caller.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1017,17 +1012,17 @@ export enum ErrorReason {
   TEAM_NOT_FOUND = 157,
 
   /**
-   * The name is not allowed for a team: it has 1 to 255 letters, digits, hyphens, underscores and
-   * dots.
+   * The name is not allowed for a team. A name consists of 1 to 255 letters, digits, hyphens,
+   * underscores and dots.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 255 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, the first 255 characters.
    *
    * @generated from enum value: INVALID_TEAM_NAME = 158;
    */
   INVALID_TEAM_NAME = 158,
 
   /**
-   * The organisation has another team of this name, in some case of its letters.
+   * The organisation has another team of this name, in some case of letters.
    *
    * ALREADY_EXISTS, REST 422. Metadata: `name`.
    *
@@ -1036,9 +1031,9 @@ export enum ErrorReason {
   TEAM_EXISTS = 159,
 
   /**
-   * The team would open nothing that there is: no unit is named, or a unit or its level is unknown.
+   * The team would have no rights: the request names no unit, or an unknown unit or level.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `unit` or `level` if one is unknown, cut to 64
+   * INVALID_ARGUMENT, REST 422. Metadata: `unit` or `level` if one is unknown, the first 64
    * characters.
    *
    * @generated from enum value: INVALID_TEAM_UNITS = 160;
@@ -1055,7 +1050,7 @@ export enum ErrorReason {
   OWNERS_TEAM_FIXED = 161,
 
   /**
-   * The owner of the repository is a user, who has no teams.
+   * The owner of the repository is a user. Users have no teams.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -1064,7 +1059,7 @@ export enum ErrorReason {
   NOT_OWNED_BY_ORGANIZATION = 162,
 
   /**
-   * The team has the repository already.
+   * The team has access to the repository already.
    *
    * ALREADY_EXISTS, REST 422. Metadata: `team`, its name.
    *
@@ -1073,7 +1068,8 @@ export enum ErrorReason {
   TEAM_ALREADY_ADDED = 163,
 
   /**
-   * The team does not have the repository, or has it because it includes all of the organisation.
+   * The team has no access to the repository, or has access because it includes all repositories of
+   * the organisation.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: `team`, its name.
    *
@@ -1082,46 +1078,46 @@ export enum ErrorReason {
   TEAM_NOT_ADDED = 164,
 
   /**
-   * This server has no template of that name for a first commit.
+   * The server has no template of that name for a first commit.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `readme`, `gitignores`, `license` or
-   * `issue_labels`; `name`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 400. Metadata: `field`: `readme`, `gitignores`, `license` or
+   * `issue_labels`; `name`, the first 100 characters.
    *
    * @generated from enum value: REPOSITORY_TEMPLATE_NOT_FOUND = 165;
    */
   REPOSITORY_TEMPLATE_NOT_FOUND = 165,
 
   /**
-   * Names of objects are made by another hash than this server has repositories for.
+   * The server does not support repositories with this object format.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `format`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `format`, the first 100 characters.
    *
    * @generated from enum value: UNSUPPORTED_OBJECT_FORMAT = 166;
    */
   UNSUPPORTED_OBJECT_FORMAT = 166,
 
   /**
-   * There is no such way to merge or update pull requests.
+   * The style of merging or updating pull requests is unknown.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `default_merge_style` or
-   * `default_update_style`; `style`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `field`: `default_merge_style` or `default_update_style`;
+   * `style`, the first 100 characters.
    *
    * @generated from enum value: INVALID_MERGE_STYLE = 167;
    */
   INVALID_MERGE_STYLE = 167,
 
   /**
-   * A search for repositories has no such mode, sort or order.
+   * The search for repositories has an unknown mode, sort or order.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `field`, which is `mode`, `sort` or `order`; `value`, cut
-   * to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `field`: `mode`, `sort` or `order`; `value`, the first
+   * 100 characters.
    *
    * @generated from enum value: INVALID_REPOSITORY_SEARCH = 168;
    */
   INVALID_REPOSITORY_SEARCH = 168,
 
   /**
-   * The repository is offered to somebody already.
+   * The repository has a pending transfer already.
    *
    * ALREADY_EXISTS, REST 409. Metadata: none.
    *
@@ -1130,7 +1126,7 @@ export enum ErrorReason {
   TRANSFER_PENDING = 169,
 
   /**
-   * The repository is not offered to anybody.
+   * The repository has no pending transfer.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1139,7 +1135,7 @@ export enum ErrorReason {
   TRANSFER_NOT_FOUND = 170,
 
   /**
-   * The repository is offered to somebody else than the caller.
+   * The pending transfer of the repository is to another account.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -1148,7 +1144,7 @@ export enum ErrorReason {
   TRANSFER_DENIED = 171,
 
   /**
-   * The receiver of a repository is a user, or an organisation without such a team.
+   * The receiver of the repository is a user, or an organisation without such a team.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `team_id`.
    *
@@ -1157,8 +1153,8 @@ export enum ErrorReason {
   TRANSFER_TEAM_NOT_FOUND = 172,
 
   /**
-   * The owner has the repository itself, or a fork of it, already. What that is called is not told:
-   * it may be private.
+   * The owner has the repository itself or a fork of it already. The error does not reveal its
+   * name, since it may be private.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `owner`.
    *
@@ -1167,7 +1163,7 @@ export enum ErrorReason {
   FORK_EXISTS = 175,
 
   /**
-   * A fork of a private repository stays private as long as that one is.
+   * A fork of a private repository stays private while the parent is private.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: none.
    *
@@ -1176,7 +1172,7 @@ export enum ErrorReason {
   PARENT_PRIVATE = 176,
 
   /**
-   * The address is no http or https URL of a repository.
+   * The address is not an HTTP or HTTPS URL of a repository.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -1185,7 +1181,7 @@ export enum ErrorReason {
   INVALID_CLONE_ADDRESS = 177,
 
   /**
-   * The repository could not be copied from the address. Nothing is left of the attempt.
+   * The import from the address failed. Nothing was created.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: `cause`, a sentence for people.
    *
@@ -1194,8 +1190,7 @@ export enum ErrorReason {
   CLONE_FAILED = 178,
 
   /**
-   * As many repositories are being copied from elsewhere as may be at once, by the caller or by
-   * all.
+   * Too many imports run, of the caller or of the whole server.
    *
    * RESOURCE_EXHAUSTED, REST 429. Metadata: `limit`.
    *
@@ -1204,7 +1199,7 @@ export enum ErrorReason {
   TOO_MANY_COPIES = 179,
 
   /**
-   * The repository follows another one: nothing can be written to it here.
+   * The repository is a mirror and cannot be written to.
    *
    * FAILED_PRECONDITION, REST 403. Metadata: none.
    *
@@ -1213,7 +1208,7 @@ export enum ErrorReason {
   REPOSITORY_IS_MIRROR = 180,
 
   /**
-   * The repository follows no other one.
+   * The repository is not a mirror.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: none.
    *
@@ -1222,37 +1217,37 @@ export enum ErrorReason {
   REPOSITORY_NOT_MIRROR = 181,
 
   /**
-   * The interval is no duration such as `8h0m0s`, or it is not zero and below ten minutes, or above
+   * The interval is not a duration such as `8h0m0s`, or is neither zero nor between ten minutes and
    * a year.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `interval`, cut to 50 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `interval`, the first 50 characters.
    *
    * @generated from enum value: INVALID_MIRROR_INTERVAL = 182;
    */
   INVALID_MIRROR_INTERVAL = 182,
 
   /**
-   * The repository has no commit yet.
+   * The repository has no commit.
    *
-   * FAILED_PRECONDITION, REST 409, and 404 where a branch was to be changed. Metadata: none.
+   * FAILED_PRECONDITION, REST 409, and 404 for changes of a branch. Metadata: none.
    *
    * @generated from enum value: REPOSITORY_EMPTY = 185;
    */
   REPOSITORY_EMPTY = 185,
 
   /**
-   * The repository has no branch, tag or commit of this name, or no ref that begins like this.
+   * The repository has no branch, tag or commit of this name, or no ref with this prefix.
    *
-   * NOT_FOUND, REST 404. Metadata: `ref`, cut to 100 characters.
+   * NOT_FOUND, REST 404. Metadata: `ref`, the first 100 characters.
    *
    * @generated from enum value: REF_NOT_FOUND = 186;
    */
   REF_NOT_FOUND = 186,
 
   /**
-   * The text is neither an object id nor a name that a ref can have.
+   * The text is neither an object id nor a valid name of a ref.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `ref`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `ref`, the first 100 characters.
    *
    * @generated from enum value: INVALID_REF = 187;
    */
@@ -1261,32 +1256,32 @@ export enum ErrorReason {
   /**
    * The repository has no commit of this id or name.
    *
-   * NOT_FOUND, REST 404. Metadata: `ref`, cut to 100 characters.
+   * NOT_FOUND, REST 404. Metadata: `ref`, the first 100 characters.
    *
    * @generated from enum value: COMMIT_NOT_FOUND = 188;
    */
   COMMIT_NOT_FOUND = 188,
 
   /**
-   * The commit has nothing of the wanted kind at this path.
+   * The commit has no entry of the expected kind at this path.
    *
-   * NOT_FOUND, REST 404. Metadata: `path`, cut to 100 characters.
+   * NOT_FOUND, REST 404. Metadata: `path`, the first 100 characters.
    *
    * @generated from enum value: PATH_NOT_FOUND = 189;
    */
   PATH_NOT_FOUND = 189,
 
   /**
-   * The repository has no object of the wanted kind and this id.
+   * The repository has no object of the expected kind with this id.
    *
-   * NOT_FOUND, REST 404. Metadata: `sha`, cut to 100 characters.
+   * NOT_FOUND, REST 404. Metadata: `sha`, the first 100 characters.
    *
    * @generated from enum value: OBJECT_NOT_FOUND = 190;
    */
   OBJECT_NOT_FOUND = 190,
 
   /**
-   * The id is not that of an annotated tag.
+   * The object is not an annotated tag.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `sha`.
    *
@@ -1295,8 +1290,7 @@ export enum ErrorReason {
   TAG_NOT_ANNOTATED = 191,
 
   /**
-   * As much is being read from repositories at the moment as the server can bear. Try again in a
-   * moment.
+   * Too many Git processes run. Try again soon.
    *
    * UNAVAILABLE, REST 503. Metadata: `retry_after_seconds`.
    *
@@ -1305,7 +1299,7 @@ export enum ErrorReason {
   SERVER_BUSY = 192,
 
   /**
-   * Reading this from the repository takes longer than the server allows. Ask for less.
+   * Reading from the repository takes longer than the server allows. Ask for less.
    *
    * DEADLINE_EXCEEDED, REST 504. Metadata: none.
    *
@@ -1314,8 +1308,8 @@ export enum ErrorReason {
   GIT_TIMEOUT = 193,
 
   /**
-   * Reading this from the repository takes more memory than the server allows, or than it has left
-   * for all that read at the moment. Fetch it with git, or try again later.
+   * Reading from the repository takes more memory than the server allows for one process, or has
+   * left. Fetch the data with Git, or try again later.
    *
    * RESOURCE_EXHAUSTED, REST 422. Metadata: none.
    *
@@ -1324,18 +1318,18 @@ export enum ErrorReason {
   GIT_MEMORY_EXCEEDED = 471,
 
   /**
-   * The color is not three or six hexadecimal digits, with or without `#` before them.
+   * The colour is not three or six hexadecimal digits, with an optional `#`.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `color`, cut to 32 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `color`, the first 32 characters.
    *
    * @generated from enum value: INVALID_LABEL_COLOR = 210;
    */
   INVALID_LABEL_COLOR = 210,
 
   /**
-   * The state is none that a status of a commit can have.
+   * The state of the commit status is unknown.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `state`, cut to 32 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `state`, the first 32 characters.
    *
    * @generated from enum value: INVALID_STATUS_STATE = 211;
    */
@@ -1360,7 +1354,7 @@ export enum ErrorReason {
   MILESTONE_NOT_FOUND = 213,
 
   /**
-   * The repository or organisation has as many labels as it may have.
+   * The repository or organisation has the largest number of labels.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`.
    *
@@ -1369,7 +1363,7 @@ export enum ErrorReason {
   TOO_MANY_LABELS = 214,
 
   /**
-   * The repository has as many milestones as it may have.
+   * The repository has the largest number of milestones.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`.
    *
@@ -1378,7 +1372,7 @@ export enum ErrorReason {
   TOO_MANY_MILESTONES = 215,
 
   /**
-   * The statuses of the commit are about as many contexts as they may be.
+   * The statuses of the commit have the largest number of contexts.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`.
    *
@@ -1387,18 +1381,18 @@ export enum ErrorReason {
   TOO_MANY_STATUS_CONTEXTS = 216,
 
   /**
-   * The text is no SSH public key in the form of OpenSSH, or one of a kind or size that is too weak
-   * or not known.
+   * The text is not an SSH public key in the form of OpenSSH, or its type or size is unknown or too
+   * weak.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `problem`, what is wrong in a few words.
+   * INVALID_ARGUMENT, REST 422. Metadata: `problem`, a short description.
    *
    * @generated from enum value: INVALID_SSH_KEY = 220;
    */
   INVALID_SSH_KEY = 220,
 
   /**
-   * The SSH key is in use, by an account or a repository. Whose it is, is not told: an account's
-   * key is nobody else's, and no deploy key at the same time.
+   * An account or a repository has the SSH key already. The error does not reveal which. The key of
+   * an account belongs to no other account and is not a deploy key.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -1416,7 +1410,7 @@ export enum ErrorReason {
   SSH_KEY_TITLE_TAKEN = 222,
 
   /**
-   * There is no such key among those of the account or repository.
+   * The account or repository has no such key.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1425,7 +1419,7 @@ export enum ErrorReason {
   KEY_NOT_FOUND = 223,
 
   /**
-   * The key is somebody else's.
+   * The key belongs to another account.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -1434,7 +1428,7 @@ export enum ErrorReason {
   KEY_ACCESS_DENIED = 224,
 
   /**
-   * The account or repository has as many keys of this kind as it may have.
+   * The account or repository has the largest number of keys of this kind.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`, for example "100".
    *
@@ -1461,17 +1455,17 @@ export enum ErrorReason {
   DEPLOY_KEY_TITLE_TAKEN = 227,
 
   /**
-   * The text is no armored OpenPGP public key, or one that is too large, too weak, revoked or not
-   * bound together by its own signatures.
+   * The text is not an armored OpenPGP public key, or the key is too large, too weak, revoked, or
+   * lacks its own binding signatures.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `problem`, what is wrong in a few words.
+   * INVALID_ARGUMENT, REST 422. Metadata: `problem`, a short description.
    *
    * @generated from enum value: INVALID_GPG_KEY = 228;
    */
   INVALID_GPG_KEY = 228,
 
   /**
-   * The OpenPGP key is in use by an account. Whose it is, is not told.
+   * An account has the OpenPGP key already. The error does not reveal which.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -1480,8 +1474,8 @@ export enum ErrorReason {
   GPG_KEY_IN_USE = 229,
 
   /**
-   * None of the addresses of the OpenPGP key is known to be the account's. With a signature the key
-   * can be added all the same.
+   * None of the addresses of the OpenPGP key is known to belong to the account. A signature of the
+   * token proves ownership instead.
    *
    * NOT_FOUND, REST 404. Metadata: `token`, the text to sign.
    *
@@ -1490,8 +1484,7 @@ export enum ErrorReason {
   GPG_KEY_EMAIL_UNKNOWN = 230,
 
   /**
-   * The signature is not one that the OpenPGP key made of the text that proves its ownership, or
-   * the text is out of date.
+   * The OpenPGP key did not sign the token that proves ownership, or the token is out of date.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `token`, the text to sign.
    *
@@ -1500,7 +1493,7 @@ export enum ErrorReason {
   GPG_SIGNATURE_INVALID = 231,
 
   /**
-   * The method takes the password of the account by Basic authentication, and no other credentials.
+   * The method accepts only the password of the account, by Basic authentication.
    *
    * UNAUTHENTICATED, REST 401 with `WWW-Authenticate`. Metadata: none.
    *
@@ -1518,39 +1511,40 @@ export enum ErrorReason {
   TOKEN_NAME_TAKEN = 233,
 
   /**
-   * The account has several tokens of this name, so that only a number says which one is meant.
+   * Several tokens of the account have this name. Use the number of the token.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, the first 100 characters.
    *
    * @generated from enum value: TOKEN_NAME_AMBIGUOUS = 234;
    */
   TOKEN_NAME_AMBIGUOUS = 234,
 
   /**
-   * A branch or tag must not be changed like that: the rules of the repository forbid it, or the
-   * name is the server's.
+   * The rules of the repository deny this change of a branch or tag, or the name is reserved for
+   * the server.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `ref` in full, and `text`, what a push would be told.
+   * PERMISSION_DENIED, REST 403. Metadata: `ref`, the full name, and `text`, the message that a
+   * push would get.
    *
    * @generated from enum value: REF_REFUSED = 195;
    */
   REF_REFUSED = 195,
 
   /**
-   * Somebody else has changed the branch or tag in the meantime, or is about to. Read it anew and
-   * try again.
+   * The branch or tag changed in the meantime, or another change is in progress. Read it again and
+   * retry.
    *
-   * ABORTED, REST 409. Metadata: `ref` in full; empty if it is one of several.
+   * ABORTED, REST 409. Metadata: `ref`, the full name. Empty if it is one of several.
    *
    * @generated from enum value: REF_CHANGED = 196;
    */
   REF_CHANGED = 196,
 
   /**
-   * The new branch or tag cannot be beside another one: one is a path below the other, or they
-   * differ in nothing but the case of letters.
+   * The name of the new branch or tag collides with another: one is a path below the other, or they
+   * differ only in the case of letters.
    *
-   * ALREADY_EXISTS, REST 409. Metadata: `ref` in full, and `text`, which names the other one.
+   * ALREADY_EXISTS, REST 409. Metadata: `ref`, the full name, and `text`, which names the other.
    *
    * @generated from enum value: REF_NAME_COLLISION = 197;
    */
@@ -1566,7 +1560,7 @@ export enum ErrorReason {
   TAG_NOT_FOUND = 198,
 
   /**
-   * The repository has a tag of this name.
+   * The repository has a tag of this name already.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `tag`.
    *
@@ -1575,17 +1569,16 @@ export enum ErrorReason {
   TAG_EXISTS = 199,
 
   /**
-   * A rule about tags keeps the caller from making, moving or deleting this one.
+   * A tag protection rule denies creating, moving or deleting this tag.
    *
-   * PERMISSION_DENIED, REST 422. Metadata: `tag`, and `action`, which is `create`, `move` or
-   * `delete`.
+   * PERMISSION_DENIED, REST 422. Metadata: `tag`, and `action`: `create`, `move` or `delete`.
    *
    * @generated from enum value: TAG_PROTECTED = 200;
    */
   TAG_PROTECTED = 200,
 
   /**
-   * The target of the new tag is no branch, tag or commit of the repository.
+   * The target of the new tag is not a branch, tag or commit of the repository.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1594,7 +1587,7 @@ export enum ErrorReason {
   TAG_TARGET_NOT_FOUND = 201,
 
   /**
-   * The repository has no rule about tags of this number.
+   * The repository has no tag protection rule of this number.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1603,7 +1596,7 @@ export enum ErrorReason {
   TAG_PROTECTION_NOT_FOUND = 202,
 
   /**
-   * The repository has a rule about tags of this pattern.
+   * The repository has a tag protection rule of this pattern already.
    *
    * ALREADY_EXISTS, REST 403. Metadata: none.
    *
@@ -1612,18 +1605,17 @@ export enum ErrorReason {
   TAG_PROTECTION_EXISTS = 203,
 
   /**
-   * The rule about tags names no pattern, or nobody whom it exempts.
+   * The tag protection rule has no pattern, or exempts no one.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `field`, which is `name_pattern` or
-   * `whitelist_usernames`.
+   * INVALID_ARGUMENT, REST 400. Metadata: `field`: `name_pattern` or `whitelist_usernames`.
    *
    * @generated from enum value: TAG_PROTECTION_INCOMPLETE = 204;
    */
   TAG_PROTECTION_INCOMPLETE = 204,
 
   /**
-   * The pattern is no glob and, between slashes, no regular expression in the syntax of RE2, or it
-   * is too long or too expensive.
+   * The pattern is too long or too expensive, or is neither a glob nor, between slashes, a regular
+   * expression in the syntax of RE2.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -1632,7 +1624,7 @@ export enum ErrorReason {
   INVALID_TAG_PATTERN = 205,
 
   /**
-   * The repository has as many rules about tags as it may have.
+   * The repository has the largest number of tag protection rules.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "50".
    *
@@ -1641,10 +1633,10 @@ export enum ErrorReason {
   TOO_MANY_TAG_PROTECTIONS = 206,
 
   /**
-   * A list of those whom a rule exempts names nobody, or a team that the owner of the repository
+   * A list of exempt accounts names an unknown user, or a team that the owner of the repository
    * does not have.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `kind`, which is `user` or `team`, `name`, and for a team
+   * INVALID_ARGUMENT, REST 422. Metadata: `kind`: `user` or `team`; `name`; for a team
    * `organization_id`.
    *
    * @generated from enum value: UNKNOWN_ALLOWLIST_NAME = 207;
@@ -1652,7 +1644,7 @@ export enum ErrorReason {
   UNKNOWN_ALLOWLIST_NAME = 207,
 
   /**
-   * The commit was to go on a new branch, and the repository has a branch of its name.
+   * The new branch of the commit exists already.
    *
    * ALREADY_EXISTS, REST 422. Metadata: `branch`.
    *
@@ -1661,7 +1653,7 @@ export enum ErrorReason {
   NEW_BRANCH_EXISTS = 208,
 
   /**
-   * The file to be made is there already.
+   * The file to create exists already.
    *
    * ALREADY_EXISTS, REST 422. Metadata: `path`.
    *
@@ -1670,7 +1662,7 @@ export enum ErrorReason {
   FILE_EXISTS = 209,
 
   /**
-   * The file is not the one that the caller saw: its blob has another id.
+   * The file changed: its blob has another id.
    *
    * ABORTED, REST 422. Metadata: `path`, `given` and `expected`.
    *
@@ -1679,28 +1671,27 @@ export enum ErrorReason {
   FILE_CHANGED = 240,
 
   /**
-   * No file can have this path: it has empty components, `.`, `..` or `.git`, or is too long.
+   * No file can have this path: it is too long, or has empty components, `.`, `..` or `.git`.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 200 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `path`, the first 200 characters.
    *
    * @generated from enum value: INVALID_FILE_PATH = 241;
    */
   INVALID_FILE_PATH = 241,
 
   /**
-   * The change of a file makes no sense, or cannot be made: its content is no base64, a file is in
-   * the way of a folder or a folder in that of a file, what is there is a submodule, the operation
-   * is unknown.
+   * The change of a file is not possible: the content is not base64, a file and a directory would
+   * have the same path, the path is a submodule, or the operation is unknown.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 200 characters, and `problem`, a few
-   * words.
+   * INVALID_ARGUMENT, REST 422. Metadata: `path`, the first 200 characters, and `problem`, a short
+   * description.
    *
    * @generated from enum value: INVALID_FILE_CHANGE = 242;
    */
   INVALID_FILE_CHANGE = 242,
 
   /**
-   * One commit was to change more files than one call may change.
+   * The request changes more files than one call may change.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "300".
    *
@@ -1718,8 +1709,8 @@ export enum ErrorReason {
   BRANCH_NOT_FOUND = 270,
 
   /**
-   * Something that the request is about was deleted while it was served, such as the organisation
-   * of a new repository.
+   * A resource that the request depends on was deleted while the server handled the request, such
+   * as the organisation of a new repository.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1728,7 +1719,7 @@ export enum ErrorReason {
   DELETED_MEANWHILE = 244,
 
   /**
-   * The repository has no rule about branches of exactly this name.
+   * The repository has no branch protection rule of exactly this name.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1737,7 +1728,7 @@ export enum ErrorReason {
   BRANCH_PROTECTION_NOT_FOUND = 271,
 
   /**
-   * The repository has a rule about branches of this name.
+   * The repository has a branch protection rule of this name already.
    *
    * ALREADY_EXISTS, REST 403. Metadata: none.
    *
@@ -1746,7 +1737,7 @@ export enum ErrorReason {
   BRANCH_PROTECTION_EXISTS = 272,
 
   /**
-   * The rule about branches has no name.
+   * The branch protection rule has no name.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: none.
    *
@@ -1755,8 +1746,7 @@ export enum ErrorReason {
   BRANCH_PROTECTION_NAMELESS = 273,
 
   /**
-   * The new order of the rules about branches names one twice, or one that the repository does not
-   * have.
+   * The new order of branch protection rules names a rule twice, or a rule of another repository.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `id` of that rule.
    *
@@ -1765,7 +1755,7 @@ export enum ErrorReason {
   INVALID_PROTECTION_ORDER = 274,
 
   /**
-   * The repository has as many rules about branches as it may have.
+   * The repository has the largest number of branch protection rules.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "100".
    *
@@ -1774,16 +1764,16 @@ export enum ErrorReason {
   TOO_MANY_BRANCH_PROTECTIONS = 275,
 
   /**
-   * A rule about branches keeps the caller from changing this one so.
+   * A branch protection rule denies this change of the branch.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `ref` in full, and `text`, which says why.
+   * PERMISSION_DENIED, REST 403. Metadata: `ref`, the full name, and `text`, the cause.
    *
    * @generated from enum value: BRANCH_PROTECTED = 276;
    */
   BRANCH_PROTECTED = 276,
 
   /**
-   * The branch is the default branch, or one that pull requests go to.
+   * The branch is the default branch, or the default target of pull requests.
    *
    * FAILED_PRECONDITION, REST 403. Metadata: none.
    *
@@ -1792,7 +1782,7 @@ export enum ErrorReason {
   BRANCH_NOT_DELETABLE = 277,
 
   /**
-   * The repository has a branch of the name of the new one.
+   * The repository has a branch of this name already.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `branch`.
    *
@@ -1801,7 +1791,7 @@ export enum ErrorReason {
   BRANCH_EXISTS = 278,
 
   /**
-   * The repository has a tag of the name of the new branch.
+   * The repository has a tag of the same name as the new branch.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `branch`.
    *
@@ -1810,7 +1800,7 @@ export enum ErrorReason {
   BRANCH_NAMED_LIKE_TAG = 279,
 
   /**
-   * What the new branch is to start from is no branch or commit of the repository.
+   * The starting point of the new branch is not a branch or commit of the repository.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1819,7 +1809,7 @@ export enum ErrorReason {
   OLD_BRANCH_NOT_FOUND = 280,
 
   /**
-   * The branch has the new name already, or another one has.
+   * A branch has the new name already.
    *
    * ALREADY_EXISTS, REST 422. Metadata: `branch`, the new name.
    *
@@ -1828,7 +1818,7 @@ export enum ErrorReason {
   BRANCH_RENAME_CONFLICT = 281,
 
   /**
-   * The branch is the default branch or a protected one, and the caller does not administer the
+   * The branch is the default branch or protected, and the caller is not an administrator of the
    * repository.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
@@ -1838,7 +1828,7 @@ export enum ErrorReason {
   BRANCH_RENAME_DENIED = 282,
 
   /**
-   * The rule about branches that is in force for the new name does not let the caller push.
+   * The branch protection rule for the new name does not allow the caller to push.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -1847,16 +1837,16 @@ export enum ErrorReason {
   BRANCH_RENAME_PROTECTED = 283,
 
   /**
-   * The branch is not at the commit that the caller expects.
+   * The tip of the branch is not the expected commit.
    *
-   * FAILED_PRECONDITION, REST 422. Metadata: `expected`, as sent, and `given`, where it is.
+   * FAILED_PRECONDITION, REST 422. Metadata: `expected`, as sent, and `given`, the present tip.
    *
    * @generated from enum value: BRANCH_HEAD_DIFFERS = 284;
    */
   BRANCH_HEAD_DIFFERS = 284,
 
   /**
-   * The branch would lose commits, and the caller does not say that it may.
+   * The update is not a fast-forward, and the request does not allow that.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: `branch`.
    *
@@ -1865,17 +1855,16 @@ export enum ErrorReason {
   FORCE_REQUIRED = 285,
 
   /**
-   * The commit that the branch is to be at is none of the repository.
+   * The new tip is not a commit of the repository.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `id`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `id`, the first 100 characters.
    *
    * @generated from enum value: BRANCH_COMMIT_NOT_FOUND = 286;
    */
   BRANCH_COMMIT_NOT_FOUND = 286,
 
   /**
-   * There is no such release that the caller may see: none, a tag without one, or a draft of
-   * others.
+   * The release does not exist or is hidden from the caller: a tag without a release, or a draft.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1884,7 +1873,7 @@ export enum ErrorReason {
   RELEASE_NOT_FOUND = 290,
 
   /**
-   * The release names no tag.
+   * The release has no tag name.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -1902,7 +1891,7 @@ export enum ErrorReason {
   RELEASE_EXISTS = 292,
 
   /**
-   * The release cannot have this tag: another one got it first.
+   * The release cannot have this tag: another release took it first.
    *
    * ALREADY_EXISTS, REST 409. Metadata: `tag`.
    *
@@ -1911,7 +1900,7 @@ export enum ErrorReason {
   RELEASE_TAG_TAKEN = 293,
 
   /**
-   * A rule about tags keeps the caller from publishing this one.
+   * A tag protection rule denies publishing this tag.
    *
    * PERMISSION_DENIED, REST 422. Metadata: `tag`.
    *
@@ -1920,16 +1909,16 @@ export enum ErrorReason {
   RELEASE_TAG_PROTECTED = 294,
 
   /**
-   * No tag can have the name that the release gives.
+   * The tag name of the release is not valid.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `tag`, cut to 200 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `tag`, the first 200 characters.
    *
    * @generated from enum value: RELEASE_TAG_INVALID = 295;
    */
   RELEASE_TAG_INVALID = 295,
 
   /**
-   * A repository without a branch has nothing to release.
+   * The repository has no branch, so it has nothing to release.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: none.
    *
@@ -1938,7 +1927,7 @@ export enum ErrorReason {
   RELEASE_REPOSITORY_EMPTY = 296,
 
   /**
-   * The tag has a release, which has to be deleted first.
+   * The tag has a release. Delete the release first.
    *
    * FAILED_PRECONDITION, REST 409. Metadata: `tag`.
    *
@@ -1947,7 +1936,7 @@ export enum ErrorReason {
   TAG_HAS_RELEASE = 297,
 
   /**
-   * There is no such file that the caller may read.
+   * The file does not exist or is hidden from the caller.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -1956,7 +1945,7 @@ export enum ErrorReason {
   ASSET_NOT_FOUND = 298,
 
   /**
-   * The file is larger than this server takes.
+   * The file is larger than the limit of the server.
    *
    * RESOURCE_EXHAUSTED, REST 413. Metadata: `max_bytes`.
    *
@@ -1965,7 +1954,7 @@ export enum ErrorReason {
   ASSET_TOO_LARGE = 299,
 
   /**
-   * The release has as many files as it may have.
+   * The release has the largest number of files.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "250".
    *
@@ -1983,7 +1972,7 @@ export enum ErrorReason {
   INVALID_UPLOAD = 301,
 
   /**
-   * The range of bytes begins behind the end of the file.
+   * The range begins after the end of the file.
    *
    * OUT_OF_RANGE, REST 416. Metadata: `bytes`, the size of the file.
    *
@@ -1992,26 +1981,26 @@ export enum ErrorReason {
   RANGE_NOT_SATISFIABLE = 302,
 
   /**
-   * Some of the names are no topics.
+   * Some of the names are not valid topics.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `topics`, a JSON list of those names, each cut to 250
-   * characters, as many as fit into 2 KiB.
+   * characters, up to 2 KiB.
    *
    * @generated from enum value: INVALID_TOPICS = 305;
    */
   INVALID_TOPICS = 305,
 
   /**
-   * The name is no topic.
+   * The name is not a valid topic.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `topic`, the name, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `topic`, the first 100 characters.
    *
    * @generated from enum value: INVALID_TOPIC = 306;
    */
   INVALID_TOPIC = 306,
 
   /**
-   * More topics than a repository may have.
+   * The request has more topics than a repository may have.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "25".
    *
@@ -2020,7 +2009,7 @@ export enum ErrorReason {
   TOO_MANY_TOPICS = 307,
 
   /**
-   * The repository has as many topics as it may have.
+   * The repository has the largest number of topics.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: `limit`, "25".
    *
@@ -2038,7 +2027,7 @@ export enum ErrorReason {
   TOPIC_NOT_FOUND = 309,
 
   /**
-   * The repository is no fork.
+   * The repository is not a fork.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: none.
    *
@@ -2047,45 +2036,46 @@ export enum ErrorReason {
   REPOSITORY_NOT_FORK = 310,
 
   /**
-   * The caller may not read what the repository was forked from.
+   * The caller may not read the parent of the fork.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `repository_id` of that.
+   * PERMISSION_DENIED, REST 403. Metadata: `repository_id` of the parent.
    *
    * @generated from enum value: UPSTREAM_ACCESS_DENIED = 311;
    */
   UPSTREAM_ACCESS_DENIED = 311,
 
   /**
-   * A fork, or what it was forked from, does not have the branch.
+   * The fork or its parent does not have the branch.
    *
-   * NOT_FOUND, REST 404. Metadata: `repository_id`, and `branch`, cut to 100 characters.
+   * NOT_FOUND, REST 404. Metadata: `repository_id`, and `branch`, the first 100 characters.
    *
    * @generated from enum value: UPSTREAM_BRANCH_NOT_FOUND = 312;
    */
   UPSTREAM_BRANCH_NOT_FOUND = 312,
 
   /**
-   * The branch has commits that the one to merge has not, so that a fast-forward would lose them.
+   * The branch has diverged, so a fast-forward is not possible.
    *
-   * FAILED_PRECONDITION, REST 400, and 409 on merging a pull request. Metadata: `style`, then.
+   * FAILED_PRECONDITION, REST 400, and 409 for merging a pull request. Metadata: `style` for
+   * merging.
    *
    * @generated from enum value: FAST_FORWARD_IMPOSSIBLE = 313;
    */
   FAST_FORWARD_IMPOSSIBLE = 313,
 
   /**
-   * Two branches cannot be joined without somebody's help.
+   * The branches have conflicts that Git cannot resolve.
    *
    * FAILED_PRECONDITION, REST 409. Metadata: `style`, "merge"; `paths`, a JSON list of the files in
-   * conflict, as many as fit into 1 KiB; `text`, what Git says about them, cut to 1000 characters.
-   * There are no paths where the branches have no commit in common.
+   * conflict, up to 1 KiB, empty if the branches have no common history; `text`, the output of Git,
+   * the first 1000 characters.
    *
    * @generated from enum value: MERGE_CONFLICT = 314;
    */
   MERGE_CONFLICT = 314,
 
   /**
-   * Hooks of repositories are switched off on this instance.
+   * Git hooks are disabled on this instance.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2094,7 +2084,7 @@ export enum ErrorReason {
   GIT_HOOKS_DISABLED = 315,
 
   /**
-   * Hooks of repositories are for administrators of the instance.
+   * Only administrators of the instance may manage Git hooks.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2103,7 +2093,7 @@ export enum ErrorReason {
   GIT_HOOK_ACCESS_DENIED = 316,
 
   /**
-   * There is no hook of this name.
+   * The hook does not exist.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2114,15 +2104,15 @@ export enum ErrorReason {
   /**
    * A hook of the repository refuses the change.
    *
-   * PERMISSION_DENIED, REST 403. Metadata: `hook`, its name, and `text`, what it printed, cut to
-   * 2000 bytes.
+   * PERMISSION_DENIED, REST 403. Metadata: `hook`, its name, and `text`, its output, the first 2000
+   * bytes.
    *
    * @generated from enum value: GIT_HOOK_REFUSED = 318;
    */
   GIT_HOOK_REFUSED = 318,
 
   /**
-   * Too many hooks of repositories are running at this moment. Trying again helps.
+   * Too many hooks run. Try again.
    *
    * UNAVAILABLE, REST 503. Metadata: none.
    *
@@ -2140,16 +2130,16 @@ export enum ErrorReason {
   PULL_REQUEST_NOT_FOUND = 340,
 
   /**
-   * There is no user of the name that pull requests are to be listed by.
+   * The user by whom pull requests are filtered does not exist.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `name`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 400. Metadata: `name`, the first 100 characters.
    *
    * @generated from enum value: UNKNOWN_POSTER = 341;
    */
   UNKNOWN_POSTER = 341,
 
   /**
-   * What is to be the number of a label is none.
+   * The number of a label is malformed.
    *
    * INVALID_ARGUMENT, REST 500. Metadata: none.
    *
@@ -2158,7 +2148,7 @@ export enum ErrorReason {
   INVALID_LABEL_ID = 342,
 
   /**
-   * A pull request of a branch into itself.
+   * The head and the base of the pull request are the same branch.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -2167,16 +2157,16 @@ export enum ErrorReason {
   PULL_REQUEST_WITHOUT_CHANGES = 345,
 
   /**
-   * What is to be pulled, or where to, is named in no way that can be read.
+   * The head or the base of the pull request is malformed.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `text`, what the request said, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 400. Metadata: `text`, as received, the first 100 characters.
    *
    * @generated from enum value: INVALID_COMPARISON = 346;
    */
   INVALID_COMPARISON = 346,
 
   /**
-   * A pull request is of a branch and into a branch; one of the two names something else.
+   * The head or the base of the pull request is not a branch.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -2185,27 +2175,26 @@ export enum ErrorReason {
   PULL_REQUEST_NOT_OF_BRANCHES = 347,
 
   /**
-   * There is an open pull request between these branches.
+   * An open pull request between these branches exists already.
    *
-   * ALREADY_EXISTS, REST 409. Metadata: `number`, that of the pull request, and `id`;
-   * `base_repo_id`, `base_branch`, `head_branch`; `head_repo_id`, which is -1 where the caller may
-   * not read the repository.
+   * ALREADY_EXISTS, REST 409. Metadata: `number` and `id` of the pull request; `base_repo_id`,
+   * `base_branch`, `head_branch`; `head_repo_id`, -1 if the caller may not read that repository.
    *
    * @generated from enum value: PULL_REQUEST_EXISTS = 348;
    */
   PULL_REQUEST_EXISTS = 348,
 
   /**
-   * Nobody has the name of the one who is to be responsible.
+   * The assignee does not exist.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `name`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `name`, the first 100 characters.
    *
    * @generated from enum value: ASSIGNEE_NOT_FOUND = 349;
    */
   ASSIGNEE_NOT_FOUND = 349,
 
   /**
-   * Who is to be responsible may not read the pull requests of the repository.
+   * The assignee may not read the pull requests of the repository.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: `user_id` and `repository`, its name.
    *
@@ -2214,7 +2203,7 @@ export enum ErrorReason {
   ASSIGNEE_NOT_ASSIGNABLE = 350,
 
   /**
-   * The caller has lost access to the repository while the request was being served.
+   * The caller lost access to the repository while the server handled the request.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: `user_id` and `repository`, its name.
    *
@@ -2223,8 +2212,8 @@ export enum ErrorReason {
   PULL_REQUEST_ACCESS_LOST = 351,
 
   /**
-   * Pull requests are for who belongs to the repository in some way, or may write to where the head
-   * is.
+   * Only users with a role in the repository, or with write access to the head, may open pull
+   * requests.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2233,16 +2222,17 @@ export enum ErrorReason {
   COLLABORATION_REQUIRED = 352,
 
   /**
-   * Nobody, or no team, has the name of who is to review.
+   * The requested reviewer does not exist.
    *
-   * NOT_FOUND, REST 404. Metadata: `kind`, "user" or "team", and `name`, cut to 100 characters.
+   * NOT_FOUND, REST 404. Metadata: `kind`, "user" or "team", and `name`, the first 100 characters.
    *
    * @generated from enum value: REVIEWER_NOT_FOUND = 353;
    */
   REVIEWER_NOT_FOUND = 353,
 
   /**
-   * The pull request is somebody else's, and the caller may not write to those of the repository.
+   * The caller did not open the pull request and may not write to the pull requests of the
+   * repository.
    *
    * PERMISSION_DENIED, REST 403 without a body. Metadata: none.
    *
@@ -2251,7 +2241,7 @@ export enum ErrorReason {
   PULL_REQUEST_EDIT_DENIED = 354,
 
   /**
-   * The text of the pull request is not the one that the caller has seen.
+   * The text of the pull request changed since the caller read it.
    *
    * ABORTED, REST 409. Metadata: none.
    *
@@ -2260,7 +2250,7 @@ export enum ErrorReason {
   PULL_REQUEST_CHANGED = 355,
 
   /**
-   * What is merged is neither opened nor closed.
+   * A merged pull request can be neither opened nor closed.
    *
    * FAILED_PRECONDITION, REST 412. Metadata: none.
    *
@@ -2269,25 +2259,25 @@ export enum ErrorReason {
   PULL_REQUEST_STATE_FIXED = 356,
 
   /**
-   * A pull request is opened or closed, and nothing else.
+   * The state is neither `open` nor `closed`.
    *
-   * INVALID_ARGUMENT, REST 412. Metadata: `state`, what the request said, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 412. Metadata: `state`, the first 100 characters.
    *
    * @generated from enum value: INVALID_PULL_REQUEST_STATE = 357;
    */
   INVALID_PULL_REQUEST_STATE = 357,
 
   /**
-   * There is no branch of the name to which the pull request is to go.
+   * The new base branch does not exist.
    *
-   * NOT_FOUND, REST 404. Metadata: `branch`, cut to 100 characters.
+   * NOT_FOUND, REST 404. Metadata: `branch`, the first 100 characters.
    *
    * @generated from enum value: NEW_BASE_NOT_FOUND = 358;
    */
   NEW_BASE_NOT_FOUND = 358,
 
   /**
-   * What is merged goes nowhere else any more.
+   * A merged pull request cannot get another base.
    *
    * FAILED_PRECONDITION, REST 409. Metadata: none.
    *
@@ -2296,7 +2286,7 @@ export enum ErrorReason {
   RETARGET_OF_MERGED = 359,
 
   /**
-   * What is closed goes nowhere else until it is opened.
+   * A closed pull request cannot get another base until it is open again.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: none.
    *
@@ -2305,7 +2295,8 @@ export enum ErrorReason {
   RETARGET_OF_CLOSED = 337,
 
   /**
-   * Whether maintainers may edit is for the poster to say, who may write to where the head is.
+   * Only the author of the pull request, with write access to the head, may allow edits by
+   * maintainers.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2314,7 +2305,7 @@ export enum ErrorReason {
   MAINTAINER_EDIT_DENIED = 338,
 
   /**
-   * The pull request cannot be opened again: a branch that it is of, or goes to, does not exist.
+   * The pull request cannot be opened again because its head branch or base branch does not exist.
    *
    * FAILED_PRECONDITION, REST 412. Metadata: `branch`.
    *
@@ -2323,8 +2314,7 @@ export enum ErrorReason {
   PULL_REQUEST_BRANCH_GONE = 339,
 
   /**
-   * A difference, or a series of commits, has too much content for one text. Git fetches the
-   * commits themselves.
+   * A diff or a patch series is too large for one text. Use Git to fetch the commits.
    *
    * RESOURCE_EXHAUSTED, REST 422. Metadata: none.
    *
@@ -2333,7 +2323,7 @@ export enum ErrorReason {
   DIFF_TOO_LARGE = 405,
 
   /**
-   * The branch that the pull request goes to is gone, or has no commit in common with it any more.
+   * The base branch does not exist or has no common history with the head.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2342,18 +2332,17 @@ export enum ErrorReason {
   PULL_BASE_INVALID = 406,
 
   /**
-   * A commit does not go on top of the others that it is to follow: they change the same files in
-   * ways that Git cannot join.
+   * A commit cannot be rebased: it conflicts with the commits that it would follow.
    *
-   * FAILED_PRECONDITION, REST 409. Metadata: `commit_sha`, that commit; `style`, `paths` and `text`
-   * as in MERGE_CONFLICT.
+   * FAILED_PRECONDITION, REST 409. Metadata: `commit_sha` of the commit; `style`, `paths` and
+   * `text` as in MERGE_CONFLICT.
    *
    * @generated from enum value: REBASE_CONFLICT = 360;
    */
   REBASE_CONFLICT = 360,
 
   /**
-   * More commits, or longer ones, than are rebased at once.
+   * The pull request has more commits, or larger ones, than the server rebases.
    *
    * FAILED_PRECONDITION, REST 409. Metadata: `limit`.
    *
@@ -2362,7 +2351,7 @@ export enum ErrorReason {
   TOO_MANY_COMMITS_TO_REBASE = 361,
 
   /**
-   * The pull request is not merged.
+   * The pull request has not been merged.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2371,25 +2360,25 @@ export enum ErrorReason {
   PULL_REQUEST_NOT_MERGED = 365,
 
   /**
-   * What is merged is merged for good, and neither merged again nor updated.
+   * The pull request has been merged. It can be neither merged again nor updated.
    *
-   * FAILED_PRECONDITION, REST 405 on merging and 422 on updating. Metadata: none.
+   * FAILED_PRECONDITION, REST 405 for merging and 422 for updating. Metadata: none.
    *
    * @generated from enum value: PULL_REQUEST_MERGED = 366;
    */
   PULL_REQUEST_MERGED = 366,
 
   /**
-   * What is closed is neither merged nor updated until it is opened again.
+   * The pull request is closed. It can be neither merged nor updated until it is open again.
    *
-   * FAILED_PRECONDITION, REST 404 on merging and 422 on updating. Metadata: none.
+   * FAILED_PRECONDITION, REST 404 for merging and 422 for updating. Metadata: none.
    *
    * @generated from enum value: PULL_REQUEST_CLOSED = 367;
    */
   PULL_REQUEST_CLOSED = 367,
 
   /**
-   * The caller may not merge pull requests to the base branch of this one.
+   * The caller may not merge pull requests into this base branch.
    *
    * PERMISSION_DENIED, REST 405. Metadata: none.
    *
@@ -2398,7 +2387,7 @@ export enum ErrorReason {
   MERGE_DENIED = 368,
 
   /**
-   * The title of the pull request says that it is not finished.
+   * The title marks the pull request as work in progress.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -2407,7 +2396,7 @@ export enum ErrorReason {
   PULL_REQUEST_WORK_IN_PROGRESS = 369,
 
   /**
-   * The pull request brings nothing that is not in its base, or its base is gone.
+   * The pull request has no commits that its base lacks, or its base does not exist.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: `mergeability`, "ANCESTOR" or "ERROR".
    *
@@ -2416,7 +2405,7 @@ export enum ErrorReason {
   PULL_REQUEST_NOT_MERGEABLE = 370,
 
   /**
-   * Statuses that the rule of the base branch requires are not there, or not successful.
+   * Statuses that the rule of the base branch requires are missing or not successful.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -2434,7 +2423,7 @@ export enum ErrorReason {
   APPROVALS_MISSING = 372,
 
   /**
-   * A review that counts asks for changes, and the rule of the base branch heeds that.
+   * A review that counts requests changes, and the rule of the base branch blocks the merge.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -2443,7 +2432,7 @@ export enum ErrorReason {
   CHANGES_REQUESTED = 373,
 
   /**
-   * A review that counts is asked for, and the rule of the base branch waits for it.
+   * A requested review that counts is missing, and the rule of the base branch blocks the merge.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -2452,7 +2441,7 @@ export enum ErrorReason {
   REVIEWS_MISSING = 374,
 
   /**
-   * The rule of the base branch wants the head to have all that the base has, and it has not.
+   * The head is behind the base, and the rule of the base branch blocks the merge.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -2463,14 +2452,14 @@ export enum ErrorReason {
   /**
    * The pull request changes files that the rule of the base branch protects.
    *
-   * FAILED_PRECONDITION, REST 405. Metadata: `path`, one of them, in lower case.
+   * FAILED_PRECONDITION, REST 405. Metadata: `path`, one of the files, in lower case.
    *
    * @generated from enum value: PROTECTED_FILES_CHANGED = 376;
    */
   PROTECTED_FILES_CHANGED = 376,
 
   /**
-   * The rule of the base branch requires signatures, and the instance does not sign.
+   * The rule of the base branch requires signatures, and the instance does not sign commits.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -2479,27 +2468,25 @@ export enum ErrorReason {
   MERGE_UNSIGNED = 377,
 
   /**
-   * The rule of the base branch requires signatures, and a commit that would come there has none
-   * that is known to be somebody's.
+   * The rule of the base branch requires signatures, and a commit has no verified signature.
    *
-   * FAILED_PRECONDITION, REST 405. Metadata: `sha`, its id.
+   * FAILED_PRECONDITION, REST 405. Metadata: `sha` of the commit.
    *
    * @generated from enum value: HEAD_COMMITS_UNVERIFIED = 378;
    */
   HEAD_COMMITS_UNVERIFIED = 378,
 
   /**
-   * The repository does not allow pull requests to be merged like that, or nobody knows what that
-   * is.
+   * The style of merging is unknown, or the repository does not allow it.
    *
-   * FAILED_PRECONDITION, REST 405. Metadata: `style`, cut to 100 characters.
+   * FAILED_PRECONDITION, REST 405. Metadata: `style`, the first 100 characters.
    *
    * @generated from enum value: MERGE_STYLE_NOT_ALLOWED = 379;
    */
   MERGE_STYLE_NOT_ALLOWED = 379,
 
   /**
-   * The head of the pull request is not where the caller expects it, or moves at this moment.
+   * The head of the pull request is not the expected commit, or moves at this moment.
    *
    * ABORTED, REST 409. Metadata: none.
    *
@@ -2508,7 +2495,7 @@ export enum ErrorReason {
   HEAD_COMMIT_DIFFERS = 380,
 
   /**
-   * What is said to have merged the pull request is no commit of its base branch.
+   * The given merge commit is not a commit of the base branch.
    *
    * FAILED_PRECONDITION, REST 409. Metadata: none.
    *
@@ -2517,16 +2504,16 @@ export enum ErrorReason {
   WRONG_MERGE_COMMIT = 381,
 
   /**
-   * A rule or a hook of the repository refuses what comes of the merge.
+   * A rule or a hook of the repository refuses the result of the merge.
    *
-   * FAILED_PRECONDITION, REST 409. Metadata: `text`, what it says, cut to 2000 bytes.
+   * FAILED_PRECONDITION, REST 409. Metadata: `text`, its message, the first 2000 bytes.
    *
    * @generated from enum value: MERGE_PUSH_REFUSED = 382;
    */
   MERGE_PUSH_REFUSED = 382,
 
   /**
-   * Somebody else has moved the base branch while the merge was being made. Trying again helps.
+   * The base branch moved during the merge. Try again.
    *
    * ABORTED, REST 409. Metadata: none.
    *
@@ -2535,7 +2522,7 @@ export enum ErrorReason {
   MERGE_OUT_OF_DATE = 383,
 
   /**
-   * The head of the pull request may not be updated like that, or not by the caller.
+   * The style of updating the head is not allowed, or the caller may not update it.
    *
    * PERMISSION_DENIED, REST 403 without a body. Metadata: none.
    *
@@ -2544,16 +2531,16 @@ export enum ErrorReason {
   PULL_REQUEST_UPDATE_DENIED = 384,
 
   /**
-   * The pull request is to be merged once it is ready, already.
+   * A merge of the pull request is scheduled already.
    *
-   * ALREADY_EXISTS, REST 409. Metadata: `id`, that of the pull request.
+   * ALREADY_EXISTS, REST 409. Metadata: `id` of the pull request.
    *
    * @generated from enum value: AUTO_MERGE_SCHEDULED = 385;
    */
   AUTO_MERGE_SCHEDULED = 385,
 
   /**
-   * Nobody has asked for the pull request to be merged once it is ready.
+   * No merge of the pull request is scheduled.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2562,7 +2549,7 @@ export enum ErrorReason {
   AUTO_MERGE_NOT_SCHEDULED = 386,
 
   /**
-   * The merge was scheduled by somebody else, and the caller may not merge the pull request.
+   * Another user scheduled the merge, and the caller may not merge the pull request.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2571,8 +2558,8 @@ export enum ErrorReason {
   AUTO_MERGE_CANCEL_DENIED = 387,
 
   /**
-   * The pull request has no such review that the caller may see. One that is pending is for its
-   * reviewer alone.
+   * The review does not exist or is hidden from the caller. A pending review is visible only to its
+   * author.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2581,7 +2568,7 @@ export enum ErrorReason {
   REVIEW_NOT_FOUND = 390,
 
   /**
-   * Nobody approves a pull request that they have opened.
+   * The author of a pull request cannot approve it.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: none.
    *
@@ -2590,7 +2577,7 @@ export enum ErrorReason {
   OWN_PULL_APPROVED = 391,
 
   /**
-   * Nobody rejects a pull request that they have opened.
+   * The author of a pull request cannot request changes of it.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: none.
    *
@@ -2599,16 +2586,16 @@ export enum ErrorReason {
   OWN_PULL_REJECTED = 392,
 
   /**
-   * The review says nothing.
+   * The review is empty.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `event`, what it is to be.
+   * INVALID_ARGUMENT, REST 422. Metadata: `event`, as received.
    *
    * @generated from enum value: REVIEW_BODY_REQUIRED = 393;
    */
   REVIEW_BODY_REQUIRED = 393,
 
   /**
-   * What is closed or merged is neither approved nor rejected.
+   * A closed or merged pull request can be neither approved nor rejected.
    *
    * FAILED_PRECONDITION, REST 422. Metadata: none.
    *
@@ -2617,9 +2604,9 @@ export enum ErrorReason {
   REVIEW_ON_CLOSED_PULL = 394,
 
   /**
-   * What is reviewed is no commit of the pull request, or is none any more.
+   * The reviewed commit does not belong to the pull request, or does not belong to it any more.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `sha`, cut to 100 characters.
+   * INVALID_ARGUMENT, REST 422. Metadata: `sha`, the first 100 characters.
    *
    * @generated from enum value: REVIEW_COMMIT_UNKNOWN = 395;
    */
@@ -2635,7 +2622,7 @@ export enum ErrorReason {
   REVIEW_NOT_PENDING = 396,
 
   /**
-   * The request to submit a review does not say as what.
+   * The request to submit a review has no event.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -2644,7 +2631,7 @@ export enum ErrorReason {
   REVIEW_STAYS_PENDING = 397,
 
   /**
-   * Reviews are deleted by who made them, and by administrators of the instance.
+   * Only the author of a review and administrators of the instance may delete it.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2653,7 +2640,7 @@ export enum ErrorReason {
   REVIEW_DELETION_DENIED = 398,
 
   /**
-   * Reviews are dismissed, or not any more, by who administers the repository.
+   * Only administrators of the repository may dismiss reviews and restore them.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2662,7 +2649,7 @@ export enum ErrorReason {
   REVIEW_DISMISSAL_DENIED = 399,
 
   /**
-   * The review neither approves nor rejects: there is nothing in it to dismiss.
+   * The review neither approves nor rejects, so it cannot be dismissed.
    *
    * FAILED_PRECONDITION, REST 403. Metadata: none.
    *
@@ -2671,7 +2658,7 @@ export enum ErrorReason {
   REVIEW_NOT_DISMISSIBLE = 400,
 
   /**
-   * Reviews of what is closed or merged stay as they are.
+   * Reviews of closed or merged pull requests cannot change.
    *
    * FAILED_PRECONDITION, REST 403. Metadata: none.
    *
@@ -2680,17 +2667,17 @@ export enum ErrorReason {
   REVIEW_DISMISSAL_CLOSED = 401,
 
   /**
-   * Who is asked for a review has opened the pull request, or may not read it.
+   * The requested reviewer opened the pull request, or may not read it.
    *
-   * FAILED_PRECONDITION, REST 422. Metadata: `name`, that of the user or the team.
+   * FAILED_PRECONDITION, REST 422. Metadata: `name` of the user or the team.
    *
    * @generated from enum value: INVALID_REVIEWER = 402;
    */
   INVALID_REVIEWER = 402,
 
   /**
-   * Reviews are asked for by who opened the pull request, and by who may write to pull requests;
-   * whoever is asked may decline too.
+   * Only the author of the pull request and users who may write to pull requests may request
+   * reviews. A requested reviewer may also decline.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2699,7 +2686,7 @@ export enum ErrorReason {
   REVIEW_REQUEST_DENIED = 403,
 
   /**
-   * Nobody is asked to review what is closed or merged.
+   * Reviews of closed or merged pull requests cannot be requested.
    *
    * FAILED_PRECONDITION, REST 403. Metadata: none.
    *
@@ -2708,7 +2695,7 @@ export enum ErrorReason {
   REVIEW_REQUEST_CLOSED = 404,
 
   /**
-   * There is no such comment on a pull request.
+   * No pull request has such a comment.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2717,7 +2704,7 @@ export enum ErrorReason {
   ISSUE_COMMENT_NOT_FOUND = 410,
 
   /**
-   * The comment is neither the caller's, nor may the caller write to pull requests.
+   * The caller did not write the comment and may not write to pull requests.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *
@@ -2726,7 +2713,7 @@ export enum ErrorReason {
   ISSUE_COMMENT_DENIED = 411,
 
   /**
-   * A pull request that waits for one that is open is not closed.
+   * The pull request depends on an open one, so it cannot be closed.
    *
    * FAILED_PRECONDITION, REST 412. Metadata: none.
    *
@@ -2735,7 +2722,7 @@ export enum ErrorReason {
   CLOSE_BLOCKED = 412,
 
   /**
-   * A pull request that waits for one that is open is not merged.
+   * The pull request depends on an open one, so it cannot be merged.
    *
    * FAILED_PRECONDITION, REST 405. Metadata: none.
    *
@@ -2744,7 +2731,7 @@ export enum ErrorReason {
   MERGE_BLOCKED = 413,
 
   /**
-   * A pull request cannot wait for itself, for one that waits for it, or for more than 100.
+   * A pull request cannot depend on itself, on one that depends on it, or on more than 100 others.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
@@ -2753,7 +2740,7 @@ export enum ErrorReason {
   INVALID_DEPENDENCY = 414,
 
   /**
-   * More reviewers than a pull request may wait for.
+   * The pull request would have too many requested reviewers.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`, "100".
    *
@@ -2762,7 +2749,7 @@ export enum ErrorReason {
   TOO_MANY_REVIEWERS = 420,
 
   /**
-   * There is no such comment of a review that the caller may see.
+   * The review comment does not exist or is hidden from the caller.
    *
    * NOT_FOUND, REST 404. Metadata: none.
    *
@@ -2771,17 +2758,17 @@ export enum ErrorReason {
   REVIEW_COMMENT_NOT_FOUND = 421,
 
   /**
-   * A comment is about a file, or a line of one, that there is not.
+   * The file or line of a comment does not exist.
    *
-   * INVALID_ARGUMENT, REST 422. Metadata: `path`, cut to 100 characters, `side`, "old" or "new",
-   * and `line`.
+   * INVALID_ARGUMENT, REST 422. Metadata: `path`, the first 100 characters; `side`, "old" or "new";
+   * `line`.
    *
    * @generated from enum value: INVALID_REVIEW_LINE = 422;
    */
   INVALID_REVIEW_LINE = 422,
 
   /**
-   * More comments than a review may have, or may get at a time.
+   * The review would have too many comments, or the request has too many.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `limit`.
    *
@@ -2790,7 +2777,7 @@ export enum ErrorReason {
   TOO_MANY_REVIEW_COMMENTS = 423,
 
   /**
-   * The comment is neither the caller's, nor may the caller write to pull requests.
+   * The caller did not write the comment and may not write to pull requests.
    *
    * PERMISSION_DENIED, REST 403. Metadata: none.
    *

@@ -19,37 +19,36 @@ export const file_branchline_v1_event: GenFile = /*@__PURE__*/
   fileDesc("ChlicmFuY2hsaW5lL3YxL2V2ZW50LnByb3RvEg1icmFuY2hsaW5lLnYxIpIDCgVFdmVudBInCgR0eXBlGAEgASgOMhkuYnJhbmNobGluZS52MS5FdmVudC5UeXBlEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHJlc291cmNlGAMgASgJEiMKBG1lbW8YBCABKAsyEy5icmFuY2hsaW5lLnYxLk1lbW9IABI3Cgxub3RpZmljYXRpb24YBSABKAsyHy5icmFuY2hsaW5lLnYxLlVzZXJOb3RpZmljYXRpb25IACK6AQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMTUVNT19DUkVBVEVEEAESEAoMTUVNT19VUERBVEVEEAISEAoMTUVNT19ERUxFVEVEEAMSGAoUTUVNT19DT01NRU5UX0NSRUFURUQQBBIYChROT1RJRklDQVRJT05fQ1JFQVRFRBAFEhgKFE5PVElGSUNBVElPTl9VUERBVEVEEAYSGAoUTk9USUZJQ0FUSU9OX0RFTEVURUQQB0IJCgdjdXJyZW50QlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_memo, file_branchline_v1_user_notification, file_google_protobuf_timestamp]);
 
 /**
- * Something that happened to the memos or notifications of one account, in the order in which it
- * was committed.
+ * An event about the memos or notifications of one account. Events are in the order of their
+ * commits.
  *
  * @generated from message branchline.v1.Event
  */
 export type Event = Message<"branchline.v1.Event"> & {
   /**
-   * What happened.
+   * Type of the event.
    *
    * @generated from field: branchline.v1.Event.Type type = 1;
    */
   type: Event_Type;
 
   /**
-   * When it was committed.
+   * Time of the commit.
    *
    * @generated from field: google.protobuf.Timestamp time = 2;
    */
   time?: Timestamp | undefined;
 
   /**
-   * Resource name of what it happened to: `memos/{memo}` or
-   * `users/{user}/notifications/{notification}`.
+   * Resource name of the subject: `memos/{memo}` or `users/{user}/notifications/{notification}`.
    *
    * @generated from field: string resource = 3;
    */
   resource: string;
 
   /**
-   * What it happened to, as it is at the moment of sending. Unset when that is gone by then, or can
-   * no longer be read.
+   * The subject at the time of sending. Unset if it was deleted or is hidden from the caller by
+   * then.
    *
    * @generated from oneof branchline.v1.Event.current
    */
@@ -80,43 +79,43 @@ export const EventSchema: GenMessage<Event> = /*@__PURE__*/
   messageDesc(file_branchline_v1_event, 0);
 
 /**
- * What happened.
+ * Type of the event.
  *
  * @generated from enum branchline.v1.Event.Type
  */
 export enum Event_Type {
   /**
-   * Not given. No event has this type.
+   * Not set. No event has this type.
    *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   TYPE_UNSPECIFIED = 0,
 
   /**
-   * The account made a memo or a comment.
+   * The account created a memo or a comment.
    *
    * @generated from enum value: MEMO_CREATED = 1;
    */
   MEMO_CREATED = 1,
 
   /**
-   * A memo or comment of the account changed, by whoever changed it. Comments whose visibility
-   * followed that of the memo above them make no event.
+   * A memo or comment of the account changed, by any caller. Comments whose visibility followed
+   * that of the memo above them cause no event.
    *
    * @generated from enum value: MEMO_UPDATED = 2;
    */
   MEMO_UPDATED = 2,
 
   /**
-   * A memo or comment of the account was deleted, other than with a memo above it or with an
-   * account.
+   * A memo or comment of the account was deleted, but not together with a memo above it or with
+   * an account.
    *
    * @generated from enum value: MEMO_DELETED = 3;
    */
   MEMO_DELETED = 3,
 
   /**
-   * Somebody commented on a memo of the account, the account itself included.
+   * A user commented on a memo of the account. The user may be the account itself.
    *
    * @generated from enum value: MEMO_COMMENT_CREATED = 4;
    */

@@ -19,20 +19,20 @@ export const file_branchline_v1_event_service: GenFile = /*@__PURE__*/
   fileDesc("CiFicmFuY2hsaW5lL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWAoSV2F0Y2hFdmVudHNSZXF1ZXN0EhMKBmN1cnNvchgBIAEoCUID4EEBEi0KBXR5cGVzGAIgAygOMhkuYnJhbmNobGluZS52MS5FdmVudC5UeXBlQgPgQQEiSgoTV2F0Y2hFdmVudHNSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSIwoFZXZlbnQYAiABKAsyFC5icmFuY2hsaW5lLnYxLkV2ZW50MsQBCgxFdmVudFNlcnZpY2USkgEKC1dhdGNoRXZlbnRzEiEuYnJhbmNobGluZS52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiOpACAYKnGRcIAxIRcmVhZDpub3RpZmljYXRpb24oAYLT5JMCFhIUL2FwaS92MS9ldmVudHM6d2F0Y2gwARof+qYZG3oZYnJhbmNobGluZS52MS5Vc2VyU2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_event, file_google_api_annotations, file_google_api_field_behavior]);
 
 /**
- * Which events to stream.
+ * The events to stream.
  *
  * @generated from message branchline.v1.WatchEventsRequest
  */
 export type WatchEventsRequest = Message<"branchline.v1.WatchEventsRequest"> & {
   /**
-   * Cursor of the last answer that was dealt with. Empty starts with what happens from now on.
+   * Cursor of the last response that the client has processed. Empty starts with new events.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * Only these types of events. Empty means all. The cursor moves past the others.
+   * Types of events to stream. Empty means all. The cursor also passes events of other types.
    *
    * @generated from field: repeated branchline.v1.Event.Type types = 2;
    */
@@ -53,14 +53,14 @@ export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PUR
  */
 export type WatchEventsResponse = Message<"branchline.v1.WatchEventsResponse"> & {
   /**
-   * Where to go on from. Events up to here have been sent.
+   * Cursor after all events that the stream has sent.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * What happened. Unset in the first answer and in heartbeats.
+   * The event. Unset in the first response and in heartbeats.
    *
    * @generated from field: branchline.v1.Event event = 2;
    */
@@ -75,33 +75,32 @@ export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__P
   messageDesc(file_branchline_v1_event_service, 1);
 
 /**
- * What happens, as it happens.
+ * Streams of events.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.EventService
  */
 export const EventService: GenService<{
   /**
-   * Streams the events of the caller: changes to their memos and notifications, each once, in the
-   * order in which they were committed.
+   * Streams the events of the caller: changes of their memos and notifications, each once, in the
+   * order of their commits.
    *
-   * The first answer comes at once and carries a cursor and no event; so do the heartbeats that
-   * follow when nothing happens for a while. A client that was cut off goes on with the last cursor
-   * that it saw, also after a restart of the server, and misses nothing. Over REST the answers are
-   * JSON objects, one on each line. The stream ends when the credentials stop being good, and with
-   * UNAVAILABLE when the server stops; a client then connects again.
+   * The first response comes at once, with a cursor and no event. So do the heartbeats of a stream
+   * without events. A client that lost the connection continues with the last cursor that it saw,
+   * also after a restart of the server, and misses nothing. Over REST the responses are JSON
+   * objects, one per line. The stream ends when the credentials expire or are revoked, and with
+   * UNAVAILABLE when the server stops. A client then connects again.
    *
    * Fails with:
-   * - INVALID_FIELD, when `types` has a type that does not exist.
+   * - INVALID_FIELD, when `types` has an unknown type.
    * - INVALID_CURSOR, when the cursor is not from this method for this account.
-   * - CURSOR_EXPIRED, when events behind the cursor have been forgotten; read the lists, then start
-   *   without a cursor.
-   * - SCOPE_MISSING, when a token lacks `read:notification`, or `read:memo` unless only
-   *   notifications are asked for.
-   * - TOO_MANY_STREAMS, when the account has as many streams open as it may have.
+   * - CURSOR_EXPIRED, when events after the cursor were deleted. Read the lists, then start without
+   *   a cursor.
+   * - SCOPE_MISSING, when a token lacks `read:notification`, or `read:memo` unless the request is
+   *   for notifications only.
+   * - TOO_MANY_STREAMS, when the account has the largest number of open streams.
    *
    * @generated from rpc branchline.v1.EventService.WatchEvents
    */

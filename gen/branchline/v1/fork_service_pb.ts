@@ -38,14 +38,14 @@ export type CreateForkRequest = Message<"branchline.v1.CreateForkRequest"> & {
   repo: string;
 
   /**
-   * Name of the organisation that the fork shall belong to; empty for the caller.
+   * Name of the organisation that will own the fork. Empty for the caller.
    *
    * @generated from field: string organization = 3;
    */
   organization: string;
 
   /**
-   * Name of the fork; empty for that of the repository.
+   * Name of the fork. Default: the name of the repository.
    *
    * @generated from field: string name = 4;
    */
@@ -80,14 +80,14 @@ export type ListForksRequest = Message<"branchline.v1.ListForksRequest"> & {
   repo: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -115,14 +115,14 @@ export type ListForksResponse = Message<"branchline.v1.ListForksResponse"> & {
   forks: Repository[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -164,7 +164,7 @@ export type MergeUpstreamRequest = Message<"branchline.v1.MergeUpstreamRequest">
   branch: string;
 
   /**
-   * Whether to refuse what takes a commit.
+   * Whether to refuse an update that is not a fast-forward.
    *
    * @generated from field: bool ff_only = 4;
    */
@@ -179,14 +179,13 @@ export const MergeUpstreamRequestSchema: GenMessage<MergeUpstreamRequest> = /*@_
   messageDesc(file_branchline_v1_fork_service, 3);
 
 /**
- * What MergeUpstream did.
+ * Result of MergeUpstream.
  *
  * @generated from message branchline.v1.MergeUpstreamResponse
  */
 export type MergeUpstreamResponse = Message<"branchline.v1.MergeUpstreamResponse"> & {
   /**
-   * `up-to-date` when there was nothing new; `fast-forward` when the fork had nothing of its own;
-   * else `merge`.
+   * `up-to-date` if there was nothing to merge, `fast-forward`, or `merge` for a merge commit.
    *
    * @generated from field: string merge_type = 1;
    */
@@ -201,35 +200,35 @@ export const MergeUpstreamResponseSchema: GenMessage<MergeUpstreamResponse> = /*
   messageDesc(file_branchline_v1_fork_service, 4);
 
 /**
- * Copies of repositories to work on, and to propose changes from.
+ * Forks of repositories.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not
- * read a repository it does not exist. One that was renamed or given away answers its old name with
- * REPOSITORY_MOVED.
+ * A repository is named by its owner and its name, in any case of letters. A repository that the
+ * caller may not read does not exist for the caller. A renamed or transferred repository answers
+ * its former name with REPOSITORY_MOVED.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.ForkService
  */
 export const ForkService: GenService<{
   /**
    * Copies a repository with its branches and tags to the caller, or to an organisation. The fork
-   * is complete when this answers.
+   * is complete when the method returns.
    *
-   * What it shares with the repository takes no space a second time. It stays when that one is
-   * deleted, and has no parent then. A fork of a private repository is private.
+   * Objects that the fork shares with the repository take no additional space. The fork survives
+   * the deletion of the repository, and then has no parent. A fork of a private repository is
+   * private.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
    * - USER_BLOCKED, when the owner has blocked the caller.
-   * - ORGANIZATION_NOT_FOUND, when there is no such organisation that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller may make no repositories in the organisation.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
    * - INVALID_REPOSITORY_NAME, when the name is not allowed.
-   * - FORK_EXISTS, when the new owner has a fork of it, or owns it.
+   * - FORK_EXISTS, when the new owner has a fork of the repository, or owns it.
    * - REPOSITORY_EXISTS, when the new owner has another repository of that name.
    *
    * @generated from rpc branchline.v1.ForkService.CreateFork
@@ -240,12 +239,12 @@ export const ForkService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * The forks of a repository that the caller may read, oldest first.
+   * Lists the forks of a repository that the caller may read, oldest first.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
    *
    * @generated from rpc branchline.v1.ForkService.ListForks
    */
@@ -255,32 +254,33 @@ export const ForkService: GenService<{
     output: typeof ListForksResponseSchema;
   },
   /**
-   * Brings what is new in the parent of a fork to a branch of the fork: from the branch of its name
-   * in the parent or, where there is none, from the default branch. For those who may push to the
-   * branch, whose rules and hooks apply as if they did.
+   * Merges new commits of the parent into a branch of a fork: from the branch of the same name in
+   * the parent or, if there is none, from its default branch. For users who may push to the branch.
+   * The rules and hooks of a push apply.
    *
-   * Where the fork has commits of its own the two are joined by a commit of the caller.
+   * If the branches have diverged, the server creates a merge commit of the caller.
    *
-   * Over REST the body of MERGE_CONFLICT has `message`, `Style`, `StdOut` with what Git says,
+   * Over REST the body of MERGE_CONFLICT has `message`, `Style`, `StdOut` with the output of Git,
    * `StdErr` and `Err`.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows a repository elsewhere.
-   * - REPOSITORY_NOT_FORK, when it is no fork, or its parent is gone.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - REPOSITORY_NOT_FORK, when the repository is not a fork, or its parent was deleted.
    * - UPSTREAM_ACCESS_DENIED, when the caller may not read the parent.
-   * - UPSTREAM_BRANCH_NOT_FOUND, when the fork has no such branch, or the parent none to merge.
-   * - FAST_FORWARD_IMPOSSIBLE, when ff_only is set and the fork has commits of its own.
-   * - MERGE_CONFLICT, when the two cannot be joined.
-   * - BRANCH_PROTECTED, REF_REFUSED, GIT_HOOK_REFUSED, when the caller may not push this to the
-   *   branch.
-   * - REF_CHANGED, when others push to the branch at this moment.
-   * - SERVER_BUSY, TOO_MANY_GIT_HOOKS, when the server does too much at this moment.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - UPSTREAM_BRANCH_NOT_FOUND, when the fork does not have the branch, or the parent has no
+   *   branch to merge.
+   * - FAST_FORWARD_IMPOSSIBLE, when ff_only is set and the branches have diverged.
+   * - MERGE_CONFLICT, when the branches have conflicts.
+   * - BRANCH_PROTECTED, REF_REFUSED, GIT_HOOK_REFUSED, when the caller may not push the result to
+   *   the branch.
+   * - REF_CHANGED, when the branch moves at the same time.
+   * - SERVER_BUSY, TOO_MANY_GIT_HOOKS, when too many Git processes or hooks run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ForkService.MergeUpstream
    */

@@ -13,7 +13,7 @@ export const file_branchline_v1_git_hook: GenFile = /*@__PURE__*/
   fileDesc("ChxicmFuY2hsaW5lL3YxL2dpdF9ob29rLnByb3RvEg1icmFuY2hsaW5lLnYxIkwKB0dpdEhvb2sSDAoEbmFtZRgBIAEoCRIRCglpc19hY3RpdmUYAiABKAgSFAoHY29udGVudBgDIAEoCUgAiAEBQgoKCF9jb250ZW50QlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM");
 
 /**
- * A script that runs on the server when branches and tags of a repository move, as githooks(5)
+ * A Git hook: a script that runs on the server when refs of a repository move, as githooks(5)
  * describes.
  *
  * @generated from message branchline.v1.GitHook
@@ -34,7 +34,7 @@ export type GitHook = Message<"branchline.v1.GitHook"> & {
   isActive: boolean;
 
   /**
-   * The script; absent when there is none.
+   * The script. Absent if there is none.
    *
    * @generated from field: optional string content = 3;
    */

@@ -131,8 +131,8 @@ export type EditGitHookRequest = Message<"branchline.v1.EditGitHookRequest"> & {
   id: string;
 
   /**
-   * The new script, from which carriage returns are removed; absent, the hook stays as it is.
-   * Without a first line that names an interpreter it is one for the shell.
+   * The new script. The server removes carriage returns. Unchanged if absent. A script without an
+   * interpreter in its first line runs in the shell.
    *
    * @generated from field: optional string content = 4;
    */
@@ -182,31 +182,30 @@ export const DeleteGitHookRequestSchema: GenMessage<DeleteGitHookRequest> = /*@_
   messageDesc(file_branchline_v1_git_hook_service, 4);
 
 /**
- * Scripts that run on the server when branches and tags of a repository move, by a push or over the
- * API. Every repository has three of them, which are empty at first: `pre-receive`, `update` and
+ * Git hooks: scripts that run on the server when refs of a repository move, by a push or through
+ * the API. Every repository has three hooks, which are empty at first: `pre-receive`, `update` and
  * `post-receive`.
  *
- * A script runs programs on the machine of the server. So all of this is switched off unless the
- * operator switches it on, and is for administrators of the instance; an access token of theirs
- * needs the scope `read:admin` or `write:admin`, too.
+ * A script runs programs on the machine of the server. Therefore Git hooks are disabled unless the
+ * operator enables them, and only administrators of the instance manage them. Their access tokens
+ * also need the scope `read:admin` or `write:admin`.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.GitHookService
  */
 export const GitHookService: GenService<{
   /**
-   * The three hooks of a repository, in the order in which Git runs them: `pre-receive`, `update`,
-   * `post-receive`.
+   * Lists the three hooks of a repository in the order in which Git runs them: `pre-receive`,
+   * `update`, `post-receive`.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - GIT_HOOKS_DISABLED, when the instance has no hooks.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller does not administer the instance.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
+   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
    *
    * @generated from rpc branchline.v1.GitHookService.ListGitHooks
    */
@@ -216,15 +215,15 @@ export const GitHookService: GenService<{
     output: typeof ListGitHooksResponseSchema;
   },
   /**
-   * One hook.
+   * Returns one hook.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - GIT_HOOKS_DISABLED, when the instance has no hooks.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller does not administer the instance.
-   * - GIT_HOOK_NOT_FOUND, when there is no hook of this name.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
+   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
+   * - GIT_HOOK_NOT_FOUND, when the hook does not exist.
    *
    * @generated from rpc branchline.v1.GitHookService.GetGitHook
    */
@@ -234,18 +233,18 @@ export const GitHookService: GenService<{
     output: typeof GitHookSchema;
   },
   /**
-   * Gives a hook a script, which takes effect with the next push. One of nothing but white space
+   * Sets the script of a hook, which applies from the next push on. A script of white space only
    * removes the script.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - GIT_HOOKS_DISABLED, when the instance has no hooks.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller does not administer the instance.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - GIT_HOOK_NOT_FOUND, when there is no hook of this name.
-   * - INVALID_FIELD, when the script is longer than 256 KiB, or no text.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
+   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - GIT_HOOK_NOT_FOUND, when the hook does not exist.
+   * - INVALID_FIELD, when the script is longer than 256 KiB or is not text.
    *
    * @generated from rpc branchline.v1.GitHookService.EditGitHook
    */
@@ -255,16 +254,16 @@ export const GitHookService: GenService<{
     output: typeof GitHookSchema;
   },
   /**
-   * Takes its script from a hook, which stays as an empty one.
+   * Removes the script of a hook. The hook remains, empty.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - GIT_HOOKS_DISABLED, when the instance has no hooks.
-   * - GIT_HOOK_ACCESS_DENIED, when the caller does not administer the instance.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - GIT_HOOK_NOT_FOUND, when there is no hook of this name.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - GIT_HOOKS_DISABLED, when hooks are disabled on the instance.
+   * - GIT_HOOK_ACCESS_DENIED, when the caller is not an administrator of the instance.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - GIT_HOOK_NOT_FOUND, when the hook does not exist.
    *
    * @generated from rpc branchline.v1.GitHookService.DeleteGitHook
    */

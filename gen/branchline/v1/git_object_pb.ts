@@ -22,7 +22,7 @@ export const file_branchline_v1_git_object: GenFile = /*@__PURE__*/
  */
 export type Reference = Message<"branchline.v1.Reference"> & {
   /**
-   * Name in full, as `refs/heads/main`.
+   * Full name, such as `refs/heads/main`.
    *
    * @generated from field: string ref = 1;
    */
@@ -36,7 +36,7 @@ export type Reference = Message<"branchline.v1.Reference"> & {
   url: string;
 
   /**
-   * What it names.
+   * The object that it points to.
    *
    * @generated from field: branchline.v1.GitObject object = 3;
    */
@@ -51,7 +51,7 @@ export const ReferenceSchema: GenMessage<Reference> = /*@__PURE__*/
   messageDesc(file_branchline_v1_git_object, 0);
 
 /**
- * An object of Git, by name.
+ * A reference to an object of Git.
  *
  * @generated from message branchline.v1.GitObject
  */
@@ -106,14 +106,14 @@ export type GitTree = Message<"branchline.v1.GitTree"> & {
   url: string;
 
   /**
-   * The page, in Git's order.
+   * Entries of the page, in the order of Git.
    *
    * @generated from field: repeated branchline.v1.GitTreeEntry tree = 3;
    */
   tree: GitTreeEntry[];
 
   /**
-   * Whether there are more behind this page.
+   * Whether there are more pages.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -127,7 +127,7 @@ export type GitTree = Message<"branchline.v1.GitTree"> & {
   page: number;
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int32 total_count = 6;
    */
@@ -148,7 +148,7 @@ export const GitTreeSchema: GenMessage<GitTree> = /*@__PURE__*/
  */
 export type GitTreeEntry = Message<"branchline.v1.GitTreeEntry"> & {
   /**
-   * Path from the top of the tree. Bytes that are not UTF-8 are shown as U+FFFD.
+   * Path from the root of the tree. Bytes that are not UTF-8 are shown as U+FFFD.
    *
    * @generated from field: string path = 1;
    */
@@ -170,7 +170,7 @@ export type GitTreeEntry = Message<"branchline.v1.GitTreeEntry"> & {
   type: string;
 
   /**
-   * Bytes of a blob; otherwise 0.
+   * Size of a blob in bytes. Otherwise 0.
    *
    * @generated from field: int64 size = 4;
    */
@@ -184,7 +184,7 @@ export type GitTreeEntry = Message<"branchline.v1.GitTreeEntry"> & {
   sha: string;
 
   /**
-   * URL of the object over REST; empty for a submodule.
+   * URL of the object over REST. Empty for a submodule.
    *
    * @generated from field: string url = 6;
    */
@@ -205,14 +205,14 @@ export const GitTreeEntrySchema: GenMessage<GitTreeEntry> = /*@__PURE__*/
  */
 export type GitBlob = Message<"branchline.v1.GitBlob"> & {
   /**
-   * The bytes in base64. Absent, over REST null, for more than 10 MiB.
+   * Content in base64. Absent, over REST null, for more than 10 MiB.
    *
    * @generated from field: optional string content = 1;
    */
   content?: string | undefined;
 
   /**
-   * `base64` where there is content; otherwise absent, over REST null.
+   * `base64` if there is content. Otherwise absent, over REST null.
    *
    * @generated from field: optional string encoding = 2;
    */
@@ -233,7 +233,7 @@ export type GitBlob = Message<"branchline.v1.GitBlob"> & {
   sha: string;
 
   /**
-   * Number of bytes.
+   * Size in bytes.
    *
    * @generated from field: int64 size = 5;
    */
@@ -248,7 +248,7 @@ export const GitBlobSchema: GenMessage<GitBlob> = /*@__PURE__*/
   messageDesc(file_branchline_v1_git_object, 4);
 
 /**
- * A tag that is an object of its own.
+ * An annotated tag.
  *
  * @generated from message branchline.v1.AnnotatedTag
  */
@@ -261,7 +261,7 @@ export type AnnotatedTag = Message<"branchline.v1.AnnotatedTag"> & {
   tag: string;
 
   /**
-   * Id of the tag.
+   * Id of the tag object.
    *
    * @generated from field: string sha = 2;
    */
@@ -275,28 +275,28 @@ export type AnnotatedTag = Message<"branchline.v1.AnnotatedTag"> & {
   url: string;
 
   /**
-   * What it says.
+   * Message.
    *
    * @generated from field: string message = 4;
    */
   message: string;
 
   /**
-   * Who made it.
+   * The tagger.
    *
    * @generated from field: branchline.v1.CommitUser tagger = 5;
    */
   tagger?: CommitUser | undefined;
 
   /**
-   * What it names.
+   * The object that it points to.
    *
    * @generated from field: branchline.v1.GitObject object = 6;
    */
   object?: GitObject | undefined;
 
   /**
-   * What is known about its signature.
+   * Verification of the signature.
    *
    * @generated from field: branchline.v1.Verification verification = 7;
    */

@@ -38,7 +38,7 @@ export type ListGitRefsRequest = Message<"branchline.v1.ListGitRefsRequest"> & {
   repo: string;
 
   /**
-   * Beginning of their names without `refs/`, as `heads/feature/`; empty for all.
+   * Prefix of the names without `refs/`, such as `heads/feature/`. Empty for all refs.
    *
    * @generated from field: string prefix = 3;
    */
@@ -53,20 +53,20 @@ export const ListGitRefsRequestSchema: GenMessage<ListGitRefsRequest> = /*@__PUR
   messageDesc(file_branchline_v1_git_object_service, 0);
 
 /**
- * Refs, at most 10,000: one, or several.
+ * Refs, at most 10,000: one or several.
  *
  * @generated from message branchline.v1.ListGitRefsResponse
  */
 export type ListGitRefsResponse = Message<"branchline.v1.ListGitRefsResponse"> & {
   /**
-   * The ref that has just the name that was asked for.
+   * The ref that has exactly the requested name.
    *
    * @generated from field: branchline.v1.Reference ref = 1;
    */
   ref?: Reference | undefined;
 
   /**
-   * Otherwise the refs whose names begin with it.
+   * Otherwise the refs with the prefix.
    *
    * @generated from field: repeated branchline.v1.Reference refs = 2;
    */
@@ -108,21 +108,21 @@ export type GetGitTreeRequest = Message<"branchline.v1.GetGitTreeRequest"> & {
   sha: string;
 
   /**
-   * Whether to go into directories.
+   * Whether to list subdirectories.
    *
    * @generated from field: bool recursive = 4;
    */
   recursive: boolean;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 5;
    */
   page: number;
 
   /**
-   * Size of a page, at most 1000, which is the default.
+   * Entries per page, at most 1000. Default 1000.
    *
    * @generated from field: int32 per_page = 6;
    */
@@ -157,7 +157,7 @@ export type GetGitBlobRequest = Message<"branchline.v1.GetGitBlobRequest"> & {
   repo: string;
 
   /**
-   * Id of the blob, in full.
+   * Full id of the blob.
    *
    * @generated from field: string sha = 3;
    */
@@ -192,7 +192,7 @@ export type GetAnnotatedTagRequest = Message<"branchline.v1.GetAnnotatedTagReque
   repo: string;
 
   /**
-   * Id of the tag object, in full; a commit has none.
+   * Full id of the tag object. The id of a commit is an error.
    *
    * @generated from field: string sha = 3;
    */
@@ -207,29 +207,30 @@ export const GetAnnotatedTagRequestSchema: GenMessage<GetAnnotatedTagRequest> = 
   messageDesc(file_branchline_v1_git_object_service, 4);
 
 /**
- * Refs and objects of repositories, as Git has them.
+ * Refs and objects of Git.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not
- * read a repository it does not exist. Objects are found by their id wherever they are in the
- * repository, whether or not a ref leads to them still.
+ * A repository is named by its owner and its name, in any case of letters. A repository that the
+ * caller may not read does not exist for the caller. Objects are found by their id, whether or not
+ * a ref reaches them.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.GitObjectService
  */
 export const GitObjectService: GenService<{
   /**
-   * Refs by the beginning of their name, in the order of names, the server's own ones left out.
+   * Lists refs with a prefix, in the order of their names, without refs that are internal to the
+   * server.
    *
-   * Over REST the answer is one object when a ref has just this name, and otherwise an array.
+   * Over REST the response is one object if a ref has exactly this name, otherwise an array.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - REF_NOT_FOUND, when no ref begins like that.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - REF_NOT_FOUND, when no ref has the prefix.
    *
    * @generated from rpc branchline.v1.GitObjectService.ListGitRefs
    */
@@ -239,15 +240,16 @@ export const GitObjectService: GenService<{
     output: typeof ListGitRefsResponseSchema;
   },
   /**
-   * A page of a tree, or of all that is below it.
+   * Returns a page of a tree, or of a tree and everything below it.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - OBJECT_NOT_FOUND, when sha names nothing that has a tree.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - OBJECT_NOT_FOUND, when `sha` names no tree.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.GitObjectService.GetGitTree
    */
@@ -260,12 +262,13 @@ export const GitObjectService: GenService<{
    * A blob.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - OBJECT_NOT_FOUND, when there is no blob of this id.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - OBJECT_NOT_FOUND, when no blob has this id.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.GitObjectService.GetGitBlob
    */
@@ -275,16 +278,17 @@ export const GitObjectService: GenService<{
     output: typeof GitBlobSchema;
   },
   /**
-   * A tag that is an object of its own.
+   * An annotated tag.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of it and not its code.
-   * - OBJECT_NOT_FOUND, when there is no object of this id.
-   * - TAG_NOT_ANNOTATED, when the object is none of a tag.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - OBJECT_NOT_FOUND, when no object has this id.
+   * - TAG_NOT_ANNOTATED, when the object is not an annotated tag.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.GitObjectService.GetAnnotatedTag
    */

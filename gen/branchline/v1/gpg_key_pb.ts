@@ -15,22 +15,20 @@ export const file_branchline_v1_gpg_key: GenFile = /*@__PURE__*/
   fileDesc("ChticmFuY2hsaW5lL3YxL2dwZ19rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEi9QIKBkdwZ0tleRIKCgJpZBgBIAEoAxIWCg5wcmltYXJ5X2tleV9pZBgCIAEoCRIOCgZrZXlfaWQYAyABKAkSEgoKcHVibGljX2tleRgEIAEoCRIqCgZlbWFpbHMYBSADKAsyGi5icmFuY2hsaW5lLnYxLkdwZ0tleUVtYWlsEiYKB3N1YmtleXMYBiADKAsyFS5icmFuY2hsaW5lLnYxLkdwZ0tleRIQCghjYW5fc2lnbhgHIAEoCBIZChFjYW5fZW5jcnlwdF9jb21tcxgIIAEoCBIbChNjYW5fZW5jcnlwdF9zdG9yYWdlGAkgASgIEhMKC2Nhbl9jZXJ0aWZ5GAogASgIEhAKCHZlcmlmaWVkGAsgASgIEi4KCmNyZWF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi4KC0dwZ0tleUVtYWlsEg0KBWVtYWlsGAEgASgJEhAKCHZlcmlmaWVkGAIgASgIQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * An OpenPGP public key of an account, or a subkey of one. What its owner signs with it can be told
- * to be theirs.
+ * An OpenPGP public key of an account, or a subkey. It verifies signatures of its owner.
  *
  * @generated from message branchline.v1.GpgKey
  */
 export type GpgKey = Message<"branchline.v1.GpgKey"> & {
   /**
-   * Number of the key, which it keeps for ever.
+   * Number of the key. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Id of the key that this one is a subkey of, 16 hexadecimal digits; empty for a key that is
-   * none.
+   * Id of the primary key of a subkey, 16 hexadecimal digits. Empty for a primary key.
    *
    * @generated from field: string primary_key_id = 2;
    */
@@ -44,22 +42,22 @@ export type GpgKey = Message<"branchline.v1.GpgKey"> & {
   keyId: string;
 
   /**
-   * The packet of this one key in base64, without names and signatures.
+   * The packet of this key alone in base64, without user ids and signatures.
    *
    * @generated from field: string public_key = 4;
    */
   publicKey: string;
 
   /**
-   * The addresses that the key names. Only for the owner and administrators: one of them may be
-   * that of the account.
+   * The addresses in the key. Only for the owner and administrators, since one of them may be that
+   * of the account.
    *
    * @generated from field: repeated branchline.v1.GpgKeyEmail emails = 5;
    */
   emails: GpgKeyEmail[];
 
   /**
-   * Its subkeys, which have none themselves.
+   * Its subkeys, which have no subkeys themselves.
    *
    * @generated from field: repeated branchline.v1.GpgKey subkeys = 6;
    */
@@ -94,21 +92,21 @@ export type GpgKey = Message<"branchline.v1.GpgKey"> & {
   canCertify: boolean;
 
   /**
-   * Whether the owner of the account proved to have the private key.
+   * Whether the owner of the account proved possession of the private key.
    *
    * @generated from field: bool verified = 11;
    */
   verified: boolean;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 12;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it expires; the beginning of 1970 for never.
+   * Time of expiry. The beginning of 1970 means never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 13;
    */
@@ -123,7 +121,7 @@ export const GpgKeySchema: GenMessage<GpgKey> = /*@__PURE__*/
   messageDesc(file_branchline_v1_gpg_key, 0);
 
 /**
- * An address that an OpenPGP key names.
+ * An address in an OpenPGP key.
  *
  * @generated from message branchline.v1.GpgKeyEmail
  */
@@ -136,8 +134,8 @@ export type GpgKeyEmail = Message<"branchline.v1.GpgKeyEmail"> & {
   email: string;
 
   /**
-   * Whether it is the address of the account. One that a personal access token wrote proves nothing
-   * and does not count.
+   * Whether it is the address of the account. An address that a personal access token wrote does
+   * not count.
    *
    * @generated from field: bool verified = 2;
    */

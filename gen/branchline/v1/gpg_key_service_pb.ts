@@ -28,14 +28,14 @@ export const file_branchline_v1_gpg_key_service: GenFile = /*@__PURE__*/
  */
 export type ListMyGpgKeysRequest = Message<"branchline.v1.ListMyGpgKeysRequest"> & {
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 1;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 2;
    */
@@ -63,14 +63,14 @@ export type ListUserGpgKeysRequest = Message<"branchline.v1.ListUserGpgKeysReque
   username: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -98,14 +98,14 @@ export type ListGpgKeysResponse = Message<"branchline.v1.ListGpgKeysResponse"> &
   keys: GpgKey[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -134,7 +134,8 @@ export type CreateGpgKeyRequest = Message<"branchline.v1.CreateGpgKeyRequest"> &
   armoredPublicKey: string;
 
   /**
-   * A detached signature of what GetGpgKeyToken answers; empty to rely on the key's addresses.
+   * A detached signature of the text from GetGpgKeyToken. Empty if the addresses of the key
+   * suffice.
    *
    * @generated from field: string armored_signature = 2;
    */
@@ -219,7 +220,7 @@ export type VerifyGpgKeyRequest = Message<"branchline.v1.VerifyGpgKeyRequest"> &
   keyId: string;
 
   /**
-   * A detached signature of what GetGpgKeyToken answers. Required.
+   * A detached signature of the text from GetGpgKeyToken. Required.
    *
    * @generated from field: string armored_signature = 2;
    */
@@ -236,18 +237,17 @@ export const VerifyGpgKeyRequestSchema: GenMessage<VerifyGpgKeyRequest> = /*@__P
 /**
  * OpenPGP public keys of accounts.
  *
- * Whoever holds the private key proves it by signing the text that GetGpgKeyToken answers, for
- * example with `gpg --armor --detach-sign`, with or without a line break behind it.
+ * A signature of the text that GetGpgKeyToken returns proves possession of the private key, for
+ * example from `gpg --armor --detach-sign`, with or without a line break after the text.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.GpgKeyService
  */
 export const GpgKeyService: GenService<{
   /**
-   * The caller's keys, in the order in which they were added.
+   * Lists the keys of the caller in the order in which they were added.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -260,10 +260,10 @@ export const GpgKeyService: GenService<{
     output: typeof ListGpgKeysResponseSchema;
   },
   /**
-   * The keys of an account, in the order in which they were added.
+   * Lists the keys of an account in the order in which they were added.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such account, or none that the caller may know of.
+   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.GpgKeyService.ListUserGpgKeys
    */
@@ -273,18 +273,18 @@ export const GpgKeyService: GenService<{
     output: typeof ListGpgKeysResponseSchema;
   },
   /**
-   * Adds a key to the caller's. It names the caller's address, or a signature proves that it is
-   * theirs.
+   * Adds a key to the account of the caller. The key must contain the address of the caller, or the
+   * request a signature that proves possession.
    *
-   * A key that somebody added without proof gives way to whoever proves that it is theirs.
-   * Signatures of other people on the key are left out.
+   * A key without such a proof yields to a user who proves possession. The server drops signatures
+   * of other people on the key.
    *
    * Fails with:
-   * - INVALID_GPG_KEY, when the text is no public key that can be used here.
-   * - GPG_SIGNATURE_INVALID, when there is a signature that proves nothing.
-   * - GPG_KEY_EMAIL_UNKNOWN, when there is no signature, and none of the key's addresses is known
-   *   to be the caller's.
-   * - GPG_KEY_IN_USE, when an account has the key.
+   * - INVALID_GPG_KEY, when the text is not a usable public key.
+   * - GPG_SIGNATURE_INVALID, when the signature does not prove possession.
+   * - GPG_KEY_EMAIL_UNKNOWN, when there is no signature, and no address of the key is known to be
+   *   the caller's.
+   * - GPG_KEY_IN_USE, when an account has the key already.
    * - TOO_MANY_KEYS, when the caller has 50.
    *
    * @generated from rpc branchline.v1.GpgKeyService.CreateGpgKey
@@ -295,7 +295,7 @@ export const GpgKeyService: GenService<{
     output: typeof GpgKeySchema;
   },
   /**
-   * One key of the caller.
+   * Returns one key of the caller.
    *
    * Fails with:
    * - KEY_NOT_FOUND, when the caller has no such key.
@@ -321,8 +321,8 @@ export const GpgKeyService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The text whose signature proves that a key is the caller's. It is good for one to two hours,
-   * and for no other account.
+   * Returns the text whose signature proves that a key belongs to the caller. It is valid for one
+   * to two hours, and for no other account.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -335,11 +335,11 @@ export const GpgKeyService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Proves that a key of the caller is theirs.
+   * Proves that a key belongs to the caller.
    *
    * Fails with:
    * - KEY_NOT_FOUND, when the caller has no such key.
-   * - GPG_SIGNATURE_INVALID, when the signature proves nothing.
+   * - GPG_SIGNATURE_INVALID, when the signature does not prove possession.
    *
    * @generated from rpc branchline.v1.GpgKeyService.VerifyGpgKey
    */

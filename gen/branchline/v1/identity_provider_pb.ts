@@ -15,43 +15,42 @@ export const file_branchline_v1_identity_provider: GenFile = /*@__PURE__*/
   fileDesc("CiVicmFuY2hsaW5lL3YxL2lkZW50aXR5X3Byb3ZpZGVyLnByb3RvEg1icmFuY2hsaW5lLnYxIvgBChBJZGVudGl0eVByb3ZpZGVyEhEKBG5hbWUYASABKAlCA+BBCBI3CgR0eXBlGAIgASgOMiQuYnJhbmNobGluZS52MS5JZGVudGl0eVByb3ZpZGVyLlR5cGVCA+BBAhISCgV0aXRsZRgDIAEoCUID4EECEh4KEWlkZW50aWZpZXJfZmlsdGVyGAQgASgJQgPgQQESOgoGY29uZmlnGAUgASgLMiUuYnJhbmNobGluZS52MS5JZGVudGl0eVByb3ZpZGVyQ29uZmlnQgPgQQIiKAoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASCgoGT0FVVEgyEAEiWAoWSWRlbnRpdHlQcm92aWRlckNvbmZpZxI0Cg1vYXV0aDJfY29uZmlnGAEgASgLMhsuYnJhbmNobGluZS52MS5PQXV0aDJDb25maWdIAEIICgZjb25maWci4QEKDE9BdXRoMkNvbmZpZxIWCgljbGllbnRfaWQYASABKAlCA+BBAhIgCg1jbGllbnRfc2VjcmV0GAIgASgJQgngQQT6phkCCAESFQoIYXV0aF91cmwYAyABKAlCA+BBARIWCgl0b2tlbl91cmwYBCABKAlCA+BBAhIaCg11c2VyX2luZm9fdXJsGAUgASgJQgPgQQISEwoGc2NvcGVzGAYgAygJQgPgQQESNwoNZmllbGRfbWFwcGluZxgHIAEoCzIbLmJyYW5jaGxpbmUudjEuRmllbGRNYXBwaW5nQgPgQQIibwoMRmllbGRNYXBwaW5nEhcKCmlkZW50aWZpZXIYASABKAlCA+BBAhIZCgxkaXNwbGF5X25hbWUYAiABKAlCA+BBARISCgVlbWFpbBgDIAEoCUID4EEBEhcKCmF2YXRhcl91cmwYBCABKAlCA+BBAUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_rest_v1_rest, file_google_api_field_behavior]);
 
 /**
- * An external service that people can sign in through.
+ * An external service through which users sign in.
  *
  * @generated from message branchline.v1.IdentityProvider
  */
 export type IdentityProvider = Message<"branchline.v1.IdentityProvider"> & {
   /**
-   * Resource name, `identity-providers/{uid}`. The segment is the id that was chosen on create, or
-   * else random.
+   * Resource name, `identity-providers/{uid}`. The uid was chosen on create, or is random.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * How the provider is spoken to.
+   * The protocol of the provider.
    *
    * @generated from field: branchline.v1.IdentityProvider.Type type = 2;
    */
   type: IdentityProvider_Type;
 
   /**
-   * Name to show on the sign-in page, free text of 1 to 128 characters.
+   * Name for the sign-in page, free text of 1 to 128 characters.
    *
    * @generated from field: string title = 3;
    */
   title: string;
 
   /**
-   * Regular expression, in the syntax of RE2, that the identifier of a person must match somewhere.
-   * Empty admits everybody. At most 256 characters.
+   * Regular expression, in the syntax of RE2, that must match a part of the identifier of a user.
+   * Empty admits everyone. At most 256 characters.
    *
    * @generated from field: string identifier_filter = 4;
    */
   identifierFilter: string;
 
   /**
-   * How to reach the provider.
+   * Configuration of the provider.
    *
    * @generated from field: branchline.v1.IdentityProviderConfig config = 5;
    */
@@ -66,20 +65,20 @@ export const IdentityProviderSchema: GenMessage<IdentityProvider> = /*@__PURE__*
   messageDesc(file_branchline_v1_identity_provider, 0);
 
 /**
- * How the provider is spoken to.
+ * The protocol of the provider.
  *
  * @generated from enum branchline.v1.IdentityProvider.Type
  */
 export enum IdentityProvider_Type {
   /**
-   * Not given. Refused on create.
+   * Not set. Refused on create.
    *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   TYPE_UNSPECIFIED = 0,
 
   /**
-   * OAuth 2.0 authorization code grant, with PKCE where the client uses it.
+   * OAuth 2.0 authorization code grant, with PKCE if the client uses it.
    *
    * @generated from enum value: OAUTH2 = 1;
    */
@@ -93,19 +92,19 @@ export const IdentityProvider_TypeSchema: GenEnum<IdentityProvider_Type> = /*@__
   enumDesc(file_branchline_v1_identity_provider, 0, 0);
 
 /**
- * How to reach a provider.
+ * Configuration of a provider.
  *
  * @generated from message branchline.v1.IdentityProviderConfig
  */
 export type IdentityProviderConfig = Message<"branchline.v1.IdentityProviderConfig"> & {
   /**
-   * The member that belongs to the type of the provider.
+   * The member for the type of the provider.
    *
    * @generated from oneof branchline.v1.IdentityProviderConfig.config
    */
   config: {
     /**
-     * Of the type OAUTH2.
+     * For the type OAUTH2.
      *
      * @generated from field: branchline.v1.OAuth2Config oauth2_config = 1;
      */
@@ -135,17 +134,17 @@ export type OAuth2Config = Message<"branchline.v1.OAuth2Config"> & {
   clientId: string;
 
   /**
-   * Secret of this instance at the provider. Never returned, to administrators neither.
+   * Secret of this instance at the provider. Never returned, not even to administrators.
    *
-   * Empty on create for a public client, which relies on PKCE. Empty on update keeps the secret
-   * that is stored.
+   * Empty on create for a public client, which relies on PKCE. Empty on update keeps the stored
+   * secret.
    *
    * @generated from field: string client_secret = 2;
    */
   clientSecret: string;
 
   /**
-   * Where browsers are sent to sign in, an absolute http or https URL. The server itself never
+   * URL to which browsers are sent to sign in, absolute HTTP or HTTPS. The server itself never
    * calls it.
    *
    * @generated from field: string auth_url = 3;
@@ -153,14 +152,14 @@ export type OAuth2Config = Message<"branchline.v1.OAuth2Config"> & {
   authUrl: string;
 
   /**
-   * Where the server redeems codes, an absolute http or https URL.
+   * URL at which the server redeems codes, absolute HTTP or HTTPS.
    *
    * @generated from field: string token_url = 4;
    */
   tokenUrl: string;
 
   /**
-   * Where the server asks who somebody is, an absolute http or https URL that answers a JSON
+   * URL at which the server reads the user info, absolute HTTP or HTTPS. Its response is a JSON
    * object.
    *
    * @generated from field: string user_info_url = 5;
@@ -168,14 +167,14 @@ export type OAuth2Config = Message<"branchline.v1.OAuth2Config"> & {
   userInfoUrl: string;
 
   /**
-   * Scopes for browsers to ask for, for example `openid`.
+   * Scopes that browsers ask for, such as `openid`.
    *
    * @generated from field: repeated string scopes = 6;
    */
   scopes: string[];
 
   /**
-   * Which members of the answer hold what.
+   * The members of the user info.
    *
    * @generated from field: branchline.v1.FieldMapping field_mapping = 7;
    */
@@ -190,13 +189,13 @@ export const OAuth2ConfigSchema: GenMessage<OAuth2Config> = /*@__PURE__*/
   messageDesc(file_branchline_v1_identity_provider, 2);
 
 /**
- * Names of the members of the user info answer.
+ * Names of members of the user info.
  *
  * @generated from message branchline.v1.FieldMapping
  */
 export type FieldMapping = Message<"branchline.v1.FieldMapping"> & {
   /**
-   * What identifies a person, a text or a number. For OpenID Connect this is `sub`, which never
+   * Identifier of a user, a text or a number. For OpenID Connect this is `sub`, which never
    * changes.
    *
    * @generated from field: string identifier = 1;
@@ -204,21 +203,21 @@ export type FieldMapping = Message<"branchline.v1.FieldMapping"> & {
   identifier: string;
 
   /**
-   * Name to show. Empty, or not in the answer, means the identifier.
+   * Display name. If empty, or not in the response, the identifier.
    *
    * @generated from field: string display_name = 2;
    */
   displayName: string;
 
   /**
-   * E-mail address. Empty means that new accounts get none.
+   * E-mail address. If empty, new accounts get none.
    *
    * @generated from field: string email = 3;
    */
   email: string;
 
   /**
-   * https URL of a picture. Empty means that new accounts get none.
+   * HTTPS URL of an avatar. If empty, new accounts get none.
    *
    * @generated from field: string avatar_url = 4;
    */

@@ -21,7 +21,7 @@ export const file_branchline_v1_identity_provider_service: GenFile = /*@__PURE__
   fileDesc("Ci1icmFuY2hsaW5lL3YxL2lkZW50aXR5X3Byb3ZpZGVyX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiHgocTGlzdElkZW50aXR5UHJvdmlkZXJzUmVxdWVzdCJcCh1MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZRI7ChJpZGVudGl0eV9wcm92aWRlcnMYASADKAsyHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiLwoaR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECIoMBCh1DcmVhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBI/ChFpZGVudGl0eV9wcm92aWRlchgBIAEoCzIfLmJyYW5jaGxpbmUudjEuSWRlbnRpdHlQcm92aWRlckID4EECEiEKFGlkZW50aXR5X3Byb3ZpZGVyX2lkGAIgASgJQgPgQQEilgEKHVVwZGF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0Ej8KEWlkZW50aXR5X3Byb3ZpZGVyGAEgASgLMh8uYnJhbmNobGluZS52MS5JZGVudGl0eVByb3ZpZGVyQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQIiMgodRGVsZXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMr8HChdJZGVudGl0eVByb3ZpZGVyU2VydmljZRKfAQoVTGlzdElkZW50aXR5UHJvdmlkZXJzEisuYnJhbmNobGluZS52MS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXF1ZXN0GiwuYnJhbmNobGluZS52MS5MaXN0SWRlbnRpdHlQcm92aWRlcnNSZXNwb25zZSIrkAIBgqcZAggBgtPkkwIcEhovYXBpL3YxL2lkZW50aXR5LXByb3ZpZGVycxKiAQoTR2V0SWRlbnRpdHlQcm92aWRlchIpLmJyYW5jaGxpbmUudjEuR2V0SWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiP5ACAYKnGQ0IAxIJcmVhZDptaXNjgtPkkwIlEiMvYXBpL3YxL3tuYW1lPWlkZW50aXR5LXByb3ZpZGVycy8qfRK0AQoWQ3JlYXRlSWRlbnRpdHlQcm92aWRlchIsLmJyYW5jaGxpbmUudjEuQ3JlYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIiS5ACAIKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAi86EWlkZW50aXR5X3Byb3ZpZGVyIhovYXBpL3YxL2lkZW50aXR5LXByb3ZpZGVycxLgAQoWVXBkYXRlSWRlbnRpdHlQcm92aWRlchIsLmJyYW5jaGxpbmUudjEuVXBkYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLklkZW50aXR5UHJvdmlkZXIid5ACAvqmGQ0qC3VwZGF0ZV9tYXNrgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCSjoRaWRlbnRpdHlfcHJvdmlkZXIyNS9hcGkvdjEve2lkZW50aXR5X3Byb3ZpZGVyLm5hbWU9aWRlbnRpdHktcHJvdmlkZXJzLyp9EqEBChZEZWxldGVJZGVudGl0eVByb3ZpZGVyEiwuYnJhbmNobGluZS52MS5EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJBkAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCJSojL2FwaS92MS97bmFtZT1pZGVudGl0eS1wcm92aWRlcnMvKn0aH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_identity_provider, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask]);
 
 /**
- * Empty: all providers are listed.
+ * Empty: the response has all providers.
  *
  * @generated from message branchline.v1.ListIdentityProvidersRequest
  */
@@ -42,7 +42,7 @@ export const ListIdentityProvidersRequestSchema: GenMessage<ListIdentityProvider
  */
 export type ListIdentityProvidersResponse = Message<"branchline.v1.ListIdentityProvidersResponse"> & {
   /**
-   * The providers, in the order they were made.
+   * The providers, in the order of creation.
    *
    * @generated from field: repeated branchline.v1.IdentityProvider identity_providers = 1;
    */
@@ -57,7 +57,7 @@ export const ListIdentityProvidersResponseSchema: GenMessage<ListIdentityProvide
   messageDesc(file_branchline_v1_identity_provider_service, 1);
 
 /**
- * Which provider to read.
+ * The provider to read.
  *
  * @generated from message branchline.v1.GetIdentityProviderRequest
  */
@@ -78,7 +78,7 @@ export const GetIdentityProviderRequestSchema: GenMessage<GetIdentityProviderReq
   messageDesc(file_branchline_v1_identity_provider_service, 2);
 
 /**
- * What to add.
+ * The provider to add.
  *
  * @generated from message branchline.v1.CreateIdentityProviderRequest
  */
@@ -91,8 +91,8 @@ export type CreateIdentityProviderRequest = Message<"branchline.v1.CreateIdentit
   identityProvider?: IdentityProvider | undefined;
 
   /**
-   * Id to use in the resource name: 1 to 36 ASCII letters, digits and hyphens, a letter or digit at
-   * both ends. Empty means that the server makes one.
+   * Uid for the resource name: 1 to 36 ASCII letters, digits and hyphens, with a letter or digit at
+   * both ends. Empty means that the server chooses one.
    *
    * @generated from field: string identity_provider_id = 2;
    */
@@ -107,20 +107,20 @@ export const CreateIdentityProviderRequestSchema: GenMessage<CreateIdentityProvi
   messageDesc(file_branchline_v1_identity_provider_service, 3);
 
 /**
- * What to change about a provider.
+ * The change of a provider.
  *
  * @generated from message branchline.v1.UpdateIdentityProviderRequest
  */
 export type UpdateIdentityProviderRequest = Message<"branchline.v1.UpdateIdentityProviderRequest"> & {
   /**
-   * The provider, found by its name, with the new values.
+   * The provider, identified by its name, with the new values.
    *
    * @generated from field: branchline.v1.IdentityProvider identity_provider = 1;
    */
   identityProvider?: IdentityProvider | undefined;
 
   /**
-   * Fields to change. Required, except over REST, where it defaults to the members of the body.
+   * Fields to change. Required, except over REST, where the default is the members of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -135,7 +135,7 @@ export const UpdateIdentityProviderRequestSchema: GenMessage<UpdateIdentityProvi
   messageDesc(file_branchline_v1_identity_provider_service, 4);
 
 /**
- * Which provider to delete.
+ * The provider to delete.
  *
  * @generated from message branchline.v1.DeleteIdentityProviderRequest
  */
@@ -156,21 +156,20 @@ export const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProvi
   messageDesc(file_branchline_v1_identity_provider_service, 5);
 
 /**
- * External services that people sign in through. Administrators configure them.
+ * External services through which users sign in. Administrators configure them.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED, PERMISSION_DENIED and SCOPE_MISSING
- * as the access option demands; and with INVALID_NAME when the resource name in the request has the
- * wrong form.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; as their
+ * access rule demands, with UNAUTHENTICATED, PERMISSION_DENIED and SCOPE_MISSING; and with
+ * INVALID_NAME when the resource name in the request is malformed.
  *
  * @generated from service branchline.v1.IdentityProviderService
  */
 export const IdentityProviderService: GenService<{
   /**
-   * All providers, in the order they were made, without their secrets. What a sign-in page needs.
+   * Lists all providers in the order of creation, without their secrets, for a sign-in page.
    *
    * Fails with:
-   * - BAD_CREDENTIALS, when credentials are given and do not verify.
+   * - BAD_CREDENTIALS, when the request has credentials that are not valid.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.ListIdentityProviders
    */
@@ -180,10 +179,10 @@ export const IdentityProviderService: GenService<{
     output: typeof ListIdentityProvidersResponseSchema;
   },
   /**
-   * One provider, without its secret.
+   * Returns one provider, without its secret.
    *
    * Fails with:
-   * - IDENTITY_PROVIDER_NOT_FOUND, when there is no such provider.
+   * - IDENTITY_PROVIDER_NOT_FOUND, when the provider does not exist.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.GetIdentityProvider
    */
@@ -199,7 +198,7 @@ export const IdentityProviderService: GenService<{
    * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not
    *   allowed.
    * - INVALID_IDENTITY_PROVIDER_ID, when the chosen id is not allowed.
-   * - INVALID_IDENTIFIER_FILTER, when the filter is no regular expression that this server reads.
+   * - INVALID_IDENTIFIER_FILTER, when the filter is not a valid regular expression.
    * - IDENTITY_PROVIDER_ID_TAKEN, when another provider has the id.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.CreateIdentityProvider
@@ -210,19 +209,18 @@ export const IdentityProviderService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Changes the fields of a provider that update_mask names, all or none.
+   * Changes the fields of a provider that update_mask names, all of them or none.
    *
-   * The paths are `title`, `identifier_filter` and `config`, which is replaced as a whole, apart
-   * from its secret: an empty one keeps what is stored. Paths into `config` name all of it. With
-   * `config`, the type must be given.
+   * The paths are `title`, `identifier_filter` and `config`, which is replaced as a whole, except
+   * that an empty secret keeps the stored one. Paths into `config` mean all of it. With `config`,
+   * the type is required.
    *
    * Fails with:
-   * - IDENTITY_PROVIDER_NOT_FOUND, when there is no such provider.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
-   *   changed.
+   * - IDENTITY_PROVIDER_NOT_FOUND, when the provider does not exist.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask is empty or names a field that cannot change.
    * - INVALID_FIELD, when the provider is missing, a required field is empty, or a value is not
    *   allowed.
-   * - INVALID_IDENTIFIER_FILTER, when the filter is no regular expression that this server reads.
+   * - INVALID_IDENTIFIER_FILTER, when the filter is not a valid regular expression.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.UpdateIdentityProvider
    */
@@ -232,11 +230,12 @@ export const IdentityProviderService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Deletes a provider with all identities that are linked at it.
+   * Deletes a provider and all its linked identities.
    *
    * Fails with:
-   * - IDENTITY_PROVIDER_NOT_FOUND, when there is no such provider.
-   * - LAST_IDENTITY_PROVIDER, when it is the last one and people may not sign in by password.
+   * - IDENTITY_PROVIDER_NOT_FOUND, when the provider does not exist.
+   * - LAST_IDENTITY_PROVIDER, when it is the last provider and the instance does not allow sign-in
+   *   by password.
    *
    * @generated from rpc branchline.v1.IdentityProviderService.DeleteIdentityProvider
    */

@@ -19,22 +19,21 @@ export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
   fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_release, file_google_protobuf_timestamp]);
 
 /**
- * What somebody says about a pull request as a whole. What is said about lines of it is part of a
- * review.
+ * A comment on a pull request as a whole. Comments on lines are part of reviews.
  *
  * @generated from message branchline.v1.IssueComment
  */
 export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   /**
-   * Number of the comment, unique among those of all pull requests. Comments on lines have numbers
-   * of their own.
+   * Number of the comment, unique among the comments of all pull requests. Comments on lines have
+   * separate numbers.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 2;
    */
@@ -48,56 +47,56 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
   pullRequestUrl: string;
 
   /**
-   * Always empty: what it is about is a pull request.
+   * Always empty: the comment belongs to a pull request.
    *
    * @generated from field: string issue_url = 4;
    */
   issueUrl: string;
 
   /**
-   * Who wrote it; an account that is gone has the number -1 and the name `Ghost`.
+   * The author. A deleted account has the number -1 and the name `Ghost`.
    *
    * @generated from field: branchline.v1.Account user = 5;
    */
   user?: Account | undefined;
 
   /**
-   * Always empty: comments are not brought from elsewhere.
+   * Always empty: comments are not imported.
    *
    * @generated from field: string original_author = 6;
    */
   originalAuthor: string;
 
   /**
-   * Always 0, for the same reason.
+   * Always 0: pull requests are not imported.
    *
    * @generated from field: int64 original_author_id = 7;
    */
   originalAuthorId: bigint;
 
   /**
-   * What it says, in Markdown.
+   * Text, in Markdown.
    *
    * @generated from field: string body = 8;
    */
   body: string;
 
   /**
-   * Always empty: comments have no files.
+   * Always empty: comments have no attachments.
    *
    * @generated from field: repeated branchline.v1.Attachment assets = 9;
    */
   assets: Attachment[];
 
   /**
-   * When it was written.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was changed last.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */

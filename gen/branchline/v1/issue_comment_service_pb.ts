@@ -47,14 +47,14 @@ export type ListIssueCommentsRequest = Message<"branchline.v1.ListIssueCommentsR
   index: bigint;
 
   /**
-   * Only those that were changed last at this time or later.
+   * Only comments whose last change was at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp since = 4;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Only those that were changed last at this time or earlier.
+   * Only comments whose last change was at this time or earlier.
    *
    * @generated from field: google.protobuf.Timestamp before = 5;
    */
@@ -68,7 +68,7 @@ export type ListIssueCommentsRequest = Message<"branchline.v1.ListIssueCommentsR
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when there is a page and no size.
+   * Entries per page, at most 50. Default 30 if there is a page.
    *
    * @generated from field: int32 limit = 7;
    */
@@ -96,14 +96,14 @@ export type ListIssueCommentsResponse = Message<"branchline.v1.ListIssueComments
   comments: IssueComment[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -145,7 +145,7 @@ export type CreateIssueCommentRequest = Message<"branchline.v1.CreateIssueCommen
   index: bigint;
 
   /**
-   * What it says, in Markdown; at most 65536 characters. Required.
+   * Text, in Markdown, at most 65536 characters. Required.
    *
    * @generated from field: string body = 4;
    */
@@ -222,7 +222,7 @@ export type EditIssueCommentRequest = Message<"branchline.v1.EditIssueCommentReq
   id: bigint;
 
   /**
-   * What it is to say, in Markdown; at most 65536 characters. Required.
+   * New text, in Markdown, at most 65536 characters. Required.
    *
    * @generated from field: string body = 4;
    */
@@ -272,27 +272,27 @@ export const DeleteIssueCommentRequestSchema: GenMessage<DeleteIssueCommentReque
   messageDesc(file_branchline_v1_issue_comment_service, 5);
 
 /**
- * What is said about pull requests as a whole, under the paths that compatible systems have for it.
+ * Comments on pull requests, under the paths that compatible systems have for them.
  *
- * To a caller who may not read the pull requests of a repository it does not exist. Whoever may
- * read one and is signed in may comment on it, open or not.
+ * A repository whose pull requests the caller may not read does not exist for the caller. Every
+ * signed-in caller who may read a pull request may comment on it, whether it is open or not.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.IssueCommentService
  */
 export const IssueCommentService: GenService<{
   /**
-   * The comments on a pull request, oldest first; all of them, up to 1000, unless a page is asked
-   * for.
+   * Lists the comments of a pull request, oldest first: all of them, up to 1000, unless the request
+   * asks for a page.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.IssueCommentService.ListIssueComments
    */
@@ -302,17 +302,18 @@ export const IssueCommentService: GenService<{
     output: typeof ListIssueCommentsResponseSchema;
   },
   /**
-   * Comments on a pull request. Whoever does so takes part in it from then on.
+   * Adds a comment to a pull request. The caller becomes a participant.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
-   *   caller.
-   * - INVALID_FIELD, when it says nothing, or too much.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
+   *   the caller.
+   * - INVALID_FIELD, when the text is empty or too long.
    *
    * @generated from rpc branchline.v1.IssueCommentService.CreateIssueComment
    */
@@ -322,13 +323,14 @@ export const IssueCommentService: GenService<{
     output: typeof IssueCommentSchema;
   },
   /**
-   * One comment.
+   * Returns one comment.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - ISSUE_COMMENT_NOT_FOUND, when it has no comment of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
    *
    * @generated from rpc branchline.v1.IssueCommentService.GetIssueComment
    */
@@ -338,19 +340,19 @@ export const IssueCommentService: GenService<{
     output: typeof IssueCommentSchema;
   },
   /**
-   * Changes what a comment says. For who wrote it, and for those who may write to pull requests.
+   * Changes the text of a comment. For its author and for users who may write to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - ISSUE_COMMENT_NOT_FOUND, when it has no comment of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - ISSUE_COMMENT_DENIED, when it is somebody else's and the caller may not write to pull
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
    *   requests.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
-   *   caller.
-   * - INVALID_FIELD, when it would say nothing, or too much.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - ISSUE_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
+   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
+   *   the caller.
+   * - INVALID_FIELD, when the new text is empty or too long.
    *
    * @generated from rpc branchline.v1.IssueCommentService.EditIssueComment
    */
@@ -360,16 +362,16 @@ export const IssueCommentService: GenService<{
     output: typeof IssueCommentSchema;
   },
   /**
-   * Deletes a comment. For who wrote it, and for those who may write to pull requests.
+   * Deletes a comment. For its author and for users who may write to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - ISSUE_COMMENT_NOT_FOUND, when it has no comment of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - ISSUE_COMMENT_DENIED, when it is somebody else's and the caller may not write to pull
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
    *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - ISSUE_COMMENT_NOT_FOUND, when the repository has no comment of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - ISSUE_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
    *
    * @generated from rpc branchline.v1.IssueCommentService.DeleteIssueComment
    */

@@ -24,28 +24,28 @@ export const file_branchline_v1_issue: GenFile = /*@__PURE__*/
   fileDesc("ChlicmFuY2hsaW5lL3YxL2lzc3VlLnByb3RvEg1icmFuY2hsaW5lLnYxIsIGCgVJc3N1ZRIKCgJpZBgBIAEoAxILCgN1cmwYAiABKAkSEAoIaHRtbF91cmwYAyABKAkSDgoGbnVtYmVyGAQgASgDEiQKBHVzZXIYBSABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSFwoPb3JpZ2luYWxfYXV0aG9yGAYgASgJEhoKEm9yaWdpbmFsX2F1dGhvcl9pZBgHIAEoAxINCgV0aXRsZRgIIAEoCRIMCgRib2R5GAkgASgJEgsKA3JlZhgKIAEoCRIpCgZhc3NldHMYCyADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSJAoGbGFiZWxzGAwgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYDSABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGA4gASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGA8gAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXN0YXRlGBAgASgJEhEKCWlzX2xvY2tlZBgRIAEoCBIQCghjb21tZW50cxgSIAEoAxIuCgpjcmVhdGVkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgljbG9zZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNAoIZHVlX2RhdGUYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoMcHVsbF9yZXF1ZXN0GBcgASgLMh8uYnJhbmNobGluZS52MS5Jc3N1ZVB1bGxSZXF1ZXN0EjIKCnJlcG9zaXRvcnkYGCABKAsyHi5icmFuY2hsaW5lLnYxLklzc3VlUmVwb3NpdG9yeRIRCglwaW5fb3JkZXIYGSABKAUSFwoPY29udGVudF92ZXJzaW9uGBogASgDInoKEElzc3VlUHVsbFJlcXVlc3QSDgoGbWVyZ2VkGAEgASgIEjUKCW1lcmdlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxINCgVkcmFmdBgDIAEoCBIQCghodG1sX3VybBgEIAEoCSJNCg9Jc3N1ZVJlcG9zaXRvcnkSCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRINCgVvd25lchgDIAEoCRIRCglmdWxsX25hbWUYBCABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_google_protobuf_timestamp]);
 
 /**
- * A pull request as far as it is what an issue is, too: for clients that read both alike. There are
- * no other issues.
+ * A pull request in the form of an issue, for clients that treat both alike. There are no other
+ * issues.
  *
  * @generated from message branchline.v1.Issue
  */
 export type Issue = Message<"branchline.v1.Issue"> & {
   /**
-   * Number among the pull requests of all repositories.
+   * Number among the pull requests of all repositories. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * URL of this view of it over REST.
+   * URL of this form over REST.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 3;
    */
@@ -59,21 +59,21 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   number: bigint;
 
   /**
-   * Who opened it; an account that is gone has the number -1 and the name `Ghost`.
+   * The author. A deleted account has the number -1 and the name `Ghost`.
    *
    * @generated from field: branchline.v1.Account user = 5;
    */
   user?: Account | undefined;
 
   /**
-   * Always empty: it is not brought from elsewhere.
+   * Always empty: pull requests are not imported.
    *
    * @generated from field: string original_author = 6;
    */
   originalAuthor: string;
 
   /**
-   * Always 0, for the same reason.
+   * Always 0: pull requests are not imported.
    *
    * @generated from field: int64 original_author_id = 7;
    */
@@ -87,21 +87,21 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   title: string;
 
   /**
-   * What it is about, in Markdown.
+   * Description, in Markdown.
    *
    * @generated from field: string body = 9;
    */
   body: string;
 
   /**
-   * Always empty: what it is to change says the pull request.
+   * Always empty. The pull request has the base branch.
    *
    * @generated from field: string ref = 10;
    */
   ref: string;
 
   /**
-   * Always empty: it has no files of its own.
+   * Always empty: pull requests have no attachments.
    *
    * @generated from field: repeated branchline.v1.Attachment assets = 11;
    */
@@ -115,28 +115,28 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   labels: Label[];
 
   /**
-   * Milestone; absent without one.
+   * Milestone. Absent if there is none.
    *
    * @generated from field: branchline.v1.Milestone milestone = 13;
    */
   milestone?: Milestone | undefined;
 
   /**
-   * The first of the assignees; absent when there are none.
+   * The first assignee. Absent if there is none.
    *
    * @generated from field: branchline.v1.Account assignee = 14;
    */
   assignee?: Account | undefined;
 
   /**
-   * Who is to see to it.
+   * Assignees.
    *
    * @generated from field: repeated branchline.v1.Account assignees = 15;
    */
   assignees: Account[];
 
   /**
-   * `open` or `closed`. One that is merged is closed, too.
+   * `open` or `closed`. A merged pull request is closed.
    *
    * @generated from field: string state = 16;
    */
@@ -150,63 +150,63 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   isLocked: boolean;
 
   /**
-   * How many comments its conversation has.
+   * Number of comments of the conversation.
    *
    * @generated from field: int64 comments = 18;
    */
   comments: bigint;
 
   /**
-   * When it was opened.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 19;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When something was last changed that a participant would want to see.
+   * Time of the last change that concerns participants.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 20;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When it was closed or merged; absent while it is open.
+   * Time of closing or merging. Absent while it is open.
    *
    * @generated from field: google.protobuf.Timestamp closed_at = 21;
    */
   closedAt?: Timestamp | undefined;
 
   /**
-   * When it is due; absent without a date.
+   * Due date. Absent if there is none.
    *
    * @generated from field: google.protobuf.Timestamp due_date = 22;
    */
   dueDate?: Timestamp | undefined;
 
   /**
-   * What makes it a pull request.
+   * The properties of the pull request.
    *
    * @generated from field: branchline.v1.IssuePullRequest pull_request = 23;
    */
   pullRequest?: IssuePullRequest | undefined;
 
   /**
-   * Where it is.
+   * The repository.
    *
    * @generated from field: branchline.v1.IssueRepository repository = 24;
    */
   repository?: IssueRepository | undefined;
 
   /**
-   * Always 0: it cannot be pinned.
+   * Always 0: pull requests cannot be pinned.
    *
    * @generated from field: int32 pin_order = 25;
    */
   pinOrder: number;
 
   /**
-   * How often the body has been changed.
+   * Number of changes of the description.
    *
    * @generated from field: int64 content_version = 26;
    */
@@ -221,34 +221,34 @@ export const IssueSchema: GenMessage<Issue> = /*@__PURE__*/
   messageDesc(file_branchline_v1_issue, 0);
 
 /**
- * What an issue that is a pull request has beside the others.
+ * The properties that a pull request has in addition to those of an issue.
  *
  * @generated from message branchline.v1.IssuePullRequest
  */
 export type IssuePullRequest = Message<"branchline.v1.IssuePullRequest"> & {
   /**
-   * Whether it is merged.
+   * Whether it has been merged.
    *
    * @generated from field: bool merged = 1;
    */
   merged: boolean;
 
   /**
-   * When it was merged; absent until it is.
+   * Time of the merge. Absent until then.
    *
    * @generated from field: google.protobuf.Timestamp merged_at = 2;
    */
   mergedAt?: Timestamp | undefined;
 
   /**
-   * Whether its title says that it is work in progress.
+   * Whether its title marks it as work in progress.
    *
    * @generated from field: bool draft = 3;
    */
   draft: boolean;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 4;
    */
@@ -263,7 +263,7 @@ export const IssuePullRequestSchema: GenMessage<IssuePullRequest> = /*@__PURE__*
   messageDesc(file_branchline_v1_issue, 1);
 
 /**
- * The repository of an issue, in short.
+ * The repository of an issue.
  *
  * @generated from message branchline.v1.IssueRepository
  */
@@ -276,21 +276,21 @@ export type IssueRepository = Message<"branchline.v1.IssueRepository"> & {
   id: bigint;
 
   /**
-   * Its name.
+   * Name of the repository.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Name of its owner.
+   * Name of the owner.
    *
    * @generated from field: string owner = 3;
    */
   owner: string;
 
   /**
-   * Both, with a slash between them.
+   * Owner and name, separated by a slash.
    *
    * @generated from field: string full_name = 4;
    */

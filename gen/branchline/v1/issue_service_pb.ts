@@ -84,67 +84,66 @@ export type EditIssueRequest = Message<"branchline.v1.EditIssueRequest"> & {
   index: bigint;
 
   /**
-   * New title, at most 255 characters; empty changes nothing.
+   * New title, at most 255 characters. Unchanged if empty.
    *
    * @generated from field: string title = 4;
    */
   title: string;
 
   /**
-   * What it is about, in Markdown; at most 65536 characters.
+   * Description, in Markdown, at most 65536 characters.
    *
    * @generated from field: optional string body = 5;
    */
   body?: string | undefined;
 
   /**
-   * How often the body has been changed as far as the caller knows: when it is not so any more,
-   * nothing is changed.
+   * Number of changes of the description that the caller has seen. If it is out of date, nothing
+   * changes.
    *
    * @generated from field: optional int64 content_version = 6;
    */
   contentVersion?: bigint | undefined;
 
   /**
-   * When it is due, in RFC 3339: the end of that day in its time zone. Empty changes nothing. A
-   * time before 1970 or after 9998 takes the date away.
+   * Due date, in RFC 3339: the end of that day in its time zone. Unchanged if empty. A time before
+   * 1970 or after 9998 removes the date.
    *
    * @generated from field: string due_date = 7;
    */
   dueDate: string;
 
   /**
-   * Whether to take the date away.
+   * Whether to remove the due date.
    *
    * @generated from field: optional bool unset_due_date = 8;
    */
   unsetDueDate?: boolean | undefined;
 
   /**
-   * Username of somebody who is to see to it, beside `assignees`; empty for nobody. Like those and
-   * the milestone it is ignored from who may not write to pull requests.
+   * Username of an assignee in addition to `assignees`. Empty for none. As with those and the
+   * milestone, the server ignores it for callers who may not write to pull requests.
    *
    * @generated from field: string assignee = 9;
    */
   assignee: string;
 
   /**
-   * Usernames of all who are to see to it, as text values; absent, they stay, unless `assignee` is
-   * there.
+   * Usernames of all assignees, as text values. Unchanged if absent and `assignee` is empty.
    *
    * @generated from field: google.protobuf.ListValue assignees = 10;
    */
   assignees?: ListValue | undefined;
 
   /**
-   * Number of the milestone; 0 changes nothing.
+   * Number of the milestone. 0 leaves it unchanged.
    *
    * @generated from field: int64 milestone = 11;
    */
   milestone: bigint;
 
   /**
-   * `open` or `closed`; empty changes nothing.
+   * `open` or `closed`. Unchanged if empty.
    *
    * @generated from field: optional string state = 12;
    */
@@ -242,7 +241,7 @@ export type AddIssueLabelsRequest = Message<"branchline.v1.AddIssueLabelsRequest
   index: bigint;
 
   /**
-   * Each the number of a label or, as text, its name.
+   * Each is the number of a label or, as text, its name.
    *
    * @generated from field: repeated google.protobuf.Value labels = 4;
    */
@@ -284,7 +283,7 @@ export type ReplaceIssueLabelsRequest = Message<"branchline.v1.ReplaceIssueLabel
   index: bigint;
 
   /**
-   * Each the number of a label or, as text, its name.
+   * Each is the number of a label or, as text, its name.
    *
    * @generated from field: repeated google.protobuf.Value labels = 4;
    */
@@ -376,7 +375,7 @@ export const RemoveIssueLabelRequestSchema: GenMessage<RemoveIssueLabelRequest> 
   messageDesc(file_branchline_v1_issue_service, 7);
 
 /**
- * A pull request that another one is to wait for.
+ * A dependency of a pull request.
  *
  * @generated from message branchline.v1.IssueReference
  */
@@ -389,14 +388,14 @@ export type IssueReference = Message<"branchline.v1.IssueReference"> & {
   index: bigint;
 
   /**
-   * Name of the owner of its repository; empty for the same.
+   * Owner of its repository. Empty for the same repository.
    *
    * @generated from field: string owner = 2;
    */
   owner: string;
 
   /**
-   * Name of its repository, which has to be the same; empty for that.
+   * Name of its repository, which must be the same. Empty for that.
    *
    * @generated from field: string repo = 3;
    */
@@ -438,14 +437,14 @@ export type ListIssueDependenciesRequest = Message<"branchline.v1.ListIssueDepen
   index: bigint;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 4;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 5;
    */
@@ -460,7 +459,7 @@ export const ListIssueDependenciesRequestSchema: GenMessage<ListIssueDependencie
   messageDesc(file_branchline_v1_issue_service, 9);
 
 /**
- * A page of what a pull request waits for.
+ * A page of dependencies.
  *
  * @generated from message branchline.v1.ListIssueDependenciesResponse
  */
@@ -473,14 +472,14 @@ export type ListIssueDependenciesResponse = Message<"branchline.v1.ListIssueDepe
   issues: Issue[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -522,7 +521,7 @@ export type AddIssueDependencyRequest = Message<"branchline.v1.AddIssueDependenc
   index: bigint;
 
   /**
-   * What it is to wait for. Required.
+   * The dependency. Required.
    *
    * @generated from field: branchline.v1.IssueReference dependency = 4;
    */
@@ -564,7 +563,7 @@ export type RemoveIssueDependencyRequest = Message<"branchline.v1.RemoveIssueDep
   index: bigint;
 
   /**
-   * What it is not to wait for any more. Required.
+   * The dependency to remove. Required.
    *
    * @generated from field: branchline.v1.IssueReference dependency = 4;
    */
@@ -579,28 +578,28 @@ export const RemoveIssueDependencyRequestSchema: GenMessage<RemoveIssueDependenc
   messageDesc(file_branchline_v1_issue_service, 12);
 
 /**
- * Pull requests as clients meet them that look for issues: both share numbers, labels and comments
- * in compatible systems, and there are no other issues here.
+ * Pull requests in the form of issues, for clients that look for issues. In compatible systems both
+ * share numbers, labels and comments. There are no other issues here.
  *
- * To a caller who may not read the pull requests of a repository it does not exist.
+ * A repository whose pull requests the caller may not read does not exist for the caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.IssueService
  */
 export const IssueService: GenService<{
   /**
-   * One pull request by its number. As GetPullRequest it counts as looking at it.
+   * Returns one pull request by its number and, as GetPullRequest does, marks it as seen.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.IssueService.GetIssue
    */
@@ -610,30 +609,32 @@ export const IssueService: GenService<{
     output: typeof IssueSchema;
   },
   /**
-   * Changes what the request names, all of it or nothing, by the rules of EditPullRequest.
+   * Changes the fields that the request names, all of them or none, under the rules of
+   * EditPullRequest.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - PULL_REQUEST_EDIT_DENIED, when the caller has not opened it and may not write to pull
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
    *   requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - PULL_REQUEST_CHANGED, when the body has changed since the caller read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - PULL_REQUEST_EDIT_DENIED, when the caller is not the author and may not write to pull
+   *   requests.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - PULL_REQUEST_CHANGED, when the description changed since the caller read it.
    * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
    *   owner block each other.
-   * - INVALID_FIELD, when a text is too long, a date is none, or there are too many assignees.
-   * - ASSIGNEE_NOT_FOUND, when there is no such user.
-   * - ASSIGNEE_NOT_ASSIGNABLE, when one of them may not read pull requests.
+   * - INVALID_FIELD, when a text is too long, a date is malformed, or there are too many assignees.
+   * - ASSIGNEE_NOT_FOUND, when an assignee does not exist.
+   * - ASSIGNEE_NOT_ASSIGNABLE, when an assignee may not read pull requests.
    * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
-   * - PULL_REQUEST_STATE_FIXED, when it is merged, and has that state for ever.
+   * - PULL_REQUEST_STATE_FIXED, when the pull request has been merged.
    * - INVALID_PULL_REQUEST_STATE, when the state is neither `open` nor `closed`.
-   * - CLOSE_BLOCKED, when it is to be closed and waits for one that is open.
-   * - PULL_REQUEST_BRANCH_GONE, when it is to be opened again and a branch of it is gone.
-   * - PULL_REQUEST_EXISTS, when another one between these branches is open.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - CLOSE_BLOCKED, when the pull request to close depends on an open one.
+   * - PULL_REQUEST_BRANCH_GONE, when a branch of the pull request to open again does not exist.
+   * - PULL_REQUEST_EXISTS, when another pull request between these branches is open.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.IssueService.EditIssue
    */
@@ -643,13 +644,14 @@ export const IssueService: GenService<{
     output: typeof IssueSchema;
   },
   /**
-   * The labels of a pull request, by name.
+   * Lists the labels of a pull request, by name.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssueLabels
    */
@@ -659,19 +661,20 @@ export const IssueService: GenService<{
     output: typeof IssueLabelsSchema;
   },
   /**
-   * Gives a pull request more labels. For those who may write to pull requests.
+   * Adds labels to a pull request. For users who may write to pull requests.
    *
-   * Of labels that exclude each other the last one stays, as it does when labels are replaced.
-   * Those that neither the repository nor the organisation that owns it has are ignored.
+   * Of labels that exclude each other the last one applies, also when labels are replaced. Labels
+   * that neither the repository nor the organisation that owns it has are ignored.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_FIELD, when one of them is neither a number nor a name, or there would be too many.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_FIELD, when a label is neither a number nor a name, or there would be too many.
    *
    * @generated from rpc branchline.v1.IssueService.AddIssueLabels
    */
@@ -681,17 +684,17 @@ export const IssueService: GenService<{
     output: typeof IssueLabelsSchema;
   },
   /**
-   * Gives a pull request labels in place of those that it has. For those who may write to pull
-   * requests.
+   * Replaces the labels of a pull request. For users who may write to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_FIELD, when one of them is neither a number nor a name, or there would be too many.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_FIELD, when a label is neither a number nor a name, or there would be too many.
    *
    * @generated from rpc branchline.v1.IssueService.ReplaceIssueLabels
    */
@@ -701,15 +704,16 @@ export const IssueService: GenService<{
     output: typeof IssueLabelsSchema;
   },
   /**
-   * Takes all labels from a pull request. For those who may write to pull requests.
+   * Removes all labels of a pull request. For users who may write to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    *
    * @generated from rpc branchline.v1.IssueService.ClearIssueLabels
    */
@@ -719,16 +723,17 @@ export const IssueService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a label from a pull request, should it have that. For those who may write to pull
+   * Removes a label of a pull request, if it has the label. For users who may write to pull
    * requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - LABEL_NOT_FOUND, when neither the repository nor the organisation that owns it has such a
    *   label.
    *
@@ -740,14 +745,15 @@ export const IssueService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * What a pull request waits for, by number. While one of those is open, it is neither closed nor
-   * merged.
+   * Lists the dependencies of a pull request, by number. A pull request with an open dependency can
+   * be neither closed nor merged.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.IssueService.ListIssueDependencies
    */
@@ -757,20 +763,22 @@ export const IssueService: GenService<{
     output: typeof ListIssueDependenciesResponseSchema;
   },
   /**
-   * Lets a pull request wait for another one of the same repository. For those who may write to
-   * pull requests. Answers the one that waits.
+   * Makes a pull request depend on another one of the same repository. For users who may write to
+   * pull requests. Returns the dependent one.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number, also for what is to be waited for.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_DEPENDENCY, when a pull request would wait for itself, for one that waits for it, or
-   *   for more than 100.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number, the
+   *   dependency included.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_DEPENDENCY, when a pull request would depend on itself, on one that depends on it, or
+   *   on more than 100 others.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.IssueService.AddIssueDependency
    */
@@ -780,18 +788,20 @@ export const IssueService: GenService<{
     output: typeof IssueSchema;
   },
   /**
-   * Lets a pull request not wait for another one any more, should it do so. For those who may write
-   * to pull requests. Answers the one that waited.
+   * Removes a dependency of a pull request, if there is one. For users who may write to pull
+   * requests. Returns the pull request that was dependent.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number, also for what was to be waited for.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to its pull requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number, the
+   *   dependency included.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.IssueService.RemoveIssueDependency
    */

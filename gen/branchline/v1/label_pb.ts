@@ -13,49 +13,49 @@ export const file_branchline_v1_label: GenFile = /*@__PURE__*/
   fileDesc("ChlicmFuY2hsaW5lL3YxL2xhYmVsLnByb3RvEg1icmFuY2hsaW5lLnYxInoKBUxhYmVsEgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkSEQoJZXhjbHVzaXZlGAMgASgIEhMKC2lzX2FyY2hpdmVkGAQgASgIEg0KBWNvbG9yGAUgASgJEhMKC2Rlc2NyaXB0aW9uGAYgASgJEgsKA3VybBgHIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z");
 
 /**
- * A label of a repository, or of an organisation for all of its repositories. Issues and pull
- * requests carry labels.
+ * A label of a repository, or of an organisation for all its repositories, for issues and pull
+ * requests.
  *
  * @generated from message branchline.v1.Label
  */
 export type Label = Message<"branchline.v1.Label"> & {
   /**
-   * Number of the label, which it keeps for ever.
+   * Number of the label. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Name. What is before its last slash is its scope.
+   * Name. The part before the last slash is its scope.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Whether an issue or pull request carries at most one label of this one's scope.
+   * Whether an issue or pull request has at most one label of this scope.
    *
    * @generated from field: bool exclusive = 3;
    */
   exclusive: boolean;
 
   /**
-   * Whether it stays where it is, and is not for use any more.
+   * Whether the label is archived: it remains where it is, but should not be used any more.
    *
    * @generated from field: bool is_archived = 4;
    */
   isArchived: boolean;
 
   /**
-   * Six hexadecimal digits in lower case, as `00aabb`.
+   * Six hexadecimal digits in lower case, such as `00aabb`.
    *
    * @generated from field: string color = 5;
    */
   color: string;
 
   /**
-   * What it is for, in plain text.
+   * Description, plain text.
    *
    * @generated from field: string description = 6;
    */

@@ -40,14 +40,14 @@ export type ListRepositoryLabelsRequest = Message<"branchline.v1.ListRepositoryL
   repo: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -82,35 +82,35 @@ export type CreateRepositoryLabelRequest = Message<"branchline.v1.CreateReposito
   repo: string;
 
   /**
-   * Name, 1 to 255 characters. What is before its last slash is its scope. Required.
+   * Name, 1 to 255 characters. The part before the last slash is its scope. Required.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Three or six hexadecimal digits, with or without `#` before them. Required.
+   * Three or six hexadecimal digits, with an optional `#`. Required.
    *
    * @generated from field: string color = 4;
    */
   color: string;
 
   /**
-   * What it is for, at most 1024 characters.
+   * Description, at most 1024 characters.
    *
    * @generated from field: string description = 5;
    */
   description: string;
 
   /**
-   * Whether an issue or pull request carries at most one label of this one's scope.
+   * Whether an issue or pull request has at most one label of this scope.
    *
    * @generated from field: bool exclusive = 6;
    */
   exclusive: boolean;
 
   /**
-   * Whether it stays where it is, and is not for use any more.
+   * Whether the label is archived: it remains where it is, but should not be used any more.
    *
    * @generated from field: bool is_archived = 7;
    */
@@ -160,7 +160,7 @@ export const GetRepositoryLabelRequestSchema: GenMessage<GetRepositoryLabelReque
   messageDesc(file_branchline_v1_label_service, 2);
 
 /**
- * Request of EditRepositoryLabel. What is absent stays as it is.
+ * Request of EditRepositoryLabel. Absent fields stay unchanged.
  *
  * @generated from message branchline.v1.EditRepositoryLabelRequest
  */
@@ -187,35 +187,35 @@ export type EditRepositoryLabelRequest = Message<"branchline.v1.EditRepositoryLa
   id: bigint;
 
   /**
-   * New name; empty changes nothing.
+   * New name. Unchanged if empty.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * Three or six hexadecimal digits, with or without `#` before them. Empty changes nothing.
+   * Three or six hexadecimal digits, with an optional `#`. Unchanged if empty.
    *
    * @generated from field: string color = 5;
    */
   color: string;
 
   /**
-   * What it is for, at most 1024 characters.
+   * Description, at most 1024 characters.
    *
    * @generated from field: optional string description = 6;
    */
   description?: string | undefined;
 
   /**
-   * Whether an issue or pull request carries at most one label of this one's scope.
+   * Whether an issue or pull request has at most one label of this scope.
    *
    * @generated from field: optional bool exclusive = 7;
    */
   exclusive?: boolean | undefined;
 
   /**
-   * Whether it stays where it is, and is not for use any more.
+   * Whether the label is archived: it remains where it is, but should not be used any more.
    *
    * @generated from field: optional bool is_archived = 8;
    */
@@ -278,14 +278,14 @@ export type ListOrganizationLabelsRequest = Message<"branchline.v1.ListOrganizat
   org: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -313,35 +313,35 @@ export type CreateOrganizationLabelRequest = Message<"branchline.v1.CreateOrgani
   org: string;
 
   /**
-   * Name, 1 to 255 characters. What is before its last slash is its scope. Required.
+   * Name, 1 to 255 characters. The part before the last slash is its scope. Required.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Three or six hexadecimal digits, with or without `#` before them. Required.
+   * Three or six hexadecimal digits, with an optional `#`. Required.
    *
    * @generated from field: string color = 3;
    */
   color: string;
 
   /**
-   * What it is for, at most 1024 characters.
+   * Description, at most 1024 characters.
    *
    * @generated from field: string description = 4;
    */
   description: string;
 
   /**
-   * Whether an issue or pull request carries at most one label of this one's scope.
+   * Whether an issue or pull request has at most one label of this scope.
    *
    * @generated from field: bool exclusive = 5;
    */
   exclusive: boolean;
 
   /**
-   * Whether it stays where it is, and is not for use any more.
+   * Whether the label is archived: it remains where it is, but should not be used any more.
    *
    * @generated from field: bool is_archived = 6;
    */
@@ -384,7 +384,7 @@ export const GetOrganizationLabelRequestSchema: GenMessage<GetOrganizationLabelR
   messageDesc(file_branchline_v1_label_service, 7);
 
 /**
- * Request of EditOrganizationLabel. What is absent stays as it is.
+ * Request of EditOrganizationLabel. Absent fields stay unchanged.
  *
  * @generated from message branchline.v1.EditOrganizationLabelRequest
  */
@@ -404,35 +404,35 @@ export type EditOrganizationLabelRequest = Message<"branchline.v1.EditOrganizati
   id: bigint;
 
   /**
-   * New name; empty changes nothing.
+   * New name. Unchanged if empty.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Three or six hexadecimal digits, with or without `#` before them. Empty changes nothing.
+   * Three or six hexadecimal digits, with an optional `#`. Unchanged if empty.
    *
    * @generated from field: string color = 4;
    */
   color: string;
 
   /**
-   * What it is for, at most 1024 characters.
+   * Description, at most 1024 characters.
    *
    * @generated from field: optional string description = 5;
    */
   description?: string | undefined;
 
   /**
-   * Whether an issue or pull request carries at most one label of this one's scope.
+   * Whether an issue or pull request has at most one label of this scope.
    *
    * @generated from field: optional bool exclusive = 6;
    */
   exclusive?: boolean | undefined;
 
   /**
-   * Whether it stays where it is, and is not for use any more.
+   * Whether the label is archived: it remains where it is, but should not be used any more.
    *
    * @generated from field: optional bool is_archived = 7;
    */
@@ -488,14 +488,14 @@ export type ListLabelsResponse = Message<"branchline.v1.ListLabelsResponse"> & {
   labels: Label[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -510,25 +510,25 @@ export const ListLabelsResponseSchema: GenMessage<ListLabelsResponse> = /*@__PUR
   messageDesc(file_branchline_v1_label_service, 10);
 
 /**
- * Labels of repositories, and those of organisations, which are for all repositories of theirs.
+ * Labels of repositories, and labels of organisations, which apply to all repositories of the
+ * organisation.
  *
- * To a caller who may read neither the issues nor the pull requests of a repository it does not
- * exist, and neither does an organisation that the caller may not know of.
+ * A repository whose issues and pull requests the caller may not read does not exist for the
+ * caller, and neither does an organisation that is hidden from the caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands. Tokens that are restricted to public data get
- * PUBLIC_ONLY_TOKEN for organisations that are not public, too.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. Tokens that
+ * are restricted to public data also get PUBLIC_ONLY_TOKEN for organisations that are not public.
  *
  * @generated from service branchline.v1.LabelService
  */
 export const LabelService: GenService<{
   /**
-   * The labels of a repository, by name.
+   * Lists the labels of a repository, by name.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.LabelService.ListRepositoryLabels
    */
@@ -538,16 +538,16 @@ export const LabelService: GenService<{
     output: typeof ListLabelsResponseSchema;
   },
   /**
-   * Makes a label of a repository. For those who may write to its issues or to its pull requests.
+   * Creates a label of a repository. For users who may write to its issues or pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - INVALID_FIELD, when the name is empty, or a text is too long.
-   * - INVALID_LABEL_COLOR, when the color is none.
-   * - TOO_MANY_LABELS, when there are as many labels as there may be.
+   * - INVALID_LABEL_COLOR, when the colour is malformed.
+   * - TOO_MANY_LABELS, when there is the largest number of labels.
    *
    * @generated from rpc branchline.v1.LabelService.CreateRepositoryLabel
    */
@@ -557,12 +557,12 @@ export const LabelService: GenService<{
     output: typeof LabelSchema;
   },
   /**
-   * One label of a repository.
+   * Returns one label of a repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - LABEL_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - LABEL_NOT_FOUND, when no label has that number.
    *
    * @generated from rpc branchline.v1.LabelService.GetRepositoryLabel
    */
@@ -572,16 +572,17 @@ export const LabelService: GenService<{
     output: typeof LabelSchema;
   },
   /**
-   * Changes what the request names. For those who may write to its issues or to its pull requests.
+   * Changes the fields that the request names. For users who may write to its issues or pull
+   * requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - LABEL_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - LABEL_NOT_FOUND, when no label has that number.
    * - INVALID_FIELD, when a text is too long.
-   * - INVALID_LABEL_COLOR, when the color is none.
+   * - INVALID_LABEL_COLOR, when the colour is malformed.
    *
    * @generated from rpc branchline.v1.LabelService.EditRepositoryLabel
    */
@@ -591,15 +592,15 @@ export const LabelService: GenService<{
     output: typeof LabelSchema;
   },
   /**
-   * Deletes a label, and takes it off whatever carries it. For those who may write to its issues or
-   * to its pull requests.
+   * Deletes a label and removes it from everything that has it. For users who may write to its
+   * issues or pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - LABEL_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - LABEL_NOT_FOUND, when no label has that number.
    *
    * @generated from rpc branchline.v1.LabelService.DeleteRepositoryLabel
    */
@@ -609,10 +610,10 @@ export const LabelService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The labels of an organisation, by name.
+   * Lists the labels of an organisation, by name.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.LabelService.ListOrganizationLabels
    */
@@ -622,14 +623,14 @@ export const LabelService: GenService<{
     output: typeof ListLabelsResponseSchema;
   },
   /**
-   * Makes a label of an organisation. For owners of the organisation.
+   * Creates a label of an organisation. For owners of the organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
    * - INVALID_FIELD, when the name is empty, or a text is too long.
-   * - INVALID_LABEL_COLOR, when the color is none.
-   * - TOO_MANY_LABELS, when there are as many labels as there may be.
+   * - INVALID_LABEL_COLOR, when the colour is malformed.
+   * - TOO_MANY_LABELS, when there is the largest number of labels.
    *
    * @generated from rpc branchline.v1.LabelService.CreateOrganizationLabel
    */
@@ -639,11 +640,11 @@ export const LabelService: GenService<{
     output: typeof LabelSchema;
   },
   /**
-   * One label of an organisation.
+   * Returns one label of an organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - LABEL_NOT_FOUND, when it has none of that number.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - LABEL_NOT_FOUND, when no label has that number.
    *
    * @generated from rpc branchline.v1.LabelService.GetOrganizationLabel
    */
@@ -653,14 +654,14 @@ export const LabelService: GenService<{
     output: typeof LabelSchema;
   },
   /**
-   * Changes what the request names. For owners of the organisation.
+   * Changes the fields that the request names. For owners of the organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
-   * - LABEL_NOT_FOUND, when it has none of that number.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - LABEL_NOT_FOUND, when no label has that number.
    * - INVALID_FIELD, when a text is too long.
-   * - INVALID_LABEL_COLOR, when the color is none.
+   * - INVALID_LABEL_COLOR, when the colour is malformed.
    *
    * @generated from rpc branchline.v1.LabelService.EditOrganizationLabel
    */
@@ -670,12 +671,12 @@ export const LabelService: GenService<{
     output: typeof LabelSchema;
   },
   /**
-   * Deletes a label, and takes it off whatever carries it. For owners of the organisation.
+   * Deletes a label and removes it from everything that has it. For owners of the organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
-   * - LABEL_NOT_FOUND, when it has none of that number.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - LABEL_NOT_FOUND, when no label has that number.
    *
    * @generated from rpc branchline.v1.LabelService.DeleteOrganizationLabel
    */

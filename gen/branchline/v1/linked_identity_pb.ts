@@ -14,9 +14,9 @@ export const file_branchline_v1_linked_identity: GenFile = /*@__PURE__*/
   fileDesc("CiNicmFuY2hsaW5lL3YxL2xpbmtlZF9pZGVudGl0eS5wcm90bxINYnJhbmNobGluZS52MSJTCg5MaW5rZWRJZGVudGl0eRIRCgRuYW1lGAEgASgJQgPgQQgSFQoIaWRwX25hbWUYAiABKAlCA+BBAxIXCgpleHRlcm5fdWlkGAMgASgJQgPgQQNCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_google_api_field_behavior]);
 
 /**
- * An identity at an external single-sign-on provider that signs in to an account.
+ * An identity of an external provider with which the owner of an account signs in.
  *
- * An account has at most one identity at each provider, and an identity belongs to at most one
+ * An account has at most one identity of each provider, and an identity belongs to at most one
  * account. Only the owner and administrators see it.
  *
  * @generated from message branchline.v1.LinkedIdentity
@@ -38,8 +38,7 @@ export type LinkedIdentity = Message<"branchline.v1.LinkedIdentity"> & {
   idpName: string;
 
   /**
-   * What the provider calls the person: the claim that it is configured to identify by, compared
-   * exactly.
+   * Identifier of the user at the provider: the value of the configured claim, compared exactly.
    *
    * @generated from field: string extern_uid = 3;
    */

@@ -18,105 +18,103 @@ export const file_branchline_v1_memo: GenFile = /*@__PURE__*/
   fileDesc("ChhicmFuY2hsaW5lL3YxL21lbW8ucHJvdG8SDWJyYW5jaGxpbmUudjEi7gQKBE1lbW8SEQoEbmFtZRgBIAEoCUID4EEIEigKBXN0YXRlGAIgASgOMhQuYnJhbmNobGluZS52MS5TdGF0ZUID4EEBEhQKB2NyZWF0b3IYAyABKAlCA+BBAxI0CgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBARI0Cgt1cGRhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBARIUCgdjb250ZW50GAcgASgJQgPgQQESMgoKdmlzaWJpbGl0eRgJIAEoDjIZLmJyYW5jaGxpbmUudjEuVmlzaWJpbGl0eUID4EEBEhEKBHRhZ3MYCiADKAlCA+BBAxITCgZwaW5uZWQYCyABKAhCA+BBARIzCglyZWxhdGlvbnMYDSADKAsyGy5icmFuY2hsaW5lLnYxLk1lbW9SZWxhdGlvbkID4EEDEjMKCHByb3BlcnR5GA8gASgLMhwuYnJhbmNobGluZS52MS5NZW1vLlByb3BlcnR5QgPgQQMSGAoGcGFyZW50GBAgASgJQgPgQQNIAIgBARIUCgdzbmlwcGV0GBEgASgJQgPgQQMacgoIUHJvcGVydHkSEAoIaGFzX2xpbmsYASABKAgSFQoNaGFzX3Rhc2tfbGlzdBgCIAEoCBIQCghoYXNfY29kZRgDIAEoCBIcChRoYXNfaW5jb21wbGV0ZV90YXNrcxgEIAEoCBINCgV0aXRsZRgFIAEoCUIJCgdfcGFyZW50SgQIBhAHSgQICBAJSgQIDBANSgQIDhAPSgQIEhATIpECCgxNZW1vUmVsYXRpb24SLgoEbWVtbxgBIAEoCzIgLmJyYW5jaGxpbmUudjEuTWVtb1JlbGF0aW9uLk1lbW8SNgoMcmVsYXRlZF9tZW1vGAIgASgLMiAuYnJhbmNobGluZS52MS5NZW1vUmVsYXRpb24uTWVtbxIuCgR0eXBlGAMgASgOMiAuYnJhbmNobGluZS52MS5NZW1vUmVsYXRpb24uVHlwZRovCgRNZW1vEhEKBG5hbWUYASABKAlCA+BBAhIUCgdzbmlwcGV0GAIgASgJQgPgQQMiOAoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDQoJUkVGRVJFTkNFEAESCwoHQ09NTUVOVBACKlAKClZpc2liaWxpdHkSGgoWVklTSUJJTElUWV9VTlNQRUNJRklFRBAAEgsKB1BSSVZBVEUQARINCglQUk9URUNURUQQAhIKCgZQVUJMSUMQA0JYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_state, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * A text in Markdown, with tags and mentions in it. A comment is a memo with a parent.
+ * A text in Markdown, with tags and mentions. A comment is a memo with a parent.
  *
- * A comment has the visibility of the memo at the top of its tree, and is read by those who can
- * read that one.
+ * A comment has the visibility of the memo at the root of its tree. Callers who can read that memo
+ * can read the comment.
  *
  * @generated from message branchline.v1.Memo
  */
 export type Memo = Message<"branchline.v1.Memo"> & {
   /**
-   * Resource name, `memos/{memo}`. The segment is the id that was chosen on create, or else 22
-   * random characters.
+   * Resource name, `memos/{memo}`. The last segment was chosen on create, or is 22 random
+   * characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * NORMAL, or ARCHIVED for a memo that only its creator still sees. Not given means NORMAL.
+   * NORMAL, or ARCHIVED for a memo that only its creator sees. Default NORMAL.
    *
    * @generated from field: branchline.v1.State state = 2;
    */
   state: State;
 
   /**
-   * Resource name of the account that wrote it, `users/{user}`.
+   * Resource name of the creator, `users/{user}`.
    *
    * @generated from field: string creator = 3;
    */
   creator: string;
 
   /**
-   * When the memo was made, in whole seconds. Can be given, for texts that are older than their
-   * memo.
+   * Time of creation, in whole seconds. May be set, for texts that are older than their memo.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When content, visibility or state last changed, in whole seconds, unless it was given.
+   * Time of the last change of content, visibility or state, in whole seconds. May be set.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * The text, up to 8192 bytes of UTF-8 unless the instance is configured otherwise. May be empty.
+   * Text, up to 8192 bytes of UTF-8 unless the instance is configured otherwise. May be empty.
    *
    * @generated from field: string content = 7;
    */
   content: string;
 
   /**
-   * Who may read it. Of a comment it is that of the memo commented on, whatever a request says.
+   * Visibility. For a comment always that of the memo at the root.
    *
    * @generated from field: branchline.v1.Visibility visibility = 9;
    */
   visibility: Visibility;
 
   /**
-   * Tags in the content without their `#`, in the order they appear; `#a/b` is `a` and `a/b`.
+   * Tags in the content, without `#`, in the order in which they appear. `#a/b` is `a` and `a/b`.
    *
    * @generated from field: repeated string tags = 10;
    */
   tags: string[];
 
   /**
-   * Whether it is kept at the top of its creator's list.
+   * Whether it is pinned to the top of its creator's list.
    *
    * @generated from field: bool pinned = 11;
    */
   pinned: boolean;
 
   /**
-   * Its relations to other memos: for a comment, one of the type COMMENT to its parent, without the
-   * snippet of one that the caller may not read.
+   * Relations to other memos. A comment has one relation of type COMMENT to its parent, without the
+   * snippet if the caller may not read the parent.
    *
    * @generated from field: repeated branchline.v1.MemoRelation relations = 13;
    */
   relations: MemoRelation[];
 
   /**
-   * What the content holds.
+   * Properties of the content.
    *
    * @generated from field: branchline.v1.Memo.Property property = 15;
    */
   property?: Memo_Property | undefined;
 
   /**
-   * Resource name of the memo that it comments on, `memos/{memo}`. Unset for a memo that is no
-   * comment.
+   * Resource name of the parent of a comment, `memos/{memo}`. Unset for other memos.
    *
    * @generated from field: optional string parent = 16;
    */
   parent?: string | undefined;
 
   /**
-   * Start of the content as plain text, up to 64 characters cut at a blank, with ` ...` when there
-   * is more.
+   * Start of the content as plain text: up to 64 characters, cut at a blank and followed by ` ...`
+   * if there is more.
    *
    * @generated from field: string snippet = 17;
    */
@@ -131,42 +129,42 @@ export const MemoSchema: GenMessage<Memo> = /*@__PURE__*/
   messageDesc(file_branchline_v1_memo, 0);
 
 /**
- * What the content holds, found by reading it as CommonMark with the GitHub extensions.
+ * Properties of the content, read as CommonMark with the extensions of GitHub.
  *
  * @generated from message branchline.v1.Memo.Property
  */
 export type Memo_Property = Message<"branchline.v1.Memo.Property"> & {
   /**
-   * At least one link: inline, by reference, in angle brackets, or a bare URL or address. Images
-   * are no links.
+   * Whether it has a link: inline, by reference, in angle brackets, or a bare URL or address.
+   * Images are not links.
    *
    * @generated from field: bool has_link = 1;
    */
   hasLink: boolean;
 
   /**
-   * At least one task list item.
+   * Whether it has a task list item.
    *
    * @generated from field: bool has_task_list = 2;
    */
   hasTaskList: boolean;
 
   /**
-   * At least one code block or piece of inline code.
+   * Whether it has a code block or inline code.
    *
    * @generated from field: bool has_code = 3;
    */
   hasCode: boolean;
 
   /**
-   * At least one task list item that is not done.
+   * Whether it has a task list item that is not done.
    *
    * @generated from field: bool has_incomplete_tasks = 4;
    */
   hasIncompleteTasks: boolean;
 
   /**
-   * Text of the first block when that is a heading of level 1, else empty.
+   * Text of the first block if that is a heading of level 1. Otherwise empty.
    *
    * @generated from field: string title = 5;
    */
@@ -181,27 +179,27 @@ export const Memo_PropertySchema: GenMessage<Memo_Property> = /*@__PURE__*/
   messageDesc(file_branchline_v1_memo, 0, 0);
 
 /**
- * How one memo relates to another.
+ * A relation between two memos.
  *
  * @generated from message branchline.v1.MemoRelation
  */
 export type MemoRelation = Message<"branchline.v1.MemoRelation"> & {
   /**
-   * The memo that the relation starts from.
+   * The memo from which the relation starts.
    *
    * @generated from field: branchline.v1.MemoRelation.Memo memo = 1;
    */
   memo?: MemoRelation_Memo | undefined;
 
   /**
-   * The memo that it leads to.
+   * The memo to which it leads.
    *
    * @generated from field: branchline.v1.MemoRelation.Memo related_memo = 2;
    */
   relatedMemo?: MemoRelation_Memo | undefined;
 
   /**
-   * What the first is to the second.
+   * Type of the relation.
    *
    * @generated from field: branchline.v1.MemoRelation.Type type = 3;
    */
@@ -244,27 +242,27 @@ export const MemoRelation_MemoSchema: GenMessage<MemoRelation_Memo> = /*@__PURE_
   messageDesc(file_branchline_v1_memo, 1, 0);
 
 /**
- * Kind of a relation.
+ * Type of a relation.
  *
  * @generated from enum branchline.v1.MemoRelation.Type
  */
 export enum MemoRelation_Type {
   /**
-   * Not given. No relation has this type.
+   * Not set. No relation has this type.
    *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   TYPE_UNSPECIFIED = 0,
 
   /**
-   * The memo refers to the other.
+   * The memo refers to the other memo.
    *
    * @generated from enum value: REFERENCE = 1;
    */
   REFERENCE = 1,
 
   /**
-   * The memo is a comment on the other.
+   * The memo is a comment on the other memo.
    *
    * @generated from enum value: COMMENT = 2;
    */
@@ -278,34 +276,35 @@ export const MemoRelation_TypeSchema: GenEnum<MemoRelation_Type> = /*@__PURE__*/
   enumDesc(file_branchline_v1_memo, 1, 0);
 
 /**
- * Who may read a memo.
+ * The visibility of a memo.
  *
  * @generated from enum branchline.v1.Visibility
  */
 export enum Visibility {
   /**
-   * Not given. On create the default of the creator's GENERAL setting applies, PRIVATE at first.
+   * Not set. On create, the default of the creator's GENERAL setting applies, which is PRIVATE at
+   * first.
    *
    * @generated from enum value: VISIBILITY_UNSPECIFIED = 0;
    */
   VISIBILITY_UNSPECIFIED = 0,
 
   /**
-   * The creator alone, administrators not included.
+   * Visible to the creator only, not to administrators.
    *
    * @generated from enum value: PRIVATE = 1;
    */
   PRIVATE = 1,
 
   /**
-   * Every signed-in account.
+   * Visible to every signed-in account.
    *
    * @generated from enum value: PROTECTED = 2;
    */
   PROTECTED = 2,
 
   /**
-   * Everybody.
+   * Visible to everyone.
    *
    * @generated from enum value: PUBLIC = 3;
    */

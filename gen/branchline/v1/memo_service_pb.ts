@@ -23,21 +23,21 @@ export const file_branchline_v1_memo_service: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL21lbW9fc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJRChFDcmVhdGVNZW1vUmVxdWVzdBImCgRtZW1vGAEgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISFAoHbWVtb19pZBgCIAEoCUID4EEBIrQBChBMaXN0TWVtb3NSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUID4EEBEhcKCnBhZ2VfdG9rZW4YAiABKAlCA+BBARIoCgVzdGF0ZRgDIAEoDjIULmJyYW5jaGxpbmUudjEuU3RhdGVCA+BBARIVCghvcmRlcl9ieRgEIAEoCUID4EEBEhMKBmZpbHRlchgFIAEoCUID4EEBEhkKDHNob3dfZGVsZXRlZBgGIAEoCEID4EEBIlgKEUxpc3RNZW1vc1Jlc3BvbnNlEiIKBW1lbW9zGAEgAygLMhMuYnJhbmNobGluZS52MS5NZW1vEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBIiMKDkdldE1lbW9SZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJxChFVcGRhdGVNZW1vUmVxdWVzdBImCgRtZW1vGAEgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQIiOgoRRGVsZXRlTWVtb1JlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhIKBWZvcmNlGAIgASgIQgPgQQEicQoYQ3JlYXRlTWVtb0NvbW1lbnRSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIpCgdjb21tZW50GAIgASgLMhMuYnJhbmNobGluZS52MS5NZW1vQgPgQQISFwoKY29tbWVudF9pZBgDIAEoCUID4EEBInQKF0xpc3RNZW1vQ29tbWVudHNSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIWCglwYWdlX3NpemUYAiABKAVCA+BBARIXCgpwYWdlX3Rva2VuGAMgASgJQgPgQQESFQoIb3JkZXJfYnkYBCABKAlCA+BBASJfChhMaXN0TWVtb0NvbW1lbnRzUmVzcG9uc2USIgoFbWVtb3MYASADKAsyEy5icmFuY2hsaW5lLnYxLk1lbW8SHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgb6phkCCAEy5QcKC01lbW9TZXJ2aWNlEnUKCkNyZWF0ZU1lbW8SIC5icmFuY2hsaW5lLnYxLkNyZWF0ZU1lbW9SZXF1ZXN0GhMuYnJhbmNobGluZS52MS5NZW1vIjCQAgCCpxkOCAMSCndyaXRlOm1lbW+C0+STAhU6BG1lbW8iDS9hcGkvdjEvbWVtb3MSeQoJTGlzdE1lbW9zEh8uYnJhbmNobGluZS52MS5MaXN0TWVtb3NSZXF1ZXN0GiAuYnJhbmNobGluZS52MS5MaXN0TWVtb3NSZXNwb25zZSIpkAIBgqcZDQgCEglyZWFkOm1lbW+C0+STAg8SDS9hcGkvdjEvbWVtb3MScQoHR2V0TWVtbxIdLmJyYW5jaGxpbmUudjEuR2V0TWVtb1JlcXVlc3QaEy5icmFuY2hsaW5lLnYxLk1lbW8iMpACAYKnGQ0IAhIJcmVhZDptZW1vgtPkkwIYEhYvYXBpL3YxL3tuYW1lPW1lbW9zLyp9EpQBCgpVcGRhdGVNZW1vEiAuYnJhbmNobGluZS52MS5VcGRhdGVNZW1vUmVxdWVzdBoTLmJyYW5jaGxpbmUudjEuTWVtbyJPkAIC+qYZDSoLdXBkYXRlX21hc2uCpxkOCAMSCndyaXRlOm1lbW+C0+STAiM6BG1lbW8yGy9hcGkvdjEve21lbW8ubmFtZT1tZW1vcy8qfRJ7CgpEZWxldGVNZW1vEiAuYnJhbmNobGluZS52MS5EZWxldGVNZW1vUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIzkAICgqcZDggDEgp3cml0ZTptZW1vgtPkkwIYKhYvYXBpL3YxL3tuYW1lPW1lbW9zLyp9EpgBChFDcmVhdGVNZW1vQ29tbWVudBInLmJyYW5jaGxpbmUudjEuQ3JlYXRlTWVtb0NvbW1lbnRSZXF1ZXN0GhMuYnJhbmNobGluZS52MS5NZW1vIkWQAgCCpxkOCAMSCndyaXRlOm1lbW+C0+STAio6B2NvbW1lbnQiHy9hcGkvdjEve25hbWU9bWVtb3MvKn0vY29tbWVudHMSoAEKEExpc3RNZW1vQ29tbWVudHMSJi5icmFuY2hsaW5lLnYxLkxpc3RNZW1vQ29tbWVudHNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0TWVtb0NvbW1lbnRzUmVzcG9uc2UiO5ACAYKnGQ0IAhIJcmVhZDptZW1vgtPkkwIhEh8vYXBpL3YxL3tuYW1lPW1lbW9zLyp9L2NvbW1lbnRzGh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_memo, file_branchline_v1_state, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask]);
 
 /**
- * What to write.
+ * The memo to create.
  *
  * @generated from message branchline.v1.CreateMemoRequest
  */
 export type CreateMemoRequest = Message<"branchline.v1.CreateMemoRequest"> & {
   /**
-   * The memo. Its name and other output-only fields are ignored.
+   * The memo. The server ignores its name and other output-only fields.
    *
    * @generated from field: branchline.v1.Memo memo = 1;
    */
   memo?: Memo | undefined;
 
   /**
-   * Id to use in the resource name: 1 to 36 ASCII letters, digits and hyphens, a letter or digit at
-   * both ends. Case counts. Empty means that the server makes one.
+   * Id for the resource name: 1 to 36 ASCII letters, digits and hyphens, with a letter or digit at
+   * both ends. Case matters. Empty means that the server chooses one.
    *
    * @generated from field: string memo_id = 2;
    */
@@ -52,28 +52,28 @@ export const CreateMemoRequestSchema: GenMessage<CreateMemoRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_memo_service, 0);
 
 /**
- * Which memos to list.
+ * The memos to list.
  *
  * @generated from message branchline.v1.ListMemosRequest
  */
 export type ListMemosRequest = Message<"branchline.v1.ListMemosRequest"> & {
   /**
-   * Most memos to answer. 0 means 50, more than 1000 means 1000.
+   * Maximum number of memos per page. 0 means 50. More than 1000 means 1000.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before. Empty for the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * Not given or NORMAL for memos that are not archived; ARCHIVED for the caller's own archived
-   * ones, none for anonymous callers.
+   * NORMAL, or not set, for memos that are not archived. ARCHIVED for the archived memos of the
+   * caller; anonymous callers get none.
    *
    * @generated from field: branchline.v1.State state = 3;
    */
@@ -81,30 +81,30 @@ export type ListMemosRequest = Message<"branchline.v1.ListMemosRequest"> & {
 
   /**
    * Comma-separated list of `pinned`, `create_time`, `update_time` and `name`, each with an
-   * optional `asc` or `desc`, by default `desc`. `pinned` puts pinned memos first wherever it
-   * stands; of the others the first decides, and the next one what is equal in it. Empty means
-   * `create_time desc`.
+   * optional `asc` or `desc`, by default `desc`. `pinned` always puts pinned memos first. Later
+   * fields order memos that are equal in the earlier ones. Empty means `create_time desc`.
    *
    * @generated from field: string order_by = 4;
    */
   orderBy: string;
 
   /**
-   * Narrows the list, in a subset of CEL: `content.contains("x")`, `creator == "users/ada"`,
-   * `visibility in ["PUBLIC"]`, `"x" in tags`, `tag in ["x", "y"]`, `pinned`, `created_ts` and
-   * `updated_ts` compared with Unix seconds, `now` or `timestamp("2026-05-01T00:00:00Z")`, give or
-   * take a `duration("24h")`; `has_link`, `has_code`, `has_task_list`, `has_incomplete_tasks`;
-   * joined by `&&`, `||` and `!`. Up to 2048 characters, 256 operators, names and values, and eight
-   * strings looked for in contents. One page looks at as many memos as the work for each allows:
-   * 20,000 at least for a string in contents, hundreds of thousands for most others. It may have
-   * fewer memos than asked for, or none, and not be the last: go on until next_page_token is empty.
+   * Condition in a subset of CEL: `content.contains("x")`, `creator == "users/ada"`, `visibility in
+   * ["PUBLIC"]`, `"x" in tags`, `tag in ["x", "y"]`, `pinned`, `created_ts` and `updated_ts`
+   * compared with Unix seconds, `now` or `timestamp("2026-05-01T00:00:00Z")`, plus or minus a
+   * `duration("24h")`; `has_link`, `has_code`, `has_task_list`, `has_incomplete_tasks`; combined by
+   * `&&`, `||` and `!`. Up to 2048 characters, 256 operators, names and values, and eight strings
+   * to search in contents. The work for one page is limited: at least 20,000 memos when it searches
+   * a string in contents, and hundreds of thousands with most other conditions. A page may
+   * therefore have fewer memos than requested, or none, without being the last. Continue until
+   * next_page_token is empty.
    *
    * @generated from field: string filter = 5;
    */
   filter: string;
 
   /**
-   * Deleted memos do not exist; accepted without effect, for clients that send it.
+   * Has no effect, since deleted memos do not exist. Accepted for clients that send it.
    *
    * @generated from field: bool show_deleted = 6;
    */
@@ -125,7 +125,7 @@ export const ListMemosRequestSchema: GenMessage<ListMemosRequest> = /*@__PURE__*
  */
 export type ListMemosResponse = Message<"branchline.v1.ListMemosResponse"> & {
   /**
-   * The memos, in the order asked for.
+   * The memos, in the requested order.
    *
    * @generated from field: repeated branchline.v1.Memo memos = 1;
    */
@@ -147,7 +147,7 @@ export const ListMemosResponseSchema: GenMessage<ListMemosResponse> = /*@__PURE_
   messageDesc(file_branchline_v1_memo_service, 2);
 
 /**
- * Which memo to read.
+ * The memo to read.
  *
  * @generated from message branchline.v1.GetMemoRequest
  */
@@ -168,20 +168,20 @@ export const GetMemoRequestSchema: GenMessage<GetMemoRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_memo_service, 3);
 
 /**
- * What to change.
+ * The change of a memo.
  *
  * @generated from message branchline.v1.UpdateMemoRequest
  */
 export type UpdateMemoRequest = Message<"branchline.v1.UpdateMemoRequest"> & {
   /**
-   * The memo by its name, with the new values.
+   * The memo, identified by its name, with the new values.
    *
    * @generated from field: branchline.v1.Memo memo = 1;
    */
   memo?: Memo | undefined;
 
   /**
-   * Fields to change. Over REST the members of the body when it is left out.
+   * Fields to change. Over REST the default is the members of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -196,7 +196,7 @@ export const UpdateMemoRequestSchema: GenMessage<UpdateMemoRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_memo_service, 4);
 
 /**
- * Which memo to delete.
+ * The memo to delete.
  *
  * @generated from message branchline.v1.DeleteMemoRequest
  */
@@ -209,7 +209,7 @@ export type DeleteMemoRequest = Message<"branchline.v1.DeleteMemoRequest"> & {
   name: string;
 
   /**
-   * Accepted without effect, for clients that send it: comments are always deleted too.
+   * Has no effect, since comments are always deleted. Accepted for clients that send it.
    *
    * @generated from field: bool force = 2;
    */
@@ -224,7 +224,7 @@ export const DeleteMemoRequestSchema: GenMessage<DeleteMemoRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_memo_service, 5);
 
 /**
- * What to comment.
+ * The comment to create.
  *
  * @generated from message branchline.v1.CreateMemoCommentRequest
  */
@@ -237,14 +237,14 @@ export type CreateMemoCommentRequest = Message<"branchline.v1.CreateMemoCommentR
   name: string;
 
   /**
-   * The comment. Its visibility is that of the memo commented on.
+   * The comment. Its visibility is that of its root.
    *
    * @generated from field: branchline.v1.Memo comment = 2;
    */
   comment?: Memo | undefined;
 
   /**
-   * Id to use in the resource name, as in CreateMemoRequest. Empty means that the server makes one.
+   * Id for the resource name, as in CreateMemoRequest. Empty means that the server chooses one.
    *
    * @generated from field: string comment_id = 3;
    */
@@ -259,7 +259,7 @@ export const CreateMemoCommentRequestSchema: GenMessage<CreateMemoCommentRequest
   messageDesc(file_branchline_v1_memo_service, 6);
 
 /**
- * Which comments to list.
+ * The comments to list.
  *
  * @generated from message branchline.v1.ListMemoCommentsRequest
  */
@@ -272,14 +272,14 @@ export type ListMemoCommentsRequest = Message<"branchline.v1.ListMemoCommentsReq
   name: string;
 
   /**
-   * Most comments to answer. 0 means 50, more than 1000 means 1000.
+   * Maximum number of comments per page. 0 means 50. More than 1000 means 1000.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * `next_page_token` of the page before. Empty for the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -307,7 +307,7 @@ export const ListMemoCommentsRequestSchema: GenMessage<ListMemoCommentsRequest> 
  */
 export type ListMemoCommentsResponse = Message<"branchline.v1.ListMemoCommentsResponse"> & {
   /**
-   * The comments, in the order asked for.
+   * The comments, in the requested order.
    *
    * @generated from field: repeated branchline.v1.Memo memos = 1;
    */
@@ -331,28 +331,27 @@ export const ListMemoCommentsResponseSchema: GenMessage<ListMemoCommentsResponse
 /**
  * Short texts of accounts, and the comments on them.
  *
- * A memo that exists and that the caller may not read is refused with PERMISSION_DENIED, or
- * UNAUTHENTICATED for anonymous callers; an archived memo of somebody else, and what was commented
- * below it, is MEMO_NOT_FOUND. A token restricted to public data reads and writes PUBLIC memos
- * only; others are left out of its lists and refused with PUBLIC_ONLY_TOKEN otherwise.
+ * A call about an existing memo that the caller may not read fails with PERMISSION_DENIED, or with
+ * UNAUTHENTICATED for anonymous callers. An archived memo of another user, and the comments below
+ * it, are MEMO_NOT_FOUND. A token that is restricted to public data reads and writes PUBLIC memos
+ * only: lists omit the others, and other calls about them fail with PUBLIC_ONLY_TOKEN.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN
- * as the access option demands; and with INVALID_NAME when the resource name in the request has the
- * wrong form.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; as their
+ * access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN; and with
+ * INVALID_NAME when the resource name in the request is malformed.
  *
  * @generated from service branchline.v1.MemoService
  */
 export const MemoService: GenService<{
   /**
-   * Makes a memo of the caller.
+   * Creates a memo of the caller.
    *
-   * Accounts that it mentions and that can read it are notified. Webhooks of the caller are told.
+   * Notifies the mentioned accounts that can read the memo, and the webhooks of the caller.
    *
    * Fails with:
    * - INVALID_FIELD, when the memo is missing, a time is out of range, or the content is too long.
    * - INVALID_MEMO_ID, when the chosen id is not allowed.
-   * - MEMO_ID_TAKEN, when another memo has it.
+   * - MEMO_ID_TAKEN, when another memo has the id.
    *
    * @generated from rpc branchline.v1.MemoService.CreateMemo
    */
@@ -362,15 +361,14 @@ export const MemoService: GenService<{
     output: typeof MemoSchema;
   },
   /**
-   * The memos that the caller may read, comments left out, newest first unless order_by says
-   * otherwise.
+   * Lists the memos that the caller may read, without comments, by default newest first.
    *
    * Fails with:
    * - INVALID_PAGE_SIZE, when page_size is negative.
    * - INVALID_PAGE_TOKEN, when page_token is not from this method with this filter, state and
    *   order.
-   * - INVALID_FILTER, when the filter cannot be parsed, or uses something that it does not support.
-   * - INVALID_ORDER, when order_by names an unknown field, or one twice.
+   * - INVALID_FILTER, when the filter cannot be parsed or uses an unsupported field or operator.
+   * - INVALID_ORDER, when order_by names an unknown field, or a field twice.
    *
    * @generated from rpc branchline.v1.MemoService.ListMemos
    */
@@ -380,11 +378,11 @@ export const MemoService: GenService<{
     output: typeof ListMemosResponseSchema;
   },
   /**
-   * One memo or comment.
+   * Returns one memo or comment.
    *
    * Fails with:
-   * - MEMO_NOT_FOUND, when there is no such memo, or it is archived and somebody else's.
-   * - PERMISSION_DENIED, when the caller is signed in and may not read it.
+   * - MEMO_NOT_FOUND, when the memo does not exist, or is an archived memo of another user.
+   * - PERMISSION_DENIED, when the caller is signed in and may not read the memo.
    *
    * @generated from rpc branchline.v1.MemoService.GetMemo
    */
@@ -394,19 +392,19 @@ export const MemoService: GenService<{
     output: typeof MemoSchema;
   },
   /**
-   * Changes the fields of a memo that update_mask names, all or none. For its creator and for
-   * administrators.
+   * Changes the fields of a memo that update_mask names, all of them or none. For its creator and
+   * for administrators.
    *
    * The paths are `content`, `visibility`, `pinned`, `state`, `create_time` and `update_time`.
-   * Naming `visibility` of a comment does nothing. A changed visibility is that of all comments
-   * below as well. Accounts that the content newly mentions are notified.
+   * `visibility` has no effect on a comment. A new visibility also applies to all comments below.
+   * Notifies accounts that the content newly mentions.
    *
    * Fails with:
-   * - MEMO_NOT_FOUND, when there is no such memo, or it is archived, somebody else's, and the
-   *   caller no administrator.
-   * - PERMISSION_DENIED, when it is somebody else's and the caller is not an administrator.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
-   *   changed.
+   * - MEMO_NOT_FOUND, when the memo does not exist, or is an archived memo of another user and the
+   *   caller is not an administrator.
+   * - PERMISSION_DENIED, when the memo belongs to another user and the caller is not an
+   *   administrator.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask is empty or names a field that cannot change.
    * - INVALID_FIELD, when the memo is missing, a time is missing or out of range, the visibility is
    *   unspecified, or the content is too long.
    *
@@ -418,12 +416,13 @@ export const MemoService: GenService<{
     output: typeof MemoSchema;
   },
   /**
-   * Deletes a memo with all comments below it. For its creator and for administrators.
+   * Deletes a memo and all comments below it. For its creator and for administrators.
    *
    * Fails with:
-   * - MEMO_NOT_FOUND, when there is no such memo, or it is archived, somebody else's, and the
-   *   caller no administrator.
-   * - PERMISSION_DENIED, when it is somebody else's and the caller is not an administrator.
+   * - MEMO_NOT_FOUND, when the memo does not exist, or is an archived memo of another user and the
+   *   caller is not an administrator.
+   * - PERMISSION_DENIED, when the memo belongs to another user and the caller is not an
+   *   administrator.
    *
    * @generated from rpc branchline.v1.MemoService.DeleteMemo
    */
@@ -433,10 +432,9 @@ export const MemoService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Comments on a memo or on another comment.
+   * Creates a comment on a memo or on another comment.
    *
-   * The creator of the memo is notified and their webhooks are told, as are accounts that the
-   * comment mentions.
+   * Notifies the creator of the memo, their webhooks, and accounts that the comment mentions.
    *
    * Fails with:
    * - MEMO_NOT_FOUND or PERMISSION_DENIED, when the caller cannot read the memo.
@@ -444,7 +442,7 @@ export const MemoService: GenService<{
    * - INVALID_FIELD, when the comment is missing, a time is out of range, or the content is too
    *   long.
    * - INVALID_MEMO_ID, when the chosen id is not allowed.
-   * - MEMO_ID_TAKEN, when another memo has it.
+   * - MEMO_ID_TAKEN, when another memo has the id.
    *
    * @generated from rpc branchline.v1.MemoService.CreateMemoComment
    */
@@ -454,14 +452,13 @@ export const MemoService: GenService<{
     output: typeof MemoSchema;
   },
   /**
-   * The comments made directly on a memo, newest first unless order_by says otherwise. Archived
-   * ones are left out.
+   * Lists the direct comments on a memo, by default newest first. Omits archived comments.
    *
    * Fails with:
    * - MEMO_NOT_FOUND or PERMISSION_DENIED, when the caller cannot read the memo.
    * - INVALID_PAGE_SIZE, when page_size is negative.
    * - INVALID_PAGE_TOKEN, when page_token is not from this method for this memo and order.
-   * - INVALID_ORDER, when order_by names an unknown field, or one twice.
+   * - INVALID_ORDER, when order_by names an unknown field, or a field twice.
    *
    * @generated from rpc branchline.v1.MemoService.ListMemoComments
    */

@@ -16,13 +16,13 @@ export const file_branchline_v1_milestone: GenFile = /*@__PURE__*/
   fileDesc("Ch1icmFuY2hsaW5lL3YxL21pbGVzdG9uZS5wcm90bxINYnJhbmNobGluZS52MSLJAgoJTWlsZXN0b25lEgoKAmlkGAEgASgDEg0KBXRpdGxlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg0KBXN0YXRlGAQgASgJEhMKC29wZW5faXNzdWVzGAUgASgDEhUKDWNsb3NlZF9pc3N1ZXMYBiABKAMSLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI1CgljbG9zZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSMgoGZHVlX29uGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_rest_v1_rest, file_google_protobuf_timestamp]);
 
 /**
- * What issues and pull requests of a repository are to be done by.
+ * A milestone: a goal with an optional due date for issues and pull requests of a repository.
  *
  * @generated from message branchline.v1.Milestone
  */
 export type Milestone = Message<"branchline.v1.Milestone"> & {
   /**
-   * Number of the milestone, which it keeps for ever.
+   * Number of the milestone. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
@@ -36,7 +36,7 @@ export type Milestone = Message<"branchline.v1.Milestone"> & {
   title: string;
 
   /**
-   * What it is about, in Markdown.
+   * Description, in Markdown.
    *
    * @generated from field: string description = 3;
    */
@@ -50,42 +50,42 @@ export type Milestone = Message<"branchline.v1.Milestone"> & {
   state: string;
 
   /**
-   * How many issues and pull requests of it are open.
+   * Number of its open issues and pull requests.
    *
    * @generated from field: int64 open_issues = 5;
    */
   openIssues: bigint;
 
   /**
-   * How many of them are closed.
+   * Number of its closed issues and pull requests.
    *
    * @generated from field: int64 closed_issues = 6;
    */
   closedIssues: bigint;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 8;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When it was closed; absent while it is open.
+   * Time of closing. Absent while it is open.
    *
    * @generated from field: google.protobuf.Timestamp closed_at = 9;
    */
   closedAt?: Timestamp | undefined;
 
   /**
-   * When it is due; absent without a date.
+   * Due date. Absent if there is none.
    *
    * @generated from field: google.protobuf.Timestamp due_on = 10;
    */

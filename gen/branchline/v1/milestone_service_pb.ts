@@ -40,28 +40,28 @@ export type ListMilestonesRequest = Message<"branchline.v1.ListMilestonesRequest
   repo: string;
 
   /**
-   * `closed`, `all`, or anything else for those that are open.
+   * `closed` or `all`. Any other value means open milestones.
    *
    * @generated from field: string state = 3;
    */
   state: string;
 
   /**
-   * Part of the title, in any case of its ASCII letters; empty for all.
+   * Part of the title, in any case of ASCII letters. Empty for all.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 5;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 6;
    */
@@ -89,14 +89,14 @@ export type ListMilestonesResponse = Message<"branchline.v1.ListMilestonesRespon
   milestones: Milestone[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -138,21 +138,21 @@ export type CreateMilestoneRequest = Message<"branchline.v1.CreateMilestoneReque
   title: string;
 
   /**
-   * What it is about, at most 65536 characters.
+   * Description, at most 65536 characters.
    *
    * @generated from field: string description = 4;
    */
   description: string;
 
   /**
-   * When it is due. A time before 1970 or after 9998 is no date, as is none at all.
+   * Due date. A time before 1970 or after 9998 means no date.
    *
    * @generated from field: google.protobuf.Timestamp due_on = 5;
    */
   dueOn?: Timestamp | undefined;
 
   /**
-   * `closed`, or anything else for open.
+   * `closed`. Any other value means open.
    *
    * @generated from field: string state = 6;
    */
@@ -187,8 +187,8 @@ export type GetMilestoneRequest = Message<"branchline.v1.GetMilestoneRequest"> &
   repo: string;
 
   /**
-   * Number of the milestone, or its title. When it is the number of one and the title of another,
-   * it is the number.
+   * Number or title of the milestone. If it is the number of one and the title of another, the
+   * number counts.
    *
    * @generated from field: string id = 3;
    */
@@ -223,36 +223,36 @@ export type EditMilestoneRequest = Message<"branchline.v1.EditMilestoneRequest">
   repo: string;
 
   /**
-   * Number of the milestone, or its title. When it is the number of one and the title of another,
-   * it is the number.
+   * Number or title of the milestone. If it is the number of one and the title of another, the
+   * number counts.
    *
    * @generated from field: string id = 3;
    */
   id: string;
 
   /**
-   * New title; empty changes nothing.
+   * New title. Unchanged if empty.
    *
    * @generated from field: string title = 4;
    */
   title: string;
 
   /**
-   * What it is about, at most 65536 characters.
+   * Description, at most 65536 characters.
    *
    * @generated from field: optional string description = 5;
    */
   description?: string | undefined;
 
   /**
-   * When it is due. A time after 9998 takes the date away, and one before 1970 changes nothing.
+   * Due date. A time after 9998 removes the date. A time before 1970 leaves it unchanged.
    *
    * @generated from field: google.protobuf.Timestamp due_on = 6;
    */
   dueOn?: Timestamp | undefined;
 
   /**
-   * `closed`, or anything else for open; empty changes nothing.
+   * `closed`. Any other value means open. Unchanged if empty.
    *
    * @generated from field: string state = 7;
    */
@@ -287,8 +287,8 @@ export type DeleteMilestoneRequest = Message<"branchline.v1.DeleteMilestoneReque
   repo: string;
 
   /**
-   * Number of the milestone, or its title. When it is the number of one and the title of another,
-   * it is the number.
+   * Number or title of the milestone. If it is the number of one and the title of another, the
+   * number counts.
    *
    * @generated from field: string id = 3;
    */
@@ -305,23 +305,21 @@ export const DeleteMilestoneRequestSchema: GenMessage<DeleteMilestoneRequest> = 
 /**
  * Milestones of repositories.
  *
- * To a caller who may read neither the issues nor the pull requests of a repository it does not
- * exist.
+ * A repository whose issues and pull requests the caller may not read does not exist for the
+ * caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.MilestoneService
  */
 export const MilestoneService: GenService<{
   /**
-   * The milestones of a repository: those that are due first, those without a date last, and by
-   * title.
+   * Lists the milestones of a repository by due date, those without a date last, then by title.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.MilestoneService.ListMilestones
    */
@@ -331,15 +329,15 @@ export const MilestoneService: GenService<{
     output: typeof ListMilestonesResponseSchema;
   },
   /**
-   * Makes a milestone. For those who may write to its issues or to its pull requests.
+   * Creates a milestone. For users who may write to its issues or pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - INVALID_FIELD, when the title is empty, or a text is too long.
-   * - TOO_MANY_MILESTONES, when there are as many milestones as there may be.
+   * - TOO_MANY_MILESTONES, when the repository has the largest number of milestones.
    *
    * @generated from rpc branchline.v1.MilestoneService.CreateMilestone
    */
@@ -349,12 +347,12 @@ export const MilestoneService: GenService<{
     output: typeof MilestoneSchema;
   },
   /**
-   * One milestone.
+   * Returns one milestone.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - MILESTONE_NOT_FOUND, when it has none of that number or title.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - MILESTONE_NOT_FOUND, when no milestone has that number or title.
    *
    * @generated from rpc branchline.v1.MilestoneService.GetMilestone
    */
@@ -364,14 +362,15 @@ export const MilestoneService: GenService<{
     output: typeof MilestoneSchema;
   },
   /**
-   * Changes what the request names. For those who may write to its issues or to its pull requests.
+   * Changes the fields that the request names. For users who may write to its issues or pull
+   * requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - MILESTONE_NOT_FOUND, when it has none of that number or title.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - MILESTONE_NOT_FOUND, when no milestone has that number or title.
    * - INVALID_FIELD, when a text is too long.
    *
    * @generated from rpc branchline.v1.MilestoneService.EditMilestone
@@ -382,15 +381,15 @@ export const MilestoneService: GenService<{
     output: typeof MilestoneSchema;
   },
   /**
-   * Deletes a milestone, and takes it off whatever has it. For those who may write to its issues or
-   * to its pull requests.
+   * Deletes a milestone and removes it from everything that has it. For users who may write to its
+   * issues or pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - MILESTONE_NOT_FOUND, when it has none of that number or title.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - MILESTONE_NOT_FOUND, when no milestone has that number or title.
    *
    * @generated from rpc branchline.v1.MilestoneService.DeleteMilestone
    */

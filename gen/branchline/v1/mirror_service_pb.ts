@@ -26,7 +26,7 @@ export const file_branchline_v1_mirror_service: GenFile = /*@__PURE__*/
  */
 export type MigrateRepositoryRequest = Message<"branchline.v1.MigrateRepositoryRequest"> & {
   /**
-   * http or https URL of the repository. A name and a password in it are taken for credentials.
+   * HTTP or HTTPS URL of the repository. A name and a password in the URL are credentials.
    * Required.
    *
    * @generated from field: string clone_addr = 1;
@@ -41,64 +41,65 @@ export type MigrateRepositoryRequest = Message<"branchline.v1.MigrateRepositoryR
   repoName: string;
 
   /**
-   * Name of the user or organisation that shall own it; the caller when it is empty and uid is 0.
+   * Name of the user or organisation that will own the repository. The caller if it is empty and
+   * uid is 0.
    *
    * @generated from field: string repo_owner = 3;
    */
   repoOwner: string;
 
   /**
-   * Number of the owner, where repo_owner is empty.
+   * Number of the owner, if repo_owner is empty.
    *
    * @generated from field: int64 uid = 4;
    */
   uid: bigint;
 
   /**
-   * What it is about, at most 2048 characters.
+   * Description, at most 2048 characters.
    *
    * @generated from field: string description = 5;
    */
   description: string;
 
   /**
-   * Whether strangers must not know of it.
+   * Whether the repository is private.
    *
    * @generated from field: bool private = 6;
    */
   private: boolean;
 
   /**
-   * Name to give to the other server.
+   * Username for the other server.
    *
    * @generated from field: string auth_username = 7;
    */
   authUsername: string;
 
   /**
-   * Password to give to the other server.
+   * Password for the other server.
    *
    * @generated from field: string auth_password = 8;
    */
   authPassword: string;
 
   /**
-   * Token to give to the other server in place of a password.
+   * Token for the other server, in place of a password.
    *
    * @generated from field: string auth_token = 9;
    */
   authToken: string;
 
   /**
-   * Whether it shall follow the original. It takes no other changes then.
+   * Whether the repository is a mirror. A mirror accepts no other changes.
    *
    * @generated from field: bool mirror = 10;
    */
   mirror: boolean;
 
   /**
-   * Time between two looks at the original, such as `8h0m0s`, which is the default: at least
-   * `10m0s`, or `0` to look only when asked to.
+   * Interval between updates: at least `10m0s`, or `0` for updates on request only. Default
+   * `8h0m0s`.
    *
    * @generated from field: string mirror_interval = 11;
    */
@@ -218,41 +219,38 @@ export const SyncMirrorRequestSchema: GenMessage<SyncMirrorRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_mirror_service, 1);
 
 /**
- * Repositories that come from other servers, and those among them that follow their original.
+ * Repositories that are imported from other servers, and mirrors, which follow their original.
  *
- * Other servers are reached over http and https only, at no private or reserved address unless the
- * operator allows it. Credentials for them are used for nobody else, and are never told.
+ * The server connects by HTTP and HTTPS only, and to private or reserved addresses only if the
+ * operator allows them. It uses credentials for no other server and never returns them.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.MirrorService
  */
 export const MirrorService: GenService<{
   /**
-   * Copies the branches and tags of a repository from another server, once, or again and again. The
-   * copy is complete when this answers, which takes as long as it takes to fetch; a caller who goes
-   * away ends it.
+   * Imports the branches and tags of a repository from another server, once or continuously. The
+   * import is complete when the method returns, and ends if the client disconnects.
    *
-   * Only what is in Git is copied. The fields that ask compatible systems for issues, pull
-   * requests, releases, labels, milestones, wikis and LFS are taken and have no effect, as has the
-   * kind of server in `service`.
+   * Imports Git data only. Fields for issues, pull requests, releases, labels, milestones, wikis
+   * and LFS have no effect, nor has `service`. They are accepted for compatible clients.
    *
    * Fails with:
-   * - INVALID_CLONE_ADDRESS, when clone_addr is no http or https URL.
+   * - INVALID_CLONE_ADDRESS, when clone_addr is not an HTTP or HTTPS URL.
    * - INVALID_REPOSITORY_NAME, when the name is not allowed.
    * - INVALID_FIELD, when the description is too long.
-   * - INVALID_MIRROR_INTERVAL, when mirror_interval is no interval that is allowed.
-   * - UNKNOWN_USER, when there is no owner of that name or number that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller may make no repositories in the organisation.
-   * - PERMISSION_DENIED, when the owner is another user and the caller does not administer the
-   *   instance.
-   * - REPOSITORY_EXISTS, when the owner has one of that name.
-   * - CLONE_FAILED, when it cannot be copied: the address is private, nobody answers, there is no
-   *   repository, the credentials are wrong, it is too large, it takes too long, or its objects are
-   *   malformed.
-   * - TOO_MANY_COPIES, when too many copies are being made at the moment.
+   * - INVALID_MIRROR_INTERVAL, when mirror_interval is not allowed.
+   * - UNKNOWN_USER, when the owner does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
+   * - PERMISSION_DENIED, when the owner is another user and the caller is not an administrator of
+   *   the instance.
+   * - REPOSITORY_EXISTS, when the owner has a repository of that name.
+   * - CLONE_FAILED, when the import fails: the address is private, the server does not answer, the
+   *   repository does not exist, the credentials are wrong, the repository is too large, the import
+   *   takes too long, or objects are malformed.
+   * - TOO_MANY_COPIES, when too many imports run.
    *
    * @generated from rpc branchline.v1.MirrorService.MigrateRepository
    */
@@ -262,16 +260,16 @@ export const MirrorService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Makes a mirror follow its original now, soon after the answer. For those who may write to the
-   * repository. Asking again while one waits changes nothing. How it went is in `mirror_updated`
-   * and `mirror_last_sync_at` of the repository.
+   * Updates a mirror soon after the response. For users who may write to the repository. A request
+   * while an update waits has no effect. `mirror_updated` and `mirror_last_sync_at` of the
+   * repository show the result.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_NOT_MIRROR, when it follows nothing.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_NOT_MIRROR, when the repository is not a mirror.
    *
    * @generated from rpc branchline.v1.MirrorService.SyncMirror
    */

@@ -13,13 +13,13 @@ export const file_branchline_v1_organization: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL29yZ2FuaXphdGlvbi5wcm90bxINYnJhbmNobGluZS52MSLjAQoMT3JnYW5pemF0aW9uEgoKAmlkGAEgASgDEgwKBG5hbWUYAiABKAkSEQoJZnVsbF9uYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEhIKCmF2YXRhcl91cmwYBSABKAkSEwoLZGVzY3JpcHRpb24YBiABKAkSDwoHd2Vic2l0ZRgHIAEoCRIQCghsb2NhdGlvbhgIIAEoCRISCgp2aXNpYmlsaXR5GAkgASgJEiUKHXJlcG9fYWRtaW5fY2hhbmdlX3RlYW1fYWNjZXNzGAogASgIEhAKCHVzZXJuYW1lGAsgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM");
 
 /**
- * An organisation: it owns repositories, and its teams say who may do what to them.
+ * An organisation: an owner of repositories, whose teams have rights on them.
  *
  * @generated from message branchline.v1.Organization
  */
 export type Organization = Message<"branchline.v1.Organization"> & {
   /**
-   * Number of the organisation, which it keeps for ever. Users and organisations have one space of
+   * Number of the organisation. It never changes. Users and organisations share one space of
    * numbers.
    *
    * @generated from field: int64 id = 1;
@@ -27,35 +27,35 @@ export type Organization = Message<"branchline.v1.Organization"> & {
   id: bigint;
 
   /**
-   * Name, unique among those of users and organisations in any case of its letters.
+   * Name, unique among users and organisations in any case of letters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string full_name = 3;
    */
   fullName: string;
 
   /**
-   * E-mail address; empty without one.
+   * E-mail address. Empty if there is none.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * URL of a picture; empty without one.
+   * URL of a picture. Empty if there is none.
    *
    * @generated from field: string avatar_url = 5;
    */
   avatarUrl: string;
 
   /**
-   * What it is about, in plain text.
+   * Description, plain text.
    *
    * @generated from field: string description = 6;
    */
@@ -69,29 +69,28 @@ export type Organization = Message<"branchline.v1.Organization"> & {
   website: string;
 
   /**
-   * Where it is.
+   * The repository.
    *
    * @generated from field: string location = 8;
    */
   location: string;
 
   /**
-   * Who may know of it: `public` for everybody, `limited` for whoever is signed in, `private` for
-   * its members.
+   * Visibility: `public`, `limited` (signed-in callers), or `private` (members).
    *
    * @generated from field: string visibility = 9;
    */
   visibility: string;
 
   /**
-   * Whether administrators of a repository choose which teams have access to it.
+   * Whether administrators of a repository choose the teams that have access to it.
    *
    * @generated from field: bool repo_admin_change_team_access = 10;
    */
   repoAdminChangeTeamAccess: boolean;
 
   /**
-   * The name, under the other name that clients have for it.
+   * The same as `name`, under a second name that clients use.
    *
    * @generated from field: string username = 11;
    */

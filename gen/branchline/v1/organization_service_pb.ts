@@ -28,14 +28,14 @@ export const file_branchline_v1_organization_service: GenFile = /*@__PURE__*/
  */
 export type CreateOrganizationRequest = Message<"branchline.v1.CreateOrganizationRequest"> & {
   /**
-   * Name: letters, digits and hyphens with a letter or digit at both ends, at most 36. Required.
+   * Name: at most 36 letters, digits and hyphens, with a letter or digit at both ends. Required.
    *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
-   * Name for people, at most 100 characters.
+   * Display name, at most 100 characters.
    *
    * @generated from field: string full_name = 2;
    */
@@ -49,7 +49,7 @@ export type CreateOrganizationRequest = Message<"branchline.v1.CreateOrganizatio
   email: string;
 
   /**
-   * What it is about, at most 255 characters.
+   * Description, at most 255 characters.
    *
    * @generated from field: string description = 4;
    */
@@ -63,21 +63,21 @@ export type CreateOrganizationRequest = Message<"branchline.v1.CreateOrganizatio
   website: string;
 
   /**
-   * Where it is, at most 50 characters.
+   * Location, at most 50 characters.
    *
    * @generated from field: string location = 6;
    */
   location: string;
 
   /**
-   * `public`, `limited` or `private`; `public` when empty.
+   * `public`, `limited` or `private`. Default `public`.
    *
    * @generated from field: string visibility = 7;
    */
   visibility: string;
 
   /**
-   * Whether administrators of a repository choose which teams have access to it.
+   * Whether administrators of a repository choose the teams that have access to it.
    *
    * @generated from field: bool repo_admin_change_team_access = 8;
    */
@@ -126,7 +126,7 @@ export type EditOrganizationRequest = Message<"branchline.v1.EditOrganizationReq
   org: string;
 
   /**
-   * Name for people, at most 100 characters.
+   * Display name, at most 100 characters.
    *
    * @generated from field: optional string full_name = 2;
    */
@@ -140,7 +140,7 @@ export type EditOrganizationRequest = Message<"branchline.v1.EditOrganizationReq
   email?: string | undefined;
 
   /**
-   * What it is about, at most 255 characters.
+   * Description, at most 255 characters.
    *
    * @generated from field: optional string description = 4;
    */
@@ -154,21 +154,21 @@ export type EditOrganizationRequest = Message<"branchline.v1.EditOrganizationReq
   website?: string | undefined;
 
   /**
-   * Where it is, at most 50 characters.
+   * Location, at most 50 characters.
    *
    * @generated from field: optional string location = 6;
    */
   location?: string | undefined;
 
   /**
-   * `public`, `limited` or `private`; no change when empty.
+   * `public`, `limited` or `private`. Unchanged if empty.
    *
    * @generated from field: optional string visibility = 7;
    */
   visibility?: string | undefined;
 
   /**
-   * Whether administrators of a repository choose which teams have access to it.
+   * Whether administrators of a repository choose the teams that have access to it.
    *
    * @generated from field: optional bool repo_admin_change_team_access = 8;
    */
@@ -210,14 +210,14 @@ export const DeleteOrganizationRequestSchema: GenMessage<DeleteOrganizationReque
  */
 export type ListOrganizationsRequest = Message<"branchline.v1.ListOrganizationsRequest"> & {
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 1;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 2;
    */
@@ -238,14 +238,14 @@ export const ListOrganizationsRequestSchema: GenMessage<ListOrganizationsRequest
  */
 export type ListMyOrganizationsRequest = Message<"branchline.v1.ListMyOrganizationsRequest"> & {
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 1;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 2;
    */
@@ -273,14 +273,14 @@ export type ListUserOrganizationsRequest = Message<"branchline.v1.ListUserOrgani
   username: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -308,14 +308,14 @@ export type ListOrganizationsResponse = Message<"branchline.v1.ListOrganizations
   organizations: Organization[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -343,14 +343,14 @@ export type ListOrganizationMembersRequest = Message<"branchline.v1.ListOrganiza
   org: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -378,14 +378,14 @@ export type ListOrganizationMembersResponse = Message<"branchline.v1.ListOrganiz
   members: Account[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -469,14 +469,14 @@ export type ListPublicMembersRequest = Message<"branchline.v1.ListPublicMembersR
   org: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -577,26 +577,25 @@ export const ConcealMemberRequestSchema: GenMessage<ConcealMemberRequest> = /*@_
 /**
  * Organisations and their members.
  *
- * They are named in any case of their letters. To a caller who may not know of an organisation it
- * does not exist. Members are those who are in a team of it; owners are those in the team Owners,
- * and administrators of the instance may do what owners may.
+ * An organisation is named in any case of letters. An organisation that is hidden from the caller
+ * does not exist for the caller. Members are the users in its teams. Owners are the users in the
+ * team Owners. Administrators of the instance have the rights of owners.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands. Tokens that are restricted to public data get
- * PUBLIC_ONLY_TOKEN for organisations that are not public, too.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. Tokens that
+ * are restricted to public data also get PUBLIC_ONLY_TOKEN for organisations that are not public.
  *
  * @generated from service branchline.v1.OrganizationService
  */
 export const OrganizationService: GenService<{
   /**
-   * Makes an organisation with the team Owners, whose first member is the caller.
+   * Creates an organisation with the team Owners, whose first member is the caller.
    *
    * Fails with:
    * - INVALID_ORGANIZATION_NAME, when the name is not allowed.
-   * - ORGANIZATION_NAME_TAKEN, when a user or an organisation has it.
-   * - INVALID_FIELD, when a text is too long or the visibility is none.
-   * - INVALID_EMAIL, when the e-mail address is none.
+   * - ORGANIZATION_NAME_TAKEN, when a user or an organisation has the name.
+   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
+   * - INVALID_EMAIL, when the e-mail address is malformed.
    *
    * @generated from rpc branchline.v1.OrganizationService.CreateOrganization
    */
@@ -606,10 +605,10 @@ export const OrganizationService: GenService<{
     output: typeof OrganizationSchema;
   },
   /**
-   * One organisation.
+   * Returns one organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.OrganizationService.GetOrganization
    */
@@ -619,13 +618,13 @@ export const OrganizationService: GenService<{
     output: typeof OrganizationSchema;
   },
   /**
-   * Changes what the request names, all of it or nothing. For owners.
+   * Changes the fields that the request names, all of them or none. For owners.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
-   * - INVALID_FIELD, when a text is too long or the visibility is none.
-   * - INVALID_EMAIL, when the e-mail address is none.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
+   * - INVALID_EMAIL, when the e-mail address is malformed.
    *
    * @generated from rpc branchline.v1.OrganizationService.EditOrganization
    */
@@ -635,12 +634,12 @@ export const OrganizationService: GenService<{
     output: typeof OrganizationSchema;
   },
   /**
-   * Deletes an organisation that owns no repositories, with its teams. For owners.
+   * Deletes an organisation without repositories, and its teams. For owners.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
-   * - ORGANIZATION_HAS_REPOSITORIES, when it owns some.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - ORGANIZATION_HAS_REPOSITORIES, when the organisation owns repositories.
    *
    * @generated from rpc branchline.v1.OrganizationService.DeleteOrganization
    */
@@ -650,7 +649,7 @@ export const OrganizationService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The organisations that the caller may know of, by name.
+   * Lists the organisations that the caller may see, by name.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the instance is private and the caller is anonymous.
@@ -663,7 +662,7 @@ export const OrganizationService: GenService<{
     output: typeof ListOrganizationsResponseSchema;
   },
   /**
-   * The organisations that the caller is a member of, by name.
+   * Lists the organisations of which the caller is a member, by name.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -676,10 +675,11 @@ export const OrganizationService: GenService<{
     output: typeof ListOrganizationsResponseSchema;
   },
   /**
-   * The organisations that a user is a member of, as far as the caller may know, by name.
+   * Lists the organisations of which a user is a member, as far as the caller may see them, by
+   * name.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such user.
+   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.OrganizationService.ListUserOrganizations
    */
@@ -689,10 +689,10 @@ export const OrganizationService: GenService<{
     output: typeof ListOrganizationsResponseSchema;
   },
   /**
-   * The members of an organisation; to outsiders, those who show it.
+   * Lists the members of an organisation. Other callers see only public members.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.OrganizationService.ListOrganizationMembers
    */
@@ -702,12 +702,12 @@ export const OrganizationService: GenService<{
     output: typeof ListOrganizationMembersResponseSchema;
   },
   /**
-   * Succeeds when a user is a member of an organisation and the caller may know.
+   * Succeeds when a user is a member of an organisation and the caller may see the membership.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - MEMBER_NOT_FOUND, when the user is no member.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - MEMBER_NOT_FOUND, when the user is not a member.
    *
    * @generated from rpc branchline.v1.OrganizationService.CheckOrganizationMember
    */
@@ -717,14 +717,14 @@ export const OrganizationService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a user out of an organisation and all of its teams; one who is no member stays none. For
-   * owners, and for members themselves.
+   * Removes a user from an organisation and all its teams, if the user is a member. For owners, and
+   * for the member.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - LAST_ORGANIZATION_OWNER, when nobody would own it any more.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - LAST_ORGANIZATION_OWNER, when the organisation would have no owner.
    *
    * @generated from rpc branchline.v1.OrganizationService.RemoveOrganizationMember
    */
@@ -734,10 +734,10 @@ export const OrganizationService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The members of an organisation who show it.
+   * Lists the public members of an organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.OrganizationService.ListPublicMembers
    */
@@ -747,12 +747,12 @@ export const OrganizationService: GenService<{
     output: typeof ListOrganizationMembersResponseSchema;
   },
   /**
-   * Succeeds when a user is a member of an organisation and shows it.
+   * Succeeds when a user is a public member of an organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - MEMBER_NOT_FOUND, when the user is no member, or does not show it.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - MEMBER_NOT_FOUND, when the user is not a public member.
    *
    * @generated from rpc branchline.v1.OrganizationService.CheckPublicMember
    */
@@ -762,13 +762,14 @@ export const OrganizationService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Shows that the caller is a member of an organisation.
+   * Makes the membership of the caller in an organisation public.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - PERMISSION_DENIED, when the user is not the caller, who is no administrator of the instance.
-   * - MEMBER_NOT_FOUND, when the user is no member.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - PERMISSION_DENIED, when the user is not the caller, and the caller is not an administrator of
+   *   the instance.
+   * - MEMBER_NOT_FOUND, when the user is not a member.
    *
    * @generated from rpc branchline.v1.OrganizationService.PublicizeMember
    */
@@ -778,13 +779,14 @@ export const OrganizationService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Hides from outsiders that the caller is a member of an organisation.
+   * Hides the membership of the caller in an organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - PERMISSION_DENIED, when the user is not the caller, who is no administrator of the instance.
-   * - MEMBER_NOT_FOUND, when the user is no member.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - PERMISSION_DENIED, when the user is not the caller, and the caller is not an administrator of
+   *   the instance.
+   * - MEMBER_NOT_FOUND, when the user is not a member.
    *
    * @generated from rpc branchline.v1.OrganizationService.ConcealMember
    */

@@ -16,59 +16,60 @@ export const file_branchline_v1_personal_access_token: GenFile = /*@__PURE__*/
   fileDesc("CilicmFuY2hsaW5lL3YxL3BlcnNvbmFsX2FjY2Vzc190b2tlbi5wcm90bxINYnJhbmNobGluZS52MSL4AQoTUGVyc29uYWxBY2Nlc3NUb2tlbhIRCgRuYW1lGAEgASgJQgPgQQgSGAoLZGVzY3JpcHRpb24YAiABKAlCA+BBARIzCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjMKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQESNQoMbGFzdF91c2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhMKBnNjb3BlcxgQIAMoCUID4EEDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * A long-lived credential for programs and scripts, on every protocol and for Git over HTTP.
+ * A personal access token: a long-lived credential for programs, on every protocol and for Git over
+ * HTTP.
  *
- * It acts for its owner within its scopes. The text of the token is in the answer of the create
- * call and nowhere else; the server keeps a hash. A change of password leaves tokens valid; while
- * the owner is archived they are refused. Only the owner and administrators see it.
+ * A token acts for its owner within its scopes. Only the response that creates it contains its
+ * text; the server stores a hash. Tokens survive a change of the password. They are refused while
+ * the owner is archived. Only the owner and administrators see them.
  *
  * @generated from message branchline.v1.PersonalAccessToken
  */
 export type PersonalAccessToken = Message<"branchline.v1.PersonalAccessToken"> & {
   /**
    * Resource name, `users/{user}/personalAccessTokens/{personal_access_token}`. The last segment is
-   * a random UUID, no part of the token's text.
+   * a random UUID, which is not part of the text.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What the token is for, free text of up to 256 characters.
+   * Purpose of the token, free text of up to 256 characters.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * When the token was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 3;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * From when on the token is refused. Unset means never. Expired tokens stay listed until they are
-   * deleted.
+   * Time of expiry. Unset means never. Expired tokens remain in lists until they are deleted.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When the token was last accepted, written at most once a minute. Unset until its first use.
+   * Time of the last use, updated at most once a minute. Unset until the first use.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 5;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * What the token may do, without duplicates and without those that another one implies.
+   * Scopes, without duplicates and without scopes that others imply.
    *
-   * `read:<category>` and `write:<category>`, where write implies read and the category is `user`,
-   * `notification`, `memo`, `repository`, `issue`, `organization`, `package`, `misc` or `admin`;
-   * `all` for everything; the modifier `public-only`, which hides private data. Role and scope are
-   * both needed: without `admin`, the token of an administrator does not reach other accounts.
+   * A scope is `read:<category>` or `write:<category>`, where write implies read and the category
+   * is `user`, `notification`, `memo`, `repository`, `issue`, `organization`, `package`, `misc` or
+   * `admin`; `all` for everything; or the modifier `public-only`, which hides private data. A call
+   * needs both the role and the scope: without `admin`, the token of an administrator does not
+   * reach other accounts.
    *
    * @generated from field: repeated string scopes = 16;
    */

@@ -18,13 +18,13 @@ export const file_branchline_v1_public_key: GenFile = /*@__PURE__*/
   fileDesc("Ch5icmFuY2hsaW5lL3YxL3B1YmxpY19rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEimgIKCVB1YmxpY0tleRIKCgJpZBgBIAEoAxILCgNrZXkYAiABKAkSCwoDdXJsGAMgASgJEg0KBXRpdGxlGAQgASgJEhsKC2ZpbmdlcnByaW50GAUgASgJQgb6phkCCAESLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgR1c2VyGAggASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhkKCXJlYWRfb25seRgJIAEoCEIG+qYZAggBEhgKCGtleV90eXBlGAogASgJQgb6phkCCAFCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
- * An SSH public key of an account. What its owner signs with it can be told to be theirs.
+ * An SSH public key of an account. It verifies signatures of its owner.
  *
  * @generated from message branchline.v1.PublicKey
  */
 export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   /**
-   * Number of the key, which it keeps for ever.
+   * Number of the key. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
@@ -45,7 +45,7 @@ export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   url: string;
 
   /**
-   * Name, unique among those of the owner.
+   * Name, unique among the keys of the owner.
    *
    * @generated from field: string title = 4;
    */
@@ -59,30 +59,28 @@ export type PublicKey = Message<"branchline.v1.PublicKey"> & {
   fingerprint: string;
 
   /**
-   * When it was added.
+   * Time at which the key was added.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last used to connect: the beginning of year 1, because Git is served over HTTP
-   * only.
+   * Always the beginning of year 1, because the server has no Git over SSH.
    *
    * @generated from field: google.protobuf.Timestamp last_used_at = 7;
    */
   lastUsedAt?: Timestamp | undefined;
 
   /**
-   * Whose it is. Only for the owner and administrators.
+   * The owner. Only for the owner and administrators.
    *
    * @generated from field: branchline.v1.Account user = 8;
    */
   user?: Account | undefined;
 
   /**
-   * As its owner said when it was added; nothing depends on it. Only for the owner and
-   * administrators.
+   * As set when the key was added. Has no effect. Only for the owner and administrators.
    *
    * @generated from field: bool read_only = 9;
    */

@@ -26,21 +26,21 @@ export const file_branchline_v1_public_key_service: GenFile = /*@__PURE__*/
  */
 export type ListMyPublicKeysRequest = Message<"branchline.v1.ListMyPublicKeysRequest"> & {
   /**
-   * Only the key of this fingerprint.
+   * Only the key with this fingerprint.
    *
    * @generated from field: string fingerprint = 1;
    */
   fingerprint: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -68,21 +68,21 @@ export type ListUserPublicKeysRequest = Message<"branchline.v1.ListUserPublicKey
   username: string;
 
   /**
-   * Only the key of this fingerprint.
+   * Only the key with this fingerprint.
    *
    * @generated from field: string fingerprint = 2;
    */
   fingerprint: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -110,14 +110,14 @@ export type ListPublicKeysResponse = Message<"branchline.v1.ListPublicKeysRespon
   keys: PublicKey[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -138,7 +138,7 @@ export const ListPublicKeysResponseSchema: GenMessage<ListPublicKeysResponse> = 
  */
 export type CreatePublicKeyRequest = Message<"branchline.v1.CreatePublicKeyRequest"> & {
   /**
-   * Name, at most 255 characters, unique among the caller's keys. Required.
+   * Name, at most 255 characters, unique among the keys of the caller. Required.
    *
    * @generated from field: string title = 1;
    */
@@ -152,7 +152,7 @@ export type CreatePublicKeyRequest = Message<"branchline.v1.CreatePublicKeyReque
   key: string;
 
   /**
-   * Kept with the key; nothing depends on it.
+   * Stored with the key. Has no effect.
    *
    * @generated from field: bool read_only = 3;
    */
@@ -211,17 +211,16 @@ export const DeletePublicKeyRequestSchema: GenMessage<DeletePublicKeyRequest> = 
 /**
  * SSH public keys of accounts.
  *
- * A key belongs to one account, or to repositories as a deploy key, and never to both.
+ * A key belongs to one account, or to repositories as a deploy key, never to both.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.PublicKeyService
  */
 export const PublicKeyService: GenService<{
   /**
-   * The caller's keys, in the order in which they were added.
+   * Lists the keys of the caller in the order in which they were added.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -234,11 +233,11 @@ export const PublicKeyService: GenService<{
     output: typeof ListPublicKeysResponseSchema;
   },
   /**
-   * The keys of an account, in the order in which they were added. What they are called and when
-   * they were added is for everybody who may know of the account, as the keys are.
+   * Lists the keys of an account in the order in which they were added. Keys, titles and times are
+   * visible to every caller who may see the account.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such account, or none that the caller may know of.
+   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.PublicKeyService.ListUserPublicKeys
    */
@@ -248,13 +247,13 @@ export const PublicKeyService: GenService<{
     output: typeof ListPublicKeysResponseSchema;
   },
   /**
-   * Adds a key to the caller's: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`,
-   * `ssh-rsa` of 2048 to 16384 bits, and the two kinds that a security key holds.
+   * Adds a key of the caller: `ssh-ed25519`, `ecdsa-sha2-nistp256`, `-nistp384`, `-nistp521`,
+   * `ssh-rsa` of 2048 to 16384 bits, or one of the two types of a security key.
    *
    * Fails with:
-   * - INVALID_SSH_KEY, when the text is no such key.
+   * - INVALID_SSH_KEY, when the text is not such a key.
    * - INVALID_FIELD, when the title is missing or too long.
-   * - SSH_KEY_IN_USE, when the key is one of an account or a repository.
+   * - SSH_KEY_IN_USE, when an account or a repository has the key already.
    * - SSH_KEY_TITLE_TAKEN, when another key of the caller has the title.
    * - TOO_MANY_KEYS, when the caller has 100.
    *
@@ -266,11 +265,11 @@ export const PublicKeyService: GenService<{
     output: typeof PublicKeySchema;
   },
   /**
-   * One key of the caller. Administrators get everybody's.
+   * Returns one key of the caller. Administrators may read every key.
    *
    * Fails with:
-   * - KEY_NOT_FOUND, when no account has it.
-   * - KEY_ACCESS_DENIED, when it is somebody else's.
+   * - KEY_NOT_FOUND, when no account has the key.
+   * - KEY_ACCESS_DENIED, when the key belongs to another account.
    *
    * @generated from rpc branchline.v1.PublicKeyService.GetPublicKey
    */
@@ -280,11 +279,11 @@ export const PublicKeyService: GenService<{
     output: typeof PublicKeySchema;
   },
   /**
-   * Deletes a key of the caller. Administrators delete everybody's.
+   * Deletes a key of the caller. Administrators may delete every key.
    *
    * Fails with:
-   * - KEY_NOT_FOUND, when no account has it.
-   * - KEY_ACCESS_DENIED, when it is somebody else's.
+   * - KEY_NOT_FOUND, when no account has the key.
+   * - KEY_ACCESS_DENIED, when the key belongs to another account.
    *
    * @generated from rpc branchline.v1.PublicKeyService.DeletePublicKey
    */

@@ -56,8 +56,7 @@ export type GetPullRequestDiffRequest = Message<"branchline.v1.GetPullRequestDif
   format: string;
 
   /**
-   * Whether a difference has the content of binary files, without which it cannot be applied to
-   * them. Mails always have it.
+   * Whether the diff contains binary files, which `git apply` needs. Mails always contain them.
    *
    * @generated from field: bool binary = 5;
    */
@@ -99,28 +98,28 @@ export type ListPullRequestCommitsRequest = Message<"branchline.v1.ListPullReque
   index: bigint;
 
   /**
-   * Whether to look at signatures; true when absent.
+   * Whether to verify signatures. Default true.
    *
    * @generated from field: optional bool verification = 4;
    */
   verification?: boolean | undefined;
 
   /**
-   * Whether to name files; true when absent.
+   * Whether to list files. Default true.
    *
    * @generated from field: optional bool files = 5;
    */
   files?: boolean | undefined;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 6;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 7;
    */
@@ -148,14 +147,14 @@ export type ListPullRequestCommitsResponse = Message<"branchline.v1.ListPullRequ
   commits: Commit[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -197,30 +196,29 @@ export type ListPullRequestFilesRequest = Message<"branchline.v1.ListPullRequest
   index: bigint;
 
   /**
-   * Path of the file that the first page begins with; that of none leads to no files.
+   * Path of the first file of the first page. An unknown path leads to an empty list.
    *
    * @generated from field: string skip_to = 4 [json_name = "skip-to"];
    */
   skipTo: string;
 
   /**
-   * White space that makes no difference when lines are counted: `ignore-all`, `ignore-change`
-   * where there is some on both sides, `ignore-eol` at the end of lines. Anything else is as good
-   * as nothing.
+   * White space to ignore in counts of lines: `ignore-all`, `ignore-change` for changes of its
+   * amount, `ignore-eol` at the end of lines. Any other value means none.
    *
    * @generated from field: string whitespace = 5;
    */
   whitespace: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 6;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 7;
    */
@@ -248,14 +246,14 @@ export type ListPullRequestFilesResponse = Message<"branchline.v1.ListPullReques
   files: ChangedFile[];
 
   /**
-   * How many files differ in all, wherever the first page begins.
+   * Number of changed files in total, wherever the first page begins.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -276,43 +274,43 @@ export const ListPullRequestFilesResponseSchema: GenMessage<ListPullRequestFiles
  */
 export type ChangedFile = Message<"branchline.v1.ChangedFile"> & {
   /**
-   * Path from the top of the repository; the former one of a file that is deleted.
+   * Path from the root of the repository. For a deleted file, its former path.
    *
    * @generated from field: string filename = 1;
    */
   filename: string;
 
   /**
-   * Where it was, if it was renamed; empty, over REST absent, otherwise.
+   * Former path of a renamed file. Otherwise empty, over REST absent.
    *
    * @generated from field: string previous_filename = 2;
    */
   previousFilename: string;
 
   /**
-   * `added`, `deleted`, `renamed`, `copied`, `changed`, or `unchanged` where no line differs: it is
-   * binary, or has another mode, or only white space differs that makes no difference.
+   * `added`, `deleted`, `renamed`, `copied`, `changed`, or `unchanged` if no line differs: a binary
+   * file, a new mode, or ignored white space.
    *
    * @generated from field: string status = 3;
    */
   status: string;
 
   /**
-   * Lines added, as far as the server looks into it (`--diff-max-lines`); 0 for a binary file.
+   * Lines added, up to the limit `--diff-max-lines`. 0 for a binary file.
    *
    * @generated from field: int64 additions = 4;
    */
   additions: bigint;
 
   /**
-   * Lines removed, as far as the server looks.
+   * Lines removed, up to the same limit.
    *
    * @generated from field: int64 deletions = 5;
    */
   deletions: bigint;
 
   /**
-   * Both of them.
+   * Lines added plus lines removed.
    *
    * @generated from field: int64 changes = 6;
    */
@@ -333,7 +331,7 @@ export type ChangedFile = Message<"branchline.v1.ChangedFile"> & {
   contentsUrl: string;
 
   /**
-   * URL of its content, at the head of the pull request.
+   * URL of the content, at the head of the pull request.
    *
    * @generated from field: string raw_url = 9;
    */
@@ -383,37 +381,37 @@ export const GetCommitPullRequestRequestSchema: GenMessage<GetCommitPullRequestR
   messageDesc(file_branchline_v1_pull_file_service, 6);
 
 /**
- * What pull requests change: text, commits and files.
+ * The changes of pull requests: text, commits and files.
  *
- * A pull request changes what lies between the last commit that it has in common with its base and
- * its head; once it is merged, the commit that it had in common with it before. It does so whatever
- * has become of the repository of its head.
+ * The changes of a pull request are those from the merge base of its base and head to its head. For
+ * a merged one, the merge base is that before the merge. The changes remain when the repository of
+ * the head is deleted.
  *
- * To a caller who may not read the pull requests of a repository it does not exist.
+ * A repository whose pull requests the caller may not read does not exist for the caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.PullFileService
  */
 export const PullFileService: GenService<{
   /**
-   * What a pull request changes, as text: one difference for `git apply`, or a mail of `git
-   * format-patch` for each commit that is no merge, for `git am`.
+   * Returns the changes of a pull request as text: one diff for `git apply`, or for `git am` a mail
+   * of `git format-patch` for each commit that is not a merge.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - INVALID_FIELD, when format is none of the two.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REF_NOT_FOUND, when its head is lost, with the repository that it was in.
-   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with
-   *   it.
-   * - DIFF_TOO_LARGE, when there is more to write than goes into one text.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - INVALID_FIELD, when the format is unknown.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REF_NOT_FOUND, when the head is lost together with its repository.
+   * - PULL_BASE_INVALID, when the base branch does not exist or has no common history with the
+   *   head.
+   * - DIFF_TOO_LARGE, when the text would be too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullFileService.GetPullRequestDiff
    */
@@ -423,21 +421,21 @@ export const PullFileService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * The commits that a pull request brings, merges among them, newest first.
+   * Lists the commits of a pull request, merges included, newest first.
    *
-   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` say where the page
-   * is.
+   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` describe the page.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REF_NOT_FOUND, when its head is lost, with the repository that it was in.
-   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with
-   *   it.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REF_NOT_FOUND, when the head is lost together with its repository.
+   * - PULL_BASE_INVALID, when the base branch does not exist or has no common history with the
+   *   head.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullFileService.ListPullRequestCommits
    */
@@ -447,23 +445,23 @@ export const PullFileService: GenService<{
     output: typeof ListPullRequestCommitsResponseSchema;
   },
   /**
-   * The files that a pull request changes, by path. Files that moved, or were copied, are found by
-   * half of their content; among more than 1000 files only those that moved, and in more than 128
-   * MiB only those that moved as they are.
+   * Lists the files that a pull request changes, by path. Renames and copies are detected at half
+   * of the content. Among more than 1000 files only renames are detected, and in more than 128 MiB
+   * only renames without changes.
    *
-   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` say where the page
-   * is.
+   * Over REST the headers `X-Page`, `X-PerPage`, `X-PageCount` and `X-HasMore` describe the page.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REF_NOT_FOUND, when its head is lost, with the repository that it was in.
-   * - PULL_BASE_INVALID, when the branch that it goes to is gone, or has no commit in common with
-   *   it.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REF_NOT_FOUND, when the head is lost together with its repository.
+   * - PULL_BASE_INVALID, when the base branch does not exist or has no common history with the
+   *   head.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullFileService.ListPullRequestFiles
    */
@@ -473,19 +471,21 @@ export const PullFileService: GenService<{
     output: typeof ListPullRequestFilesResponseSchema;
   },
   /**
-   * The pull request whose merge made a commit or, where none did, the first merged one that
-   * brought it: as one of its commits, also one that a squash or a rebase has replaced on the base,
-   * or as what a rebase made of one. Of a pull request with more than 10,000 commits the latest
-   * 10,000 lead to it. A pull request that is not merged has brought nothing yet.
+   * Returns the pull request whose merge created a commit or, if there is none, the first merged
+   * pull request that brought it: as one of its commits, also if a squash or a rebase replaced the
+   * commit on the base, or as the rebased form of one. For a pull request with more than 10,000
+   * commits only the latest 10,000 are found. A pull request that is not merged has brought no
+   * commits.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when there is no such commit, or no merged pull request has brought
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the commit does not exist, or no merged pull request has brought
    *   it.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullFileService.GetCommitPullRequest
    */

@@ -80,60 +80,60 @@ export type MergePullRequestRequest = Message<"branchline.v1.MergePullRequestReq
   index: bigint;
 
   /**
-   * How: `merge`, which is the default; `rebase`, `rebase-merge`, `squash`, `fast-forward-only`; or
-   * `manually-merged`, when Git has done it already.
+   * Style: `merge` (default), `rebase`, `rebase-merge`, `squash`, `fast-forward-only`, or
+   * `manually-merged` for a merge that happened in Git.
    *
    * @generated from field: string do = 4 [json_name = "Do"];
    */
   do: string;
 
   /**
-   * First line of the message of the commit that joins the two. When it is empty, a template of the
-   * repository or the title of the pull request says it; a rebase keeps the messages that there
-   * are.
+   * Title of the merge commit. Default: from a template of the repository, or the title of the pull
+   * request. A rebase keeps the messages of the commits.
    *
    * @generated from field: string merge_title_field = 5 [json_name = "MergeTitleField"];
    */
   mergeTitleField: string;
 
   /**
-   * What follows in that message behind an empty line.
+   * Body of the message of the merge commit.
    *
    * @generated from field: string merge_message_field = 6 [json_name = "MergeMessageField"];
    */
   mergeMessageField: string;
 
   /**
-   * Id in full of the commit by which it has been merged. For `manually-merged`.
+   * Full id of the merge commit, for `manually-merged`.
    *
    * @generated from field: string merge_commit_id = 7 [json_name = "MergeCommitID"];
    */
   mergeCommitId: string;
 
   /**
-   * Id of the commit where the caller expects the head; wherever it is when empty.
+   * Id of the commit that the caller expects as the head. Empty accepts any.
    *
    * @generated from field: string head_commit_id = 8 [json_name = "HeadCommitID"];
    */
   headCommitId: string;
 
   /**
-   * Whether to do it although it is not ready. For those whom the rule of the base branch lets.
+   * Whether to merge although the pull request is not ready. For users whom the rule of the base
+   * branch allows that.
    *
    * @generated from field: bool force_merge = 9 [json_name = "ForceMerge"];
    */
   forceMerge: boolean;
 
   /**
-   * Whether to wait until it is ready.
+   * Whether to schedule the merge for when the pull request is ready.
    *
    * @generated from field: bool merge_when_checks_succeed = 10 [json_name = "MergeWhenChecksSucceed"];
    */
   mergeWhenChecksSucceed: boolean;
 
   /**
-   * Whether to delete the head branch afterwards, if that is possible; when unset, as the
-   * repository has it.
+   * Whether to delete the head branch afterwards, if possible. Default: the setting of the
+   * repository.
    *
    * @generated from field: optional bool delete_branch_after_merge = 11 [json_name = "DeleteBranchAfterMerge"];
    */
@@ -148,13 +148,13 @@ export const MergePullRequestRequestSchema: GenMessage<MergePullRequestRequest> 
   messageDesc(file_branchline_v1_pull_merge_service, 1);
 
 /**
- * What has become of a merge that was asked for.
+ * Result of MergePullRequest.
  *
  * @generated from message branchline.v1.MergePullRequestResponse
  */
 export type MergePullRequestResponse = Message<"branchline.v1.MergePullRequestResponse"> & {
   /**
-   * Whether it is going to happen once the pull request is ready. Otherwise it has happened.
+   * Whether the merge is scheduled. Otherwise it has happened.
    *
    * @generated from field: bool scheduled = 1;
    */
@@ -231,7 +231,7 @@ export type UpdatePullRequestHeadRequest = Message<"branchline.v1.UpdatePullRequ
   index: bigint;
 
   /**
-   * How: `rebase`, or else by a merge.
+   * Style: `rebase`. Any other value means a merge.
    *
    * @generated from field: string style = 4;
    */
@@ -246,13 +246,13 @@ export const UpdatePullRequestHeadRequestSchema: GenMessage<UpdatePullRequestHea
   messageDesc(file_branchline_v1_pull_merge_service, 4);
 
 /**
- * What has become of a head that was to be updated.
+ * Result of UpdatePullRequest.
  *
  * @generated from message branchline.v1.UpdatePullRequestHeadResponse
  */
 export type UpdatePullRequestHeadResponse = Message<"branchline.v1.UpdatePullRequestHeadResponse"> & {
   /**
-   * Whether there was anything new.
+   * Whether there were new commits.
    *
    * @generated from field: bool updated = 1;
    */
@@ -267,23 +267,23 @@ export const UpdatePullRequestHeadResponseSchema: GenMessage<UpdatePullRequestHe
   messageDesc(file_branchline_v1_pull_merge_service, 5);
 
 /**
- * Merges of pull requests, and updates of their heads by what is new in their bases.
+ * Merges of pull requests, and updates of their heads from their bases.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.PullMergeService
  */
 export const PullMergeService: GenService<{
   /**
-   * Whether a pull request is merged: it answers if it is, and fails if it is not.
+   * Succeeds when a pull request has been merged.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    * - PULL_REQUEST_NOT_MERGED, when it has not been merged.
    *
    * @generated from rpc branchline.v1.PullMergeService.CheckPullRequestMerged
@@ -294,48 +294,49 @@ export const PullMergeService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Merges a pull request, or schedules that it is merged once it is ready.
+   * Merges a pull request, or schedules the merge for when the pull request is ready.
    *
-   * It is all there when this answers: the commits on the base branch, and the pull request merged.
-   * Where it fails nothing of that is. Over REST the answer has no content; its status is 201 where
-   * the merge has been scheduled.
+   * When the method returns, the commits are on the base branch and the pull request is merged.
+   * When it fails, nothing has changed. Over REST the response has no content, and status 201 for a
+   * scheduled merge.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - PULL_REQUEST_MERGED, when it is merged already.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - PULL_REQUEST_MERGED, when it has been merged already.
    * - PULL_REQUEST_CLOSED, when it is closed.
-   * - MERGE_DENIED, when the caller may not merge to the base branch.
-   * - MERGE_BLOCKED, when it waits for one that is open.
-   * - PULL_REQUEST_WORK_IN_PROGRESS, when its title says so.
-   * - PULL_REQUEST_NOT_MERGEABLE, when it brings nothing, or its base is gone. A conflict is
-   *   MERGE_CONFLICT, whatever is known before.
+   * - MERGE_DENIED, when the caller may not merge into the base branch.
+   * - MERGE_BLOCKED, when it depends on an open pull request.
+   * - PULL_REQUEST_WORK_IN_PROGRESS, when its title marks it as work in progress.
+   * - PULL_REQUEST_NOT_MERGEABLE, when it has no new commits, or its base does not exist. A
+   *   conflict is always MERGE_CONFLICT.
    * - STATUS_CHECKS_MISSING, when statuses that the base branch requires are not successful.
-   * - APPROVALS_MISSING, when it has fewer than the base branch requires.
-   * - CHANGES_REQUESTED, when a review that counts asks for changes.
-   * - REVIEWS_MISSING, when a review that counts is asked for and not there.
-   * - HEAD_BEHIND_BASE, when the base branch has commits that the head has not.
-   * - PROTECTED_FILES_CHANGED, when it changes files that nobody may change there.
-   * - MERGE_UNSIGNED, when the base branch requires signatures and the instance does not sign.
+   * - APPROVALS_MISSING, when it has fewer approvals than the base branch requires.
+   * - CHANGES_REQUESTED, when a review that counts requests changes.
+   * - REVIEWS_MISSING, when a requested review that counts is missing.
+   * - HEAD_BEHIND_BASE, when the base branch has commits that the head does not have.
+   * - PROTECTED_FILES_CHANGED, when it changes files that the rule of the base branch protects.
+   * - MERGE_UNSIGNED, when the base branch requires signatures and the instance does not sign
+   *   commits.
    * - HEAD_COMMITS_UNVERIFIED, when the base branch requires signatures and commits of the head
-   *   lack them.
-   * - MERGE_STYLE_NOT_ALLOWED, when the repository does not allow that style.
-   * - HEAD_COMMIT_DIFFERS, when the head is not where the caller expects it, or moves at the same
-   *   time.
-   * - MERGE_CONFLICT, when Git cannot join the two, or not by a fast-forward.
-   * - REBASE_CONFLICT, when a commit of the head cannot be put onto the base branch.
-   * - TOO_MANY_COMMITS_TO_REBASE, when the head has more than can be rebased.
-   * - WRONG_MERGE_COMMIT, when the commit that is said to have merged it is not on the base branch.
+   *   have none.
+   * - MERGE_STYLE_NOT_ALLOWED, when the repository does not allow the style.
+   * - HEAD_COMMIT_DIFFERS, when the head is not the expected commit, or moves at the same time.
+   * - MERGE_CONFLICT, when there are conflicts, or a fast-forward is not possible.
+   * - REBASE_CONFLICT, when a commit of the head cannot be rebased.
+   * - TOO_MANY_COMMITS_TO_REBASE, when the head has too many commits to rebase.
+   * - WRONG_MERGE_COMMIT, when the given merge commit is not on the base branch.
    * - MERGE_PUSH_REFUSED, when a rule or a hook of the repository refuses the result.
    * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - MERGE_OUT_OF_DATE, when somebody else moves the base branch at the same time.
-   * - AUTO_MERGE_SCHEDULED, when it is to be scheduled and is so already.
-   * - SERVER_BUSY, when too much is being read or merged.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - MERGE_OUT_OF_DATE, when the base branch moves at the same time.
+   * - AUTO_MERGE_SCHEDULED, when a merge is scheduled already.
+   * - SERVER_BUSY, when too many Git processes or merges run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullMergeService.MergePullRequest
    */
@@ -345,18 +346,19 @@ export const PullMergeService: GenService<{
     output: typeof MergePullRequestResponseSchema;
   },
   /**
-   * Takes back that a pull request is to be merged once it is ready. For whoever scheduled that,
-   * and for those who may merge it.
+   * Cancels a scheduled merge. For the user who scheduled it, and for users who may merge the pull
+   * request.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - AUTO_MERGE_NOT_SCHEDULED, when nothing is scheduled.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - AUTO_MERGE_NOT_SCHEDULED, when no merge is scheduled.
    * - AUTO_MERGE_CANCEL_DENIED, when the caller did not schedule it and may not merge it.
-   * - SERVER_BUSY, when too much waits for its turn with it.
+   * - SERVER_BUSY, when too many calls wait for the pull request.
    *
    * @generated from rpc branchline.v1.PullMergeService.CancelAutoMerge
    */
@@ -366,31 +368,32 @@ export const PullMergeService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Brings what is new in the base branch to the head branch, as a push of the caller to that.
-   * Where there is nothing new nothing happens.
+   * Brings new commits of the base branch to the head branch, as a push of the caller to the head
+   * branch. Does nothing if there are none.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - REPOSITORY_ARCHIVED, when it is archived, or that of the head is.
-   * - REPOSITORY_IS_MIRROR, when that of the head follows another one.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number, or the token sees public data only
-   *   and the head is in a private repository.
-   * - PULL_REQUEST_MERGED, when it is merged.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository, or that of the head, is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository of the head is a mirror.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number, or the token
+   *   is restricted to public data and the head is in a private repository.
+   * - PULL_REQUEST_MERGED, when it has been merged.
    * - PULL_REQUEST_CLOSED, when it is closed.
-   * - PULL_REQUEST_UPDATE_DENIED, when the base repository does not allow that style, or the caller
-   *   may not push like that to the head branch, or it is gone.
-   * - MERGE_CONFLICT, when Git cannot join the two.
-   * - REBASE_CONFLICT, when a commit of the head cannot be put onto the base branch.
-   * - TOO_MANY_COMMITS_TO_REBASE, when the head has more than can be rebased.
-   * - BRANCH_PROTECTED, when a rule about branches keeps the caller from that.
-   * - REF_REFUSED, when the server does not allow that.
-   * - GIT_HOOK_REFUSED, when a hook of the repository does not.
+   * - PULL_REQUEST_UPDATE_DENIED, when the base repository does not allow the style, the caller may
+   *   not push the result to the head branch, or the head branch does not exist.
+   * - MERGE_CONFLICT, when there are conflicts.
+   * - REBASE_CONFLICT, when a commit of the head cannot be rebased.
+   * - TOO_MANY_COMMITS_TO_REBASE, when the head has too many commits to rebase.
+   * - BRANCH_PROTECTED, when a branch protection rule denies the change.
+   * - REF_REFUSED, when the server refuses the update of the ref.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the update.
    * - TOO_MANY_GIT_HOOKS, when too many hooks run.
-   * - REF_CHANGED, when somebody else moves the head branch at the same time.
-   * - SERVER_BUSY, when too much is being read or merged.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - REF_CHANGED, when the head branch moves at the same time.
+   * - SERVER_BUSY, when too many Git processes or merges run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullMergeService.UpdatePullRequestHead
    */

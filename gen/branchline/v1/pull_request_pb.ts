@@ -26,14 +26,14 @@ export const file_branchline_v1_pull_request: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSLeCgoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIEjQKCmF1dG9fbWVyZ2UYKCABKAsyGC5icmFuY2hsaW5lLnYxLkF1dG9NZXJnZUIG+qYZAggDQgwKCl9hZGRpdGlvbnNCDAoKX2RlbGV0aW9uc0IQCg5fY2hhbmdlZF9maWxlc0ITChFfbWVyZ2VfY29tbWl0X3NoYSJwCglBdXRvTWVyZ2USJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgVzdHlsZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ+ChFQdWxsUmVxdWVzdEJyYW5jaBINCgVsYWJlbBgBIAEoCRILCgNyZWYYAiABKAkSCwoDc2hhGAMgASgJEg8KB3JlcG9faWQYBCABKAMSLwoEcmVwbxgFIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUIG+qYZAggDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_protobuf_timestamp]);
 
 /**
- * A proposal to bring the commits of one branch, the head, to another one, the base. The head may
- * be in a fork.
+ * A pull request: a proposal to bring the commits of the head branch into the base branch. The head
+ * may be in a fork.
  *
  * @generated from message branchline.v1.PullRequest
  */
 export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   /**
-   * Number of the pull request among those of all repositories, which it keeps for ever.
+   * Number among the pull requests of all repositories. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
@@ -47,14 +47,14 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   url: string;
 
   /**
-   * Number of the pull request within its repository, from 1. Paths have this one.
+   * Number of the pull request within its repository, from 1. Paths use this number.
    *
    * @generated from field: int64 number = 3;
    */
   number: bigint;
 
   /**
-   * Who opened it.
+   * The author.
    *
    * @generated from field: branchline.v1.Account user = 4;
    */
@@ -68,7 +68,7 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   title: string;
 
   /**
-   * What it is about, in Markdown.
+   * Description, in Markdown.
    *
    * @generated from field: string body = 6;
    */
@@ -82,49 +82,49 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   labels: Label[];
 
   /**
-   * Milestone; absent without one.
+   * Milestone. Absent if there is none.
    *
    * @generated from field: branchline.v1.Milestone milestone = 8;
    */
   milestone?: Milestone | undefined;
 
   /**
-   * The first of the assignees; absent when there are none.
+   * The first assignee. Absent if there is none.
    *
    * @generated from field: branchline.v1.Account assignee = 9;
    */
   assignee?: Account | undefined;
 
   /**
-   * Who is to see to it.
+   * Assignees.
    *
    * @generated from field: repeated branchline.v1.Account assignees = 10;
    */
   assignees: Account[];
 
   /**
-   * Who is asked for a review and has not given one since.
+   * Requested reviewers who have not submitted a review since.
    *
    * @generated from field: repeated branchline.v1.Account requested_reviewers = 11;
    */
   requestedReviewers: Account[];
 
   /**
-   * Teams that are asked for a review, as far as the caller may know of them.
+   * Requested teams, as far as the caller may see them.
    *
    * @generated from field: repeated branchline.v1.Team requested_reviewers_teams = 12;
    */
   requestedReviewersTeams: Team[];
 
   /**
-   * `open` or `closed`. One that is merged is closed, too.
+   * `open` or `closed`. A merged pull request is closed.
    *
    * @generated from field: string state = 13;
    */
   state: string;
 
   /**
-   * Whether its title says that it is work in progress.
+   * Whether its title marks it as work in progress.
    *
    * @generated from field: bool draft = 14;
    */
@@ -138,149 +138,150 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   isLocked: boolean;
 
   /**
-   * How many comments its conversation has.
+   * Number of comments of the conversation.
    *
    * @generated from field: int64 comments = 16;
    */
   comments: bigint;
 
   /**
-   * How many comments the lines of its changes have.
+   * Number of comments on lines.
    *
    * @generated from field: int64 review_comments = 17;
    */
   reviewComments: bigint;
 
   /**
-   * How many lines it adds; absent in lists.
+   * Number of added lines. Absent in lists.
    *
    * @generated from field: optional int64 additions = 18;
    */
   additions?: bigint | undefined;
 
   /**
-   * How many lines it takes away; absent in lists.
+   * Number of removed lines. Absent in lists.
    *
    * @generated from field: optional int64 deletions = 19;
    */
   deletions?: bigint | undefined;
 
   /**
-   * How many files it changes; absent in lists.
+   * Number of changed files. Absent in lists.
    *
    * @generated from field: optional int64 changed_files = 20;
    */
   changedFiles?: bigint | undefined;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 21;
    */
   htmlUrl: string;
 
   /**
-   * URL of its changes as one diff.
+   * URL of the changes as one diff.
    *
    * @generated from field: string diff_url = 22;
    */
   diffUrl: string;
 
   /**
-   * URL of its changes as one patch for each commit.
+   * URL of the changes as one patch for each commit.
    *
    * @generated from field: string patch_url = 23;
    */
   patchUrl: string;
 
   /**
-   * Whether it could be merged without conflict, and is no work in progress. False until that is
-   * known.
+   * Whether it is free of conflicts and not work in progress. False while the server has not
+   * checked.
    *
    * @generated from field: bool mergeable = 24;
    */
   mergeable: boolean;
 
   /**
-   * Whether it is merged.
+   * Whether it has been merged.
    *
    * @generated from field: bool merged = 25;
    */
   merged: boolean;
 
   /**
-   * When it was merged; absent until it is.
+   * Time of the merge. Absent until then.
    *
    * @generated from field: google.protobuf.Timestamp merged_at = 26;
    */
   mergedAt?: Timestamp | undefined;
 
   /**
-   * The commit by which the base has it; absent until it is merged.
+   * The merge commit. Absent until it is merged.
    *
    * @generated from field: optional string merge_commit_sha = 27;
    */
   mergeCommitSha?: string | undefined;
 
   /**
-   * Who merged it; absent until somebody does.
+   * The user who merged it. Absent until it is merged.
    *
    * @generated from field: branchline.v1.Account merged_by = 28;
    */
   mergedBy?: Account | undefined;
 
   /**
-   * Whether those who may write to the base may push to the head while it is open.
+   * Whether users with write access to the base may push to the head while the pull request is
+   * open.
    *
    * @generated from field: bool allow_maintainer_edit = 29;
    */
   allowMaintainerEdit: boolean;
 
   /**
-   * Where the commits are to go.
+   * The base.
    *
    * @generated from field: branchline.v1.PullRequestBranch base = 30;
    */
   base?: PullRequestBranch | undefined;
 
   /**
-   * Where the commits come from.
+   * The head.
    *
    * @generated from field: branchline.v1.PullRequestBranch head = 31;
    */
   head?: PullRequestBranch | undefined;
 
   /**
-   * The commit at which the head left the base, as of when that was last found out; of one that is
-   * merged as it was then. Empty while it is not known.
+   * The merge base of base and head as last computed. For a merged pull request, that before the
+   * merge. Empty if it is not known.
    *
    * @generated from field: string merge_base = 32;
    */
   mergeBase: string;
 
   /**
-   * When it is due; absent without a date.
+   * Due date. Absent if there is none.
    *
    * @generated from field: google.protobuf.Timestamp due_date = 33;
    */
   dueDate?: Timestamp | undefined;
 
   /**
-   * When it was opened.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 34;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When something was last changed that a participant would want to see.
+   * Time of the last change that concerns participants.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 35;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When it was closed or merged; absent while it is open.
+   * Time of closing or merging. Absent while it is open.
    *
    * @generated from field: google.protobuf.Timestamp closed_at = 36;
    */
@@ -294,25 +295,25 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   pinOrder: number;
 
   /**
-   * How often the body has been changed.
+   * Number of changes of the description.
    *
    * @generated from field: int64 content_version = 38;
    */
   contentVersion: bigint;
 
   /**
-   * Whether the caller takes part in it and has not seen its last changes. They have seen what they
-   * read as one pull request, and what they merge; the answer says how it was before. Lists, HEAD,
-   * and tokens that see public data only leave it as it is.
+   * Whether the caller participates and has not seen the latest changes. Reading one pull request
+   * and merging it mark it as seen, and the response has the state before. Lists, HEAD, and tokens
+   * that are restricted to public data do not.
    *
    * @generated from field: bool unread = 39;
    */
   unread: boolean;
 
   /**
-   * The merge that is ordered for when it is ready; absent without one. One that was taken back, or
-   * that a change of the base or of the state has dropped, is absent from then on, also in the
-   * answer to that change.
+   * The scheduled merge. Absent if there is none. A scheduled merge that was cancelled, also by a
+   * change of the base or of the state, is absent from then on, the response to that change
+   * included.
    *
    * @generated from field: branchline.v1.AutoMerge auto_merge = 40;
    */
@@ -327,27 +328,27 @@ export const PullRequestSchema: GenMessage<PullRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_pull_request, 0);
 
 /**
- * A merge of a pull request that happens once the pull request is ready for it.
+ * A merge that happens as soon as the pull request is ready.
  *
  * @generated from message branchline.v1.AutoMerge
  */
 export type AutoMerge = Message<"branchline.v1.AutoMerge"> & {
   /**
-   * Who ordered it. It happens by their rights.
+   * The user who scheduled the merge. It happens with the rights of this user.
    *
    * @generated from field: branchline.v1.Account user = 1;
    */
   user?: Account | undefined;
 
   /**
-   * How it is merged: `merge`, `rebase`, `rebase-merge`, `squash` or `fast-forward-only`.
+   * Style of the merge: `merge`, `rebase`, `rebase-merge`, `squash` or `fast-forward-only`.
    *
    * @generated from field: string style = 2;
    */
   style: string;
 
   /**
-   * When it was ordered.
+   * Time at which the merge was scheduled.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 3;
    */
@@ -362,7 +363,7 @@ export const AutoMergeSchema: GenMessage<AutoMerge> = /*@__PURE__*/
   messageDesc(file_branchline_v1_pull_request, 1);
 
 /**
- * One side of a pull request.
+ * The head or the base of a pull request.
  *
  * @generated from message branchline.v1.PullRequestBranch
  */
@@ -375,29 +376,29 @@ export type PullRequestBranch = Message<"branchline.v1.PullRequestBranch"> & {
   label: string;
 
   /**
-   * Name of the branch. Of a head that is gone or that the caller may not read,
-   * `refs/pull/{number}/head`, which has its commits in the repository of the base.
+   * Name of the branch. For a head that does not exist or that the caller may not read,
+   * `refs/pull/{number}/head`, which has its commits in the base repository.
    *
    * @generated from field: string ref = 2;
    */
   ref: string;
 
   /**
-   * The commit that the branch holds, or that ref. Empty for a base that is gone.
+   * The tip of the branch or of that ref. Empty for a base that does not exist.
    *
    * @generated from field: string sha = 3;
    */
   sha: string;
 
   /**
-   * Number of the repository; -1 when it is gone, or nothing that the caller may know of.
+   * Number of the repository. -1 if it was deleted or is hidden from the caller.
    *
    * @generated from field: int64 repo_id = 4;
    */
   repoId: bigint;
 
   /**
-   * The repository; absent under the same conditions.
+   * The repository. Absent if it was deleted or is hidden from the caller.
    *
    * @generated from field: branchline.v1.Repository repo = 5;
    */

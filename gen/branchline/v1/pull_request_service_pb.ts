@@ -40,58 +40,57 @@ export type ListPullRequestsRequest = Message<"branchline.v1.ListPullRequestsReq
   repo: string;
 
   /**
-   * Name of the branch that they are to go to; empty for all.
+   * Name of the base branch. Empty for all.
    *
    * @generated from field: string base_branch = 3;
    */
   baseBranch: string;
 
   /**
-   * `open`, which is the default, `closed`, which those that are merged are, too, or anything else
-   * for all.
+   * `open` (default) or `closed`, merged ones included. Any other value means all.
    *
    * @generated from field: string state = 4;
    */
   state: string;
 
   /**
-   * `oldest`, `recentupdate`, `leastupdate`, `recentclose`, `mostcomment`, `leastcomment`, or
-   * anything else for the latest first.
+   * `oldest`, `recentupdate`, `leastupdate`, `recentclose`, `mostcomment` or `leastcomment`. Any
+   * other value means the latest first.
    *
    * @generated from field: string sort = 5;
    */
   sort: string;
 
   /**
-   * Number of the milestone; 0 for all.
+   * Number of the milestone. 0 for all.
    *
    * @generated from field: int64 milestone = 6;
    */
   milestone: bigint;
 
   /**
-   * Numbers of labels, of which they have at least one; none for all. At most 100.
+   * Numbers of labels, of which a pull request must have at least one. Empty for all. At most 100.
    *
    * @generated from field: repeated string labels = 7;
    */
   labels: string[];
 
   /**
-   * Username of who opened them; empty for all.
+   * Username of the author. Empty for all.
    *
    * @generated from field: string poster = 8;
    */
   poster: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 9;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 10;
    */
@@ -119,14 +118,14 @@ export type ListPullRequestsResponse = Message<"branchline.v1.ListPullRequestsRe
   pullRequests: PullRequest[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -196,15 +195,15 @@ export type GetPullRequestByBranchesRequest = Message<"branchline.v1.GetPullRequ
   repo: string;
 
   /**
-   * Name of the branch that it is to go to.
+   * Name of the base branch.
    *
    * @generated from field: string base = 3;
    */
   base: string;
 
   /**
-   * Where its commits come from: `branch` of the same repository, `owner:branch` of the one that
-   * the owner has in common with it, or `owner/repo:branch`.
+   * The head: `branch` of the same repository, `owner:branch` of that owner's repository in the
+   * same network of forks, or `owner/repo:branch`.
    *
    * @generated from field: string head = 4;
    */
@@ -239,50 +238,50 @@ export type CreatePullRequestRequest = Message<"branchline.v1.CreatePullRequestR
   repo: string;
 
   /**
-   * Where the commits come from: `branch` of the same repository, `owner:branch` of the one that
-   * the owner has in common with it, or `owner/repo:branch`. Required.
+   * The head: `branch` of the same repository, `owner:branch` of that owner's repository in the
+   * same network of forks, or `owner/repo:branch`. Required.
    *
    * @generated from field: string head = 3;
    */
   head: string;
 
   /**
-   * Name of the branch that they are to go to. Required.
+   * Name of the base branch. Required.
    *
    * @generated from field: string base = 4;
    */
   base: string;
 
   /**
-   * Title, at most 255 characters; when empty, the first line of the message of the head commit.
+   * Title, at most 255 characters. Default: the first line of the message of the head commit.
    *
    * @generated from field: string title = 5;
    */
   title: string;
 
   /**
-   * What it is about, in Markdown; at most 65536 characters.
+   * Description, in Markdown, at most 65536 characters.
    *
    * @generated from field: string body = 6;
    */
   body: string;
 
   /**
-   * Username of somebody who is to see to it.
+   * Username of an assignee.
    *
    * @generated from field: string assignee = 7;
    */
   assignee: string;
 
   /**
-   * Usernames of those who are to see to it.
+   * Usernames of assignees.
    *
    * @generated from field: repeated string assignees = 8;
    */
   assignees: string[];
 
   /**
-   * Number of the milestone; 0 for none.
+   * Number of the milestone. 0 for none.
    *
    * @generated from field: int64 milestone = 9;
    */
@@ -296,36 +295,36 @@ export type CreatePullRequestRequest = Message<"branchline.v1.CreatePullRequestR
   labels: bigint[];
 
   /**
-   * When it is due. A time before 1970 or after 9998 is no date, as is none at all.
+   * Due date. A time before 1970 or after 9998 means no date.
    *
    * @generated from field: google.protobuf.Timestamp due_date = 11;
    */
   dueDate?: Timestamp | undefined;
 
   /**
-   * Another spelling of when it is due, read if the other one is absent.
+   * A second spelling of the due date, read if the first is absent.
    *
    * @generated from field: google.protobuf.Timestamp deadline = 12;
    */
   deadline?: Timestamp | undefined;
 
   /**
-   * Usernames of those who are asked for a review.
+   * Usernames of requested reviewers.
    *
    * @generated from field: repeated string reviewers = 13;
    */
   reviewers: string[];
 
   /**
-   * Names of teams of the owning organisation that are asked for a review.
+   * Names of requested teams of the owning organisation.
    *
    * @generated from field: repeated string team_reviewers = 14;
    */
   teamReviewers: string[];
 
   /**
-   * Whether those who may write to the base may push to the head while it is open. Absent, it is
-   * what the repository has as default.
+   * Whether users with write access to the base may push to the head while the pull request is
+   * open. Default: the setting of the repository.
    *
    * @generated from field: optional bool allow_maintainer_edit = 15;
    */
@@ -367,103 +366,103 @@ export type EditPullRequestRequest = Message<"branchline.v1.EditPullRequestReque
   index: bigint;
 
   /**
-   * New title, at most 255 characters; empty changes nothing.
+   * New title, at most 255 characters. Unchanged if empty.
    *
    * @generated from field: string title = 4;
    */
   title: string;
 
   /**
-   * What it is about, in Markdown; at most 65536 characters.
+   * Description, in Markdown, at most 65536 characters.
    *
    * @generated from field: optional string body = 5;
    */
   body?: string | undefined;
 
   /**
-   * How often the body has been changed as far as the caller knows: when it is not so any more,
-   * nothing is changed.
+   * Number of changes of the description that the caller has seen. If it is out of date, nothing
+   * changes.
    *
    * @generated from field: optional int64 content_version = 6;
    */
   contentVersion?: bigint | undefined;
 
   /**
-   * When it is due, in RFC 3339: the end of that day in its time zone. Empty changes nothing. A
-   * time before 1970 or after 9998 takes the date away.
+   * Due date, in RFC 3339: the end of that day in its time zone. Unchanged if empty. A time before
+   * 1970 or after 9998 removes the date.
    *
    * @generated from field: string due_date = 7;
    */
   dueDate: string;
 
   /**
-   * Another spelling of when it is due, read if the other one is empty.
+   * A second spelling of the due date, read if the first is empty.
    *
    * @generated from field: string deadline = 8;
    */
   deadline: string;
 
   /**
-   * Whether to take the date away.
+   * Whether to remove the due date.
    *
    * @generated from field: optional bool unset_due_date = 9;
    */
   unsetDueDate?: boolean | undefined;
 
   /**
-   * Another spelling of whether to take the date away, read if the other one is absent.
+   * A second spelling of whether to remove the due date, read if the first is absent.
    *
    * @generated from field: optional bool remove_deadline = 10;
    */
   removeDeadline?: boolean | undefined;
 
   /**
-   * Username of somebody who is to see to it, beside `assignees`; empty for nobody. Like those, the
-   * milestone and the labels it is ignored from who may not write to pull requests.
+   * Username of an assignee in addition to `assignees`. Empty for none. As with those, the
+   * milestone and the labels, the server ignores it for callers who may not write to pull requests.
    *
    * @generated from field: string assignee = 11;
    */
   assignee: string;
 
   /**
-   * Usernames of all who are to see to it, as text values; absent, they stay, unless `assignee` is
-   * there.
+   * Usernames of all assignees, as text values. Unchanged if absent and `assignee` is empty.
    *
    * @generated from field: google.protobuf.ListValue assignees = 12;
    */
   assignees?: ListValue | undefined;
 
   /**
-   * Number of the milestone; 0 changes nothing.
+   * Number of the milestone. 0 leaves it unchanged.
    *
    * @generated from field: int64 milestone = 13;
    */
   milestone: bigint;
 
   /**
-   * Numbers of all labels that it is to have, as number values; absent, they stay. Labels of
-   * neither the repository nor the organisation that owns it are ignored.
+   * Numbers of all labels, as number values. Unchanged if absent. Labels that neither the
+   * repository nor the organisation that owns it has are ignored.
    *
    * @generated from field: google.protobuf.ListValue labels = 14;
    */
   labels?: ListValue | undefined;
 
   /**
-   * `open` or `closed`; empty changes nothing.
+   * `open` or `closed`. Unchanged if empty.
    *
    * @generated from field: optional string state = 15;
    */
   state?: string | undefined;
 
   /**
-   * Name of the branch that it is to go to; empty changes nothing.
+   * Name of the new base branch. Unchanged if empty.
    *
    * @generated from field: string base = 16;
    */
   base: string;
 
   /**
-   * Whether those who may write to the base may push to the head while it is open.
+   * Whether users with write access to the base may push to the head while the pull request is
+   * open.
    *
    * @generated from field: optional bool allow_maintainer_edit = 17;
    */
@@ -480,24 +479,24 @@ export const EditPullRequestRequestSchema: GenMessage<EditPullRequestRequest> = 
 /**
  * Pull requests of repositories.
  *
- * To a caller who may not read the pull requests of a repository it does not exist.
+ * A repository whose pull requests the caller may not read does not exist for the caller.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.PullRequestService
  */
 export const PullRequestService: GenService<{
   /**
-   * The pull requests of a repository, the latest first unless `sort` says otherwise.
+   * Lists the pull requests of a repository, by default the latest first.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - UNKNOWN_POSTER, when there is no user of the name in `poster`.
-   * - INVALID_LABEL_ID, when one of `labels` is no number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - UNKNOWN_POSTER, when no user has the name in `poster`.
+   * - INVALID_LABEL_ID, when one of `labels` is not a number.
    * - INVALID_FIELD, when there are too many `labels`.
    *
    * @generated from rpc branchline.v1.PullRequestService.ListPullRequests
@@ -508,13 +507,14 @@ export const PullRequestService: GenService<{
     output: typeof ListPullRequestsResponseSchema;
   },
   /**
-   * One pull request, by its number.
+   * Returns one pull request, by its number.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
    *
    * @generated from rpc branchline.v1.PullRequestService.GetPullRequest
    */
@@ -524,14 +524,15 @@ export const PullRequestService: GenService<{
     output: typeof PullRequestSchema;
   },
   /**
-   * One pull request, by its branches: of several the one that is open or, if none is, the latest.
+   * Returns one pull request, by its branches: the open one or, if none is open, the latest.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none between these branches, or the repository of the
-   *   head does not exist, or the caller may not read it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when there is no pull request between these branches, or the
+   *   repository of the head does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.PullRequestService.GetPullRequestByBranches
    */
@@ -541,33 +542,35 @@ export const PullRequestService: GenService<{
     output: typeof PullRequestSchema;
   },
   /**
-   * Opens a pull request, all of it or nothing.
+   * Opens a pull request.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests and code the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests and code.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - INVALID_FIELD, when a branch is missing, a text is too long, or there are too many labels or
    *   assignees.
-   * - PULL_REQUEST_WITHOUT_CHANGES, when head and base are the same.
-   * - INVALID_COMPARISON, when one of them is no name of a branch.
-   * - REF_NOT_FOUND, when one of them does not exist, or is nothing that the caller may read.
-   * - PULL_REQUEST_NOT_OF_BRANCHES, when one of them is a tag or a commit.
-   * - PULL_REQUEST_EXISTS, when one between these branches is open.
+   * - PULL_REQUEST_WITHOUT_CHANGES, when head and base are the same branch.
+   * - INVALID_COMPARISON, when head or base is malformed.
+   * - REF_NOT_FOUND, when head or base does not exist or is hidden from the caller.
+   * - PULL_REQUEST_NOT_OF_BRANCHES, when head or base is a tag or a commit.
+   * - PULL_REQUEST_EXISTS, when a pull request between these branches is open.
    * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
-   * - ASSIGNEE_NOT_FOUND, when there is no such user.
-   * - ASSIGNEE_NOT_ASSIGNABLE, when one of them may not read pull requests.
+   * - ASSIGNEE_NOT_FOUND, when an assignee does not exist.
+   * - ASSIGNEE_NOT_ASSIGNABLE, when an assignee may not read pull requests.
    * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
    *   owner block each other.
-   * - COLLABORATION_REQUIRED, when the caller has no part in the repository and may not write to
-   *   the one of the head.
-   * - REVIEWER_NOT_FOUND, when there is no such user or team that the caller may know of.
-   * - INVALID_REVIEWER, when one of them may not read pull requests, or is the caller.
-   * - TOO_MANY_REVIEWERS, when more are asked than may be.
+   * - COLLABORATION_REQUIRED, when the caller has no role in the repository and may not write to
+   *   that of the head.
+   * - REVIEWER_NOT_FOUND, when a requested user or team does not exist or is hidden from the
+   *   caller.
+   * - INVALID_REVIEWER, when a requested reviewer may not read pull requests, or is the caller.
+   * - TOO_MANY_REVIEWERS, when there are too many requested reviewers.
    * - PULL_REQUEST_ACCESS_LOST, when the caller loses access meanwhile.
    * - REF_CHANGED, when the head moves too often meanwhile.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullRequestService.CreatePullRequest
    */
@@ -577,37 +580,38 @@ export const PullRequestService: GenService<{
     output: typeof PullRequestSchema;
   },
   /**
-   * Changes what the request names, all of it or nothing. For whoever opened it, and for those who
-   * may write to pull requests.
+   * Changes the fields that the request names, all of them or none. For the author and for users
+   * who may write to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - PULL_REQUEST_EDIT_DENIED, when the caller has not opened it and may not write to pull
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
    *   requests.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - PULL_REQUEST_CHANGED, when the body has changed since the caller read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - PULL_REQUEST_EDIT_DENIED, when the caller is not the author and may not write to pull
+   *   requests.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - PULL_REQUEST_CHANGED, when the description changed since the caller read it.
    * - USER_BLOCKED, when the owner has blocked the caller, or an assignee and the caller or the
    *   owner block each other.
-   * - INVALID_FIELD, when a text is too long, a date is none, or there are too many labels or
+   * - INVALID_FIELD, when a text is too long, a date is malformed, or there are too many labels or
    *   assignees.
-   * - ASSIGNEE_NOT_FOUND, when there is no such user.
-   * - ASSIGNEE_NOT_ASSIGNABLE, when one of them may not read pull requests.
+   * - ASSIGNEE_NOT_FOUND, when an assignee does not exist.
+   * - ASSIGNEE_NOT_ASSIGNABLE, when an assignee may not read pull requests.
    * - MILESTONE_NOT_FOUND, when the repository has no such milestone.
-   * - PULL_REQUEST_STATE_FIXED, when it is merged, and has that state for ever.
+   * - PULL_REQUEST_STATE_FIXED, when the pull request has been merged.
    * - INVALID_PULL_REQUEST_STATE, when the state is neither `open` nor `closed`.
-   * - CLOSE_BLOCKED, when it is to be closed and waits for one that is open.
-   * - PULL_REQUEST_BRANCH_GONE, when it is to be opened again and a branch of it is gone.
-   * - RETARGET_OF_MERGED, when it is to go to another branch and is merged.
-   * - NEW_BASE_NOT_FOUND, when there is no such branch.
-   * - RETARGET_OF_CLOSED, when it is to go to another branch and is closed.
-   * - PULL_REQUEST_WITHOUT_CHANGES, when that branch is its head.
-   * - PULL_REQUEST_EXISTS, when another one between these branches is open.
-   * - MAINTAINER_EDIT_DENIED, when the caller has not opened it, or may not write to the head.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes Git too long.
+   * - CLOSE_BLOCKED, when the pull request to close depends on an open one.
+   * - PULL_REQUEST_BRANCH_GONE, when a branch of the pull request to open again does not exist.
+   * - RETARGET_OF_MERGED, when the base changes and the pull request has been merged.
+   * - NEW_BASE_NOT_FOUND, when the new base branch does not exist.
+   * - RETARGET_OF_CLOSED, when the base changes and the pull request is closed.
+   * - PULL_REQUEST_WITHOUT_CHANGES, when the new base is the head.
+   * - PULL_REQUEST_EXISTS, when another pull request between these branches is open.
+   * - MAINTAINER_EDIT_DENIED, when the caller is not the author, or may not write to the head.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.PullRequestService.EditPullRequest
    */

@@ -17,27 +17,27 @@ export const file_branchline_v1_release: GenFile = /*@__PURE__*/
   fileDesc("ChticmFuY2hsaW5lL3YxL3JlbGVhc2UucHJvdG8SDWJyYW5jaGxpbmUudjEikgMKB1JlbGVhc2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkSGAoQdGFyZ2V0X2NvbW1pdGlzaBgDIAEoCRIMCgRuYW1lGAQgASgJEgwKBGJvZHkYBSABKAkSCwoDdXJsGAYgASgJEhAKCGh0bWxfdXJsGAcgASgJEhMKC3RhcmJhbGxfdXJsGAggASgJEhMKC3ppcGJhbGxfdXJsGAkgASgJEhIKCnVwbG9hZF91cmwYCiABKAkSDQoFZHJhZnQYCyABKAgSEgoKcHJlcmVsZWFzZRgMIAEoCBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxwdWJsaXNoZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBmF1dGhvchgPIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIpCgZhc3NldHMYECADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQiqAEKCkF0dGFjaG1lbnQSCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRIMCgRzaXplGAMgASgDEhYKDmRvd25sb2FkX2NvdW50GAQgASgDEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHV1aWQYBiABKAkSHAoUYnJvd3Nlcl9kb3dubG9hZF91cmwYByABKAlCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
- * A tag with what is published about it.
+ * A release: a tag with what is published about it.
  *
  * @generated from message branchline.v1.Release
  */
 export type Release = Message<"branchline.v1.Release"> & {
   /**
-   * Number, which never changes.
+   * Number. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Name of the tag. A draft may name one that does not exist yet.
+   * Name of the tag. The tag of a draft need not exist.
    *
    * @generated from field: string tag_name = 2;
    */
   tagName: string;
 
   /**
-   * Branch or commit that the tag is made from when it does not exist, as it was given.
+   * Branch or commit from which the tag is created if it does not exist, as given.
    *
    * @generated from field: string target_commitish = 3;
    */
@@ -51,7 +51,7 @@ export type Release = Message<"branchline.v1.Release"> & {
   name: string;
 
   /**
-   * What is new, in Markdown.
+   * Release notes, in Markdown.
    *
    * @generated from field: string body = 5;
    */
@@ -65,7 +65,7 @@ export type Release = Message<"branchline.v1.Release"> & {
   url: string;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 7;
    */
@@ -86,29 +86,29 @@ export type Release = Message<"branchline.v1.Release"> & {
   zipballUrl: string;
 
   /**
-   * URL over REST that files for it are uploaded to.
+   * URL over REST for uploads of files.
    *
    * @generated from field: string upload_url = 10;
    */
   uploadUrl: string;
 
   /**
-   * Whether it is visible to those alone who may write releases.
+   * Whether it is a draft, which only users who may write releases see.
    *
    * @generated from field: bool draft = 11;
    */
   draft: boolean;
 
   /**
-   * Whether it is not meant for everybody yet.
+   * Whether it is a prerelease.
    *
    * @generated from field: bool prerelease = 12;
    */
   prerelease: boolean;
 
   /**
-   * When it was published, or when its tag was made if that was there before; of a draft when it
-   * was last saved.
+   * Time of publication, or of the creation of a tag that existed before. For a draft, time of the
+   * last change.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 13;
    */
@@ -122,14 +122,14 @@ export type Release = Message<"branchline.v1.Release"> & {
   publishedAt?: Timestamp | undefined;
 
   /**
-   * Who published it.
+   * The publisher.
    *
    * @generated from field: branchline.v1.Account author = 15;
    */
   author?: Account | undefined;
 
   /**
-   * The files that come with it, oldest first.
+   * The files of the release, oldest first.
    *
    * @generated from field: repeated branchline.v1.Attachment assets = 16;
    */
@@ -144,13 +144,13 @@ export const ReleaseSchema: GenMessage<Release> = /*@__PURE__*/
   messageDesc(file_branchline_v1_release, 0);
 
 /**
- * A file that comes with something.
+ * A file of a release.
  *
  * @generated from message branchline.v1.Attachment
  */
 export type Attachment = Message<"branchline.v1.Attachment"> & {
   /**
-   * Number, which never changes.
+   * Number. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
@@ -171,21 +171,21 @@ export type Attachment = Message<"branchline.v1.Attachment"> & {
   size: bigint;
 
   /**
-   * How often a download of it was begun.
+   * Number of downloads that were started.
    *
    * @generated from field: int64 download_count = 4;
    */
   downloadCount: bigint;
 
   /**
-   * When it was uploaded.
+   * Time of the upload.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Leads to the file.
+   * UUID of the file.
    *
    * @generated from field: string uuid = 6;
    */

@@ -42,28 +42,28 @@ export type ListReleasesRequest = Message<"branchline.v1.ListReleasesRequest"> &
   repo: string;
 
   /**
-   * Whether to list drafts only, or none; both when absent.
+   * Whether to list only drafts, or no drafts. Both if absent.
    *
    * @generated from field: optional bool draft = 3;
    */
   draft?: boolean | undefined;
 
   /**
-   * Whether to list prereleases only, or none; both when absent.
+   * Whether to list only prereleases, or no prereleases. Both if absent.
    *
    * @generated from field: optional bool pre_release = 4 [json_name = "pre-release"];
    */
   preRelease?: boolean | undefined;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 5;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 6;
    */
@@ -91,14 +91,14 @@ export type ListReleasesResponse = Message<"branchline.v1.ListReleasesResponse">
   releases: Release[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -238,29 +238,29 @@ export type CreateReleaseRequest = Message<"branchline.v1.CreateReleaseRequest">
   tagName: string;
 
   /**
-   * Branch or commit that the tag is made from when it does not exist; the default branch when
-   * empty.
+   * Branch or commit from which the tag is created if it does not exist. Default: the default
+   * branch.
    *
    * @generated from field: string target_commitish = 4;
    */
   targetCommitish: string;
 
   /**
-   * Title. One of more than 255 characters is cut.
+   * Title. The server cuts it to 255 characters.
    *
    * @generated from field: string name = 5;
    */
   name: string;
 
   /**
-   * What is new, in Markdown, at most 128 KiB.
+   * Release notes, in Markdown, at most 128 KiB.
    *
    * @generated from field: string body = 6;
    */
   body: string;
 
   /**
-   * Whether to keep it a draft.
+   * Whether it remains a draft.
    *
    * @generated from field: bool draft = 7;
    */
@@ -274,42 +274,42 @@ export type CreateReleaseRequest = Message<"branchline.v1.CreateReleaseRequest">
   prerelease: boolean;
 
   /**
-   * What the tag says if it is made now, at most 64 KiB; empty for a mere name of a commit.
+   * Message of a new annotated tag, at most 64 KiB. Empty for a lightweight tag.
    *
    * @generated from field: string tag_message = 9;
    */
   tagMessage: string;
 
   /**
-   * Stands in for `target_commitish` when that is empty.
+   * Used if `target_commitish` is empty.
    *
    * @generated from field: string target = 10;
    */
   target: string;
 
   /**
-   * Stands in for `name` when that is empty.
+   * Used if `name` is empty.
    *
    * @generated from field: string title = 11;
    */
   title: string;
 
   /**
-   * Stands in for `body` when that is empty.
+   * Used if `body` is empty.
    *
    * @generated from field: string note = 12;
    */
   note: string;
 
   /**
-   * Stands in for `draft`.
+   * A second spelling of `draft`.
    *
    * @generated from field: bool is_draft = 13;
    */
   isDraft: boolean;
 
   /**
-   * Stands in for `prerelease`.
+   * A second spelling of `prerelease`.
    *
    * @generated from field: bool is_prerelease = 14;
    */
@@ -358,21 +358,21 @@ export type EditReleaseRequest = Message<"branchline.v1.EditReleaseRequest"> & {
   tagName: string;
 
   /**
-   * Branch or commit that the tag is made from when it does not exist.
+   * Branch or commit from which the tag is created if it does not exist.
    *
    * @generated from field: string target_commitish = 5;
    */
   targetCommitish: string;
 
   /**
-   * Title. One of more than 255 characters is cut.
+   * Title. The server cuts it to 255 characters.
    *
    * @generated from field: string name = 6;
    */
   name: string;
 
   /**
-   * What is new, in Markdown, at most 128 KiB.
+   * Release notes, in Markdown, at most 128 KiB.
    *
    * @generated from field: string body = 7;
    */
@@ -393,35 +393,35 @@ export type EditReleaseRequest = Message<"branchline.v1.EditReleaseRequest"> & {
   prerelease?: boolean | undefined;
 
   /**
-   * Stands in for `target_commitish` when that is empty.
+   * Used if `target_commitish` is empty.
    *
    * @generated from field: string target = 10;
    */
   target: string;
 
   /**
-   * Stands in for `name` when that is empty.
+   * Used if `name` is empty.
    *
    * @generated from field: string title = 11;
    */
   title: string;
 
   /**
-   * Stands in for `body` when that is empty.
+   * Used if `body` is empty.
    *
    * @generated from field: string note = 12;
    */
   note: string;
 
   /**
-   * Stands in for `draft` when that is absent.
+   * Used if `draft` is absent.
    *
    * @generated from field: optional bool is_draft = 13;
    */
   isDraft?: boolean | undefined;
 
   /**
-   * Stands in for `prerelease` when that is absent.
+   * Used if `prerelease` is absent.
    *
    * @generated from field: optional bool is_prerelease = 14;
    */
@@ -541,7 +541,7 @@ export const ListReleaseAssetsRequestSchema: GenMessage<ListReleaseAssetsRequest
   messageDesc(file_branchline_v1_release_service, 9);
 
 /**
- * The files that come with a release.
+ * The files of a release.
  *
  * @generated from message branchline.v1.ListReleaseAssetsResponse
  */
@@ -604,7 +604,7 @@ export const GetReleaseAssetRequestSchema: GenMessage<GetReleaseAssetRequest> = 
   messageDesc(file_branchline_v1_release_service, 11);
 
 /**
- * A part of an upload. Only that of the first one counts of all but the data.
+ * A part of an upload. All fields but the data count in the first message only.
  *
  * @generated from message branchline.v1.CreateReleaseAssetRequest
  */
@@ -631,14 +631,15 @@ export type CreateReleaseAssetRequest = Message<"branchline.v1.CreateReleaseAsse
   id: bigint;
 
   /**
-   * Name of the file; for a form, the name that it gives when empty.
+   * Name of the file. For a form the default is the name in the form.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * A part of the file or, if the content type of the first one is multipart/form-data, of a form.
+   * A part of the file or, if the content type of the first message is multipart/form-data, of the
+   * form.
    *
    * @generated from field: google.api.HttpBody attachment = 5;
    */
@@ -687,7 +688,7 @@ export type EditReleaseAssetRequest = Message<"branchline.v1.EditReleaseAssetReq
   asset: bigint;
 
   /**
-   * Name of the file; it stays when empty.
+   * Name of the file. Unchanged if empty.
    *
    * @generated from field: string name = 5;
    */
@@ -750,7 +751,7 @@ export const DeleteReleaseAssetRequestSchema: GenMessage<DeleteReleaseAssetReque
  */
 export type GetAttachmentRequest = Message<"branchline.v1.GetAttachmentRequest"> & {
   /**
-   * The uuid of the file.
+   * UUID of the file.
    *
    * @generated from field: string uuid = 1;
    */
@@ -765,24 +766,24 @@ export const GetAttachmentRequestSchema: GenMessage<GetAttachmentRequest> = /*@_
   messageDesc(file_branchline_v1_release_service, 15);
 
 /**
- * Releases, and the files that come with them.
+ * Releases and their files.
  *
- * A draft is there for those alone who may write releases and, if they use a token, whose token may
- * write to repositories. A tag without a release is none.
+ * A draft is visible only to users who may write releases and, for a token, only if the token may
+ * write to repositories. A tag without a release is not a release.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN
- * and REPOSITORY_UNIT_CLOSED as access demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * access to the repository demands, with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and
+ * REPOSITORY_UNIT_CLOSED.
  *
  * @generated from service branchline.v1.ReleaseService
  */
 export const ReleaseService: GenService<{
   /**
-   * The releases of a repository, latest first.
+   * Lists the releases of a repository, latest first.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.ReleaseService.ListReleases
    */
@@ -792,12 +793,12 @@ export const ReleaseService: GenService<{
     output: typeof ListReleasesResponseSchema;
   },
   /**
-   * One release.
+   * Returns one release.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetRelease
    */
@@ -807,12 +808,12 @@ export const ReleaseService: GenService<{
     output: typeof ReleaseSchema;
   },
   /**
-   * The latest release that is neither a draft nor a prerelease.
+   * Returns the latest release that is neither a draft nor a prerelease.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - RELEASE_NOT_FOUND, when there is none.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - RELEASE_NOT_FOUND, when there is no such release.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetLatestRelease
    */
@@ -822,12 +823,12 @@ export const ReleaseService: GenService<{
     output: typeof ReleaseSchema;
   },
   /**
-   * The release of a tag.
+   * Returns the release of a tag.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetReleaseByTag
    */
@@ -837,27 +838,26 @@ export const ReleaseService: GenService<{
     output: typeof ReleaseSchema;
   },
   /**
-   * Makes a release, of a tag that is there or of one that is made with it. A draft makes no tag.
+   * Creates a release of an existing tag, or of a new tag that it creates. A draft creates no tag.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - RELEASE_REPOSITORY_EMPTY, when the repository has no branch.
-   * - RELEASE_TAG_REQUIRED, when no tag is named.
-   * - RELEASE_EXISTS, when the tag has a release.
-   * - RELEASE_TAG_INVALID, when no tag can have the name.
-   * - RELEASE_TAG_PROTECTED, when a rule keeps the caller from making the tag.
-   * - TAG_TARGET_NOT_FOUND, when the tag is to be made and the target is no commit of the
-   *   repository.
-   * - REPOSITORY_IS_MIRROR, when the tag is to be made and the repository follows another one.
-   * - REF_NAME_COLLISION, when the tag cannot be beside another one.
-   * - REF_REFUSED, when the tag is refused for another reason.
-   * - REF_CHANGED, when somebody else makes or deletes the tag at this moment.
+   * - RELEASE_TAG_REQUIRED, when the tag name is empty.
+   * - RELEASE_EXISTS, when the tag has a release already.
+   * - RELEASE_TAG_INVALID, when the tag name is not valid.
+   * - RELEASE_TAG_PROTECTED, when a tag protection rule denies creating the tag.
+   * - TAG_TARGET_NOT_FOUND, when the target of a new tag is not a commit of the repository.
+   * - REPOSITORY_IS_MIRROR, when the tag is new and the repository is a mirror.
+   * - REF_NAME_COLLISION, when the name of the tag collides with that of another tag.
+   * - REF_REFUSED, when the server refuses the tag for another reason.
+   * - REF_CHANGED, when the tag changes at the same time.
    * - GIT_HOOK_REFUSED, when a hook of the repository refuses the tag.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks are running.
-   * - RELEASE_TAG_TAKEN, when somebody else makes a release of the tag at this moment.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
+   * - RELEASE_TAG_TAKEN, when another call creates a release of the tag at the same time.
    * - INVALID_FIELD, when a text is too long.
    *
    * @generated from rpc branchline.v1.ReleaseService.CreateRelease
@@ -868,26 +868,25 @@ export const ReleaseService: GenService<{
     output: typeof ReleaseSchema;
   },
   /**
-   * Changes a release: texts that are not empty, and flags that are given. Published, it gets its
-   * tag if that does not exist.
+   * Changes a release: texts that are not empty, and flags that are present. Publishing creates the
+   * tag if it does not exist.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
    * - RELEASE_TAG_TAKEN, when the new tag has a release.
-   * - RELEASE_TAG_INVALID, when no tag can have the name.
-   * - RELEASE_TAG_PROTECTED, when a rule keeps the caller from making the tag.
-   * - TAG_TARGET_NOT_FOUND, when the tag is to be made and the target is no commit of the
-   *   repository.
-   * - REPOSITORY_IS_MIRROR, when the tag is to be made and the repository follows another one.
-   * - REF_NAME_COLLISION, when the tag cannot be beside another one.
-   * - REF_REFUSED, when the tag is refused for another reason.
-   * - REF_CHANGED, when somebody else makes or deletes the tag at this moment.
+   * - RELEASE_TAG_INVALID, when the tag name is not valid.
+   * - RELEASE_TAG_PROTECTED, when a tag protection rule denies creating the tag.
+   * - TAG_TARGET_NOT_FOUND, when the target of a new tag is not a commit of the repository.
+   * - REPOSITORY_IS_MIRROR, when the tag is new and the repository is a mirror.
+   * - REF_NAME_COLLISION, when the name of the tag collides with that of another tag.
+   * - REF_REFUSED, when the server refuses the tag for another reason.
+   * - REF_CHANGED, when the tag changes at the same time.
    * - GIT_HOOK_REFUSED, when a hook of the repository refuses the tag.
-   * - TOO_MANY_GIT_HOOKS, when too many hooks are running.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
    * - INVALID_FIELD, when a text is too long.
    *
    * @generated from rpc branchline.v1.ReleaseService.EditRelease
@@ -898,15 +897,15 @@ export const ReleaseService: GenService<{
     output: typeof ReleaseSchema;
   },
   /**
-   * Deletes a release with its files. Its tag stays.
+   * Deletes a release and its files. The tag remains.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
-   * - TAG_PROTECTED, when a rule keeps the caller from deleting its tag.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
+   * - TAG_PROTECTED, when a tag protection rule denies deleting its tag.
    *
    * @generated from rpc branchline.v1.ReleaseService.DeleteRelease
    */
@@ -916,15 +915,15 @@ export const ReleaseService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Deletes the release of a tag with its files. The tag stays.
+   * Deletes the release of a tag and its files. The tag remains.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
-   * - TAG_PROTECTED, when a rule keeps the caller from deleting the tag.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
+   * - TAG_PROTECTED, when a tag protection rule denies deleting the tag.
    *
    * @generated from rpc branchline.v1.ReleaseService.DeleteReleaseByTag
    */
@@ -934,12 +933,12 @@ export const ReleaseService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The files that come with a release, oldest first.
+   * Lists the files of a release, oldest first.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.ReleaseService.ListReleaseAssets
    */
@@ -949,12 +948,12 @@ export const ReleaseService: GenService<{
     output: typeof ListReleaseAssetsResponseSchema;
   },
   /**
-   * One file that comes with a release.
+   * Returns one file of a release.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
    * - ASSET_NOT_FOUND, when the release has no such file.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetReleaseAsset
@@ -965,22 +964,22 @@ export const ReleaseService: GenService<{
     output: typeof AttachmentSchema;
   },
   /**
-   * Uploads a file for a release.
+   * Uploads a file of a release.
    *
-   * Over REST the content is the file itself, named by the query, or a form (multipart/form-data)
-   * with a field `attachment`. Elsewhere the first message says where to and how it is called; each
-   * has a part of the file.
+   * Over REST the content is the file, with its name in the query, or a form (multipart/form-data)
+   * with a field `attachment`. Over the other protocols the first message has the release and the
+   * name, and each message has a part of the file.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
-   * - INVALID_FIELD, when no file can have the name, or it is missing.
-   * - INVALID_UPLOAD, when the form cannot be read, has no such field, or more than 100 parts.
-   * - ASSET_TOO_LARGE, when it is larger than this server takes.
-   * - TOO_MANY_ASSETS, when the release has as many as it may have.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
+   * - INVALID_FIELD, when the name is missing or not valid.
+   * - INVALID_UPLOAD, when the form cannot be read, has no such field, or has more than 100 parts.
+   * - ASSET_TOO_LARGE, when the file is larger than the limit of the server.
+   * - TOO_MANY_ASSETS, when the release has the largest number of files.
    *
    * @generated from rpc branchline.v1.ReleaseService.CreateReleaseAsset
    */
@@ -990,16 +989,16 @@ export const ReleaseService: GenService<{
     output: typeof AttachmentSchema;
   },
   /**
-   * Gives a file that comes with a release another name.
+   * Renames a file of a release.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
    * - ASSET_NOT_FOUND, when the release has no such file.
-   * - INVALID_FIELD, when no file can have the name.
+   * - INVALID_FIELD, when the name is not valid.
    *
    * @generated from rpc branchline.v1.ReleaseService.EditReleaseAsset
    */
@@ -1009,14 +1008,14 @@ export const ReleaseService: GenService<{
     output: typeof AttachmentSchema;
   },
   /**
-   * Deletes a file that comes with a release.
+   * Deletes a file of a release.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - RELEASE_NOT_FOUND, when there is none that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write releases of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - RELEASE_NOT_FOUND, when the release does not exist or is hidden from the caller.
    * - ASSET_NOT_FOUND, when the release has no such file.
    *
    * @generated from rpc branchline.v1.ReleaseService.DeleteReleaseAsset
@@ -1027,14 +1026,14 @@ export const ReleaseService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The content of a file that comes with a release.
+   * Returns the content of a file of a release.
    *
-   * Over REST one range of bytes may be asked for (RFC 9110 section 14.2), and what a client has by
-   * its entity tag is not sent again.
+   * Over REST the server supports one range of bytes (RFC 9110 section 14.2), and conditional
+   * requests with the entity tag.
    *
    * Fails with:
-   * - ASSET_NOT_FOUND, when there is none that the caller may read.
-   * - RANGE_NOT_SATISFIABLE, when the range begins behind the end of the file.
+   * - ASSET_NOT_FOUND, when the file does not exist or is hidden from the caller.
+   * - RANGE_NOT_SATISFIABLE, when the range begins after the end of the file.
    *
    * @generated from rpc branchline.v1.ReleaseService.GetAttachment
    */

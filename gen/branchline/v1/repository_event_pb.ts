@@ -17,35 +17,35 @@ export const file_branchline_v1_repository_event: GenFile = /*@__PURE__*/
   fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEi5gkKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAAitAYKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEhAKDFJFRlNfVVBEQVRFRBABEhMKD1JFTEVBU0VfRFJBRlRFRBACEhUKEVJFTEVBU0VfUFVCTElTSEVEEAMSEgoOUkVMRUFTRV9FRElURUQQBBITCg9SRUxFQVNFX0RFTEVURUQQBRIdChlCUkFOQ0hfUFJPVEVDVElPTl9DUkVBVEVEEAYSHAoYQlJBTkNIX1BST1RFQ1RJT05fRURJVEVEEAcSHQoZQlJBTkNIX1BST1RFQ1RJT05fREVMRVRFRBAIEiAKHEJSQU5DSF9QUk9URUNUSU9OU19SRU9SREVSRUQQCRIaChZUQUdfUFJPVEVDVElPTl9DUkVBVEVEEAoSGQoVVEFHX1BST1RFQ1RJT05fRURJVEVEEAsSGgoWVEFHX1BST1RFQ1RJT05fREVMRVRFRBAMEhUKEVJFUE9TSVRPUllfRURJVEVEEA0SFgoSUkVQT1NJVE9SWV9SRU5BTUVEEA4SFwoTUkVQT1NJVE9SWV9BUkNISVZFRBAPEhkKFVJFUE9TSVRPUllfVU5BUkNISVZFRBAQEhoKFlJFUE9TSVRPUllfVFJBTlNGRVJSRUQQERIXChNQVUxMX1JFUVVFU1RfT1BFTkVEEBISFwoTUFVMTF9SRVFVRVNUX0VESVRFRBATEhcKE1BVTExfUkVRVUVTVF9DTE9TRUQQFBIZChVQVUxMX1JFUVVFU1RfUkVPUEVORUQQFRIXChNQVUxMX1JFUVVFU1RfTUVSR0VEEBYSGwoXUFVMTF9SRVFVRVNUX1JFVEFSR0VURUQQFxIbChdQVUxMX1JFUVVFU1RfSEVBRF9NT1ZFRBAYEiEKHVBVTExfUkVRVUVTVF9SRVZJRVdfUkVRVUVTVEVEEBkSGQoVUFVMTF9SRVFVRVNUX1JFVklFV0VEEBoSGgoWUFVMTF9SRVFVRVNUX0NPTU1FTlRFRBAbEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX1NDSEVEVUxFRBAcEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX0NBTkNFTExFRBAdQgkKB3N1YmplY3QiRQoLVXBkYXRlZFJlZnMSJwoEcmVmcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuVXBkYXRlZFJlZhINCgVjb3VudBgCIAEoBSI5CgpVcGRhdGVkUmVmEgsKA3JlZhgBIAEoCRIOCgZvbGRfaWQYAiABKAkSDgoGbmV3X2lkGAMgASgJIjAKEFJlbGVhc2VSZWZlcmVuY2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkiLwoTUHJvdGVjdGlvblJlZmVyZW5jZRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJIlIKFFB1bGxSZXF1ZXN0UmVmZXJlbmNlEgoKAmlkGAEgASgDEg4KBm51bWJlchgCIAEoAxIMCgRiYXNlGAMgASgJEhAKCGhlYWRfc2hhGAQgASgJIncKEVJlcG9zaXRvcnlTdW1tYXJ5EgoKAmlkGAEgASgDEg0KBW93bmVyGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHcHJpdmF0ZRgEIAEoCBIQCghhcmNoaXZlZBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
- * Something that happened to a repository, in the order in which it was committed.
+ * An event of a repository. Events are in the order of their commits.
  *
  * @generated from message branchline.v1.RepositoryEvent
  */
 export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
   /**
-   * What happened.
+   * Type of the event.
    *
    * @generated from field: branchline.v1.RepositoryEvent.Type type = 1;
    */
   type: RepositoryEvent_Type;
 
   /**
-   * When it was committed.
+   * Time of the commit.
    *
    * @generated from field: google.protobuf.Timestamp time = 2;
    */
   time?: Timestamp | undefined;
 
   /**
-   * Who did it, the pusher of refs among others. Unset when it was the server, when the account is
-   * gone, and when the server found out after a crash that refs had moved.
+   * The user who caused the event, such as the pusher of refs. Unset if it was the server, if the
+   * account was deleted, and if the server found moved refs after a crash.
    *
    * @generated from field: branchline.v1.Account actor = 3;
    */
   actor?: Account | undefined;
 
   /**
-   * What it happened to. Unset for BRANCH_PROTECTIONS_REORDERED.
+   * The subject. Unset for BRANCH_PROTECTIONS_REORDERED.
    *
    * @generated from oneof branchline.v1.RepositoryEvent.subject
    */
@@ -75,7 +75,7 @@ export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
     case: "protection";
   } | {
     /**
-     * The repository, as it is at the moment of sending.
+     * The repository at the time of sending.
      *
      * @generated from field: branchline.v1.RepositorySummary repository = 7;
      */
@@ -100,44 +100,44 @@ export const RepositoryEventSchema: GenMessage<RepositoryEvent> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository_event, 0);
 
 /**
- * What happened. There will be more types: clients pass over those that they do not know.
+ * Type of the event. There will be more types: clients must ignore types that they do not know.
  *
  * @generated from enum branchline.v1.RepositoryEvent.Type
  */
 export enum RepositoryEvent_Type {
   /**
-   * Not given. No event has this type.
+   * Not set. No event has this type.
    *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   TYPE_UNSPECIFIED = 0,
 
   /**
-   * Branches or tags were made, moved or deleted: by a push, over the API, or by the server on a
-   * mirror. For those who may read the code.
+   * Branches or tags were created, moved or deleted: by a push, through the API, or by an update
+   * of a mirror. For users who may read the code.
    *
    * @generated from enum value: REFS_UPDATED = 1;
    */
   REFS_UPDATED = 1,
 
   /**
-   * A draft of a release was made. For those who may see drafts, as is everything about a release
-   * that is a draft before and after.
+   * A draft of a release was created. Events about a release that is a draft before and after are
+   * for users who may see drafts.
    *
    * @generated from enum value: RELEASE_DRAFTED = 2;
    */
   RELEASE_DRAFTED = 2,
 
   /**
-   * A release was published. For those who may read releases, as are the other events about them.
+   * A release was published. Events about published releases are for users who may read releases.
    *
    * @generated from enum value: RELEASE_PUBLISHED = 3;
    */
   RELEASE_PUBLISHED = 3,
 
   /**
-   * A release or its files changed, or it became a draft. Where that is because its tag was
-   * deleted, the event about the tag says so, and there is none of this type.
+   * A release or its files changed, or it became a draft. If that happened because its tag was
+   * deleted, only the event about the tag is sent.
    *
    * @generated from enum value: RELEASE_EDITED = 4;
    */
@@ -151,65 +151,65 @@ export enum RepositoryEvent_Type {
   RELEASE_DELETED = 5,
 
   /**
-   * A rule about branches was made. For those who administer the repository, as are the other
-   * events about rules.
+   * A branch protection rule was created. Events about rules are for administrators of the
+   * repository.
    *
    * @generated from enum value: BRANCH_PROTECTION_CREATED = 6;
    */
   BRANCH_PROTECTION_CREATED = 6,
 
   /**
-   * A rule about branches changed.
+   * A branch protection rule changed.
    *
    * @generated from enum value: BRANCH_PROTECTION_EDITED = 7;
    */
   BRANCH_PROTECTION_EDITED = 7,
 
   /**
-   * A rule about branches was deleted.
+   * A branch protection rule was deleted.
    *
    * @generated from enum value: BRANCH_PROTECTION_DELETED = 8;
    */
   BRANCH_PROTECTION_DELETED = 8,
 
   /**
-   * Rules about branches were put into another order.
+   * The order of branch protection rules changed.
    *
    * @generated from enum value: BRANCH_PROTECTIONS_REORDERED = 9;
    */
   BRANCH_PROTECTIONS_REORDERED = 9,
 
   /**
-   * A rule about tags was made.
+   * A tag protection rule was created.
    *
    * @generated from enum value: TAG_PROTECTION_CREATED = 10;
    */
   TAG_PROTECTION_CREATED = 10,
 
   /**
-   * A rule about tags changed.
+   * A tag protection rule changed.
    *
    * @generated from enum value: TAG_PROTECTION_EDITED = 11;
    */
   TAG_PROTECTION_EDITED = 11,
 
   /**
-   * A rule about tags was deleted.
+   * A tag protection rule was deleted.
    *
    * @generated from enum value: TAG_PROTECTION_DELETED = 12;
    */
   TAG_PROTECTION_DELETED = 12,
 
   /**
-   * The settings of the repository changed, its default branch and its visibility among them. For
-   * everybody who may read any part of it, as are the following.
+   * The settings of the repository changed, default branch and visibility included. This event
+   * and the following ones about the repository are for all users who may read a part of it.
    *
    * @generated from enum value: REPOSITORY_EDITED = 13;
    */
   REPOSITORY_EDITED = 13,
 
   /**
-   * The repository has another name. The stream goes on.
+   * The repository was renamed. The stream continues.
    *
    * @generated from enum value: REPOSITORY_RENAMED = 14;
    */
@@ -223,29 +223,28 @@ export enum RepositoryEvent_Type {
   REPOSITORY_ARCHIVED = 15,
 
   /**
-   * The repository is in use again.
+   * The repository is no longer archived.
    *
    * @generated from enum value: REPOSITORY_UNARCHIVED = 16;
    */
   REPOSITORY_UNARCHIVED = 16,
 
   /**
-   * The repository has another owner. The stream goes on for those who may still read it.
+   * The repository was transferred. The stream continues for users who may still read it.
    *
    * @generated from enum value: REPOSITORY_TRANSFERRED = 17;
    */
   REPOSITORY_TRANSFERRED = 17,
 
   /**
-   * A pull request was opened. For those who may read pull requests, as are the following.
+   * A pull request was opened. Events about pull requests are for users who may read them.
    *
    * @generated from enum value: PULL_REQUEST_OPENED = 18;
    */
   PULL_REQUEST_OPENED = 18,
 
   /**
-   * The title, the text, the labels, the assignees or whatever else was said about a pull request
-   * changed.
+   * Title, description, labels, assignees or other properties of a pull request changed.
    *
    * @generated from enum value: PULL_REQUEST_EDITED = 19;
    */
@@ -273,54 +272,54 @@ export enum RepositoryEvent_Type {
   PULL_REQUEST_MERGED = 22,
 
   /**
-   * A pull request goes to another branch.
+   * The base branch of a pull request changed.
    *
    * @generated from enum value: PULL_REQUEST_RETARGETED = 23;
    */
   PULL_REQUEST_RETARGETED = 23,
 
   /**
-   * The branch that a pull request is of has moved.
+   * The head branch of a pull request moved.
    *
    * @generated from enum value: PULL_REQUEST_HEAD_MOVED = 24;
    */
   PULL_REQUEST_HEAD_MOVED = 24,
 
   /**
-   * Somebody is asked for a review of a pull request, or no longer.
+   * The requested reviewers of a pull request changed.
    *
    * @generated from enum value: PULL_REQUEST_REVIEW_REQUESTED = 25;
    */
   PULL_REQUEST_REVIEW_REQUESTED = 25,
 
   /**
-   * A review of a pull request was submitted, changed, dismissed or deleted. Nothing tells of
-   * reviews that are pending.
+   * A review of a pull request was submitted, changed, dismissed or deleted. There are no events
+   * about pending reviews.
    *
    * @generated from enum value: PULL_REQUEST_REVIEWED = 26;
    */
   PULL_REQUEST_REVIEWED = 26,
 
   /**
-   * Somebody said something about a pull request, or changed or took back what was said.
+   * A comment on a pull request was added, changed or deleted.
    *
    * @generated from enum value: PULL_REQUEST_COMMENTED = 27;
    */
   PULL_REQUEST_COMMENTED = 27,
 
   /**
-   * A merge of a pull request was ordered for when it is ready. The pull request says by whom, as
-   * long as it waits.
+   * A merge of a pull request was scheduled. The pull request has the user until the merge
+   * happens.
    *
    * @generated from enum value: PULL_REQUEST_AUTO_MERGE_SCHEDULED = 28;
    */
   PULL_REQUEST_AUTO_MERGE_SCHEDULED = 28,
 
   /**
-   * Such an order holds no more, and the pull request was not merged: somebody took it back; the
-   * pull request was closed, or goes to another branch, which the event before or behind says; or
-   * who ordered it may not merge any more, or the access token that it was ordered with was
-   * deleted or has expired, for which there is no actor.
+   * A scheduled merge was dropped without a merge: a user cancelled it; the pull request was
+   * closed or got another base, which the event before or after says; or the user who scheduled
+   * it may not merge any more, or the access token used was deleted or has expired. The last two
+   * have no actor.
    *
    * @generated from enum value: PULL_REQUEST_AUTO_MERGE_CANCELLED = 29;
    */
@@ -334,20 +333,20 @@ export const RepositoryEvent_TypeSchema: GenEnum<RepositoryEvent_Type> = /*@__PU
   enumDesc(file_branchline_v1_repository_event, 0, 0);
 
 /**
- * Branches and tags that were moved together. A push of more than 500 is more than one event.
+ * Branches and tags that moved together. A push of more than 500 refs causes several events.
  *
  * @generated from message branchline.v1.UpdatedRefs
  */
 export type UpdatedRefs = Message<"branchline.v1.UpdatedRefs"> & {
   /**
-   * Each of them, or as many as fit into 8 KiB.
+   * The refs, up to 8 KiB.
    *
    * @generated from field: repeated branchline.v1.UpdatedRef refs = 1;
    */
   refs: UpdatedRef[];
 
   /**
-   * How many there are.
+   * Number of refs.
    *
    * @generated from field: int32 count = 2;
    */
@@ -362,28 +361,27 @@ export const UpdatedRefsSchema: GenMessage<UpdatedRefs> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository_event, 1);
 
 /**
- * A branch or tag that was made, moved or deleted. Moves that follow each other at once may come as
- * one.
+ * A branch or tag that was created, moved or deleted. Successive moves may be one event.
  *
  * @generated from message branchline.v1.UpdatedRef
  */
 export type UpdatedRef = Message<"branchline.v1.UpdatedRef"> & {
   /**
-   * Its name in full: `refs/heads/main`.
+   * Full name, such as `refs/heads/main`.
    *
    * @generated from field: string ref = 1;
    */
   ref: string;
 
   /**
-   * Id of what it held before; empty when it was made.
+   * Id of the former target. Empty for a new ref.
    *
    * @generated from field: string old_id = 2;
    */
   oldId: string;
 
   /**
-   * Id of what it holds now; empty when it was deleted.
+   * Id of the new target. Empty for a deleted ref.
    *
    * @generated from field: string new_id = 3;
    */
@@ -398,7 +396,7 @@ export const UpdatedRefSchema: GenMessage<UpdatedRef> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository_event, 2);
 
 /**
- * A release that something happened to.
+ * The release of an event.
  *
  * @generated from message branchline.v1.ReleaseReference
  */
@@ -411,7 +409,7 @@ export type ReleaseReference = Message<"branchline.v1.ReleaseReference"> & {
   id: bigint;
 
   /**
-   * Its tag, as of then.
+   * Its tag at that time.
    *
    * @generated from field: string tag_name = 2;
    */
@@ -426,7 +424,7 @@ export const ReleaseReferenceSchema: GenMessage<ReleaseReference> = /*@__PURE__*
   messageDesc(file_branchline_v1_repository_event, 3);
 
 /**
- * A rule that something happened to.
+ * The rule of an event.
  *
  * @generated from message branchline.v1.ProtectionReference
  */
@@ -439,7 +437,7 @@ export type ProtectionReference = Message<"branchline.v1.ProtectionReference"> &
   id: bigint;
 
   /**
-   * The name of a rule about branches, or the pattern of one about tags, as of then.
+   * Name of a branch protection rule, or pattern of a tag protection rule, at that time.
    *
    * @generated from field: string name = 2;
    */
@@ -454,34 +452,34 @@ export const ProtectionReferenceSchema: GenMessage<ProtectionReference> = /*@__P
   messageDesc(file_branchline_v1_repository_event, 4);
 
 /**
- * A pull request that something happened to.
+ * The pull request of an event.
  *
  * @generated from message branchline.v1.PullRequestReference
  */
 export type PullRequestReference = Message<"branchline.v1.PullRequestReference"> & {
   /**
-   * Its number among all pull requests of the instance.
+   * Number among the pull requests of all repositories.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Its number within the repository.
+   * Number within the repository.
    *
    * @generated from field: int64 number = 2;
    */
   number: bigint;
 
   /**
-   * The branch that it is to be merged to, as of then.
+   * The base branch at that time.
    *
    * @generated from field: string base = 3;
    */
   base: string;
 
   /**
-   * Id of the commit that its branch held, as of then.
+   * Id of the head commit at that time.
    *
    * @generated from field: string head_sha = 4;
    */
@@ -496,48 +494,48 @@ export const PullRequestReferenceSchema: GenMessage<PullRequestReference> = /*@_
   messageDesc(file_branchline_v1_repository_event, 5);
 
 /**
- * What a repository is like.
+ * The properties of a repository.
  *
  * @generated from message branchline.v1.RepositorySummary
  */
 export type RepositorySummary = Message<"branchline.v1.RepositorySummary"> & {
   /**
-   * Its number, which never changes.
+   * Number. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Name of its owner.
+   * Name of the owner.
    *
    * @generated from field: string owner = 2;
    */
   owner: string;
 
   /**
-   * Its name.
+   * Name of the repository.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * Whether strangers do not see it.
+   * Whether it is private.
    *
    * @generated from field: bool private = 4;
    */
   private: boolean;
 
   /**
-   * Whether nothing in it can be changed.
+   * Whether it is archived.
    *
    * @generated from field: bool archived = 5;
    */
   archived: boolean;
 
   /**
-   * The branch that is shown first.
+   * The default branch.
    *
    * @generated from field: string default_branch = 6;
    */

@@ -19,7 +19,7 @@ export const file_branchline_v1_repository_event_service: GenFile = /*@__PURE__*
   fileDesc("CixicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKNAQoWV2F0Y2hSZXBvc2l0b3J5UmVxdWVzdBISCgVvd25lchgBIAEoCUID4EECEhEKBHJlcG8YAiABKAlCA+BBAhITCgZjdXJzb3IYAyABKAlCA+BBARI3CgV0eXBlcxgEIAMoDjIjLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUV2ZW50LlR5cGVCA+BBASJYChdXYXRjaFJlcG9zaXRvcnlSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSLQoFZXZlbnQYAiABKAsyHi5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlFdmVudDLxAQoWUmVwb3NpdG9yeUV2ZW50U2VydmljZRKvAQoPV2F0Y2hSZXBvc2l0b3J5EiUuYnJhbmNobGluZS52MS5XYXRjaFJlcG9zaXRvcnlSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5XYXRjaFJlcG9zaXRvcnlSZXNwb25zZSJLkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAisSKS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZXZlbnRzOndhdGNoMAEaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_repository_event, file_google_api_annotations, file_google_api_field_behavior]);
 
 /**
- * Which events to stream.
+ * The events to stream.
  *
  * @generated from message branchline.v1.WatchRepositoryRequest
  */
@@ -39,14 +39,14 @@ export type WatchRepositoryRequest = Message<"branchline.v1.WatchRepositoryReque
   repo: string;
 
   /**
-   * Cursor of the last answer that was dealt with. Empty starts with what happens from now on.
+   * Cursor of the last response that the client has processed. Empty starts with new events.
    *
    * @generated from field: string cursor = 3;
    */
   cursor: string;
 
   /**
-   * Only these types of events. Empty means all. The cursor moves past the others.
+   * Types of events to stream. Empty means all. The cursor also passes events of other types.
    *
    * @generated from field: repeated branchline.v1.RepositoryEvent.Type types = 4;
    */
@@ -67,14 +67,14 @@ export const WatchRepositoryRequestSchema: GenMessage<WatchRepositoryRequest> = 
  */
 export type WatchRepositoryResponse = Message<"branchline.v1.WatchRepositoryResponse"> & {
   /**
-   * Where to go on from. Events up to here that the caller may know of have been sent.
+   * Cursor after all events that the caller may see and that the stream has sent.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * What happened. Unset in the first answer and in heartbeats.
+   * The event. Unset in the first response and in heartbeats.
    *
    * @generated from field: branchline.v1.RepositoryEvent event = 2;
    */
@@ -89,38 +89,36 @@ export const WatchRepositoryResponseSchema: GenMessage<WatchRepositoryResponse> 
   messageDesc(file_branchline_v1_repository_event_service, 1);
 
 /**
- * What happens to a repository, as it happens.
+ * Streams of events of repositories.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.RepositoryEventService
  */
 export const RepositoryEventService: GenService<{
   /**
-   * Streams the events of a repository that the caller may know of at the moment of sending, each
-   * once, in the order in which they were committed.
+   * Streams the events of a repository that the caller may see at the time of sending, each once,
+   * in the order of their commits.
    *
-   * The first answer comes at once and carries a cursor and no event; so do the heartbeats that
-   * follow when nothing happens for a while. A client that was cut off goes on with the last cursor
-   * that it saw, also after a restart of the server, and misses nothing. Events are kept for 7
-   * days, as long as a repository has no more than 5000 of them. Over REST the answers are JSON
-   * objects, one on each line.
+   * The first response comes at once, with a cursor and no event. So do the heartbeats of a stream
+   * without events. A client that lost the connection continues with the last cursor that it saw,
+   * also after a restart of the server, and misses nothing. Events are stored for 7 days, at most
+   * 5000 for each repository. Over REST the responses are JSON objects, one per line.
    *
-   * The stream ends with REPOSITORY_NOT_FOUND when the repository is gone or the caller may not
-   * read it any more, before anything else is sent of it and at the latest with the next heartbeat;
-   * when the credentials stop being good; and with UNAVAILABLE when the server stops: a client then
-   * connects again.
+   * The stream ends with REPOSITORY_NOT_FOUND when the repository is deleted or the caller loses
+   * access to it: before the next event, and at the latest with the next heartbeat. It also ends
+   * when the credentials expire or are revoked, and with UNAVAILABLE when the server stops. A
+   * client then connects again.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - INVALID_FIELD, when `types` has a type that does not exist.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - INVALID_FIELD, when `types` has an unknown type.
    * - INVALID_CURSOR, when the cursor is not from this method for this repository.
-   * - CURSOR_EXPIRED, when events behind the cursor have been forgotten; read the lists, then start
-   *   without a cursor.
-   * - TOO_MANY_STREAMS, when an account has 64 of these streams open, or a peer without one 8.
+   * - CURSOR_EXPIRED, when events after the cursor were deleted. Read the lists, then start without
+   *   a cursor.
+   * - TOO_MANY_STREAMS, when an account has 64 open streams, or an anonymous peer 8.
    *
    * @generated from rpc branchline.v1.RepositoryEventService.WatchRepository
    */

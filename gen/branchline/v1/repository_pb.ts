@@ -22,28 +22,28 @@ export const file_branchline_v1_repository: GenFile = /*@__PURE__*/
 /**
  * A Git repository.
  *
- * What compatible systems have and this one does not keeps the value that is given here; objects
- * about trackers and wikis are always absent.
+ * Properties of compatible systems that this server does not have keep the value given here.
+ * Objects about trackers and wikis are always absent.
  *
  * @generated from message branchline.v1.Repository
  */
 export type Repository = Message<"branchline.v1.Repository"> & {
   /**
-   * Number of the repository, which it keeps for ever.
+   * Number of the repository. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Whose it is.
+   * The repository of the key.
    *
    * @generated from field: branchline.v1.Account owner = 2;
    */
   owner?: Account | undefined;
 
   /**
-   * Name, unique among those of the owner in any case of its letters.
+   * Name, unique among the repositories of the owner in any case of letters.
    *
    * @generated from field: string name = 3;
    */
@@ -57,7 +57,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   fullName: string;
 
   /**
-   * What it is about, in plain text.
+   * Description, plain text.
    *
    * @generated from field: string description = 5;
    */
@@ -71,28 +71,28 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   website: string;
 
   /**
-   * Whether it has no branch yet.
+   * Whether it has no branch.
    *
    * @generated from field: bool empty = 7;
    */
   empty: boolean;
 
   /**
-   * Whether only those who have a part in it know of it.
+   * Whether it is private.
    *
    * @generated from field: bool private = 8;
    */
   private: boolean;
 
   /**
-   * Whether it is kept as it is: nothing can be pushed or changed.
+   * Whether it is archived: it accepts no pushes and changes.
    *
    * @generated from field: bool archived = 9;
    */
   archived: boolean;
 
   /**
-   * Name of the branch that a clone begins with. It need not exist yet.
+   * Name of the default branch. It need not exist yet.
    *
    * @generated from field: string default_branch = 10;
    */
@@ -106,28 +106,28 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   branchCount: bigint;
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 12;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it, or a branch of it, was last changed.
+   * Time of the last change of the repository or of one of its branches.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 13;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When it was archived; the beginning of 1970 while it is not.
+   * Time of archiving. The beginning of 1970 if it is not archived.
    *
    * @generated from field: google.protobuf.Timestamp archived_at = 14;
    */
   archivedAt?: Timestamp | undefined;
 
   /**
-   * What the caller may do.
+   * The permissions of the caller.
    *
    * @generated from field: branchline.v1.RepositoryPermissions permissions = 15;
    */
@@ -141,92 +141,92 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   url: string;
 
   /**
-   * URL for people.
+   * URL of a page for people.
    *
    * @generated from field: string html_url = 17;
    */
   htmlUrl: string;
 
   /**
-   * URL for git.
+   * URL for Git.
    *
    * @generated from field: string clone_url = 18;
    */
   cloneUrl: string;
 
   /**
-   * Hash of object names, `sha1`.
+   * Object format, `sha1`.
    *
    * @generated from field: string object_format_name = 19;
    */
   objectFormatName: string;
 
   /**
-   * Whether it is open to all who know of its owner, who is hidden.
+   * Whether its owner is not visible to everyone, while the repository is open to all who see the
+   * owner.
    *
    * @generated from field: bool internal = 20;
    */
   internal: boolean;
 
   /**
-   * Whether it was made from another one.
+   * Whether it is a fork.
    *
    * @generated from field: bool fork = 21;
    */
   fork: boolean;
 
   /**
-   * The repository that it was made from, without a parent of its own. Absent if the caller may not
-   * read it.
+   * The parent of a fork, without its own parent. Absent if the caller may not read it.
    *
    * @generated from field: branchline.v1.Repository parent = 22;
    */
   parent?: Repository | undefined;
 
   /**
-   * Whether others are meant to begin with its content.
+   * Whether it is a template for new repositories.
    *
    * @generated from field: bool template = 23;
    */
   template: boolean;
 
   /**
-   * Whether it follows another repository, and takes no changes but from there.
+   * Whether it is a mirror.
    *
    * @generated from field: bool mirror = 24;
    */
   mirror: boolean;
 
   /**
-   * Time between two looks at what a mirror follows, such as `8h0m0s`; empty for what is no mirror.
+   * Interval between updates of a mirror, such as `8h0m0s`. Empty for other repositories.
    *
    * @generated from field: string mirror_interval = 25;
    */
   mirrorInterval: string;
 
   /**
-   * When a mirror last got something new; the beginning of year 1 if never.
+   * Time when a mirror last received changes. The beginning of year 1 if never.
    *
    * @generated from field: google.protobuf.Timestamp mirror_updated = 26;
    */
   mirrorUpdated?: Timestamp | undefined;
 
   /**
-   * When a mirror last looked; the beginning of year 1 if never.
+   * Time of the last update of a mirror. The beginning of year 1 if never.
    *
    * @generated from field: google.protobuf.Timestamp mirror_last_sync_at = 27;
    */
   mirrorLastSyncAt?: Timestamp | undefined;
 
   /**
-   * Where it was copied from; empty if it was not.
+   * URL from which it was imported. Empty if it was not.
    *
    * @generated from field: string original_url = 28;
    */
   originalUrl: string;
 
   /**
-   * Size on disk in KiB, as of shortly after the last push.
+   * Size on disk in KiB, measured shortly after the last push.
    *
    * @generated from field: int64 size = 29;
    */
@@ -254,42 +254,42 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   link: string;
 
   /**
-   * URL for git over SSH. Always empty: there is no SSH here.
+   * URL for Git over SSH. Always empty: the server has no SSH.
    *
    * @generated from field: string ssh_url = 33;
    */
   sshUrl: string;
 
   /**
-   * URL of a picture. Always empty: there are none.
+   * URL of an avatar. Always empty: repositories have none.
    *
    * @generated from field: string avatar_url = 34;
    */
   avatarUrl: string;
 
   /**
-   * How many accounts starred it. Always 0: there are no stars here.
+   * Number of stars. Always 0: there are no stars.
    *
    * @generated from field: int64 stars_count = 35;
    */
   starsCount: bigint;
 
   /**
-   * How many accounts watch it. Always 0: nobody can.
+   * Number of watchers. Always 0: accounts cannot watch repositories.
    *
    * @generated from field: int64 watchers_count = 36;
    */
   watchersCount: bigint;
 
   /**
-   * Number of repositories that were made from it.
+   * Number of forks.
    *
    * @generated from field: int64 forks_count = 37;
    */
   forksCount: bigint;
 
   /**
-   * Number of open issues that are no pull requests. Always 0: there are none of these here.
+   * Number of open issues other than pull requests. Always 0: there are no such issues.
    *
    * @generated from field: int64 open_issues_count = 38;
    */
@@ -310,86 +310,86 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   releaseCounter: bigint;
 
   /**
-   * Branch that pull requests go to unless they name one. Absent where that is the default branch.
+   * Default base branch of pull requests. Absent if that is the default branch.
    *
    * @generated from field: string default_target_branch = 41;
    */
   defaultTargetBranch: string;
 
   /**
-   * Whether there is something to clone. Always true.
+   * Whether the repository can be cloned. Always true.
    *
    * @generated from field: bool has_code = 42;
    */
   hasCode: boolean;
 
   /**
-   * Whether there are issues beside pull requests. Always false: there is no tracker of issues. The
-   * switch of the same name, for labels, milestones and comments, is kept.
+   * Whether there are issues other than pull requests. Always false: there is no issue tracker. The
+   * setting of the same name, for labels, milestones and comments, is stored.
    *
    * @generated from field: bool has_issues = 43;
    */
   hasIssues: boolean;
 
   /**
-   * Whether pull requests are in use.
+   * Whether pull requests are enabled.
    *
    * @generated from field: bool has_pull_requests = 44;
    */
   hasPullRequests: boolean;
 
   /**
-   * Whether releases are in use.
+   * Whether releases are enabled.
    *
    * @generated from field: bool has_releases = 45;
    */
   hasReleases: boolean;
 
   /**
-   * Always false: there are no wikis here.
+   * Always false: there are no wikis.
    *
    * @generated from field: bool has_wiki = 46;
    */
   hasWiki: boolean;
 
   /**
-   * Always false: there are no project boards here.
+   * Always false: there are no project boards.
    *
    * @generated from field: bool has_projects = 47;
    */
   hasProjects: boolean;
 
   /**
-   * Always false: there are no packages here.
+   * Always false: there are no packages.
    *
    * @generated from field: bool has_packages = 48;
    */
   hasPackages: boolean;
 
   /**
-   * Always false: nothing is run here.
+   * Always false: there are no actions.
    *
    * @generated from field: bool has_actions = 49;
    */
   hasActions: boolean;
 
   /**
-   * Which project boards there would be. Always `all`.
+   * Kinds of project boards. Always `all`.
    *
    * @generated from field: string projects_mode = 50;
    */
   projectsMode: string;
 
   /**
-   * Whether changes of white space alone are no conflict. False without pull requests, as is all
-   * below but one.
+   * Whether merges ignore conflicts of white space only. False if pull requests are disabled, as
+   * are all of the following fields but one.
    *
    * @generated from field: bool ignore_whitespace_conflicts = 51;
    */
   ignoreWhitespaceConflicts: boolean;
 
   /**
-   * Whether pull requests may be merged by a merge commit.
+   * Whether pull requests may be merged with a merge commit.
    *
    * @generated from field: bool allow_merge_commits = 52;
    */
@@ -417,85 +417,84 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   allowSquashMerge: boolean;
 
   /**
-   * Whether pull requests may be merged by moving the branch ahead.
+   * Whether pull requests may be merged by a fast-forward.
    *
    * @generated from field: bool allow_fast_forward_only_merge = 56;
    */
   allowFastForwardOnlyMerge: boolean;
 
   /**
-   * Whether pull requests may be updated by merging their base.
+   * Whether heads of pull requests may be updated by merging the base.
    *
    * @generated from field: bool allow_merge_update = 57;
    */
   allowMergeUpdate: boolean;
 
   /**
-   * Whether pull requests may be updated by rebasing on their base.
+   * Whether heads of pull requests may be updated by rebasing on the base.
    *
    * @generated from field: bool allow_rebase_update = 58;
    */
   allowRebaseUpdate: boolean;
 
   /**
-   * Whether pull requests may be marked as merged by hand. True without pull requests.
+   * Whether pull requests may be marked as merged manually. True if pull requests are disabled.
    *
    * @generated from field: bool allow_manual_merge = 59;
    */
   allowManualMerge: boolean;
 
   /**
-   * Whether merges by hand are noticed.
+   * Whether the server detects manual merges.
    *
    * @generated from field: bool autodetect_manual_merge = 60;
    */
   autodetectManualMerge: boolean;
 
   /**
-   * Whether the branch of a pull request goes when it is merged, unless the merge says otherwise.
+   * Whether a merge deletes the head branch by default.
    *
    * @generated from field: bool default_delete_branch_after_merge = 61;
    */
   defaultDeleteBranchAfterMerge: boolean;
 
   /**
-   * Whether maintainers may push to the branch of a pull request, unless it says otherwise.
+   * Whether new pull requests allow edits by maintainers by default.
    *
    * @generated from field: bool default_allow_maintainer_edit = 62;
    */
   defaultAllowMaintainerEdit: boolean;
 
   /**
-   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`,
-   * `squash`, `fast-forward-only`.
+   * Default style of merges: `merge`, `rebase`, `rebase-merge`, `squash` or `fast-forward-only`.
    *
    * @generated from field: string default_merge_style = 63;
    */
   defaultMergeStyle: string;
 
   /**
-   * How pull requests are updated unless told otherwise: `merge`, `rebase`.
+   * Default style of updates of heads: `merge` or `rebase`.
    *
    * @generated from field: string default_update_style = 64;
    */
   defaultUpdateStyle: string;
 
   /**
-   * To whom it is offered. Only for the two sides of the offer; absent for others, and without one.
+   * The pending transfer. Only for its two sides. Absent for other callers and without a transfer.
    *
    * @generated from field: branchline.v1.RepositoryTransfer repo_transfer = 65;
    */
   repoTransfer?: RepositoryTransfer | undefined;
 
   /**
-   * Topics. There are none yet.
+   * Topics. Always empty: use ListRepositoryTopics.
    *
    * @generated from field: repeated string topics = 66;
    */
   topics: string[];
 
   /**
-   * Licenses of its content. Always empty: content is not looked at.
+   * Licences of its content. Always empty: the server does not detect licences.
    *
    * @generated from field: repeated string licenses = 67;
    */
@@ -510,27 +509,27 @@ export const RepositorySchema: GenMessage<Repository> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository, 0);
 
 /**
- * What a caller may do to a repository.
+ * The permissions of a caller on a repository.
  *
  * @generated from message branchline.v1.RepositoryPermissions
  */
 export type RepositoryPermissions = Message<"branchline.v1.RepositoryPermissions"> & {
   /**
-   * Change its settings.
+   * May change settings.
    *
    * @generated from field: bool admin = 1;
    */
   admin: boolean;
 
   /**
-   * Push to it.
+   * May push.
    *
    * @generated from field: bool push = 2;
    */
   push: boolean;
 
   /**
-   * Read it.
+   * May read.
    *
    * @generated from field: bool pull = 3;
    */
@@ -545,27 +544,27 @@ export const RepositoryPermissionsSchema: GenMessage<RepositoryPermissions> = /*
   messageDesc(file_branchline_v1_repository, 1);
 
 /**
- * An offer of a repository, which lasts until it is taken, rejected or taken back.
+ * A pending transfer of a repository, until it is accepted, rejected or cancelled.
  *
  * @generated from message branchline.v1.RepositoryTransfer
  */
 export type RepositoryTransfer = Message<"branchline.v1.RepositoryTransfer"> & {
   /**
-   * Who offers it.
+   * The user who started the transfer.
    *
    * @generated from field: branchline.v1.Account doer = 1;
    */
   doer?: Account | undefined;
 
   /**
-   * The user whom it is offered to.
+   * The receiver.
    *
    * @generated from field: branchline.v1.Account recipient = 2;
    */
   recipient?: Account | undefined;
 
   /**
-   * Always empty: organisations get repositories at once, and nobody is offered one for teams.
+   * Always empty: a transfer to an organisation is immediate.
    *
    * @generated from field: repeated branchline.v1.Team teams = 3;
    */

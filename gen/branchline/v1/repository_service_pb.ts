@@ -33,71 +33,71 @@ export type CreateUserRepositoryRequest = Message<"branchline.v1.CreateUserRepos
   name: string;
 
   /**
-   * What it is about, at most 2048 characters.
+   * Description, at most 2048 characters.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * Whether strangers must not know of it.
+   * Whether the repository is private.
    *
    * @generated from field: bool private = 3;
    */
   private: boolean;
 
   /**
-   * Whether to begin with a commit that has a README.
+   * Whether to create a first commit with a README.
    *
    * @generated from field: bool auto_init = 4;
    */
   autoInit: boolean;
 
   /**
-   * Name of the branch that a clone begins with; `main` when empty.
+   * Name of the default branch. Default `main`.
    *
    * @generated from field: string default_branch = 5;
    */
   defaultBranch: string;
 
   /**
-   * Whether others are meant to begin with its content.
+   * Whether it is a template for new repositories.
    *
    * @generated from field: bool template = 6;
    */
   template: boolean;
 
   /**
-   * Hash of object names: `sha1`, also when empty.
+   * Object format: `sha1`. Default `sha1`.
    *
    * @generated from field: string object_format_name = 7;
    */
   objectFormatName: string;
 
   /**
-   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next
-   * three.
+   * Template of the README: `Default`, which is the default. Read only with auto_init, as are the
+   * next three fields.
    *
    * @generated from field: string readme = 8;
    */
   readme: string;
 
   /**
-   * Template of `.gitignore`. There are none; empty for no such file.
+   * Template of `.gitignore`. There are none. Empty for no such file.
    *
    * @generated from field: string gitignores = 9;
    */
   gitignores: string;
 
   /**
-   * Template of `LICENSE`. There are none; empty for no such file.
+   * Template of `LICENSE`. There are none. Empty for no such file.
    *
    * @generated from field: string license = 10;
    */
   license: string;
 
   /**
-   * Set of labels to begin with. There are none; empty for no labels.
+   * Set of initial labels. There are none. Empty for no labels.
    *
    * @generated from field: string issue_labels = 11;
    */
@@ -132,71 +132,71 @@ export type CreateOrganizationRepositoryRequest = Message<"branchline.v1.CreateO
   name: string;
 
   /**
-   * What it is about, at most 2048 characters.
+   * Description, at most 2048 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * Whether strangers must not know of it.
+   * Whether the repository is private.
    *
    * @generated from field: bool private = 4;
    */
   private: boolean;
 
   /**
-   * Whether to begin with a commit that has a README.
+   * Whether to create a first commit with a README.
    *
    * @generated from field: bool auto_init = 5;
    */
   autoInit: boolean;
 
   /**
-   * Name of the branch that a clone begins with; `main` when empty.
+   * Name of the default branch. Default `main`.
    *
    * @generated from field: string default_branch = 6;
    */
   defaultBranch: string;
 
   /**
-   * Whether others are meant to begin with its content.
+   * Whether it is a template for new repositories.
    *
    * @generated from field: bool template = 7;
    */
   template: boolean;
 
   /**
-   * Hash of object names: `sha1`, also when empty.
+   * Object format: `sha1`. Default `sha1`.
    *
    * @generated from field: string object_format_name = 8;
    */
   objectFormatName: string;
 
   /**
-   * Template of the README: `Default`, also when empty. Read with auto_init only, as are the next
-   * three.
+   * Template of the README: `Default`, which is the default. Read only with auto_init, as are the
+   * next three fields.
    *
    * @generated from field: string readme = 9;
    */
   readme: string;
 
   /**
-   * Template of `.gitignore`. There are none; empty for no such file.
+   * Template of `.gitignore`. There are none. Empty for no such file.
    *
    * @generated from field: string gitignores = 10;
    */
   gitignores: string;
 
   /**
-   * Template of `LICENSE`. There are none; empty for no such file.
+   * Template of `LICENSE`. There are none. Empty for no such file.
    *
    * @generated from field: string license = 11;
    */
   license: string;
 
   /**
-   * Set of labels to begin with. There are none; empty for no labels.
+   * Set of initial labels. There are none. Empty for no labels.
    *
    * @generated from field: string issue_labels = 12;
    */
@@ -260,43 +260,43 @@ export const GetRepositoryByIdRequestSchema: GenMessage<GetRepositoryByIdRequest
   messageDesc(file_branchline_v1_repository_service, 3);
 
 /**
- * Request of SearchRepositories. What is not set does not narrow the search.
+ * Request of SearchRepositories. An unset field does not restrict the search.
  *
  * @generated from message branchline.v1.SearchRepositoriesRequest
  */
 export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositoriesRequest"> & {
   /**
-   * Text that names shall have, in any case of its letters; with a slash in it, owner and name
-   * together. At most 256 characters of it count.
+   * Part of the name, in any case of letters. With a slash, part of owner and name together. The
+   * server reads at most 256 characters.
    *
    * @generated from field: string q = 1;
    */
   q: string;
 
   /**
-   * Whether q is a topic that repositories shall have, or several with commas between them of which
-   * they shall have one, and not a part of names.
+   * Whether `q` is a topic, or several topics separated by commas, of which a repository must have
+   * at least one, in place of a part of the name.
    *
    * @generated from field: bool topic = 2;
    */
   topic: boolean;
 
   /**
-   * Whether q may also be in the description.
+   * Whether `q` may also match the description.
    *
    * @generated from field: bool include_desc = 3;
    */
   includeDesc: boolean;
 
   /**
-   * Number of the user or organisation that shall own it, or have a part in it.
+   * Number of a user or organisation that owns the repository or has a role in it.
    *
    * @generated from field: int64 uid = 4;
    */
   uid: bigint;
 
   /**
-   * Whether having a part in it is not enough for uid.
+   * Whether only owned repositories match `uid`.
    *
    * @generated from field: bool exclusive = 5;
    */
@@ -310,80 +310,80 @@ export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositorie
   priorityOwnerId: bigint;
 
   /**
-   * Number of the team that shall have it. Others than its members and the owners of its
-   * organisation find nothing.
+   * Number of a team that has access to the repository. Callers other than its members and the
+   * owners of its organisation find nothing.
    *
    * @generated from field: int64 team_id = 7;
    */
   teamId: bigint;
 
   /**
-   * Number of the user who starred it. There are no stars, so nothing is found.
+   * Number of a user who starred the repository. There are no stars, so the result is empty.
    *
    * @generated from field: int64 starred_by = 8;
    */
   starredBy: bigint;
 
   /**
-   * Whether to find private ones too, which is the default.
+   * Whether to include private repositories. Default true.
    *
    * @generated from field: optional bool private = 9;
    */
   private?: boolean | undefined;
 
   /**
-   * Whether it shall be private, or shall not.
+   * Whether to find only private, or only public repositories.
    *
    * @generated from field: optional bool is_private = 10;
    */
   isPrivate?: boolean | undefined;
 
   /**
-   * Whether it shall be a template, or shall not.
+   * Whether to find only templates, or only other repositories.
    *
    * @generated from field: optional bool template = 11;
    */
   template?: boolean | undefined;
 
   /**
-   * Whether it shall be archived, or shall not.
+   * Whether to find only archived, or only other repositories.
    *
    * @generated from field: optional bool archived = 12;
    */
   archived?: boolean | undefined;
 
   /**
-   * `source` for what is neither fork nor mirror; `fork`; `mirror`; `collaborative` for what is no
-   * mirror and, with uid, not owned but had a part in.
+   * `source` for neither forks nor mirrors; `fork`; `mirror`; `collaborative` for no mirrors and,
+   * with uid, repositories with a role other than owner.
    *
    * @generated from field: string mode = 13;
    */
   mode: string;
 
   /**
-   * `alpha`, the default; `created`, `updated`, `size`, `git_size`, `lfs_size`, `stars`, `forks` or
-   * `id`. Where that is equal, by number.
+   * `alpha` (default), `created`, `updated`, `size`, `git_size`, `lfs_size`, `stars`, `forks` or
+   * `id`. Equal repositories are in the order of their numbers.
    *
    * @generated from field: string sort = 14;
    */
   sort: string;
 
   /**
-   * `asc`, the default, or `desc`. Of no effect without sort.
+   * `asc` (default) or `desc`. Has no effect without sort.
    *
    * @generated from field: string order = 15;
    */
   order: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 16;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 17;
    */
@@ -398,7 +398,7 @@ export const SearchRepositoriesRequestSchema: GenMessage<SearchRepositoriesReque
   messageDesc(file_branchline_v1_repository_service, 4);
 
 /**
- * What SearchRepositories found.
+ * Result of SearchRepositories.
  *
  * @generated from message branchline.v1.RepositorySearchResults
  */
@@ -426,7 +426,7 @@ export const RepositorySearchResultsSchema: GenMessage<RepositorySearchResults> 
   messageDesc(file_branchline_v1_repository_service, 5);
 
 /**
- * A page of found repositories.
+ * A page of repositories.
  *
  * @generated from message branchline.v1.SearchRepositoriesResponse
  */
@@ -439,14 +439,14 @@ export type SearchRepositoriesResponse = Message<"branchline.v1.SearchRepositori
   results?: RepositorySearchResults | undefined;
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -467,14 +467,14 @@ export const SearchRepositoriesResponseSchema: GenMessage<SearchRepositoriesResp
  */
 export type ListMyRepositoriesRequest = Message<"branchline.v1.ListMyRepositoriesRequest"> & {
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 1;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 2;
    */
@@ -495,21 +495,21 @@ export const ListMyRepositoriesRequestSchema: GenMessage<ListMyRepositoriesReque
  */
 export type ListUserRepositoriesRequest = Message<"branchline.v1.ListUserRepositoriesRequest"> & {
   /**
-   * Username of the account, or name of the organisation.
+   * Username, or name of the organisation.
    *
    * @generated from field: string username = 1;
    */
   username: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -537,14 +537,14 @@ export type ListOrganizationRepositoriesRequest = Message<"branchline.v1.ListOrg
   org: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -572,14 +572,14 @@ export type ListRepositoriesResponse = Message<"branchline.v1.ListRepositoriesRe
   repositories: Repository[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -614,71 +614,71 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
   repo: string;
 
   /**
-   * New name; empty changes nothing.
+   * New name. Unchanged if empty.
    *
    * @generated from field: optional string name = 3;
    */
   name?: string | undefined;
 
   /**
-   * What it is about, at most 2048 characters.
+   * Description, at most 2048 characters.
    *
    * @generated from field: optional string description = 4;
    */
   description?: string | undefined;
 
   /**
-   * URL of a page about it, at most 1024 characters.
+   * URL of a page about the repository, at most 1024 characters.
    *
    * @generated from field: optional string website = 5;
    */
   website?: string | undefined;
 
   /**
-   * Whether strangers must not know of it, nor of its forks.
+   * Whether the repository and its forks are private.
    *
    * @generated from field: optional bool private = 6;
    */
   private?: boolean | undefined;
 
   /**
-   * Name of the branch that a clone begins with, which has to exist unless the repository is empty;
-   * empty changes nothing.
+   * Name of the default branch, which must exist unless the repository is empty. Unchanged if
+   * empty.
    *
    * @generated from field: optional string default_branch = 7;
    */
   defaultBranch?: string | undefined;
 
   /**
-   * Whether it is kept as it is. While it is, only this can be changed.
+   * Whether the repository is archived. While it is, only this field can change.
    *
    * @generated from field: optional bool archived = 8;
    */
   archived?: boolean | undefined;
 
   /**
-   * Whether others are meant to begin with its content.
+   * Whether it is a template for new repositories.
    *
    * @generated from field: optional bool template = 9;
    */
   template?: boolean | undefined;
 
   /**
-   * Whether labels, milestones and comments are in use.
+   * Whether labels, milestones and comments are enabled.
    *
    * @generated from field: optional bool has_issues = 10;
    */
   hasIssues?: boolean | undefined;
 
   /**
-   * Whether pull requests are in use.
+   * Whether pull requests are enabled.
    *
    * @generated from field: optional bool has_pull_requests = 11;
    */
   hasPullRequests?: boolean | undefined;
 
   /**
-   * Whether releases are in use.
+   * Whether releases are enabled.
    *
    * @generated from field: optional bool has_releases = 12;
    */
@@ -769,39 +769,38 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
   defaultAllowMaintainerEdit?: boolean | undefined;
 
   /**
-   * How pull requests are merged unless told otherwise: `merge`, `rebase`, `rebase-merge`, `squash`
-   * or `fast-forward-only`; empty changes nothing.
+   * Default style of merges: `merge`, `rebase`, `rebase-merge`, `squash` or `fast-forward-only`.
+   * Unchanged if empty.
    *
    * @generated from field: optional string default_merge_style = 25;
    */
   defaultMergeStyle?: string | undefined;
 
   /**
-   * How pull requests are updated unless told otherwise: `merge` or `rebase`; empty changes
-   * nothing.
+   * Default style of updates of heads: `merge` or `rebase`. Unchanged if empty.
    *
    * @generated from field: optional string default_update_style = 26;
    */
   defaultUpdateStyle?: string | undefined;
 
   /**
-   * Branch that pull requests go to unless they name one, which has to exist; empty for the default
-   * branch.
+   * Default base branch of pull requests, which must exist. Empty for the default branch.
    *
    * @generated from field: optional string default_target_branch = 27;
    */
   defaultTargetBranch?: string | undefined;
 
   /**
-   * Time between two looks at what a mirror follows, such as `8h0m0s`; `0s` for none but those that
-   * are asked for. Without effect on what is no mirror.
+   * Interval between updates of a mirror, such as `8h0m0s`. `0s` for updates on request only. Has
+   * no effect on other repositories.
    *
    * @generated from field: optional string mirror_interval = 28;
    */
   mirrorInterval?: string | undefined;
 
   /**
-   * Whether a mirror drops what is gone from what it follows. Without effect on what is no mirror.
+   * Whether an update of a mirror deletes refs that the original no longer has. Has no effect on
+   * other repositories.
    *
    * @generated from field: optional bool enable_prune = 29;
    */
@@ -864,14 +863,14 @@ export type TransferRepositoryRequest = Message<"branchline.v1.TransferRepositor
   repo: string;
 
   /**
-   * Name of the user or organisation that gets it. Required.
+   * Name of the new owner, a user or an organisation. Required.
    *
    * @generated from field: string new_owner = 3;
    */
   newOwner: string;
 
   /**
-   * Numbers of teams of the new owner that shall have it. Only for organisations.
+   * Numbers of teams of the new owner that get access. Only for organisations.
    *
    * @generated from field: repeated int64 team_ids = 4;
    */
@@ -944,28 +943,26 @@ export const RejectRepositoryTransferRequestSchema: GenMessage<RejectRepositoryT
 /**
  * Git repositories.
  *
- * They are named by owner and name, in any case of their letters. To a caller who may not read a
- * repository it does not exist. One that was renamed or given away answers its old name with
- * REPOSITORY_MOVED.
+ * A repository is named by its owner and its name, in any case of letters. A repository that the
+ * caller may not read does not exist for the caller. A renamed or transferred repository answers
+ * its former name with REPOSITORY_MOVED.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.RepositoryService
  */
 export const RepositoryService: GenService<{
   /**
-   * Makes a repository of the caller, empty or with a first commit.
+   * Creates a repository of the caller, empty or with a first commit.
    *
    * Fails with:
    * - INVALID_REPOSITORY_NAME, when the name is not allowed.
    * - INVALID_FIELD, when the description is too long.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is no name for a branch.
+   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
    * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
-   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no
-   *   template for.
-   * - REPOSITORY_EXISTS, when the caller has one of that name.
+   * - REPOSITORY_TEMPLATE_NOT_FOUND, when the server has no template of a requested name.
+   * - REPOSITORY_EXISTS, when the caller has a repository of that name.
    *
    * @generated from rpc branchline.v1.RepositoryService.CreateUserRepository
    */
@@ -975,20 +972,20 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Makes a repository of an organisation, empty or with a first commit. For those whom the
-   * organisation lets do so.
+   * Creates a repository of an organisation, empty or with a first commit. For members with the
+   * right to create repositories.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller may make no repositories in it.
-   * - PUBLIC_ONLY_TOKEN, when it shall be private.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
+   * - PUBLIC_ONLY_TOKEN, when the repository would be private and the token is restricted to public
+   *   data.
    * - INVALID_REPOSITORY_NAME, when the name is not allowed.
    * - INVALID_FIELD, when the description is too long.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is no name for a branch.
+   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
    * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
-   * - REPOSITORY_TEMPLATE_NOT_FOUND, when a first commit shall have what this server has no
-   *   template for.
-   * - REPOSITORY_EXISTS, when the organisation has one of that name.
+   * - REPOSITORY_TEMPLATE_NOT_FOUND, when the server has no template of a requested name.
+   * - REPOSITORY_EXISTS, when the organisation has a repository of that name.
    *
    * @generated from rpc branchline.v1.RepositoryService.CreateOrganizationRepository
    */
@@ -998,11 +995,11 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * One repository.
+   * Returns one repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
    *
    * @generated from rpc branchline.v1.RepositoryService.GetRepository
    */
@@ -1012,10 +1009,10 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * One repository by its number, which survives all changes of names and owners.
+   * Returns one repository by its number, which never changes.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
    *
    * @generated from rpc branchline.v1.RepositoryService.GetRepositoryById
    */
@@ -1025,12 +1022,12 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * The repositories that the caller may read and that fit the request.
+   * Lists the repositories that the caller may read and that match the request.
    *
-   * By text it looks at the newest 50,000 repositories.
+   * A search by text covers the newest 50,000 repositories.
    *
    * Fails with:
-   * - INVALID_REPOSITORY_SEARCH, when mode, sort or order has a value that it cannot have.
+   * - INVALID_REPOSITORY_SEARCH, when mode, sort or order has an unknown value.
    *
    * @generated from rpc branchline.v1.RepositoryService.SearchRepositories
    */
@@ -1040,8 +1037,8 @@ export const RepositoryService: GenService<{
     output: typeof SearchRepositoriesResponseSchema;
   },
   /**
-   * All repositories that the caller has a part in, by name: as the owner, as a collaborator, or by
-   * an organisation.
+   * Lists all repositories in which the caller has a role, as owner, collaborator or through an
+   * organisation, by name.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -1054,10 +1051,10 @@ export const RepositoryService: GenService<{
     output: typeof ListRepositoriesResponseSchema;
   },
   /**
-   * The repositories of a user or organisation that the caller may read, by name.
+   * Lists the repositories of a user or organisation that the caller may read, by name.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such account that the caller may know of.
+   * - USER_NOT_FOUND, when the account does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.RepositoryService.ListUserRepositories
    */
@@ -1067,10 +1064,10 @@ export const RepositoryService: GenService<{
     output: typeof ListRepositoriesResponseSchema;
   },
   /**
-   * The repositories of an organisation that the caller may read, by name.
+   * Lists the repositories of an organisation that the caller may read, by name.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.RepositoryService.ListOrganizationRepositories
    */
@@ -1080,26 +1077,28 @@ export const RepositoryService: GenService<{
     output: typeof ListRepositoriesResponseSchema;
   },
   /**
-   * Changes what the request names, all of it or nothing. For those who administer the repository.
+   * Changes the fields that the request names, all of them or none. For administrators of the
+   * repository.
    *
-   * Over REST, settings of compatible systems for what is not here (`has_wiki`, `has_projects`,
-   * `internal_tracker` and the like) may be in the body and change nothing. So do settings of pull
-   * requests where these are not in use.
+   * Over REST the body may contain settings of compatible systems that this server does not have
+   * (`has_wiki`, `has_projects`, `internal_tracker` and others). They have no effect, and neither
+   * have settings of pull requests while these are disabled.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not change it.
-   * - REPOSITORY_ARCHIVED, when it is archived and the request does not take it out of the archive.
-   * - PUBLIC_ONLY_TOKEN, when it shall be private.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not change the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived and the request does not unarchive it.
+   * - PUBLIC_ONLY_TOKEN, when the repository would be private and the token is restricted to public
+   *   data.
    * - INVALID_REPOSITORY_NAME, when the new name is not allowed.
-   * - INVALID_FIELD, when a text is too long, or default_target_branch is no branch of the
+   * - INVALID_FIELD, when a text is too long, or default_target_branch is not a branch of the
    *   repository.
-   * - INVALID_DEFAULT_BRANCH, when default_branch is no branch of the repository.
-   * - INVALID_MERGE_STYLE, when default_merge_style or default_update_style is none that there is.
-   * - INVALID_MIRROR_INTERVAL, when mirror_interval is none, or too short.
-   * - PARENT_PRIVATE, when a fork shall not be private any more and what it was made from is.
-   * - REPOSITORY_EXISTS, when the owner has another one of the new name.
+   * - INVALID_DEFAULT_BRANCH, when default_branch is not a branch of the repository.
+   * - INVALID_MERGE_STYLE, when default_merge_style or default_update_style is unknown.
+   * - INVALID_MIRROR_INTERVAL, when mirror_interval is malformed or too short.
+   * - PARENT_PRIVATE, when a fork would become public and its parent is private.
+   * - REPOSITORY_EXISTS, when the owner has another repository of the new name.
    *
    * @generated from rpc branchline.v1.RepositoryService.EditRepository
    */
@@ -1112,9 +1111,9 @@ export const RepositoryService: GenService<{
    * Deletes a repository with everything in it. For its owner.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not delete it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not delete the repository.
    *
    * @generated from rpc branchline.v1.RepositoryService.DeleteRepository
    */
@@ -1124,25 +1123,25 @@ export const RepositoryService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Gives a repository to another owner, under the same name. For its owner.
+   * Transfers a repository to another owner, under the same name. For its owner.
    *
-   * It changes hands at once if the new owner is an organisation in which the caller may make
-   * repositories, or the caller, or if the caller administers the instance. To another user it is
-   * offered: the answer has `repo_transfer`, the receiver may read it meanwhile, and it changes
-   * hands when the receiver accepts. What names it by its old owner is led to the new one.
+   * The transfer is immediate if the new owner is the caller, or an organisation in which the
+   * caller may create repositories, or if the caller is an administrator of the instance. Otherwise
+   * the receiver must accept it: the response has `repo_transfer`, and until then the receiver may
+   * read the repository. The former name redirects to the new one.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller is not its owner.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_NOT_FOUND, when there is no new owner that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the new owner is an organisation in which the caller may
-   *   make no repositories.
-   * - TRANSFER_TEAM_NOT_FOUND, when the new owner has no team of a number among team_ids.
-   * - TRANSFER_PENDING, when it is offered already.
-   * - REPOSITORY_EXISTS, when the new owner has one of that name.
-   * - FORK_EXISTS, when it is a fork and the new owner has one of the same repository.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not the owner.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - USER_NOT_FOUND, when the new owner does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the new owner is an organisation in which the caller may not
+   *   create repositories.
+   * - TRANSFER_TEAM_NOT_FOUND, when the new owner has no team of a number in team_ids.
+   * - TRANSFER_PENDING, when a transfer is pending already.
+   * - REPOSITORY_EXISTS, when the new owner has a repository of that name.
+   * - FORK_EXISTS, when the repository is a fork and the new owner has a fork of the same parent.
    * - USER_BLOCKED, when the new owner has blocked the caller.
    *
    * @generated from rpc branchline.v1.RepositoryService.TransferRepository
@@ -1153,16 +1152,17 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Takes a repository that is offered. For whom it is offered to.
+   * Accepts a pending transfer. For the receiver.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - TRANSFER_NOT_FOUND, when it is not offered to anybody.
-   * - TRANSFER_DENIED, when it is not offered to the caller.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_EXISTS, when the new owner has got one of that name.
-   * - FORK_EXISTS, when it is a fork and the new owner has got one of the same repository.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - TRANSFER_NOT_FOUND, when the repository has no pending transfer.
+   * - TRANSFER_DENIED, when the caller is not the receiver.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_EXISTS, when the new owner has a repository of that name by now.
+   * - FORK_EXISTS, when the repository is a fork and the new owner has a fork of the same parent by
+   *   now.
    *
    * @generated from rpc branchline.v1.RepositoryService.AcceptRepositoryTransfer
    */
@@ -1172,14 +1172,14 @@ export const RepositoryService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Ends an offer, so that the repository stays whose it is. For whom it is offered to, and for its
-   * owner, who takes it back. The answer is the repository as the caller saw it until then.
+   * Rejects or cancels a pending transfer. For the receiver, and for the owner. Returns the
+   * repository as the caller saw it before.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - TRANSFER_NOT_FOUND, when it is not offered to anybody.
-   * - TRANSFER_DENIED, when it is neither offered to the caller nor the caller's.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - TRANSFER_NOT_FOUND, when the repository has no pending transfer.
+   * - TRANSFER_DENIED, when the caller is neither the receiver nor the owner.
    *
    * @generated from rpc branchline.v1.RepositoryService.RejectRepositoryTransfer
    */

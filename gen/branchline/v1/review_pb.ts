@@ -20,94 +20,94 @@ export const file_branchline_v1_review: GenFile = /*@__PURE__*/
   fileDesc("ChpicmFuY2hsaW5lL3YxL3Jldmlldy5wcm90bxINYnJhbmNobGluZS52MSKWAwoKUHVsbFJldmlldxIKCgJpZBgBIAEoAxIsCgR1c2VyGAIgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoEdGVhbRgDIAEoCzITLmJyYW5jaGxpbmUudjEuVGVhbUIG+qYZAggDEg0KBXN0YXRlGAQgASgJEgwKBGJvZHkYBSABKAkSEQoJY29tbWl0X2lkGAYgASgJEg0KBXN0YWxlGAcgASgIEhAKCG9mZmljaWFsGAggASgIEhEKCWRpc21pc3NlZBgJIAEoCBIWCg5jb21tZW50c19jb3VudBgKIAEoAxIwCgxzdWJtaXR0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGh0bWxfdXJsGA0gASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYDiABKAkSGQoRZGlzbWlzc2FsX21lc3NhZ2UYDyABKAkirgMKEVB1bGxSZXZpZXdDb21tZW50EgoKAmlkGAEgASgDEgwKBGJvZHkYAiABKAkSJAoEdXNlchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIwCghyZXNvbHZlchgEIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEh4KFnB1bGxfcmVxdWVzdF9yZXZpZXdfaWQYBSABKAMSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGF0aBgIIAEoCRIRCgljb21taXRfaWQYCSABKAkSGgoSb3JpZ2luYWxfY29tbWl0X2lkGAogASgJEhEKCWRpZmZfaHVuaxgLIAEoCRIQCghwb3NpdGlvbhgMIAEoBBIZChFvcmlnaW5hbF9wb3NpdGlvbhgNIAEoBBIQCghodG1sX3VybBgOIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGA8gASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_branchline_v1_team, file_google_protobuf_timestamp]);
 
 /**
- * What somebody thinks of a pull request, or is asked to think about it.
+ * A review of a pull request, or a request for one.
  *
  * @generated from message branchline.v1.PullReview
  */
 export type PullReview = Message<"branchline.v1.PullReview"> & {
   /**
-   * Number of the review, unique among those of all pull requests.
+   * Number of the review, unique among the reviews of all pull requests.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Whose it is, or who is asked; absent where a team is asked. An account that is gone has the
-   * number -1 and the name `Ghost`.
+   * The reviewer, or the requested reviewer. Absent if a team is requested. A deleted account has
+   * the number -1 and the name `Ghost`.
    *
    * @generated from field: branchline.v1.Account user = 2;
    */
   user?: Account | undefined;
 
   /**
-   * The team that is asked; absent where somebody is.
+   * The requested team. Absent for a user.
    *
    * @generated from field: branchline.v1.Team team = 3;
    */
   team?: Team | undefined;
 
   /**
-   * `PENDING` until it is submitted; then `APPROVED`, `REQUEST_CHANGES` or `COMMENT`.
-   * `REQUEST_REVIEW` where somebody, or a team, is asked for one.
+   * `PENDING` until it is submitted, then `APPROVED`, `REQUEST_CHANGES` or `COMMENT`.
+   * `REQUEST_REVIEW` for a request.
    *
    * @generated from field: string state = 4;
    */
   state: string;
 
   /**
-   * What it says, in Markdown.
+   * Text, in Markdown.
    *
    * @generated from field: string body = 5;
    */
   body: string;
 
   /**
-   * Full id of the commit that it is about.
+   * Full id of the reviewed commit.
    *
    * @generated from field: string commit_id = 6;
    */
   commitId: string;
 
   /**
-   * Whether something else is proposed since: a head that was merely rebased, or that has had its
-   * base merged in, proposes the same.
+   * Whether the proposed change differs from the reviewed one. A head that was only rebased, or
+   * that merged its base, has the same change.
    *
    * @generated from field: bool stale = 7;
    */
   stale: boolean;
 
   /**
-   * Whether it counts for the rule about the base branch, as far as that was known when it was
-   * submitted. Only the latest word of each reviewer does.
+   * Whether it counts for the rule of the base branch, as determined when it was submitted. Only
+   * the latest review of each reviewer counts.
    *
    * @generated from field: bool official = 8;
    */
   official: boolean;
 
   /**
-   * Whether somebody has declared that it does not count.
+   * Whether it was dismissed.
    *
    * @generated from field: bool dismissed = 9;
    */
   dismissed: boolean;
 
   /**
-   * How many comments on files and lines it has.
+   * Number of its comments on files and lines.
    *
    * @generated from field: int64 comments_count = 10;
    */
   commentsCount: bigint;
 
   /**
-   * When it was submitted; before that, when it was begun.
+   * Time of submission. Before that, time of creation.
    *
    * @generated from field: google.protobuf.Timestamp submitted_at = 11;
    */
   submittedAt?: Timestamp | undefined;
 
   /**
-   * When it was changed last.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 12;
    */
@@ -128,7 +128,7 @@ export type PullReview = Message<"branchline.v1.PullReview"> & {
   pullRequestUrl: string;
 
   /**
-   * Why it was dismissed.
+   * Reason of the dismissal.
    *
    * @generated from field: string dismissal_message = 15;
    */
@@ -143,34 +143,34 @@ export const PullReviewSchema: GenMessage<PullReview> = /*@__PURE__*/
   messageDesc(file_branchline_v1_review, 0);
 
 /**
- * What a review says about a line, or about a file.
+ * A comment of a review on a line or a file.
  *
  * @generated from message branchline.v1.PullReviewComment
  */
 export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
   /**
-   * Number of the comment, unique among those of all reviews.
+   * Number of the comment, unique among the comments of all reviews.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * What it says, in Markdown.
+   * Text, in Markdown.
    *
    * @generated from field: string body = 2;
    */
   body: string;
 
   /**
-   * Who wrote it; an account that is gone has the number -1 and the name `Ghost`.
+   * The author. A deleted account has the number -1 and the name `Ghost`.
    *
    * @generated from field: branchline.v1.Account user = 3;
    */
   user?: Account | undefined;
 
   /**
-   * Who has dealt with it; absent while nobody has.
+   * The user who resolved it. Absent while it is not resolved.
    *
    * @generated from field: branchline.v1.Account resolver = 4;
    */
@@ -184,14 +184,14 @@ export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
   pullRequestReviewId: bigint;
 
   /**
-   * When it was written.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was changed last.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 7;
    */
@@ -205,38 +205,36 @@ export type PullReviewComment = Message<"branchline.v1.PullReviewComment"> & {
   path: string;
 
   /**
-   * Full id of the latest head of the pull request in which the line was found. Where that is not
-   * the present one, the line was changed since.
+   * Full id of the latest head of the pull request that contains the line. If it is not the present
+   * head, the line changed since.
    *
    * @generated from field: string commit_id = 9;
    */
   commitId: string;
 
   /**
-   * Full id of the commit that it was written about.
+   * Full id of the commit on which it was written.
    *
    * @generated from field: string original_commit_id = 10;
    */
   originalCommitId: string;
 
   /**
-   * The part of the diff that it is about, up to the line; empty where the line is not in the diff.
+   * The part of the diff up to the line. Empty if the line is not in the diff.
    *
    * @generated from field: string diff_hunk = 11;
    */
   diffHunk: string;
 
   /**
-   * Number of the line in the file as it is in `commit_id`, from 1; 0 for a line of the base, and
-   * for the file as a whole.
+   * Line in the file at `commit_id`, from 1. 0 for a line of the base, and for the file as a whole.
    *
    * @generated from field: uint64 position = 12;
    */
   position: bigint;
 
   /**
-   * Number of the line in the file as it was in the base, from 1; 0 for a line of the head, and for
-   * the file as a whole.
+   * Line in the file at the base, from 1. 0 for a line of the head, and for the file as a whole.
    *
    * @generated from field: uint64 original_position = 13;
    */

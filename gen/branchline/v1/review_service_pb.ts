@@ -47,14 +47,14 @@ export type ListReviewsRequest = Message<"branchline.v1.ListReviewsRequest"> & {
   index: bigint;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 4;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 5;
    */
@@ -82,14 +82,14 @@ export type ListReviewsResponse = Message<"branchline.v1.ListReviewsResponse"> &
   reviews: PullReview[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -173,29 +173,28 @@ export type CreateReviewRequest = Message<"branchline.v1.CreateReviewRequest"> &
   index: bigint;
 
   /**
-   * `APPROVED`, `REQUEST_CHANGES` or `COMMENT`; any other word, or none, leaves it pending.
+   * `APPROVED`, `REQUEST_CHANGES` or `COMMENT`. Any other value creates a pending review.
    *
    * @generated from field: string event = 4;
    */
   event: string;
 
   /**
-   * What to say, in Markdown, at most 65536 characters.
+   * Text, in Markdown, at most 65536 characters.
    *
    * @generated from field: string body = 5;
    */
   body: string;
 
   /**
-   * Full id of the commit that was looked at, one of those of the pull request; its head when
-   * empty.
+   * Full id of the reviewed commit, which must belong to the pull request. Default: the head.
    *
    * @generated from field: string commit_id = 6;
    */
   commitId: string;
 
   /**
-   * What to say about lines, at most 100.
+   * Comments on lines, at most 100.
    *
    * @generated from field: repeated branchline.v1.LineComment comments = 7;
    */
@@ -210,35 +209,35 @@ export const CreateReviewRequestSchema: GenMessage<CreateReviewRequest> = /*@__P
   messageDesc(file_branchline_v1_review_service, 3);
 
 /**
- * What to say about a line, or about a file.
+ * A comment on a line, or on a file.
  *
  * @generated from message branchline.v1.LineComment
  */
 export type LineComment = Message<"branchline.v1.LineComment"> & {
   /**
-   * The file, at its new place or at its old one.
+   * Path of the file, the present or the former one.
    *
    * @generated from field: string path = 1;
    */
   path: string;
 
   /**
-   * What to say, in Markdown, at most 65536 characters. Required.
+   * Text, in Markdown, at most 65536 characters. Required.
    *
    * @generated from field: string body = 2;
    */
   body: string;
 
   /**
-   * Number of a line of the file as the commit of the review has it, from 1; 0 for none.
+   * Line in the file at the reviewed commit, from 1. 0 for none.
    *
    * @generated from field: int64 new_position = 3;
    */
   newPosition: bigint;
 
   /**
-   * Number of a line of the file as it was where the head left the base, from 1; 0 for none.
-   * Without either, it is about the whole file.
+   * Line in the file at the merge base, from 1. 0 for none. Without either line the comment is on
+   * the whole file.
    *
    * @generated from field: int64 old_position = 4;
    */
@@ -294,7 +293,7 @@ export type SubmitReviewRequest = Message<"branchline.v1.SubmitReviewRequest"> &
   event: string;
 
   /**
-   * What to say, in Markdown, at most 65536 characters; as it was when empty.
+   * Text, in Markdown, at most 65536 characters. Unchanged if empty.
    *
    * @generated from field: string body = 6;
    */
@@ -385,14 +384,14 @@ export type DismissReviewRequest = Message<"branchline.v1.DismissReviewRequest">
   id: bigint;
 
   /**
-   * Why, at most 65536 characters.
+   * Reason, at most 65536 characters.
    *
    * @generated from field: string message = 5;
    */
   message: string;
 
   /**
-   * Whether to dismiss whatever else the same person has approved or rejected of the pull request.
+   * Whether to dismiss also the other approvals and rejections by the same user.
    *
    * @generated from field: bool priors = 6;
    */
@@ -476,7 +475,7 @@ export type RequestReviewersRequest = Message<"branchline.v1.RequestReviewersReq
   index: bigint;
 
   /**
-   * Usernames, in any case of their letters, 100 with the teams.
+   * Usernames, in any case of letters. At most 100 users and teams together.
    *
    * @generated from field: repeated string reviewers = 4;
    */
@@ -498,13 +497,13 @@ export const RequestReviewersRequestSchema: GenMessage<RequestReviewersRequest> 
   messageDesc(file_branchline_v1_review_service, 9);
 
 /**
- * What was asked for.
+ * The requests.
  *
  * @generated from message branchline.v1.RequestReviewersResponse
  */
 export type RequestReviewersResponse = Message<"branchline.v1.RequestReviewersResponse"> & {
   /**
-   * One for each, whether or not they were asked before.
+   * One for each user and team, whether or not the request is new.
    *
    * @generated from field: repeated branchline.v1.PullReview reviews = 1;
    */
@@ -546,7 +545,7 @@ export type WithdrawReviewRequestsRequest = Message<"branchline.v1.WithdrawRevie
   index: bigint;
 
   /**
-   * Usernames, in any case of their letters, 100 with the teams.
+   * Usernames, in any case of letters. At most 100 users and teams together.
    *
    * @generated from field: repeated string reviewers = 4;
    */
@@ -602,14 +601,14 @@ export type ListReviewCommentsRequest = Message<"branchline.v1.ListReviewComment
   id: bigint;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 5;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 6;
    */
@@ -637,14 +636,14 @@ export type ListReviewCommentsResponse = Message<"branchline.v1.ListReviewCommen
   comments: PullReviewComment[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -742,29 +741,29 @@ export type CreateReviewCommentRequest = Message<"branchline.v1.CreateReviewComm
   id: bigint;
 
   /**
-   * The file, at its new place or at its old one.
+   * Path of the file, the present or the former one.
    *
    * @generated from field: string path = 5;
    */
   path: string;
 
   /**
-   * What to say, in Markdown, at most 65536 characters. Required.
+   * Text, in Markdown, at most 65536 characters. Required.
    *
    * @generated from field: string body = 6;
    */
   body: string;
 
   /**
-   * Number of a line of the file as the commit of the review has it, from 1; 0 for none.
+   * Line in the file at the reviewed commit, from 1. 0 for none.
    *
    * @generated from field: int64 new_position = 7;
    */
   newPosition: bigint;
 
   /**
-   * Number of a line of the file as it was where the head left the base, from 1; 0 for none.
-   * Without either, it is about the whole file.
+   * Line in the file at the merge base, from 1. 0 for none. Without either line the comment is on
+   * the whole file.
    *
    * @generated from field: int64 old_position = 8;
    */
@@ -862,7 +861,7 @@ export type ReplyToReviewCommentRequest = Message<"branchline.v1.ReplyToReviewCo
   comment: bigint;
 
   /**
-   * What to say, in Markdown, at most 65536 characters. Required.
+   * Text, in Markdown, at most 65536 characters. Required.
    *
    * @generated from field: string body = 5;
    */
@@ -947,32 +946,33 @@ export const UnresolveReviewCommentRequestSchema: GenMessage<UnresolveReviewComm
   messageDesc(file_branchline_v1_review_service, 19);
 
 /**
- * Reviews of pull requests, what they say about lines, and who is asked for one.
+ * Reviews of pull requests, their comments on lines, and requests for reviews.
  *
- * To a caller who may not read the pull requests of a repository it does not exist. Whoever may
- * read one and is signed in may review it; what counts for the rule about its base branch are the
- * words of those on the rule's list or, without one, of those who may write the code.
+ * A repository whose pull requests the caller may not read does not exist for the caller. Every
+ * signed-in caller who may read a pull request may review it. For the rule of its base branch, the
+ * reviews of users on the rule's list count or, without a list, those of users who may write the
+ * code.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.ReviewService
  */
 export const ReviewService: GenService<{
   /**
-   * The reviews of a pull request, and those that somebody is asked for, oldest first.
+   * Lists the reviews of a pull request and the requests for reviews, oldest first.
    *
-   * One that is pending is shown to its reviewer alone, and a request to a team to those who may
-   * know of the team.
+   * A pending review is visible only to its author, and a request to a team only to callers who may
+   * see the team.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.ListReviews
    */
@@ -982,16 +982,18 @@ export const ReviewService: GenService<{
     output: typeof ListReviewsResponseSchema;
   },
   /**
-   * One review.
+   * Returns one review.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.GetReview
    */
@@ -1003,31 +1005,32 @@ export const ReviewService: GenService<{
   /**
    * Reviews a pull request, at once or to be submitted later.
    *
-   * Everybody has at most one review that is pending: what is said in the meantime goes into that
-   * one, and is submitted with it. Whoever reviews has answered what they, or a team of theirs,
-   * were asked for, and an approval or a rejection takes the place of their earlier one. Whoever
-   * may read the pull request may comment; for that, it may be closed.
+   * A user has at most one pending review: a new one is added to it and submitted with it. A review
+   * fulfils requests to the reviewer and to the reviewer's teams, and an approval or a rejection
+   * replaces the reviewer's earlier one. Every caller who may read the pull request may comment,
+   * also while it is closed.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
-   *   caller.
-   * - OWN_PULL_APPROVED, when the caller has opened the pull request and approves it.
-   * - OWN_PULL_REJECTED, when the caller has opened the pull request and rejects it.
-   * - REVIEW_BODY_REQUIRED, when it says nothing: a review that is pending or rejects needs a body,
-   *   and a comment a body or comments on lines.
-   * - REVIEW_ON_CLOSED_PULL, when what it approves or rejects is closed or merged.
-   * - REVIEW_COMMIT_UNKNOWN, when `commit_id` is no commit of the pull request.
-   * - INVALID_REVIEW_LINE, when a comment is about a file, or a line of one, that there is not.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
+   *   the caller.
+   * - OWN_PULL_APPROVED, when the caller opened the pull request and approves it.
+   * - OWN_PULL_REJECTED, when the caller opened the pull request and requests changes.
+   * - REVIEW_BODY_REQUIRED, when the review is empty: a pending review and a request for changes
+   *   need a body, and a comment a body or comments on lines.
+   * - REVIEW_ON_CLOSED_PULL, when it approves or rejects a closed or merged pull request.
+   * - REVIEW_COMMIT_UNKNOWN, when `commit_id` is not a commit of the pull request.
+   * - INVALID_REVIEW_LINE, when the file or line of a comment does not exist.
    * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
-   * - INVALID_FIELD, when a text is too long, or a comment has none.
-   * - REF_NOT_FOUND, when the head of the pull request is nowhere any more.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - INVALID_FIELD, when a text is too long, or a comment is empty.
+   * - REF_NOT_FOUND, when the head of the pull request is lost.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.CreateReview
    */
@@ -1037,23 +1040,25 @@ export const ReviewService: GenService<{
     output: typeof PullReviewSchema;
   },
   /**
-   * Submits a review that is pending. It stays one of the commit that it was begun for.
+   * Submits a pending review. It remains a review of the commit for which it was created.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
-   *   caller.
-   * - REVIEW_NOT_PENDING, when it has been submitted.
-   * - REVIEW_STAYS_PENDING, when `event` does not say as what.
-   * - OWN_PULL_APPROVED, when the caller has opened the pull request and approves it.
-   * - OWN_PULL_REJECTED, when the caller has opened the pull request and rejects it.
-   * - REVIEW_BODY_REQUIRED, when it says nothing.
-   * - REVIEW_ON_CLOSED_PULL, when what it approves or rejects is closed or merged.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
+   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
+   *   the caller.
+   * - REVIEW_NOT_PENDING, when it has been submitted already.
+   * - REVIEW_STAYS_PENDING, when `event` is missing or unknown.
+   * - OWN_PULL_APPROVED, when the caller opened the pull request and approves it.
+   * - OWN_PULL_REJECTED, when the caller opened the pull request and requests changes.
+   * - REVIEW_BODY_REQUIRED, when the review is empty.
+   * - REVIEW_ON_CLOSED_PULL, when it approves or rejects a closed or merged pull request.
    * - INVALID_FIELD, when a text is too long.
    *
    * @generated from rpc branchline.v1.ReviewService.SubmitReview
@@ -1064,16 +1069,18 @@ export const ReviewService: GenService<{
     output: typeof PullReviewSchema;
   },
   /**
-   * Deletes a review with its comments. For its reviewer, and for administrators of the instance.
+   * Deletes a review and its comments. For its author and for administrators of the instance.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - REVIEW_DELETION_DENIED, when it is somebody else's.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
+   * - REVIEW_DELETION_DENIED, when the caller is not the author.
    *
    * @generated from rpc branchline.v1.ReviewService.DeleteReview
    */
@@ -1083,16 +1090,19 @@ export const ReviewService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Declares that an approval or a rejection does not count. For who administers the repository.
+   * Dismisses an approval or a rejection, so that it does not count. For administrators of the
+   * repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_DISMISSAL_DENIED, when the caller does not administer the repository.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_DISMISSAL_DENIED, when the caller is not an administrator of the repository.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
    * - REVIEW_NOT_DISMISSIBLE, when it neither approves nor rejects.
    * - REVIEW_DISMISSAL_CLOSED, when the pull request is closed or merged.
    * - INVALID_FIELD, when the message is too long.
@@ -1105,16 +1115,18 @@ export const ReviewService: GenService<{
     output: typeof PullReviewSchema;
   },
   /**
-   * Takes back that an approval or a rejection does not count. For who administers the repository.
+   * Restores a dismissed approval or rejection. For administrators of the repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_DISMISSAL_DENIED, when the caller does not administer the repository.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_DISMISSAL_DENIED, when the caller is not an administrator of the repository.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
    * - REVIEW_NOT_DISMISSIBLE, when it neither approves nor rejects.
    * - REVIEW_DISMISSAL_CLOSED, when the pull request is closed or merged.
    *
@@ -1126,25 +1138,25 @@ export const ReviewService: GenService<{
     output: typeof PullReviewSchema;
   },
   /**
-   * Asks people and teams for reviews. For whoever opened the pull request, and for those who may
+   * Requests reviews from users and teams. For the author of the pull request and for users who may
    * write to pull requests.
    *
-   * What somebody said before counts no more once they are asked again. Who is asked already is
-   * asked once.
+   * The earlier review of a requested reviewer no longer counts. A second request has no effect.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
-   *   caller.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
+   *   the caller.
    * - REVIEW_REQUEST_DENIED, when the caller may not choose reviewers.
    * - REVIEW_REQUEST_CLOSED, when the pull request is closed or merged.
-   * - REVIEWER_NOT_FOUND, when there is no such user, or no such team that the caller may know of.
-   * - INVALID_REVIEWER, when somebody has opened the pull request, or may not read it.
-   * - TOO_MANY_REVIEWERS, when the pull request would wait for too many.
+   * - REVIEWER_NOT_FOUND, when a user or team does not exist or is hidden from the caller.
+   * - INVALID_REVIEWER, when a reviewer opened the pull request, or may not read it.
+   * - TOO_MANY_REVIEWERS, when the pull request would have too many requested reviewers.
    *
    * @generated from rpc branchline.v1.ReviewService.RequestReviewers
    */
@@ -1154,19 +1166,20 @@ export const ReviewService: GenService<{
     output: typeof RequestReviewersResponseSchema;
   },
   /**
-   * Takes back that people and teams are asked for reviews. For those who may ask, and for whoever
-   * is asked. Who is not asked stays so.
+   * Withdraws requests for reviews. For users who may request reviews, and for requested reviewers
+   * themselves. Has no effect on users without a request.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_REQUEST_DENIED, when the caller may not choose reviewers, and names others too.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_REQUEST_DENIED, when the caller may not choose reviewers, and names other users.
    * - REVIEW_REQUEST_CLOSED, when the pull request is closed or merged.
-   * - REVIEWER_NOT_FOUND, when there is no such user, or no such team that the caller may know of.
-   * - TOO_MANY_REVIEWERS, when it names too many.
+   * - REVIEWER_NOT_FOUND, when a user or team does not exist or is hidden from the caller.
+   * - TOO_MANY_REVIEWERS, when the request names too many.
    *
    * @generated from rpc branchline.v1.ReviewService.WithdrawReviewRequests
    */
@@ -1176,16 +1189,18 @@ export const ReviewService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * What a review says about lines, oldest first; all of it unless a page is asked for.
+   * Lists the comments of a review, oldest first: all of them, unless the request asks for a page.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.ListReviewComments
    */
@@ -1195,17 +1210,19 @@ export const ReviewService: GenService<{
     output: typeof ListReviewCommentsResponseSchema;
   },
   /**
-   * One comment of a review.
+   * Returns one comment of a review.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - REVIEW_COMMENT_NOT_FOUND, when there is none of that number that the caller may see.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
+   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.GetReviewComment
    */
@@ -1215,24 +1232,26 @@ export const ReviewService: GenService<{
     output: typeof PullReviewCommentSchema;
   },
   /**
-   * Adds a comment about a line to a review. For its reviewer.
+   * Adds a comment on a line to a review. For the author of the review.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
-   *   caller.
-   * - REVIEW_COMMENT_DENIED, when the review is somebody else's, or is none yet.
-   * - INVALID_REVIEW_LINE, when a comment is about a file, or a line of one, that there is not.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
+   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
+   *   the caller.
+   * - REVIEW_COMMENT_DENIED, when the caller is not the author of the review, or it is a request.
+   * - INVALID_REVIEW_LINE, when the file or line of a comment does not exist.
    * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
-   * - INVALID_FIELD, when the text is too long, or there is none.
-   * - REF_NOT_FOUND, when the head of the pull request is nowhere any more.
-   * - SERVER_BUSY, when too much is being read.
-   * - GIT_TIMEOUT, when it takes too long.
+   * - INVALID_FIELD, when the text is empty or too long.
+   * - REF_NOT_FOUND, when the head of the pull request is lost.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
    *
    * @generated from rpc branchline.v1.ReviewService.CreateReviewComment
    */
@@ -1242,18 +1261,19 @@ export const ReviewService: GenService<{
     output: typeof PullReviewCommentSchema;
   },
   /**
-   * Deletes a comment of a review. For who wrote it, and for those who may write to pull requests.
+   * Deletes a comment of a review. For its author and for users who may write to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_NOT_FOUND, when the pull request has none of that number that the caller may see.
-   * - REVIEW_COMMENT_NOT_FOUND, when there is none of that number that the caller may see.
-   * - REVIEW_COMMENT_DENIED, when it is somebody else's, and the caller may not write to pull
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
    *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_NOT_FOUND, when the pull request has no review of that number, or the review is hidden
+   *   from the caller.
+   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
+   * - REVIEW_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
    *
    * @generated from rpc branchline.v1.ReviewService.DeleteReviewComment
    */
@@ -1263,19 +1283,20 @@ export const ReviewService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Answers a comment of a review: another comment of the same review, about the same line.
+   * Replies to a comment of a review with another comment of the same review, on the same line.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - PULL_REQUEST_NOT_FOUND, when it has none of that number.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - USER_BLOCKED, when whoever opened the pull request, or owns the repository, has blocked the
-   *   caller.
-   * - REVIEW_COMMENT_NOT_FOUND, when there is none of that number that the caller may see.
-   * - TOO_MANY_REVIEW_COMMENTS, when the review has as many as it may have.
-   * - INVALID_FIELD, when the text is too long, or there is none.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
+   *   the caller.
+   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
+   * - TOO_MANY_REVIEW_COMMENTS, when the review has the largest number of comments.
+   * - INVALID_FIELD, when the text is empty or too long.
    *
    * @generated from rpc branchline.v1.ReviewService.ReplyToReviewComment
    */
@@ -1285,16 +1306,17 @@ export const ReviewService: GenService<{
     output: typeof PullReviewCommentSchema;
   },
   /**
-   * Says that a comment of a review has been dealt with. For whoever opened the pull request, and
-   * for those who may write to pull requests.
+   * Resolves a comment of a review. For the author of the pull request and for users who may write
+   * to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_COMMENT_NOT_FOUND, when there is none of that number that the caller may see.
-   * - REVIEW_COMMENT_DENIED, when that is not for the caller to say.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
+   * - REVIEW_COMMENT_DENIED, when the caller may not resolve comments.
    *
    * @generated from rpc branchline.v1.ReviewService.ResolveReviewComment
    */
@@ -1304,15 +1326,17 @@ export const ReviewService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Says that a comment of a review has not been dealt with after all. For the same people.
+   * Marks a comment of a review as not resolved. For the author of the pull request and for users
+   * who may write to pull requests.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none whose pull requests the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_UNIT_CLOSED, when the caller may not read its code.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REVIEW_COMMENT_NOT_FOUND, when there is none of that number that the caller may see.
-   * - REVIEW_COMMENT_DENIED, when that is not for the caller to say.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
+   * - REVIEW_COMMENT_DENIED, when the caller may not resolve comments.
    *
    * @generated from rpc branchline.v1.ReviewService.UnresolveReviewComment
    */

@@ -54,8 +54,8 @@ export const GetSigningKeyRequestSchema: GenMessage<GetSigningKeyRequest> = /*@_
  */
 export type ServerVersion = Message<"branchline.v1.ServerVersion"> & {
   /**
-   * A semantic version: that of the forge API which clients may rely on, and behind the plus sign
-   * the one of this program, for example `1.24.0+branchline-0.1.0`.
+   * A semantic version: that of the compatible forge API, followed by a plus sign and the version
+   * of Branchline, such as `1.24.0+branchline-0.1.0`.
    *
    * @generated from field: string version = 1;
    */
@@ -72,15 +72,14 @@ export const ServerVersionSchema: GenMessage<ServerVersion> = /*@__PURE__*/
 /**
  * The server itself.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.ServerService
  */
 export const ServerService: GenService<{
   /**
-   * The version of the server, for clients that ask before they use it.
+   * Returns the version of the server.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
@@ -93,8 +92,8 @@ export const ServerService: GenService<{
     output: typeof ServerVersionSchema;
   },
   /**
-   * The public key by which commits are verified that this server has made and signed, as in a file
-   * that ends in `.pub`. It is the same whether the server signs now or not.
+   * Returns the public key that verifies the commits that this server has signed, in the form of a
+   * `.pub` file. The key is the same whether or not the server signs commits now.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.

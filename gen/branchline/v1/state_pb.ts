@@ -12,28 +12,28 @@ export const file_branchline_v1_state: GenFile = /*@__PURE__*/
   fileDesc("ChlicmFuY2hsaW5lL3YxL3N0YXRlLnByb3RvEg1icmFuY2hsaW5lLnYxKjgKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCgoGTk9STUFMEAESDAoIQVJDSElWRUQQAkJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z");
 
 /**
- * Whether a resource is in use.
+ * The state of a resource.
  *
  * @generated from enum branchline.v1.State
  */
 export enum State {
   /**
-   * Not given. Where a request may leave the state out, this means NORMAL.
+   * Not set. In requests that may omit the state, NORMAL.
    *
    * @generated from enum value: STATE_UNSPECIFIED = 0;
    */
   STATE_UNSPECIFIED = 0,
 
   /**
-   * In use.
+   * Active.
    *
    * @generated from enum value: NORMAL = 1;
    */
   NORMAL = 1,
 
   /**
-   * Set aside: an archived account cannot sign in and is left out of lists unless they are asked
-   * for deleted ones.
+   * Archived. An archived account cannot sign in, and lists omit it unless the request asks for
+   * deleted accounts.
    *
    * @generated from enum value: ARCHIVED = 2;
    */

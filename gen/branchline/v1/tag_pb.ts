@@ -21,29 +21,28 @@ export const file_branchline_v1_tag: GenFile = /*@__PURE__*/
  */
 export type Tag = Message<"branchline.v1.Tag"> & {
   /**
-   * Name, which may have slashes.
+   * Name. It may contain slashes.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * What the tag itself says or, if it is a mere name of a commit, what the commit says. Cut to 64
-   * KiB.
+   * Message of an annotated tag or, for a lightweight tag, of the commit. Cut to 64 KiB.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * Id of the tag if it is an object of its own, otherwise of what it names.
+   * Id of the tag object or, for a lightweight tag, of the commit.
    *
    * @generated from field: string id = 3;
    */
   id: string;
 
   /**
-   * The commit. Its `created` is the time of the tag if that is an object of its own.
+   * The commit. Its `created` is the time of an annotated tag.
    *
    * @generated from field: branchline.v1.CommitMeta commit = 4;
    */

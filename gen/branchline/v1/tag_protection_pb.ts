@@ -15,53 +15,53 @@ export const file_branchline_v1_tag_protection: GenFile = /*@__PURE__*/
   fileDesc("CiJicmFuY2hsaW5lL3YxL3RhZ19wcm90ZWN0aW9uLnByb3RvEg1icmFuY2hsaW5lLnYxIscBCg1UYWdQcm90ZWN0aW9uEgoKAmlkGAEgASgDEhQKDG5hbWVfcGF0dGVybhgCIAEoCRIbChN3aGl0ZWxpc3RfdXNlcm5hbWVzGAMgAygJEhcKD3doaXRlbGlzdF90ZWFtcxgEIAMoCRIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
- * A rule that keeps people from making, moving and deleting some tags, by push or otherwise.
+ * A tag protection rule: who may create, move and delete matching tags, by a push or otherwise.
  *
- * A tag that several rules are about is for those whom one of them exempts. Administrators are not
- * exempt by themselves.
+ * If several rules match a tag, a user needs an exemption from one of them. Administrators are not
+ * exempt by default.
  *
  * @generated from message branchline.v1.TagProtection
  */
 export type TagProtection = Message<"branchline.v1.TagProtection"> & {
   /**
-   * Number of the rule, which it keeps for ever.
+   * Number of the rule. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Which tags it is about: a regular expression in the syntax of RE2 between slashes, which is
-   * found somewhere in the name; or a glob for the whole name, with `*`, `?`, `[a-z]`, `[!a-z]`,
-   * `{a,b}` and backslashes, whose `*` takes slashes too.
+   * Tags that the rule matches: between slashes, a regular expression in the syntax of RE2 that
+   * matches a part of the name; otherwise a glob for the whole name, with `*`, `?`, `[a-z]`,
+   * `[!a-z]`, `{a,b}` and backslashes. `*` matches slashes.
    *
    * @generated from field: string name_pattern = 2;
    */
   namePattern: string;
 
   /**
-   * Usernames of those whom it exempts.
+   * Usernames of exempt users.
    *
    * @generated from field: repeated string whitelist_usernames = 3;
    */
   whitelistUsernames: string[];
 
   /**
-   * Names of teams of the owning organisation whose members it exempts.
+   * Names of teams of the owning organisation whose members are exempt.
    *
    * @generated from field: repeated string whitelist_teams = 4;
    */
   whitelistTeams: string[];
 
   /**
-   * When it was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it was last changed.
+   * Time of the last change.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 6;
    */

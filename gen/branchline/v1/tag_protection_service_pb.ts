@@ -48,7 +48,7 @@ export const ListTagProtectionsRequestSchema: GenMessage<ListTagProtectionsReque
   messageDesc(file_branchline_v1_tag_protection_service, 0);
 
 /**
- * All rules about tags.
+ * All tag protection rules.
  *
  * @generated from message branchline.v1.ListTagProtectionsResponse
  */
@@ -124,22 +124,22 @@ export type CreateTagProtectionRequest = Message<"branchline.v1.CreateTagProtect
   repo: string;
 
   /**
-   * Which tags it is to be about, at most 255 characters. Required.
+   * Pattern, at most 255 characters. Required.
    *
    * @generated from field: string name_pattern = 3;
    */
   namePattern: string;
 
   /**
-   * Usernames of those whom it is to exempt, at most 100.
+   * Usernames of exempt users, at most 100.
    *
    * @generated from field: repeated string whitelist_usernames = 4;
    */
   whitelistUsernames: string[];
 
   /**
-   * Names of teams of the owning organisation whose members it is to exempt, at most 100; ignored
-   * where a user owns the repository.
+   * Names of teams of the owning organisation whose members are exempt, at most 100. Ignored if a
+   * user owns the repository.
    *
    * @generated from field: repeated string whitelist_teams = 5;
    */
@@ -181,21 +181,21 @@ export type EditTagProtectionRequest = Message<"branchline.v1.EditTagProtectionR
   id: bigint;
 
   /**
-   * New pattern; absent or empty, it stays.
+   * New pattern. Unchanged if absent or empty.
    *
    * @generated from field: optional string name_pattern = 4;
    */
   namePattern?: string | undefined;
 
   /**
-   * New list of usernames, as text values; absent, it stays.
+   * New usernames, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue whitelist_usernames = 5;
    */
   whitelistUsernames?: ListValue | undefined;
 
   /**
-   * New list of teams, as text values; absent, it stays.
+   * New teams, as text values. Unchanged if absent.
    *
    * @generated from field: google.protobuf.ListValue whitelist_teams = 6;
    */
@@ -245,22 +245,21 @@ export const DeleteTagProtectionRequestSchema: GenMessage<DeleteTagProtectionReq
   messageDesc(file_branchline_v1_tag_protection_service, 5);
 
 /**
- * Rules about who may make, move and delete which tags. For those who administer the repository.
+ * Tag protection rules. For administrators of the repository.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.TagProtectionService
  */
 export const TagProtectionService: GenService<{
   /**
-   * All rules of a repository, oldest first.
+   * Lists all rules of a repository, oldest first.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    *
    * @generated from rpc branchline.v1.TagProtectionService.ListTagProtections
    */
@@ -270,13 +269,13 @@ export const TagProtectionService: GenService<{
     output: typeof ListTagProtectionsResponseSchema;
   },
   /**
-   * One rule.
+   * Returns one rule.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - TAG_PROTECTION_NOT_FOUND, when the repository has no such rule.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - TAG_PROTECTION_NOT_FOUND, when the repository has no rule of that number.
    *
    * @generated from rpc branchline.v1.TagProtectionService.GetTagProtection
    */
@@ -286,19 +285,19 @@ export const TagProtectionService: GenService<{
     output: typeof TagProtectionSchema;
   },
   /**
-   * Makes a rule.
+   * Creates a rule.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - TAG_PROTECTION_INCOMPLETE, when it has no pattern, or exempts nobody.
-   * - INVALID_TAG_PATTERN, when the pattern cannot be used.
-   * - TAG_PROTECTION_EXISTS, when there is a rule of this pattern.
-   * - UNKNOWN_ALLOWLIST_NAME, when a list names nobody.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - TAG_PROTECTION_INCOMPLETE, when the rule has no pattern, or exempts no one.
+   * - INVALID_TAG_PATTERN, when the pattern is not valid.
+   * - TAG_PROTECTION_EXISTS, when another rule has this pattern.
+   * - UNKNOWN_ALLOWLIST_NAME, when a list names an unknown user or team.
    * - INVALID_FIELD, when a list is too long.
-   * - TOO_MANY_TAG_PROTECTIONS, when the repository has as many as it may have.
+   * - TOO_MANY_TAG_PROTECTIONS, when the repository has the largest number of rules.
    *
    * @generated from rpc branchline.v1.TagProtectionService.CreateTagProtection
    */
@@ -308,17 +307,17 @@ export const TagProtectionService: GenService<{
     output: typeof TagProtectionSchema;
   },
   /**
-   * Changes what the request names of a rule, all of it or nothing.
+   * Changes the fields of a rule that the request names, all of them or none.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - TAG_PROTECTION_NOT_FOUND, when the repository has no such rule.
-   * - INVALID_TAG_PATTERN, when the pattern cannot be used.
-   * - TAG_PROTECTION_EXISTS, when there is a rule of this pattern.
-   * - UNKNOWN_ALLOWLIST_NAME, when a list names nobody.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - TAG_PROTECTION_NOT_FOUND, when the repository has no rule of that number.
+   * - INVALID_TAG_PATTERN, when the pattern is not valid.
+   * - TAG_PROTECTION_EXISTS, when another rule has this pattern.
+   * - UNKNOWN_ALLOWLIST_NAME, when a list names an unknown user or team.
    * - INVALID_FIELD, when a list is too long.
    *
    * @generated from rpc branchline.v1.TagProtectionService.EditTagProtection
@@ -332,11 +331,11 @@ export const TagProtectionService: GenService<{
    * Deletes a rule.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - TAG_PROTECTION_NOT_FOUND, when the repository has no such rule.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - TAG_PROTECTION_NOT_FOUND, when the repository has no rule of that number.
    *
    * @generated from rpc branchline.v1.TagProtectionService.DeleteTagProtection
    */

@@ -40,14 +40,14 @@ export type ListTagsRequest = Message<"branchline.v1.ListTagsRequest"> & {
   repo: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -75,14 +75,14 @@ export type ListTagsResponse = Message<"branchline.v1.ListTagsResponse"> & {
   tags: Tag[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -159,14 +159,14 @@ export type CreateTagRequest = Message<"branchline.v1.CreateTagRequest"> & {
   tagName: string;
 
   /**
-   * What the tag says, at most 64 KiB; empty for a mere name of a commit.
+   * Message of an annotated tag, at most 64 KiB. Empty for a lightweight tag.
    *
    * @generated from field: string message = 4;
    */
   message: string;
 
   /**
-   * Branch, tag or id of the commit; the default branch when empty.
+   * Branch, tag or id of the commit. Default: the default branch.
    *
    * @generated from field: string target = 5;
    */
@@ -218,19 +218,19 @@ export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest> = /*@__PURE__*
 /**
  * Tags of Git.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN
- * and REPOSITORY_UNIT_CLOSED as access demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * access to the repository demands, with UNAUTHENTICATED, SCOPE_MISSING, PUBLIC_ONLY_TOKEN and
+ * REPOSITORY_UNIT_CLOSED.
  *
  * @generated from service branchline.v1.TagService
  */
 export const TagService: GenService<{
   /**
-   * The tags of a repository, latest first, then by name.
+   * Lists the tags of a repository, latest first, then by name.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.TagService.ListTags
    */
@@ -240,12 +240,12 @@ export const TagService: GenService<{
     output: typeof ListTagsResponseSchema;
   },
   /**
-   * One tag.
+   * Returns one tag.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - TAG_NOT_FOUND, when the repository has no such tag.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - TAG_NOT_FOUND, when the tag does not exist.
    *
    * @generated from rpc branchline.v1.TagService.GetTag
    */
@@ -255,23 +255,23 @@ export const TagService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Makes a tag: an object of its own if there is a message, otherwise a mere name of a commit.
+   * Creates a tag: annotated if there is a message, otherwise lightweight.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - INVALID_FIELD, when tag_name is no name for a tag, or the message is too long.
-   * - TAG_TARGET_NOT_FOUND, when the target is no commit of the repository.
-   * - TAG_EXISTS, when the repository has a tag of this name.
-   * - TAG_PROTECTED, when a rule keeps the caller from making it.
-   * - REF_NAME_COLLISION, when it cannot be beside another tag.
-   * - REF_REFUSED, when the name is one that no tag may have.
-   * - REF_CHANGED, when somebody else makes it at this moment.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
-   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - INVALID_FIELD, when tag_name is not valid, or the message is too long.
+   * - TAG_TARGET_NOT_FOUND, when the target is not a commit of the repository.
+   * - TAG_EXISTS, when the tag exists already.
+   * - TAG_PROTECTED, when a tag protection rule denies creating it.
+   * - REF_NAME_COLLISION, when the name collides with that of another tag.
+   * - REF_REFUSED, when the server refuses the name.
+   * - REF_CHANGED, when the tag changes at the same time.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
    *
    * @generated from rpc branchline.v1.TagService.CreateTag
    */
@@ -284,17 +284,17 @@ export const TagService: GenService<{
    * Deletes a tag.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - REPOSITORY_IS_MIRROR, when it follows another one.
-   * - TAG_NOT_FOUND, when the repository has no such tag.
-   * - TAG_HAS_RELEASE, when it has a release.
-   * - TAG_PROTECTED, when a rule keeps the caller from deleting it.
-   * - REF_CHANGED, when somebody else changes it at this moment.
-   * - GIT_HOOK_REFUSED, when a hook of the repository refuses it.
-   * - TOO_MANY_GIT_HOOKS, when many hooks are running at this moment.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - REPOSITORY_IS_MIRROR, when the repository is a mirror.
+   * - TAG_NOT_FOUND, when the tag does not exist.
+   * - TAG_HAS_RELEASE, when the tag has a release.
+   * - TAG_PROTECTED, when a tag protection rule denies deleting it.
+   * - REF_CHANGED, when the tag changes at the same time.
+   * - GIT_HOOK_REFUSED, when a hook of the repository refuses the change.
+   * - TOO_MANY_GIT_HOOKS, when too many hooks run.
    *
    * @generated from rpc branchline.v1.TagService.DeleteTag
    */

@@ -16,27 +16,27 @@ export const file_branchline_v1_team: GenFile = /*@__PURE__*/
   fileDesc("ChhicmFuY2hsaW5lL3YxL3RlYW0ucHJvdG8SDWJyYW5jaGxpbmUudjEizgIKBFRlYW0SCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRI5Cgxvcmdhbml6YXRpb24YBCABKAsyGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbkIG+qYZAggDEiEKGWluY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXMYBSABKAgSEgoKcGVybWlzc2lvbhgGIAEoCRINCgV1bml0cxgHIAMoCRI0Cgl1bml0c19tYXAYCCADKAsyIS5icmFuY2hsaW5lLnYxLlRlYW0uVW5pdHNNYXBFbnRyeRIbChNjYW5fY3JlYXRlX29yZ19yZXBvGAkgASgIEhIKCnZpc2liaWxpdHkYCiABKAkaLwoNVW5pdHNNYXBFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_organization]);
 
 /**
- * Members of an organisation, and what they may do to repositories of it.
+ * A team: members of an organisation with the same rights on repositories of the organisation.
  *
  * @generated from message branchline.v1.Team
  */
 export type Team = Message<"branchline.v1.Team"> & {
   /**
-   * Number of the team, which it keeps for ever.
+   * Number of the team. It never changes.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * Name, unique among those of the organisation in any case of its letters.
+   * Name, unique in the organisation in any case of letters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it is about, in plain text.
+   * Description, plain text.
    *
    * @generated from field: string description = 3;
    */
@@ -50,46 +50,46 @@ export type Team = Message<"branchline.v1.Team"> & {
   organization?: Organization | undefined;
 
   /**
-   * Whether the team has every repository of the organisation, those that will be made too.
+   * Whether the team has access to every present and future repository of the organisation.
    *
    * @generated from field: bool includes_all_repositories = 5;
    */
   includesAllRepositories: boolean;
 
   /**
-   * `admin` makes members administrators of the team's repositories, and `owner`, which only the
-   * team Owners has, owners of the organisation. Otherwise the lowest level among the open units:
-   * `write`, `read`, or `none` when there are none.
+   * `admin` makes members administrators of the team's repositories. `owner`, of the team Owners
+   * only, makes them owners of the organisation. Otherwise the lowest level of the enabled units:
+   * `write`, `read`, or `none` if there are none.
    *
    * @generated from field: string permission = 6;
    */
   permission: string;
 
   /**
-   * Names of the units that the team opens.
+   * Names of the enabled units.
    *
    * @generated from field: repeated string units = 7;
    */
   units: string[];
 
   /**
-   * What the team opens them for: level (`none`, `read`, `write`, `admin` or `owner`) by unit.
-   * Above `write`, a unit has nothing more to open.
+   * Level by unit: `none`, `read`, `write`, `admin` or `owner`. Levels above `write` mean `write`
+   * for a unit.
    *
    * @generated from field: map<string, string> units_map = 8;
    */
   unitsMap: { [key: string]: string };
 
   /**
-   * Whether members may make repositories of the organisation.
+   * Whether members may create repositories of the organisation.
    *
    * @generated from field: bool can_create_org_repo = 9;
    */
   canCreateOrgRepo: boolean;
 
   /**
-   * Who may know of it: `public` for whoever may know of the organisation, `limited` for members of
-   * the organisation, `private` for members of the team and owners of the organisation.
+   * Visibility: `public` (callers who may see the organisation), `limited` (members of the
+   * organisation), or `private` (members of the team and owners of the organisation).
    *
    * @generated from field: string visibility = 10;
    */

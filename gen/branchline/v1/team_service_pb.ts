@@ -37,14 +37,14 @@ export type ListOrganizationTeamsRequest = Message<"branchline.v1.ListOrganizati
   org: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -72,14 +72,14 @@ export type ListTeamsResponse = Message<"branchline.v1.ListTeamsResponse"> & {
   teams: Team[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -107,28 +107,28 @@ export type SearchTeamsRequest = Message<"branchline.v1.SearchTeamsRequest"> & {
   org: string;
 
   /**
-   * What the name has to have, in any case of its letters.
+   * Part of the name, in any case of letters.
    *
    * @generated from field: string q = 2;
    */
   q: string;
 
   /**
-   * Whether the text may be in the description instead; it may when this is absent.
+   * Whether the description may contain the text instead. Default true.
    *
    * @generated from field: optional bool include_desc = 3;
    */
   includeDesc?: boolean | undefined;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 4;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 5;
    */
@@ -143,7 +143,7 @@ export const SearchTeamsRequestSchema: GenMessage<SearchTeamsRequest> = /*@__PUR
   messageDesc(file_branchline_v1_team_service, 2);
 
 /**
- * A page of what a search found.
+ * A page of search results.
  *
  * @generated from message branchline.v1.SearchTeamsResponse
  */
@@ -156,14 +156,14 @@ export type SearchTeamsResponse = Message<"branchline.v1.SearchTeamsResponse"> &
   results?: TeamSearchResults | undefined;
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -178,7 +178,7 @@ export const SearchTeamsResponseSchema: GenMessage<SearchTeamsResponse> = /*@__P
   messageDesc(file_branchline_v1_team_service, 3);
 
 /**
- * Teams that a search found, in the form that clients expect.
+ * Teams that match a search, in the form that clients expect.
  *
  * @generated from message branchline.v1.TeamSearchResults
  */
@@ -219,56 +219,56 @@ export type CreateTeamRequest = Message<"branchline.v1.CreateTeamRequest"> & {
   org: string;
 
   /**
-   * Name: letters, digits, hyphens, underscores and dots, at most 255. Required.
+   * Name: at most 255 letters, digits, hyphens, underscores and dots. Required.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it is about, at most 255 characters.
+   * Description, at most 255 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * `admin`, or the level `read`, `write` or `none` of what `units` names; `read` when empty.
+   * `admin`, or the level `read`, `write` or `none` for the units in `units`. Default `read`.
    *
    * @generated from field: string permission = 4;
    */
   permission: string;
 
   /**
-   * Names of the units to open.
+   * Names of the units to enable.
    *
    * @generated from field: repeated string units = 5;
    */
   units: string[];
 
   /**
-   * Level by unit. It takes the place of `permission`, unless that is `admin`, and of `units`.
+   * Level by unit. Replaces `units` and, unless that is `admin`, `permission`.
    *
    * @generated from field: map<string, string> units_map = 6;
    */
   unitsMap: { [key: string]: string };
 
   /**
-   * Whether the team has every repository of the organisation, those that will be made too.
+   * Whether the team has access to every present and future repository of the organisation.
    *
    * @generated from field: bool includes_all_repositories = 7;
    */
   includesAllRepositories: boolean;
 
   /**
-   * Whether members may make repositories of the organisation.
+   * Whether members may create repositories of the organisation.
    *
    * @generated from field: bool can_create_org_repo = 8;
    */
   canCreateOrgRepo: boolean;
 
   /**
-   * `public`, `limited` or `private`; `limited` when empty.
+   * `public`, `limited` or `private`. Default `limited`.
    *
    * @generated from field: string visibility = 9;
    */
@@ -317,56 +317,56 @@ export type EditTeamRequest = Message<"branchline.v1.EditTeamRequest"> & {
   id: bigint;
 
   /**
-   * New name: letters, digits, hyphens, underscores and dots, at most 255; no change when empty.
+   * New name: at most 255 letters, digits, hyphens, underscores and dots. Unchanged if empty.
    *
    * @generated from field: optional string name = 2;
    */
   name?: string | undefined;
 
   /**
-   * What it is about, at most 255 characters.
+   * Description, at most 255 characters.
    *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
 
   /**
-   * `admin`, or the level `read`, `write` or `none` of what `units` names; no change when empty.
+   * `admin`, or the level `read`, `write` or `none` for the units in `units`. Unchanged if empty.
    *
    * @generated from field: optional string permission = 4;
    */
   permission?: string | undefined;
 
   /**
-   * Names of the units to open. None: those that are open.
+   * Names of the units to enable. Unchanged if empty.
    *
    * @generated from field: repeated string units = 5;
    */
   units: string[];
 
   /**
-   * Level by unit. It takes the place of `permission`, unless that is `admin`, and of `units`.
+   * Level by unit. Replaces `units` and, unless that is `admin`, `permission`.
    *
    * @generated from field: map<string, string> units_map = 6;
    */
   unitsMap: { [key: string]: string };
 
   /**
-   * Whether the team has every repository of the organisation, those that will be made too.
+   * Whether the team has access to every present and future repository of the organisation.
    *
    * @generated from field: optional bool includes_all_repositories = 7;
    */
   includesAllRepositories?: boolean | undefined;
 
   /**
-   * Whether members may make repositories of the organisation.
+   * Whether members may create repositories of the organisation.
    *
    * @generated from field: optional bool can_create_org_repo = 8;
    */
   canCreateOrgRepo?: boolean | undefined;
 
   /**
-   * `public`, `limited` or `private`; no change when empty.
+   * `public`, `limited` or `private`. Unchanged if empty.
    *
    * @generated from field: optional string visibility = 9;
    */
@@ -415,14 +415,14 @@ export type ListTeamMembersRequest = Message<"branchline.v1.ListTeamMembersReque
   id: bigint;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -450,14 +450,14 @@ export type ListTeamMembersResponse = Message<"branchline.v1.ListTeamMembersResp
   members: Account[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -569,14 +569,14 @@ export type ListTeamRepositoriesRequest = Message<"branchline.v1.ListTeamReposit
   id: bigint;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -604,14 +604,14 @@ export type ListTeamRepositoriesResponse = Message<"branchline.v1.ListTeamReposi
   repositories: Repository[];
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -639,7 +639,7 @@ export type GetTeamRepositoryRequest = Message<"branchline.v1.GetTeamRepositoryR
   id: bigint;
 
   /**
-   * Name of the organisation, which owns the repository.
+   * Name of the organisation that owns the repository.
    *
    * @generated from field: string org = 2;
    */
@@ -674,7 +674,7 @@ export type AddTeamRepositoryRequest = Message<"branchline.v1.AddTeamRepositoryR
   id: bigint;
 
   /**
-   * Name of the organisation, which owns the repository.
+   * Name of the organisation that owns the repository.
    *
    * @generated from field: string org = 2;
    */
@@ -709,7 +709,7 @@ export type RemoveTeamRepositoryRequest = Message<"branchline.v1.RemoveTeamRepos
   id: bigint;
 
   /**
-   * Name of the organisation, which owns the repository.
+   * Name of the organisation that owns the repository.
    *
    * @generated from field: string org = 2;
    */
@@ -737,14 +737,14 @@ export const RemoveTeamRepositoryRequestSchema: GenMessage<RemoveTeamRepositoryR
  */
 export type ListMyTeamsRequest = Message<"branchline.v1.ListMyTeamsRequest"> & {
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 1;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 2;
    */
@@ -786,7 +786,7 @@ export type ListRepositoryTeamsRequest = Message<"branchline.v1.ListRepositoryTe
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when only a page is given.
+   * Entries per page, at most 50. Default 30 if there is a page.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -906,25 +906,24 @@ export const RemoveRepositoryTeamRequestSchema: GenMessage<RemoveRepositoryTeamR
   messageDesc(file_branchline_v1_team_service, 23);
 
 /**
- * Teams of organisations, their members, and the repositories that they have.
+ * Teams of organisations, their members, and their repositories.
  *
- * A change takes effect with its answer: whoever leaves a team may no longer do what only that team
- * allowed. Adding somebody to a team makes them a member of the organisation, and leaving the last
- * one ends it.
+ * A change takes effect at once: a user who leaves a team loses the rights that only the team gave.
+ * Adding a user to a team makes the user a member of the organisation, and leaving the last team
+ * ends the membership.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands. Tokens that are restricted to public data get
- * PUBLIC_ONLY_TOKEN for organisations that are not public, too.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN. Tokens that
+ * are restricted to public data also get PUBLIC_ONLY_TOKEN for organisations that are not public.
  *
  * @generated from service branchline.v1.TeamService
  */
 export const TeamService: GenService<{
   /**
-   * The teams of an organisation that the caller may know of, by name.
+   * Lists the teams of an organisation that the caller may see, by name.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.ListOrganizationTeams
    */
@@ -934,10 +933,10 @@ export const TeamService: GenService<{
     output: typeof ListTeamsResponseSchema;
   },
   /**
-   * The teams of an organisation that have a text in their name, by name.
+   * Lists the teams of an organisation whose name contains a text, by name.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.SearchTeams
    */
@@ -947,17 +946,18 @@ export const TeamService: GenService<{
     output: typeof SearchTeamsResponseSchema;
   },
   /**
-   * Makes a team without members and, unless it includes all, without repositories. For owners of
+   * Creates a team without members and, unless it includes all, without repositories. For owners of
    * the organisation.
    *
    * Fails with:
-   * - ORGANIZATION_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of it.
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
    * - INVALID_TEAM_NAME, when the name is not allowed.
-   * - INVALID_FIELD, when the description is too long, or the permission or the visibility is none.
-   * - INVALID_TEAM_UNITS, when a unit or its level is none, or there are no units and the
+   * - INVALID_FIELD, when the description is too long, or the permission or the visibility is
+   *   unknown.
+   * - INVALID_TEAM_UNITS, when a unit or its level is unknown, or there are no units and the
    *   permission is not `admin`.
-   * - TEAM_EXISTS, when the organisation has one of that name.
+   * - TEAM_EXISTS, when the organisation has a team of that name.
    *
    * @generated from rpc branchline.v1.TeamService.CreateTeam
    */
@@ -967,10 +967,10 @@ export const TeamService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * One team.
+   * Returns one team.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.GetTeam
    */
@@ -980,17 +980,18 @@ export const TeamService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * Changes what the request names, all of it or nothing. For owners of the organisation.
+   * Changes the fields that the request names, all of them or none. For owners of the organisation.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of the organisation.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
    * - INVALID_TEAM_NAME, when the new name is not allowed.
-   * - INVALID_FIELD, when the description is too long, or the permission or the visibility is none.
-   * - INVALID_TEAM_UNITS, when a unit or its level is none, or there are no units and the
+   * - INVALID_FIELD, when the description is too long, or the permission or the visibility is
+   *   unknown.
+   * - INVALID_TEAM_UNITS, when a unit or its level is unknown, or there are no units and the
    *   permission is not `admin`.
-   * - OWNERS_TEAM_FIXED, when it is the team Owners and would have another name or fewer rights.
-   * - TEAM_EXISTS, when the organisation has another one of the new name.
+   * - OWNERS_TEAM_FIXED, when the change would rename the team Owners or reduce its rights.
+   * - TEAM_EXISTS, when the organisation has another team of the new name.
    *
    * @generated from rpc branchline.v1.TeamService.EditTeam
    */
@@ -1003,9 +1004,9 @@ export const TeamService: GenService<{
    * Deletes a team. For owners of the organisation.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of the organisation.
-   * - OWNERS_TEAM_FIXED, when it is the team Owners.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - OWNERS_TEAM_FIXED, when the team is Owners.
    *
    * @generated from rpc branchline.v1.TeamService.DeleteTeam
    */
@@ -1015,10 +1016,10 @@ export const TeamService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The members of a team; to outsiders of the organisation, those who show that they are in it.
+   * Lists the members of a team. Callers outside the organisation see only public members.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.ListTeamMembers
    */
@@ -1028,12 +1029,12 @@ export const TeamService: GenService<{
     output: typeof ListTeamMembersResponseSchema;
   },
   /**
-   * One member of a team.
+   * Returns one member of a team.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - MEMBER_NOT_FOUND, when the user is no member that the caller may know of.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - MEMBER_NOT_FOUND, when the user is not a member, or the membership is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.GetTeamMember
    */
@@ -1043,12 +1044,12 @@ export const TeamService: GenService<{
     output: typeof AccountSchema;
   },
   /**
-   * Puts a user into a team. For owners of the organisation.
+   * Adds a user to a team. For owners of the organisation.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of the organisation.
-   * - USER_NOT_FOUND, when there is no such user.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - USER_NOT_FOUND, when the user does not exist.
    *
    * @generated from rpc branchline.v1.TeamService.AddTeamMember
    */
@@ -1058,14 +1059,14 @@ export const TeamService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a user out of a team. For owners of the organisation, and for members themselves.
+   * Removes a user from a team. For owners of the organisation, and for the user.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of the organisation.
-   * - USER_NOT_FOUND, when there is no such user.
-   * - MEMBER_NOT_FOUND, when the user is no member of the team.
-   * - LAST_ORGANIZATION_OWNER, when nobody would own the organisation any more.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - USER_NOT_FOUND, when the user does not exist.
+   * - MEMBER_NOT_FOUND, when the user is not a member of the team.
+   * - LAST_ORGANIZATION_OWNER, when the organisation would have no owner.
    *
    * @generated from rpc branchline.v1.TeamService.RemoveTeamMember
    */
@@ -1075,10 +1076,10 @@ export const TeamService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The repositories of a team that the caller may read, by name.
+   * Lists the repositories of a team that the caller may read, by name.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
    *
    * @generated from rpc branchline.v1.TeamService.ListTeamRepositories
    */
@@ -1088,12 +1089,13 @@ export const TeamService: GenService<{
     output: typeof ListTeamRepositoriesResponseSchema;
   },
   /**
-   * One repository of a team.
+   * Returns one repository of a team.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - REPOSITORY_NOT_FOUND, when the team has none of that name that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - REPOSITORY_NOT_FOUND, when the team has no repository of that name, or the caller may not
+   *   read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.TeamService.GetTeamRepository
    */
@@ -1103,13 +1105,13 @@ export const TeamService: GenService<{
     output: typeof RepositorySchema;
   },
   /**
-   * Gives a team a repository of its organisation. For owners of the organisation.
+   * Gives a team access to a repository of its organisation. For owners of the organisation.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of the organisation.
-   * - REPOSITORY_NOT_FOUND, when the organisation has none of that name.
-   * - REPOSITORY_MOVED, when it has another name now.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - REPOSITORY_NOT_FOUND, when the organisation has no repository of that name.
+   * - REPOSITORY_MOVED, when the repository has another name now.
    *
    * @generated from rpc branchline.v1.TeamService.AddTeamRepository
    */
@@ -1119,14 +1121,15 @@ export const TeamService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a repository from a team. For owners of the organisation.
+   * Removes the access of a team to a repository. For owners of the organisation.
    *
    * Fails with:
-   * - TEAM_NOT_FOUND, when there is none that the caller may know of.
-   * - ORGANIZATION_ACCESS_DENIED, when the caller is no owner of the organisation.
-   * - REPOSITORY_NOT_FOUND, when the organisation has none of that name.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - TEAM_NOT_ADDED, when the team has it because it includes all, or does not have it.
+   * - TEAM_NOT_FOUND, when the team does not exist or is hidden from the caller.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller is not an owner of the organisation.
+   * - REPOSITORY_NOT_FOUND, when the organisation has no repository of that name.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - TEAM_NOT_ADDED, when the team has no access, or has access because it includes all
+   *   repositories.
    *
    * @generated from rpc branchline.v1.TeamService.RemoveTeamRepository
    */
@@ -1136,7 +1139,7 @@ export const TeamService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The teams that the caller is in, by number.
+   * Lists the teams of the caller, by number.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the caller is anonymous.
@@ -1149,13 +1152,13 @@ export const TeamService: GenService<{
     output: typeof ListTeamsResponseSchema;
   },
   /**
-   * The teams with access to a repository that the caller may know of, by name. All of them, up to
-   * a thousand, unless a page is asked for.
+   * Lists the teams with access to a repository that the caller may see, by name: all of them, up
+   * to 1000, unless the request asks for a page.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when its owner is a user.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
    *
    * @generated from rpc branchline.v1.TeamService.ListRepositoryTeams
    */
@@ -1165,13 +1168,14 @@ export const TeamService: GenService<{
     output: typeof ListTeamsResponseSchema;
   },
   /**
-   * One team with access to a repository.
+   * Returns one team with access to a repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when its owner is a user.
-   * - TEAM_NOT_FOUND, when none with access that the caller may know of has that name.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
+   * - TEAM_NOT_FOUND, when no team with access has that name, or the team is hidden from the
+   *   caller.
    *
    * @generated from rpc branchline.v1.TeamService.GetRepositoryTeam
    */
@@ -1181,18 +1185,19 @@ export const TeamService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * Gives a repository to a team. For those who administer it, if the organisation leaves this to
-   * them, and for owners.
+   * Gives a team access to a repository. For owners of the organisation and, if the organisation
+   * allows that, for administrators of the repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when its owner is a user.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - ORGANIZATION_ACCESS_DENIED, when the organisation leaves this to its owners, and the caller
-   *   is none.
-   * - TEAM_NOT_FOUND, when the organisation has none of that name that the caller may know of.
-   * - TEAM_ALREADY_ADDED, when the team has it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - ORGANIZATION_ACCESS_DENIED, when only owners of the organisation may do this, and the caller
+   *   is not one.
+   * - TEAM_NOT_FOUND, when the organisation has no team of that name, or the team is hidden from
+   *   the caller.
+   * - TEAM_ALREADY_ADDED, when the team has access already.
    *
    * @generated from rpc branchline.v1.TeamService.AddRepositoryTeam
    */
@@ -1202,18 +1207,20 @@ export const TeamService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a repository from a team. For those who administer it, if the organisation leaves this to
-   * them, and for owners.
+   * Removes the access of a team to a repository. For owners of the organisation and, if the
+   * organisation allows that, for administrators of the repository.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name now.
-   * - NOT_OWNED_BY_ORGANIZATION, when its owner is a user.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - ORGANIZATION_ACCESS_DENIED, when the organisation leaves this to its owners, and the caller
-   *   is none.
-   * - TEAM_NOT_FOUND, when the organisation has none of that name that the caller may know of.
-   * - TEAM_NOT_ADDED, when the team has it because it includes all, or does not have it.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - NOT_OWNED_BY_ORGANIZATION, when the owner of the repository is a user.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - ORGANIZATION_ACCESS_DENIED, when only owners of the organisation may do this, and the caller
+   *   is not one.
+   * - TEAM_NOT_FOUND, when the organisation has no team of that name, or the team is hidden from
+   *   the caller.
+   * - TEAM_NOT_ADDED, when the team has no access, or has access because it includes all
+   *   repositories.
    *
    * @generated from rpc branchline.v1.TeamService.RemoveRepositoryTeam
    */

@@ -15,42 +15,43 @@ export const file_branchline_v1_topic: GenFile = /*@__PURE__*/
   fileDesc("ChlicmFuY2hsaW5lL3YxL3RvcGljLnByb3RvEg1icmFuY2hsaW5lLnYxIpUBCgVUb3BpYxIKCgJpZBgBIAEoAxISCgp0b3BpY19uYW1lGAIgASgJEhIKCnJlcG9fY291bnQYAyABKAMSKwoHY3JlYXRlZBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHdXBkYXRlZBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * A word that repositories are found by.
+ * A topic: a word by which users find repositories.
  *
  * @generated from message branchline.v1.Topic
  */
 export type Topic = Message<"branchline.v1.Topic"> & {
   /**
-   * Its number, never given a second time. A topic that no repository has is gone; should one take
-   * it later, it is another.
+   * Number, never used twice. A topic without repositories is deleted; a later topic of the same
+   * word is another one.
    *
    * @generated from field: int64 id = 1;
    */
   id: bigint;
 
   /**
-   * The word: lower-case letters, digits, hyphens and dots, at most 35, and no hyphen or dot first.
+   * The word: at most 35 lower-case letters, digits, hyphens and dots. The first character is not a
+   * hyphen or dot.
    *
    * @generated from field: string topic_name = 2;
    */
   topicName: string;
 
   /**
-   * How many repositories have it, of those that everybody may read.
+   * Number of public repositories that have it.
    *
    * @generated from field: int64 repo_count = 3;
    */
   repoCount: bigint;
 
   /**
-   * When a repository took it that nobody else had.
+   * Time at which the first repository took it.
    *
    * @generated from field: google.protobuf.Timestamp created = 4;
    */
   created?: Timestamp | undefined;
 
   /**
-   * When a repository took it last.
+   * Time at which a repository last took it.
    *
    * @generated from field: google.protobuf.Timestamp updated = 5;
    */

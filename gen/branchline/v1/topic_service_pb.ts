@@ -40,14 +40,14 @@ export type ListRepositoryTopicsRequest = Message<"branchline.v1.ListRepositoryT
   repo: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 3;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 4;
    */
@@ -96,14 +96,14 @@ export type ListRepositoryTopicsResponse = Message<"branchline.v1.ListRepository
   page?: TopicNames | undefined;
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -138,7 +138,7 @@ export type ReplaceRepositoryTopicsRequest = Message<"branchline.v1.ReplaceRepos
   repo: string;
 
   /**
-   * The topics. Empty ones, and those that are there already, are left out.
+   * The topics. Empty topics and duplicates are ignored.
    *
    * @generated from field: repeated string topics = 3;
    */
@@ -229,21 +229,21 @@ export const RemoveRepositoryTopicRequestSchema: GenMessage<RemoveRepositoryTopi
  */
 export type SearchTopicsRequest = Message<"branchline.v1.SearchTopicsRequest"> & {
   /**
-   * Part of the topics, in any case of its letters; empty for all topics.
+   * Part of the topic, in any case of letters. Empty for all topics.
    *
    * @generated from field: string q = 1;
    */
   q: string;
 
   /**
-   * Number of the page, from 1, which is the default.
+   * Number of the page, from 1. Default 1.
    *
    * @generated from field: int32 page = 2;
    */
   page: number;
 
   /**
-   * Size of a page, at most 50; 30 when it is not positive.
+   * Entries per page, at most 50. Default 30.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -258,7 +258,7 @@ export const SearchTopicsRequestSchema: GenMessage<SearchTopicsRequest> = /*@__P
   messageDesc(file_branchline_v1_topic_service, 6);
 
 /**
- * Topics that were found.
+ * Topics that match a search.
  *
  * @generated from message branchline.v1.FoundTopics
  */
@@ -279,7 +279,7 @@ export const FoundTopicsSchema: GenMessage<FoundTopics> = /*@__PURE__*/
   messageDesc(file_branchline_v1_topic_service, 7);
 
 /**
- * A page of found topics.
+ * A page of topics that match a search.
  *
  * @generated from message branchline.v1.SearchTopicsResponse
  */
@@ -292,14 +292,14 @@ export type SearchTopicsResponse = Message<"branchline.v1.SearchTopicsResponse">
   page?: FoundTopics | undefined;
 
   /**
-   * How many there are on all pages.
+   * Number of entries on all pages.
    *
    * @generated from field: int64 total = 2;
    */
   total: bigint;
 
   /**
-   * Size of a page as it was applied.
+   * Entries per page that the server used.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -316,26 +316,24 @@ export const SearchTopicsResponseSchema: GenMessage<SearchTopicsResponse> = /*@_
 /**
  * Topics of repositories.
  *
- * Repositories are named by owner and name, in any case of their letters. To a caller who may not
- * read a repository it does not exist. One that was renamed or given away answers its old name with
- * REPOSITORY_MOVED.
+ * A repository is named by its owner and its name, in any case of letters. A repository that the
+ * caller may not read does not exist for the caller. A renamed or transferred repository answers
+ * its former name with REPOSITORY_MOVED.
  *
- * Topics are trimmed and put into lower case before anything else. A repository has at most 25 of
- * them.
+ * The server trims topics and converts them to lower case. A repository has at most 25 topics.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; and with UNAUTHENTICATED, SCOPE_MISSING and
- * PUBLIC_ONLY_TOKEN as the access option demands.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
+ * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
  *
  * @generated from service branchline.v1.TopicService
  */
 export const TopicService: GenService<{
   /**
-   * The topics of a repository, in the order of the alphabet.
+   * Lists the topics of a repository in alphabetical order.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
    *
    * @generated from rpc branchline.v1.TopicService.ListRepositoryTopics
    */
@@ -345,18 +343,18 @@ export const TopicService: GenService<{
     output: typeof ListRepositoryTopicsResponseSchema;
   },
   /**
-   * Gives a repository these topics and no others. For those who administer it.
+   * Replaces the topics of a repository. For administrators of the repository.
    *
-   * Over REST the body of the failures about topics has `message` and `invalidTopics`, the list of
-   * what is no topic, or null.
+   * Over REST the body of errors about topics has `message` and `invalidTopics`, the list of
+   * invalid topics, or null.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - TOO_MANY_TOPICS, when more than 25 of the names are topics.
-   * - INVALID_TOPICS, when some of the names are none.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - TOO_MANY_TOPICS, when there are more than 25 valid topics.
+   * - INVALID_TOPICS, when some of the names are not valid topics.
    *
    * @generated from rpc branchline.v1.TopicService.ReplaceRepositoryTopics
    */
@@ -366,17 +364,17 @@ export const TopicService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Gives a repository one more topic. For those who administer it.
+   * Adds a topic to a repository. For administrators of the repository.
    *
    * Over REST the body of INVALID_TOPIC has `message` and `invalidTopics`, the name.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_TOPIC, when the name is no topic.
-   * - TOPIC_LIMIT_REACHED, when it has 25 topics, even if this is one of them.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_TOPIC, when the name is not a valid topic.
+   * - TOPIC_LIMIT_REACHED, when the repository has 25 topics, even if this is one of them.
    *
    * @generated from rpc branchline.v1.TopicService.AddRepositoryTopic
    */
@@ -386,16 +384,16 @@ export const TopicService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a topic from a repository. For those who administer it.
+   * Removes a topic from a repository. For administrators of the repository.
    *
    * Over REST the body of INVALID_TOPIC has `message` and `invalidTopics`, the name.
    *
    * Fails with:
-   * - REPOSITORY_NOT_FOUND, when there is none that the caller may read.
-   * - REPOSITORY_MOVED, when it has another name or owner now.
-   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer it.
-   * - REPOSITORY_ARCHIVED, when it is archived.
-   * - INVALID_TOPIC, when the name is no topic.
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_TOPIC, when the name is not a valid topic.
    * - TOPIC_NOT_FOUND, when the repository does not have it.
    *
    * @generated from rpc branchline.v1.TopicService.RemoveRepositoryTopic
@@ -406,7 +404,7 @@ export const TopicService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Topics of repositories that everybody may read: those that most of them have first.
+   * Searches topics of public repositories. Topics with the most repositories come first.
    *
    * Fails with:
    * - UNAUTHENTICATED, when the instance is private and the caller is anonymous.

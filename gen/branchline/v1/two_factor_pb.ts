@@ -16,8 +16,8 @@ export const file_branchline_v1_two_factor: GenFile = /*@__PURE__*/
   fileDesc("Ch5icmFuY2hsaW5lL3YxL3R3b19mYWN0b3IucHJvdG8SDWJyYW5jaGxpbmUudjEi5wIKCVR3b0ZhY3RvchIRCgRuYW1lGAEgASgJQgPgQQgSMgoFc3RhdGUYAiABKA4yHi5icmFuY2hsaW5lLnYxLlR3b0ZhY3Rvci5TdGF0ZUID4EEDEjQKC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKDGNvbmZpcm1fdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI3Cg5sYXN0X3VzZWRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIlChhyZWNvdmVyeV9jb2Rlc19yZW1haW5pbmcYBiABKAVCA+BBAyJGCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEgwKCERJU0FCTEVEEAESCwoHUEVORElORxACEgsKB0VOQUJMRUQQA0JYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * Whether an account asks for a one-time passcode beside its password. Every account has exactly
- * one of these.
+ * Whether sign-in to an account requires a one-time passcode in addition to the password. Every
+ * account has exactly one of these resources.
  *
  * @generated from message branchline.v1.TwoFactor
  */
@@ -30,35 +30,35 @@ export type TwoFactor = Message<"branchline.v1.TwoFactor"> & {
   name: string;
 
   /**
-   * How far the set-up is.
+   * Progress of the set-up.
    *
    * @generated from field: branchline.v1.TwoFactor.State state = 2;
    */
   state: TwoFactor_State;
 
   /**
-   * When the secret was handed out. Unset while DISABLED.
+   * Time at which the secret was created. Unset while DISABLED.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When it was confirmed. Unset unless ENABLED.
+   * Time of confirmation. Unset unless ENABLED.
    *
    * @generated from field: google.protobuf.Timestamp confirm_time = 4;
    */
   confirmTime?: Timestamp | undefined;
 
   /**
-   * When a passcode or recovery code was last accepted.
+   * Time at which a passcode or recovery code was last accepted.
    *
    * @generated from field: google.protobuf.Timestamp last_used_time = 5;
    */
   lastUsedTime?: Timestamp | undefined;
 
   /**
-   * Recovery codes that were not used yet, 0 to 10.
+   * Number of unused recovery codes, 0 to 10.
    *
    * @generated from field: int32 recovery_codes_remaining = 6;
    */
@@ -73,27 +73,27 @@ export const TwoFactorSchema: GenMessage<TwoFactor> = /*@__PURE__*/
   messageDesc(file_branchline_v1_two_factor, 0);
 
 /**
- * How far the set-up is.
+ * Progress of the set-up.
  *
  * @generated from enum branchline.v1.TwoFactor.State
  */
 export enum TwoFactor_State {
   /**
-   * Not given. Never answered.
+   * Not set. Never returned.
    *
    * @generated from enum value: STATE_UNSPECIFIED = 0;
    */
   STATE_UNSPECIFIED = 0,
 
   /**
-   * Off.
+   * Disabled.
    *
    * @generated from enum value: DISABLED = 1;
    */
   DISABLED = 1,
 
   /**
-   * A secret was handed out and waits to be confirmed with a passcode. Ends by itself after an
+   * The account has a new secret, which waits for confirmation by a passcode. Expires after an
    * hour.
    *
    * @generated from enum value: PENDING = 2;
@@ -101,8 +101,8 @@ export enum TwoFactor_State {
   PENDING = 2,
 
   /**
-   * On: sign-in by password, Basic authentication by password and password reset ask for a second
-   * factor.
+   * Enabled: sign-in by password, Basic authentication by password, and password reset require a
+   * second factor.
    *
    * @generated from enum value: ENABLED = 3;
    */

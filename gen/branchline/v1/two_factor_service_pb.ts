@@ -21,7 +21,7 @@ export const file_branchline_v1_two_factor_service: GenFile = /*@__PURE__*/
   fileDesc("CiZicmFuY2hsaW5lL3YxL3R3b19mYWN0b3Jfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIoChNHZXRUd29GYWN0b3JSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJCChZFbnJvbGxUd29GYWN0b3JSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhIVCghwYXNzd29yZBgCIAEoCUID4EEBImwKF0Vucm9sbFR3b0ZhY3RvclJlc3BvbnNlEiwKCnR3b19mYWN0b3IYASABKAsyGC5icmFuY2hsaW5lLnYxLlR3b0ZhY3RvchIOCgZzZWNyZXQYAiABKAkSEwoLb3RwYXV0aF91cmkYAyABKAkiQwoXQ29uZmlybVR3b0ZhY3RvclJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhUKCHBhc3Njb2RlGAIgASgJQgPgQQIiYAoYQ29uZmlybVR3b0ZhY3RvclJlc3BvbnNlEiwKCnR3b19mYWN0b3IYASABKAsyGC5icmFuY2hsaW5lLnYxLlR3b0ZhY3RvchIWCg5yZWNvdmVyeV9jb2RlcxgCIAMoCSJ2ChdEaXNhYmxlVHdvRmFjdG9yUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQISFQoIcGFzc3dvcmQYAiABKAlCA+BBARIVCghwYXNzY29kZRgDIAEoCUID4EEBEhoKDXJlY292ZXJ5X2NvZGUYBCABKAlCA+BBASJKCh5SZWdlbmVyYXRlUmVjb3ZlcnlDb2Rlc1JlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECEhUKCHBhc3Njb2RlGAIgASgJQgPgQQIiOQofUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXNwb25zZRIWCg5yZWNvdmVyeV9jb2RlcxgBIAMoCTL9BgoQVHdvRmFjdG9yU2VydmljZRKHAQoMR2V0VHdvRmFjdG9yEiIuYnJhbmNobGluZS52MS5HZXRUd29GYWN0b3JSZXF1ZXN0GhguYnJhbmNobGluZS52MS5Ud29GYWN0b3IiOZACAYKnGQoIBRoEbmFtZSABgtPkkwIiEiAvYXBpL3YxL3tuYW1lPXVzZXJzLyovdHdvRmFjdG9yfRKlAQoPRW5yb2xsVHdvRmFjdG9yEiUuYnJhbmNobGluZS52MS5FbnJvbGxUd29GYWN0b3JSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5FbnJvbGxUd29GYWN0b3JSZXNwb25zZSJDkAIAgqcZCggEGgRuYW1lIAGC0+STAiw6ASoiJy9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OmVucm9sbBKpAQoQQ29uZmlybVR3b0ZhY3RvchImLmJyYW5jaGxpbmUudjEuQ29uZmlybVR3b0ZhY3RvclJlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkNvbmZpcm1Ud29GYWN0b3JSZXNwb25zZSJEkAIAgqcZCggEGgRuYW1lIAGC0+STAi06ASoiKC9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OmNvbmZpcm0SmAEKEERpc2FibGVUd29GYWN0b3ISJi5icmFuY2hsaW5lLnYxLkRpc2FibGVUd29GYWN0b3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkSQAgCCpxkKCAUaBG5hbWUgAYLT5JMCLToBKiIoL2FwaS92MS97bmFtZT11c2Vycy8qL3R3b0ZhY3Rvcn06ZGlzYWJsZRLOAQoXUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXMSLS5icmFuY2hsaW5lLnYxLlJlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzUmVxdWVzdBouLmJyYW5jaGxpbmUudjEuUmVnZW5lcmF0ZVJlY292ZXJ5Q29kZXNSZXNwb25zZSJUkAIAgqcZCggEGgRuYW1lIAGC0+STAj06ASoiOC9hcGkvdjEve25hbWU9dXNlcnMvKi90d29GYWN0b3J9OnJlZ2VuZXJhdGVSZWNvdmVyeUNvZGVzGh/6phkbehlicmFuY2hsaW5lLnYxLlVzZXJTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_two_factor, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty]);
 
 /**
- * Whose second factor to read.
+ * The account whose second factor to read.
  *
  * @generated from message branchline.v1.GetTwoFactorRequest
  */
@@ -42,7 +42,7 @@ export const GetTwoFactorRequestSchema: GenMessage<GetTwoFactorRequest> = /*@__P
   messageDesc(file_branchline_v1_two_factor_service, 0);
 
 /**
- * Who sets a second factor up.
+ * The account that sets up a second factor.
  *
  * @generated from message branchline.v1.EnrollTwoFactorRequest
  */
@@ -55,8 +55,8 @@ export type EnrollTwoFactorRequest = Message<"branchline.v1.EnrollTwoFactorReque
   name: string;
 
   /**
-   * Password of the account. Not needed by accounts that were made by single sign-on and never got
-   * one.
+   * Password of the account. Not needed for accounts that were created by single sign-on and never
+   * got a password.
    *
    * @generated from field: string password = 2;
    */
@@ -71,7 +71,7 @@ export const EnrollTwoFactorRequestSchema: GenMessage<EnrollTwoFactorRequest> = 
   messageDesc(file_branchline_v1_two_factor_service, 1);
 
 /**
- * A secret for an authenticator app. It is shown this once.
+ * A secret for an authenticator app. The server returns it only once.
  *
  * @generated from message branchline.v1.EnrollTwoFactorResponse
  */
@@ -84,7 +84,7 @@ export type EnrollTwoFactorResponse = Message<"branchline.v1.EnrollTwoFactorResp
   twoFactor?: TwoFactor | undefined;
 
   /**
-   * The secret in base32 without padding, for typing in.
+   * The secret in base32 without padding, for manual entry.
    *
    * @generated from field: string secret = 2;
    */
@@ -106,7 +106,7 @@ export const EnrollTwoFactorResponseSchema: GenMessage<EnrollTwoFactorResponse> 
   messageDesc(file_branchline_v1_two_factor_service, 2);
 
 /**
- * The proof that the app has the secret.
+ * Proof that the app has the secret.
  *
  * @generated from message branchline.v1.ConfirmTwoFactorRequest
  */
@@ -119,7 +119,7 @@ export type ConfirmTwoFactorRequest = Message<"branchline.v1.ConfirmTwoFactorReq
   name: string;
 
   /**
-   * The six digits that the app shows. Blanks are removed.
+   * The six digits that the app displays. Blanks are removed.
    *
    * @generated from field: string passcode = 2;
    */
@@ -134,7 +134,7 @@ export const ConfirmTwoFactorRequestSchema: GenMessage<ConfirmTwoFactorRequest> 
   messageDesc(file_branchline_v1_two_factor_service, 3);
 
 /**
- * The second factor is on.
+ * The enabled second factor, with its recovery codes.
  *
  * @generated from message branchline.v1.ConfirmTwoFactorResponse
  */
@@ -147,7 +147,7 @@ export type ConfirmTwoFactorResponse = Message<"branchline.v1.ConfirmTwoFactorRe
   twoFactor?: TwoFactor | undefined;
 
   /**
-   * Ten codes, each of which stands in for a passcode once. They are shown this once.
+   * Ten codes, each of which replaces a passcode once. The server returns them only once.
    *
    * @generated from field: repeated string recovery_codes = 2;
    */
@@ -162,7 +162,7 @@ export const ConfirmTwoFactorResponseSchema: GenMessage<ConfirmTwoFactorResponse
   messageDesc(file_branchline_v1_two_factor_service, 4);
 
 /**
- * Whose second factor to turn off, and the proof.
+ * The account whose second factor to disable, and the proof.
  *
  * @generated from message branchline.v1.DisableTwoFactorRequest
  */
@@ -175,21 +175,21 @@ export type DisableTwoFactorRequest = Message<"branchline.v1.DisableTwoFactorReq
   name: string;
 
   /**
-   * Password of the account. Required of its owner when there is one.
+   * Password of the account. Required from its owner if there is one.
    *
    * @generated from field: string password = 2;
    */
   password: string;
 
   /**
-   * The six digits that the app shows. The owner gives this or a recovery code.
+   * The six digits that the app displays. The owner sends this or a recovery code.
    *
    * @generated from field: string passcode = 3;
    */
   passcode: string;
 
   /**
-   * A recovery code that was not used yet.
+   * An unused recovery code.
    *
    * @generated from field: string recovery_code = 4;
    */
@@ -204,7 +204,7 @@ export const DisableTwoFactorRequestSchema: GenMessage<DisableTwoFactorRequest> 
   messageDesc(file_branchline_v1_two_factor_service, 5);
 
 /**
- * Who wants new recovery codes.
+ * The account that needs new recovery codes.
  *
  * @generated from message branchline.v1.RegenerateRecoveryCodesRequest
  */
@@ -217,7 +217,7 @@ export type RegenerateRecoveryCodesRequest = Message<"branchline.v1.RegenerateRe
   name: string;
 
   /**
-   * The six digits that the app shows. Blanks are removed.
+   * The six digits that the app displays. Blanks are removed.
    *
    * @generated from field: string passcode = 2;
    */
@@ -238,7 +238,7 @@ export const RegenerateRecoveryCodesRequestSchema: GenMessage<RegenerateRecovery
  */
 export type RegenerateRecoveryCodesResponse = Message<"branchline.v1.RegenerateRecoveryCodesResponse"> & {
   /**
-   * Ten codes, each of which stands in for a passcode once. They are shown this once.
+   * Ten codes, each of which replaces a passcode once. The server returns them only once.
    *
    * @generated from field: repeated string recovery_codes = 1;
    */
@@ -253,23 +253,23 @@ export const RegenerateRecoveryCodesResponseSchema: GenMessage<RegenerateRecover
   messageDesc(file_branchline_v1_two_factor_service, 7);
 
 /**
- * One-time passcodes by RFC 6238 as a second factor beside the password: SHA-1, 6 digits, 30
+ * One-time passcodes (RFC 6238) as a second factor in addition to the password: SHA-1, 6 digits, 30
  * seconds, accepted one step early or late.
  *
- * A passcode works once, whichever way it is presented (sign-in, the header `X-Service-OTP` beside
- * Basic authentication, password reset, or a method of this service), and not after a newer one.
- * Personal access tokens and sign-in through identity providers ask for none.
+ * A passcode works once, for any use (sign-in, the header `X-Service-OTP` with Basic
+ * authentication, password reset, or a method of this service), and not after a newer one. Personal
+ * access tokens and sign-in through identity providers require no passcode.
  *
- * Beside the failures that a method lists, all of them fail with MALFORMED_REQUEST,
- * REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED, SESSION_REQUIRED and
- * PERMISSION_DENIED as the access option demands; and with INVALID_NAME and USER_NOT_FOUND when the
- * resource name in the request has the wrong form or its account does not exist.
+ * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; as their
+ * access rule demands, with UNAUTHENTICATED, SESSION_REQUIRED and PERMISSION_DENIED; and with
+ * INVALID_NAME and USER_NOT_FOUND when the resource name in the request is malformed or its account
+ * does not exist.
  *
  * @generated from service branchline.v1.TwoFactorService
  */
 export const TwoFactorService: GenService<{
   /**
-   * Whether an account uses a second factor.
+   * Returns the state of the second factor of an account.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
@@ -283,16 +283,16 @@ export const TwoFactorService: GenService<{
     output: typeof TwoFactorSchema;
   },
   /**
-   * Hands out a new secret for the caller's authenticator app.
+   * Creates a secret for the caller's authenticator app.
    *
-   * Nothing changes about signing in until it is confirmed. A secret that was not confirmed is
-   * replaced.
+   * Sign-in does not change until the secret is confirmed. Replaces a secret that was not
+   * confirmed.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
-   * - BAD_CREDENTIALS, when the account has a password and the one given is not it.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
+   * - BAD_CREDENTIALS, when the account has a password and the request does not have it.
    * - RATE_LIMITED, after too many wrong passwords.
-   * - TWO_FACTOR_ALREADY_ENABLED, when the account uses a second factor already.
+   * - TWO_FACTOR_ALREADY_ENABLED, when the account has a second factor already.
    *
    * @generated from rpc branchline.v1.TwoFactorService.EnrollTwoFactor
    */
@@ -302,12 +302,13 @@ export const TwoFactorService: GenService<{
     output: typeof EnrollTwoFactorResponseSchema;
   },
   /**
-   * Turns the second factor on, by a first passcode that proves that the app has the secret.
+   * Enables the second factor with a first passcode, which proves that the app has the secret.
    *
-   * The answer holds the recovery codes, which cannot be read again. The passcode counts as used.
+   * The response contains the recovery codes, which cannot be read again. The passcode counts as
+   * used.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
    * - TWO_FACTOR_INVALID, when the passcode is wrong.
    * - RATE_LIMITED, after too many wrong passcodes.
    * - TWO_FACTOR_NOT_PENDING, when no secret waits for confirmation, or it waited for more than an
@@ -321,16 +322,16 @@ export const TwoFactorService: GenService<{
     output: typeof ConfirmTwoFactorResponseSchema;
   },
   /**
-   * Turns the second factor off. The owner proves both factors; an administrator helps somebody
-   * else without, which is logged.
+   * Disables the second factor. The owner proves both factors. An administrator needs neither, and
+   * the server logs the call.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
    * - BAD_CREDENTIALS, when the password is wrong.
-   * - TWO_FACTOR_INVALID, when the passcode or recovery code is wrong, missing or was used before.
+   * - TWO_FACTOR_INVALID, when the passcode or recovery code is missing, wrong or was already used.
    * - RATE_LIMITED, after too many wrong passwords or codes.
-   * - TWO_FACTOR_NOT_ENABLED, when the account uses no second factor.
+   * - TWO_FACTOR_NOT_ENABLED, when the account has no second factor.
    *
    * @generated from rpc branchline.v1.TwoFactorService.DisableTwoFactor
    */
@@ -340,13 +341,13 @@ export const TwoFactorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes ten new recovery codes. The old ones stop working.
+   * Creates ten new recovery codes. The former codes stop working.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
-   * - TWO_FACTOR_INVALID, when the passcode is wrong or was used before.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
+   * - TWO_FACTOR_INVALID, when the passcode is wrong or was already used.
    * - RATE_LIMITED, after too many wrong passcodes.
-   * - TWO_FACTOR_NOT_ENABLED, when the account uses no second factor.
+   * - TWO_FACTOR_NOT_ENABLED, when the account has no second factor.
    *
    * @generated from rpc branchline.v1.TwoFactorService.RegenerateRecoveryCodes
    */

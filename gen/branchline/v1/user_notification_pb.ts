@@ -18,7 +18,8 @@ export const file_branchline_v1_user_notification: GenFile = /*@__PURE__*/
   fileDesc("CiVicmFuY2hsaW5lL3YxL3VzZXJfbm90aWZpY2F0aW9uLnByb3RvEg1icmFuY2hsaW5lLnYxIp8GChBVc2VyTm90aWZpY2F0aW9uEhQKBG5hbWUYASABKAlCBuBBA+BBCBITCgZzZW5kZXIYAiABKAlCA+BBAxI7CgZzdGF0dXMYAyABKA4yJi5icmFuY2hsaW5lLnYxLlVzZXJOb3RpZmljYXRpb24uU3RhdHVzQgPgQQESNAoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNwoEdHlwZRgFIAEoDjIkLmJyYW5jaGxpbmUudjEuVXNlck5vdGlmaWNhdGlvbi5UeXBlQgPgQQMSTwoMbWVtb19jb21tZW50GAYgASgLMjIuYnJhbmNobGluZS52MS5Vc2VyTm90aWZpY2F0aW9uLk1lbW9Db21tZW50UGF5bG9hZEID4EEDSAASTwoMbWVtb19tZW50aW9uGAcgASgLMjIuYnJhbmNobGluZS52MS5Vc2VyTm90aWZpY2F0aW9uLk1lbW9NZW50aW9uUGF5bG9hZEID4EEDSAASLQoLc2VuZGVyX3VzZXIYCCABKAsyEy5icmFuY2hsaW5lLnYxLlVzZXJCA+BBAxpsChJNZW1vQ29tbWVudFBheWxvYWQSDAoEbWVtbxgBIAEoCRIUCgxyZWxhdGVkX21lbW8YAiABKAkSFAoMbWVtb19zbmlwcGV0GAMgASgJEhwKFHJlbGF0ZWRfbWVtb19zbmlwcGV0GAQgASgJGmwKEk1lbW9NZW50aW9uUGF5bG9hZBIMCgRtZW1vGAEgASgJEhQKDHJlbGF0ZWRfbWVtbxgCIAEoCRIUCgxtZW1vX3NuaXBwZXQYAyABKAkSHAoUcmVsYXRlZF9tZW1vX3NuaXBwZXQYBCABKAkiOgoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEgoKBlVOUkVBRBABEgwKCEFSQ0hJVkVEEAIiQAoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMTUVNT19DT01NRU5UEAESEAoMTUVNT19NRU5USU9OEAJCCQoHcGF5bG9hZEJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_user, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * Something that another account did and that concerns the receiver. Only the receiver sees it.
+ * A notification: an action of another account that concerns the receiver. Only the receiver sees
+ * it.
  *
  * @generated from message branchline.v1.UserNotification
  */
@@ -32,42 +33,42 @@ export type UserNotification = Message<"branchline.v1.UserNotification"> & {
   name: string;
 
   /**
-   * Resource name of the account that caused it, `users/{user}`.
+   * Resource name of the account that caused the notification, `users/{user}`.
    *
    * @generated from field: string sender = 2;
    */
   sender: string;
 
   /**
-   * Whether the receiver has dealt with it. The only field that clients set.
+   * Status. The only field that clients change.
    *
    * @generated from field: branchline.v1.UserNotification.Status status = 3;
    */
   status: UserNotification_Status;
 
   /**
-   * When it happened.
+   * Time of the action.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What happened.
+   * Type of the event.
    *
    * @generated from field: branchline.v1.UserNotification.Type type = 5;
    */
   type: UserNotification_Type;
 
   /**
-   * Where it happened. Unset when the receiver can no longer read one of the memos, or it was
-   * deleted; the type stays.
+   * The subject. Unset if the receiver can no longer read one of the memos, or it was deleted. The
+   * type remains.
    *
    * @generated from oneof branchline.v1.UserNotification.payload
    */
   payload: {
     /**
-     * Of the type MEMO_COMMENT.
+     * For the type MEMO_COMMENT.
      *
      * @generated from field: branchline.v1.UserNotification.MemoCommentPayload memo_comment = 6;
      */
@@ -75,7 +76,7 @@ export type UserNotification = Message<"branchline.v1.UserNotification"> & {
     case: "memoComment";
   } | {
     /**
-     * Of the type MEMO_MENTION.
+     * For the type MEMO_MENTION.
      *
      * @generated from field: branchline.v1.UserNotification.MemoMentionPayload memo_mention = 7;
      */
@@ -84,7 +85,7 @@ export type UserNotification = Message<"branchline.v1.UserNotification"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * The sender as the receiver sees it, without what the receiver may not see.
+   * The sender, with the fields that the receiver may see.
    *
    * @generated from field: branchline.v1.User sender_user = 8;
    */
@@ -99,7 +100,7 @@ export const UserNotificationSchema: GenMessage<UserNotification> = /*@__PURE__*
   messageDesc(file_branchline_v1_user_notification, 0);
 
 /**
- * The comment, and the memo it was made on.
+ * A comment and its memo.
  *
  * @generated from message branchline.v1.UserNotification.MemoCommentPayload
  */
@@ -119,8 +120,8 @@ export type UserNotification_MemoCommentPayload = Message<"branchline.v1.UserNot
   relatedMemo: string;
 
   /**
-   * Start of the comment as plain text, up to 64 characters cut at a blank, with ` ...` when
-   * there is more.
+   * Start of the comment as plain text: up to 64 characters, cut at a blank and followed by `
+   * ...` if there is more.
    *
    * @generated from field: string memo_snippet = 3;
    */
@@ -142,7 +143,7 @@ export const UserNotification_MemoCommentPayloadSchema: GenMessage<UserNotificat
   messageDesc(file_branchline_v1_user_notification, 0, 0);
 
 /**
- * The memo or comment with the mention and, for a comment, the memo it was made on.
+ * The memo or comment with the mention and, for a comment, its memo.
  *
  * @generated from message branchline.v1.UserNotification.MemoMentionPayload
  */
@@ -163,15 +164,15 @@ export type UserNotification_MemoMentionPayload = Message<"branchline.v1.UserNot
   relatedMemo: string;
 
   /**
-   * Start of the memo or comment as plain text, up to 64 characters cut at a blank, with ` ...`
-   * when there is more.
+   * Start of the memo or comment as plain text: up to 64 characters, cut at a blank and followed
+   * by ` ...` if there is more.
    *
    * @generated from field: string memo_snippet = 3;
    */
   memoSnippet: string;
 
   /**
-   * Start of the memo that was commented on, in the same form. Empty when related_memo is.
+   * Start of the memo that was commented on, in the same form. Empty if related_memo is.
    *
    * @generated from field: string related_memo_snippet = 4;
    */
@@ -186,27 +187,27 @@ export const UserNotification_MemoMentionPayloadSchema: GenMessage<UserNotificat
   messageDesc(file_branchline_v1_user_notification, 0, 1);
 
 /**
- * Whether the receiver has dealt with a notification.
+ * Whether the receiver has dealt with the notification.
  *
  * @generated from enum branchline.v1.UserNotification.Status
  */
 export enum UserNotification_Status {
   /**
-   * Not given. Refused on update.
+   * Not set. Refused on update.
    *
    * @generated from enum value: STATUS_UNSPECIFIED = 0;
    */
   STATUS_UNSPECIFIED = 0,
 
   /**
-   * New. Every notification starts with this.
+   * New. The initial status of every notification.
    *
    * @generated from enum value: UNREAD = 1;
    */
   UNREAD = 1,
 
   /**
-   * Dealt with. Can become UNREAD again.
+   * Archived. May become UNREAD again.
    *
    * @generated from enum value: ARCHIVED = 2;
    */
@@ -220,27 +221,27 @@ export const UserNotification_StatusSchema: GenEnum<UserNotification_Status> = /
   enumDesc(file_branchline_v1_user_notification, 0, 0);
 
 /**
- * What happened.
+ * Type of the event.
  *
  * @generated from enum branchline.v1.UserNotification.Type
  */
 export enum UserNotification_Type {
   /**
-   * Not given. No notification has this type.
+   * Not set. No notification has this type.
    *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   TYPE_UNSPECIFIED = 0,
 
   /**
-   * Somebody commented on a memo of the receiver.
+   * A user commented on a memo of the receiver.
    *
    * @generated from enum value: MEMO_COMMENT = 1;
    */
   MEMO_COMMENT = 1,
 
   /**
-   * Somebody mentioned the receiver in a memo or a comment.
+   * A user mentioned the receiver in a memo or a comment.
    *
    * @generated from enum value: MEMO_MENTION = 2;
    */

@@ -19,9 +19,9 @@ export const file_branchline_v1_user: GenFile = /*@__PURE__*/
   fileDesc("ChhicmFuY2hsaW5lL3YxL3VzZXIucHJvdG8SDWJyYW5jaGxpbmUudjEiqwMKBFVzZXISEQoEbmFtZRgBIAEoCUID4EEIEisKBHJvbGUYAiABKA4yGC5icmFuY2hsaW5lLnYxLlVzZXIuUm9sZUID4EECEhUKCHVzZXJuYW1lGAMgASgJQgPgQQISEgoFZW1haWwYBCABKAlCA+BBARIZCgxkaXNwbGF5X25hbWUYBSABKAlCA+BBARIXCgphdmF0YXJfdXJsGAYgASgJQgPgQQESGAoLZGVzY3JpcHRpb24YByABKAlCA+BBARIbCghwYXNzd29yZBgIIAEoCUIJ4EEE+qYZAggBEigKBXN0YXRlGAkgASgOMhQuYnJhbmNobGluZS52MS5TdGF0ZUID4EECEjQKC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIjcKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEgkKBUFETUlOEAISCAoEVVNFUhADIgQIARABIr8DCglVc2VyU3RhdHMSEQoEbmFtZRgBIAEoCUID4EEIEjsKF21lbW9fZGlzcGxheV90aW1lc3RhbXBzGAIgAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/Cg9tZW1vX3R5cGVfc3RhdHMYAyABKAsyJi5icmFuY2hsaW5lLnYxLlVzZXJTdGF0cy5NZW1vVHlwZVN0YXRzEjkKCXRhZ19jb3VudBgEIAMoCzImLmJyYW5jaGxpbmUudjEuVXNlclN0YXRzLlRhZ0NvdW50RW50cnkSFAoMcGlubmVkX21lbW9zGAUgAygJEhgKEHRvdGFsX21lbW9fY291bnQYBiABKAUSFgoJdHJ1bmNhdGVkGAcgASgISACIAQEaXwoNTWVtb1R5cGVTdGF0cxISCgpsaW5rX2NvdW50GAEgASgFEhIKCmNvZGVfY291bnQYAiABKAUSEgoKdG9kb19jb3VudBgDIAEoBRISCgp1bmRvX2NvdW50GAQgASgFGi8KDVRhZ0NvdW50RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4AUIMCgpfdHJ1bmNhdGVkQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_state, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * An account of a person or a program.
+ * The account of a person or a program.
  *
- * Names, ids and times are public. The e-mail address is shown to its owner and to administrators.
+ * Names, ids and times are public. Only the owner and administrators see the e-mail address.
  *
  * @generated from message branchline.v1.User
  */
@@ -29,64 +29,63 @@ export type User = Message<"branchline.v1.User"> & {
   /**
    * Resource name, `users/{user}`.
    *
-   * The segment is the id that was chosen on create, or else the username, and then it follows the
-   * username when that changes. Requests may use either, in any case.
+   * The last segment was chosen on create, or is the username and follows its changes. Requests may
+   * use either, in any case of letters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Role on the instance. Only administrators choose it; what others ask for on create is ignored
-   * and becomes USER.
+   * Role on the instance. Only administrators choose it. For other callers the server ignores it on
+   * create and uses USER.
    *
-   * The first account of an instance becomes ADMIN whatever it asks for.
+   * The first account of an instance always becomes ADMIN.
    *
    * @generated from field: branchline.v1.User.Role role = 2;
    */
   role: User_Role;
 
   /**
-   * The name to sign in with and to be mentioned by.
+   * The name for sign-in and for mentions.
    *
-   * 1 to 36 ASCII letters, digits and hyphens, a letter or digit at both ends; some words are
-   * reserved. Case is kept and does not count in comparisons. Unique among the usernames and the
-   * ids of all accounts.
+   * 1 to 36 ASCII letters, digits and hyphens, with a letter or digit at both ends. Some words are
+   * reserved. The server keeps the case of letters and ignores it in comparisons. Unique among the
+   * usernames and ids of all accounts.
    *
    * @generated from field: string username = 3;
    */
   username: string;
 
   /**
-   * E-mail address. Empty when there is none, and for viewers other than the owner and
+   * E-mail address. Empty if there is none, and for callers other than the owner and
    * administrators.
    *
-   * Case does not count in comparisons. Unique among accounts that have one.
+   * Comparisons ignore the case of letters. Unique among accounts with an address.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * Name to show, free text of up to 128 characters. When empty, show the username.
+   * Display name, free text of up to 128 characters. If empty, clients display the username.
    *
    * @generated from field: string display_name = 5;
    */
   displayName: string;
 
   /**
-   * Picture of the account. Empty means none.
+   * Avatar. Empty means none.
    *
-   * Takes an absolute https URL, or a `data:image/…;base64,` URI of a PNG, JPEG, GIF or WebP image
-   * of up to 1 MiB. An image given as a data URI comes back as the path it is served at,
-   * `/file/users/{user}/avatar`.
+   * An absolute HTTPS URL, or a `data:image/…;base64,` URI of a PNG, JPEG, GIF or WebP image of up
+   * to 1 MiB. For a data URI the server returns the path of the image, `/file/users/{user}/avatar`.
    *
    * @generated from field: string avatar_url = 6;
    */
   avatarUrl: string;
 
   /**
-   * What the owner says about the account, free text of up to 1024 characters.
+   * Description, free text of up to 1024 characters.
    *
    * @generated from field: string description = 7;
    */
@@ -103,22 +102,22 @@ export type User = Message<"branchline.v1.User"> & {
   password: string;
 
   /**
-   * NORMAL, or ARCHIVED for an account that cannot sign in. Only administrators change it. Not
-   * given means NORMAL.
+   * NORMAL, or ARCHIVED for an account that cannot sign in. Only administrators change it. Default
+   * NORMAL.
    *
    * @generated from field: branchline.v1.State state = 9;
    */
   state: State;
 
   /**
-   * When the account was made, in whole seconds.
+   * Time of creation, in whole seconds.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 10;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the account was last updated, in whole seconds.
+   * Time of the last update, in whole seconds.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 11;
    */
@@ -133,27 +132,27 @@ export const UserSchema: GenMessage<User> = /*@__PURE__*/
   messageDesc(file_branchline_v1_user, 0);
 
 /**
- * What an account may do on the instance.
+ * The role of an account on the instance.
  *
  * @generated from enum branchline.v1.User.Role
  */
 export enum User_Role {
   /**
-   * Not given. On create this means USER.
+   * Not set. On create, USER.
    *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */
   ROLE_UNSPECIFIED = 0,
 
   /**
-   * Access to every account and to the settings of the instance.
+   * May access every account and the settings of the instance.
    *
    * @generated from enum value: ADMIN = 2;
    */
   ADMIN = 2,
 
   /**
-   * Access to the account's own data and to what others share.
+   * May access the account's own data and what others share.
    *
    * @generated from enum value: USER = 3;
    */
@@ -167,11 +166,11 @@ export const User_RoleSchema: GenEnum<User_Role> = /*@__PURE__*/
   enumDesc(file_branchline_v1_user, 0, 0);
 
 /**
- * Figures about the memos of one account.
+ * Statistics of the memos of one account.
  *
- * Counted are the memos that are not archived and that the viewer may read: the owner's own ones
- * all, PUBLIC and PROTECTED ones for other signed-in viewers, administrators included, and PUBLIC
- * ones for anonymous viewers. Comments do not count.
+ * They cover memos that are not archived and that the caller may read: all memos for the owner,
+ * PUBLIC and PROTECTED ones for other signed-in callers, administrators included, and PUBLIC ones
+ * for anonymous callers. Comments do not count.
  *
  * @generated from message branchline.v1.UserStats
  */
@@ -184,23 +183,23 @@ export type UserStats = Message<"branchline.v1.UserStats"> & {
   name: string;
 
   /**
-   * One timestamp for each memo, newest first: when it was made, or last updated where the instance
-   * is set to show that. At most the newest 1000.
+   * One time for each memo, newest first: its creation, or its last update if the instance is
+   * configured so. At most the newest 1000.
    *
    * @generated from field: repeated google.protobuf.Timestamp memo_display_timestamps = 2;
    */
   memoDisplayTimestamps: Timestamp[];
 
   /**
-   * How many memos contain links, code and tasks.
+   * Numbers of memos with links, code and tasks.
    *
    * @generated from field: branchline.v1.UserStats.MemoTypeStats memo_type_stats = 3;
    */
   memoTypeStats?: UserStats_MemoTypeStats | undefined;
 
   /**
-   * How many memos carry a tag, by tag without its `#`. A memo that repeats a tag counts once. Of
-   * each visibility at most 10,000 tags are read, the first ones by their text.
+   * Number of memos by tag, without `#`. A memo counts once for each tag. At most the first 10,000
+   * tags of each visibility are read, by their text.
    *
    * @generated from field: map<string, int32> tag_count = 4;
    */
@@ -221,8 +220,8 @@ export type UserStats = Message<"branchline.v1.UserStats"> & {
   totalMemoCount: number;
 
   /**
-   * Whether the account has more memos, pinned memos or tags than the lists in here hold. Counts
-   * are whole in any case. Left out when false.
+   * Whether the account has more memos, pinned memos or tags than the lists here contain. Numbers
+   * are always complete. Absent if false.
    *
    * @generated from field: optional bool truncated = 7;
    */
@@ -237,13 +236,13 @@ export const UserStatsSchema: GenMessage<UserStats> = /*@__PURE__*/
   messageDesc(file_branchline_v1_user, 1);
 
 /**
- * How many memos contain what.
+ * Numbers of memos by properties of their content.
  *
  * @generated from message branchline.v1.UserStats.MemoTypeStats
  */
 export type UserStats_MemoTypeStats = Message<"branchline.v1.UserStats.MemoTypeStats"> & {
   /**
-   * Memos with at least one link. Images are no links.
+   * Memos with a link. Images are not links.
    *
    * @generated from field: int32 link_count = 1;
    */
@@ -257,14 +256,14 @@ export type UserStats_MemoTypeStats = Message<"branchline.v1.UserStats.MemoTypeS
   codeCount: number;
 
   /**
-   * Memos with at least one task list item, done or not.
+   * Memos with a task list item, done or not.
    *
    * @generated from field: int32 todo_count = 3;
    */
   todoCount: number;
 
   /**
-   * Memos with at least one task list item that is not done. Never more than todo_count.
+   * Memos with a task list item that is not done. At most todo_count.
    *
    * @generated from field: int32 undo_count = 4;
    */

@@ -33,37 +33,37 @@ export const file_branchline_v1_user_service: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJzChBMaXN0VXNlcnNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUID4EEBEhcKCnBhZ2VfdG9rZW4YAiABKAlCA+BBARITCgZmaWx0ZXIYAyABKAlCA+BBARIZCgxzaG93X2RlbGV0ZWQYBCABKAhCA+BBASJsChFMaXN0VXNlcnNSZXNwb25zZRIiCgV1c2VycxgBIAMoCzITLmJyYW5jaGxpbmUudjEuVXNlchIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBvqmGQIIARISCgp0b3RhbF9zaXplGAMgASgFIi4KFEJhdGNoR2V0VXNlcnNSZXF1ZXN0EhYKCXVzZXJuYW1lcxgBIAMoCUID4EECIjsKFUJhdGNoR2V0VXNlcnNSZXNwb25zZRIiCgV1c2VycxgBIAMoCzITLmJyYW5jaGxpbmUudjEuVXNlciJXCg5HZXRVc2VyUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQISMgoJcmVhZF9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza0ID4EEBIikKFEdldFVzZXJBdmF0YXJSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiKGAQoRQ3JlYXRlVXNlclJlcXVlc3QSJgoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlckID4EECEhQKB3VzZXJfaWQYAiABKAlCA+BBARIaCg12YWxpZGF0ZV9vbmx5GAMgASgIQgPgQQESFwoKcmVxdWVzdF9pZBgEIAEoCUID4EEBIo0BChFVcGRhdGVVc2VyUmVxdWVzdBImCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQISGgoNYWxsb3dfbWlzc2luZxgDIAEoCEID4EEBIjoKEURlbGV0ZVVzZXJSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhISCgVmb3JjZRgCIAEoCEID4EEBIhkKF0xpc3RBbGxVc2VyU3RhdHNSZXF1ZXN0IkMKGExpc3RBbGxVc2VyU3RhdHNSZXNwb25zZRInCgVzdGF0cxgBIAMoCzIYLmJyYW5jaGxpbmUudjEuVXNlclN0YXRzIigKE0dldFVzZXJTdGF0c1JlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECIl8KF0xpc3RVc2VyU2V0dGluZ3NSZXF1ZXN0EhMKBnBhcmVudBgBIAEoCUID4EECEhYKCXBhZ2Vfc2l6ZRgCIAEoBUID4EEBEhcKCnBhZ2VfdG9rZW4YAyABKAlCA+BBASJ9ChhMaXN0VXNlclNldHRpbmdzUmVzcG9uc2USLAoIc2V0dGluZ3MYASADKAsyGi5icmFuY2hsaW5lLnYxLlVzZXJTZXR0aW5nEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBEhIKCnRvdGFsX3NpemUYAyABKAUiKgoVR2V0VXNlclNldHRpbmdSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiKCAQoYVXBkYXRlVXNlclNldHRpbmdSZXF1ZXN0EjAKB3NldHRpbmcYASABKAsyGi5icmFuY2hsaW5lLnYxLlVzZXJTZXR0aW5nQgPgQQISNAoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgPgQQIiMgobTGlzdExpbmtlZElkZW50aXRpZXNSZXF1ZXN0EhMKBnBhcmVudBgBIAEoCUID4EECIlgKHExpc3RMaW5rZWRJZGVudGl0aWVzUmVzcG9uc2USOAoRbGlua2VkX2lkZW50aXRpZXMYASADKAsyHS5icmFuY2hsaW5lLnYxLkxpbmtlZElkZW50aXR5IpMBChtDcmVhdGVMaW5rZWRJZGVudGl0eVJlcXVlc3QSEwoGcGFyZW50GAEgASgJQgPgQQISFQoIaWRwX25hbWUYAiABKAlCA+BBAhIRCgRjb2RlGAMgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAQgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgFIAEoCUID4EEBIi0KGEdldExpbmtlZElkZW50aXR5UmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiMAobRGVsZXRlTGlua2VkSWRlbnRpdHlSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJnCh9MaXN0UGVyc29uYWxBY2Nlc3NUb2tlbnNSZXF1ZXN0EhMKBnBhcmVudBgBIAEoCUID4EECEhYKCXBhZ2Vfc2l6ZRgCIAEoBUID4EEBEhcKCnBhZ2VfdG9rZW4YAyABKAlCA+BBASKbAQogTGlzdFBlcnNvbmFsQWNjZXNzVG9rZW5zUmVzcG9uc2USQgoWcGVyc29uYWxfYWNjZXNzX3Rva2VucxgBIAMoCzIiLmJyYW5jaGxpbmUudjEuUGVyc29uYWxBY2Nlc3NUb2tlbhIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBvqmGQIIARISCgp0b3RhbF9zaXplGAMgASgFIoQBCiBDcmVhdGVQZXJzb25hbEFjY2Vzc1Rva2VuUmVxdWVzdBITCgZwYXJlbnQYASABKAlCA+BBAhIYCgtkZXNjcmlwdGlvbhgCIAEoCUID4EEBEhwKD2V4cGlyZXNfaW5fZGF5cxgDIAEoBUID4EEBEhMKBnNjb3BlcxgQIAMoCUID4EEBInUKIUNyZWF0ZVBlcnNvbmFsQWNjZXNzVG9rZW5SZXNwb25zZRJBChVwZXJzb25hbF9hY2Nlc3NfdG9rZW4YASABKAsyIi5icmFuY2hsaW5lLnYxLlBlcnNvbmFsQWNjZXNzVG9rZW4SDQoFdG9rZW4YAiABKAkiNQogRGVsZXRlUGVyc29uYWxBY2Nlc3NUb2tlblJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECIi4KF0xpc3RVc2VyV2ViaG9va3NSZXF1ZXN0EhMKBnBhcmVudBgBIAEoCUID4EECIkgKGExpc3RVc2VyV2ViaG9va3NSZXNwb25zZRIsCgh3ZWJob29rcxgBIAMoCzIaLmJyYW5jaGxpbmUudjEuVXNlcldlYmhvb2siYQoYQ3JlYXRlVXNlcldlYmhvb2tSZXF1ZXN0EhMKBnBhcmVudBgBIAEoCUID4EECEjAKB3dlYmhvb2sYAiABKAsyGi5icmFuY2hsaW5lLnYxLlVzZXJXZWJob29rQgPgQQIiggEKGFVwZGF0ZVVzZXJXZWJob29rUmVxdWVzdBIwCgd3ZWJob29rGAEgASgLMhouYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0ID4EECEjQKC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza0ID4EEBIi0KGERlbGV0ZVVzZXJXZWJob29rUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiNwoiR2V0VXNlcldlYmhvb2tTaWduaW5nU2VjcmV0UmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiPQojR2V0VXNlcldlYmhvb2tTaWduaW5nU2VjcmV0UmVzcG9uc2USFgoOc2lnbmluZ19zZWNyZXQYASABKAkiaAogTGlzdFVzZXJXZWJob29rRGVsaXZlcmllc1JlcXVlc3QSEwoGcGFyZW50GAEgASgJQgPgQQISFgoJcGFnZV9zaXplGAIgASgFQgPgQQESFwoKcGFnZV90b2tlbhgDIAEoCUID4EEBInwKIUxpc3RVc2VyV2ViaG9va0RlbGl2ZXJpZXNSZXNwb25zZRI2CgpkZWxpdmVyaWVzGAEgAygLMiIuYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0RlbGl2ZXJ5Eh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBIjgKI1JlZGVsaXZlclVzZXJXZWJob29rRGVsaXZlcnlSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiIrChZUZXN0VXNlcldlYmhvb2tSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAiJ5ChxMaXN0VXNlck5vdGlmaWNhdGlvbnNSZXF1ZXN0EhMKBnBhcmVudBgBIAEoCUID4EECEhYKCXBhZ2Vfc2l6ZRgCIAEoBUID4EEBEhcKCnBhZ2VfdG9rZW4YAyABKAlCA+BBARITCgZmaWx0ZXIYBCABKAlCA+BBASJ4Ch1MaXN0VXNlck5vdGlmaWNhdGlvbnNSZXNwb25zZRI2Cg1ub3RpZmljYXRpb25zGAEgAygLMh8uYnJhbmNobGluZS52MS5Vc2VyTm90aWZpY2F0aW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBIpEBCh1VcGRhdGVVc2VyTm90aWZpY2F0aW9uUmVxdWVzdBI6Cgxub3RpZmljYXRpb24YASABKAsyHy5icmFuY2hsaW5lLnYxLlVzZXJOb3RpZmljYXRpb25CA+BBAhI0Cgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2tCA+BBAiIyCh1EZWxldGVVc2VyTm90aWZpY2F0aW9uUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIyrykKC1VzZXJTZXJ2aWNlEnoKCUxpc3RVc2VycxIfLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJzUmVxdWVzdBogLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJzUmVzcG9uc2UiKpACAYKnGQ4IBhIKcmVhZDphZG1pboLT5JMCDxINL2FwaS92MS91c2VycxKRAQoNQmF0Y2hHZXRVc2VycxIjLmJyYW5jaGxpbmUudjEuQmF0Y2hHZXRVc2Vyc1JlcXVlc3QaJC5icmFuY2hsaW5lLnYxLkJhdGNoR2V0VXNlcnNSZXNwb25zZSI1kAIBgqcZDQgCEglyZWFkOnVzZXKC0+STAhs6ASoiFi9hcGkvdjEvdXNlcnM6YmF0Y2hHZXQScQoHR2V0VXNlchIdLmJyYW5jaGxpbmUudjEuR2V0VXNlclJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlVzZXIiMpACAYKnGQ0IAhIJcmVhZDp1c2VygtPkkwIYEhYvYXBpL3YxL3tuYW1lPXVzZXJzLyp9EoMBCg1HZXRVc2VyQXZhdGFyEiMuYnJhbmNobGluZS52MS5HZXRVc2VyQXZhdGFyUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiN5ACAYKnGQ0IAhIJcmVhZDp1c2VygtPkkwIdEhsvZmlsZS97bmFtZT11c2Vycy8qL2F2YXRhcn0SaQoKQ3JlYXRlVXNlchIgLmJyYW5jaGxpbmUudjEuQ3JlYXRlVXNlclJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlVzZXIiJJACAIKnGQIIAYLT5JMCFToEdXNlciINL2FwaS92MS91c2VycxKfAQoKVXBkYXRlVXNlchIgLmJyYW5jaGxpbmUudjEuVXBkYXRlVXNlclJlcXVlc3QaEy5icmFuY2hsaW5lLnYxLlVzZXIiWpACAvqmGQ0qC3VwZGF0ZV9tYXNrgqcZGQgFEgp3cml0ZTp1c2VyGgl1c2VyLm5hbWWC0+STAiM6BHVzZXIyGy9hcGkvdjEve3VzZXIubmFtZT11c2Vycy8qfRKBAQoKRGVsZXRlVXNlchIgLmJyYW5jaGxpbmUudjEuRGVsZXRlVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiOZACAoKnGRQIBRIKd3JpdGU6dXNlchoEbmFtZYLT5JMCGCoWL2FwaS92MS97bmFtZT11c2Vycy8qfRKUAQoQTGlzdEFsbFVzZXJTdGF0cxImLmJyYW5jaGxpbmUudjEuTGlzdEFsbFVzZXJTdGF0c1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RBbGxVc2VyU3RhdHNSZXNwb25zZSIvkAIBgqcZDQgCEglyZWFkOnVzZXKC0+STAhUSEy9hcGkvdjEvdXNlcnM6c3RhdHMSiQEKDEdldFVzZXJTdGF0cxIiLmJyYW5jaGxpbmUudjEuR2V0VXNlclN0YXRzUmVxdWVzdBoYLmJyYW5jaGxpbmUudjEuVXNlclN0YXRzIjuQAgGCpxkNCAISCXJlYWQ6dXNlcoLT5JMCIRIfL2FwaS92MS97bmFtZT11c2Vycy8qfTpnZXRTdGF0cxKsAQoQTGlzdFVzZXJTZXR0aW5ncxImLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJTZXR0aW5nc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RVc2VyU2V0dGluZ3NSZXNwb25zZSJHkAIBgqcZFwgEEglyZWFkOnVzZXIaBnBhcmVudCgBgtPkkwIjEiEvYXBpL3YxL3twYXJlbnQ9dXNlcnMvKn0vc2V0dGluZ3MSmQEKDkdldFVzZXJTZXR0aW5nEiQuYnJhbmNobGluZS52MS5HZXRVc2VyU2V0dGluZ1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLlVzZXJTZXR0aW5nIkWQAgGCpxkVCAQSCXJlYWQ6dXNlchoEbmFtZSgBgtPkkwIjEiEvYXBpL3YxL3tuYW1lPXVzZXJzLyovc2V0dGluZ3MvKn0SygEKEVVwZGF0ZVVzZXJTZXR0aW5nEicuYnJhbmNobGluZS52MS5VcGRhdGVVc2VyU2V0dGluZ1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLlVzZXJTZXR0aW5nInCQAgL6phkNKgt1cGRhdGVfbWFza4KnGR4IBBIKd3JpdGU6dXNlchoMc2V0dGluZy5uYW1lKAGC0+STAjQ6B3NldHRpbmcyKS9hcGkvdjEve3NldHRpbmcubmFtZT11c2Vycy8qL3NldHRpbmdzLyp9EsABChRMaXN0TGlua2VkSWRlbnRpdGllcxIqLmJyYW5jaGxpbmUudjEuTGlzdExpbmtlZElkZW50aXRpZXNSZXF1ZXN0GisuYnJhbmNobGluZS52MS5MaXN0TGlua2VkSWRlbnRpdGllc1Jlc3BvbnNlIk+QAgGCpxkXCAUSCXJlYWQ6dXNlchoGcGFyZW50KAGC0+STAisSKS9hcGkvdjEve3BhcmVudD11c2Vycy8qfS9saW5rZWRJZGVudGl0aWVzErgBChRDcmVhdGVMaW5rZWRJZGVudGl0eRIqLmJyYW5jaGxpbmUudjEuQ3JlYXRlTGlua2VkSWRlbnRpdHlSZXF1ZXN0Gh0uYnJhbmNobGluZS52MS5MaW5rZWRJZGVudGl0eSJVkAIAgqcZGggEEgp3cml0ZTp1c2VyGgZwYXJlbnQgASgBgtPkkwIuOgEqIikvYXBpL3YxL3twYXJlbnQ9dXNlcnMvKn0vbGlua2VkSWRlbnRpdGllcxKqAQoRR2V0TGlua2VkSWRlbnRpdHkSJy5icmFuY2hsaW5lLnYxLkdldExpbmtlZElkZW50aXR5UmVxdWVzdBodLmJyYW5jaGxpbmUudjEuTGlua2VkSWRlbnRpdHkiTZACAYKnGRUIBRIJcmVhZDp1c2VyGgRuYW1lKAGC0+STAisSKS9hcGkvdjEve25hbWU9dXNlcnMvKi9saW5rZWRJZGVudGl0aWVzLyp9EqoBChREZWxldGVMaW5rZWRJZGVudGl0eRIqLmJyYW5jaGxpbmUudjEuRGVsZXRlTGlua2VkSWRlbnRpdHlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ik6QAgKCpxkWCAUSCndyaXRlOnVzZXIaBG5hbWUoAYLT5JMCKyopL2FwaS92MS97bmFtZT11c2Vycy8qL2xpbmtlZElkZW50aXRpZXMvKn0S0AEKGExpc3RQZXJzb25hbEFjY2Vzc1Rva2VucxIuLmJyYW5jaGxpbmUudjEuTGlzdFBlcnNvbmFsQWNjZXNzVG9rZW5zUmVxdWVzdBovLmJyYW5jaGxpbmUudjEuTGlzdFBlcnNvbmFsQWNjZXNzVG9rZW5zUmVzcG9uc2UiU5ACAYKnGRcIBRIJcmVhZDp1c2VyGgZwYXJlbnQoAYLT5JMCLxItL2FwaS92MS97cGFyZW50PXVzZXJzLyp9L3BlcnNvbmFsQWNjZXNzVG9rZW5zEtUBChlDcmVhdGVQZXJzb25hbEFjY2Vzc1Rva2VuEi8uYnJhbmNobGluZS52MS5DcmVhdGVQZXJzb25hbEFjY2Vzc1Rva2VuUmVxdWVzdBowLmJyYW5jaGxpbmUudjEuQ3JlYXRlUGVyc29uYWxBY2Nlc3NUb2tlblJlc3BvbnNlIlWQAgCCpxkWCAQSCndyaXRlOnVzZXIaBnBhcmVudILT5JMCMjoBKiItL2FwaS92MS97cGFyZW50PXVzZXJzLyp9L3BlcnNvbmFsQWNjZXNzVG9rZW5zErYBChlEZWxldGVQZXJzb25hbEFjY2Vzc1Rva2VuEi8uYnJhbmNobGluZS52MS5EZWxldGVQZXJzb25hbEFjY2Vzc1Rva2VuUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJQkAICgqcZFAgFEgp3cml0ZTp1c2VyGgRuYW1lgtPkkwIvKi0vYXBpL3YxL3tuYW1lPXVzZXJzLyovcGVyc29uYWxBY2Nlc3NUb2tlbnMvKn0SrAEKEExpc3RVc2VyV2ViaG9va3MSJi5icmFuY2hsaW5lLnYxLkxpc3RVc2VyV2ViaG9va3NSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0VXNlcldlYmhvb2tzUmVzcG9uc2UiR5ACAYKnGRcIBRIJcmVhZDp1c2VyGgZwYXJlbnQoAYLT5JMCIxIhL2FwaS92MS97cGFyZW50PXVzZXJzLyp9L3dlYmhvb2tzEqsBChFDcmVhdGVVc2VyV2ViaG9vaxInLmJyYW5jaGxpbmUudjEuQ3JlYXRlVXNlcldlYmhvb2tSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Vc2VyV2ViaG9vayJRkAIAgqcZGAgFEgp3cml0ZTp1c2VyGgZwYXJlbnQoAYLT5JMCLDoHd2ViaG9vayIhL2FwaS92MS97cGFyZW50PXVzZXJzLyp9L3dlYmhvb2tzEsoBChFVcGRhdGVVc2VyV2ViaG9vaxInLmJyYW5jaGxpbmUudjEuVXBkYXRlVXNlcldlYmhvb2tSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Vc2VyV2ViaG9vayJwkAIC+qYZDSoLdXBkYXRlX21hc2uCpxkeCAUSCndyaXRlOnVzZXIaDHdlYmhvb2submFtZSgBgtPkkwI0Ogd3ZWJob29rMikvYXBpL3YxL3t3ZWJob29rLm5hbWU9dXNlcnMvKi93ZWJob29rcy8qfRKcAQoRRGVsZXRlVXNlcldlYmhvb2sSJy5icmFuY2hsaW5lLnYxLkRlbGV0ZVVzZXJXZWJob29rUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJGkAICgqcZFggFEgp3cml0ZTp1c2VyGgRuYW1lKAGC0+STAiMqIS9hcGkvdjEve25hbWU9dXNlcnMvKi93ZWJob29rcy8qfRLcAQobR2V0VXNlcldlYmhvb2tTaWduaW5nU2VjcmV0EjEuYnJhbmNobGluZS52MS5HZXRVc2VyV2ViaG9va1NpZ25pbmdTZWNyZXRSZXF1ZXN0GjIuYnJhbmNobGluZS52MS5HZXRVc2VyV2ViaG9va1NpZ25pbmdTZWNyZXRSZXNwb25zZSJWkAIBgqcZFQgFEglyZWFkOnVzZXIaBG5hbWUoAYLT5JMCNBIyL2FwaS92MS97bmFtZT11c2Vycy8qL3dlYmhvb2tzLyp9OmdldFNpZ25pbmdTZWNyZXQS1AEKGUxpc3RVc2VyV2ViaG9va0RlbGl2ZXJpZXMSLy5icmFuY2hsaW5lLnYxLkxpc3RVc2VyV2ViaG9va0RlbGl2ZXJpZXNSZXF1ZXN0GjAuYnJhbmNobGluZS52MS5MaXN0VXNlcldlYmhvb2tEZWxpdmVyaWVzUmVzcG9uc2UiVJACAYKnGRcIBRIJcmVhZDp1c2VyGgZwYXJlbnQoAYLT5JMCMBIuL2FwaS92MS97cGFyZW50PXVzZXJzLyovd2ViaG9va3MvKn0vZGVsaXZlcmllcxLYAQocUmVkZWxpdmVyVXNlcldlYmhvb2tEZWxpdmVyeRIyLmJyYW5jaGxpbmUudjEuUmVkZWxpdmVyVXNlcldlYmhvb2tEZWxpdmVyeVJlcXVlc3QaIi5icmFuY2hsaW5lLnYxLlVzZXJXZWJob29rRGVsaXZlcnkiYJACAIKnGRYIBRIKd3JpdGU6dXNlchoEbmFtZSgBgtPkkwI9OgEqIjgvYXBpL3YxL3tuYW1lPXVzZXJzLyovd2ViaG9va3MvKi9kZWxpdmVyaWVzLyp9OnJlZGVsaXZlchKsAQoPVGVzdFVzZXJXZWJob29rEiUuYnJhbmNobGluZS52MS5UZXN0VXNlcldlYmhvb2tSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0RlbGl2ZXJ5Ik6QAgCCpxkWCAUSCndyaXRlOnVzZXIaBG5hbWUoAYLT5JMCKzoBKiImL2FwaS92MS97bmFtZT11c2Vycy8qL3dlYmhvb2tzLyp9OnRlc3QSyAEKFUxpc3RVc2VyTm90aWZpY2F0aW9ucxIrLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJOb3RpZmljYXRpb25zUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJOb3RpZmljYXRpb25zUmVzcG9uc2UiVJACAYKnGR8IBBIRcmVhZDpub3RpZmljYXRpb24aBnBhcmVudCgBgtPkkwIoEiYvYXBpL3YxL3twYXJlbnQ9dXNlcnMvKn0vbm90aWZpY2F0aW9ucxL2AQoWVXBkYXRlVXNlck5vdGlmaWNhdGlvbhIsLmJyYW5jaGxpbmUudjEuVXBkYXRlVXNlck5vdGlmaWNhdGlvblJlcXVlc3QaHy5icmFuY2hsaW5lLnYxLlVzZXJOb3RpZmljYXRpb24ijAGQAgL6phkNKgt1cGRhdGVfbWFza4KnGSsIBBISd3JpdGU6bm90aWZpY2F0aW9uGhFub3RpZmljYXRpb24ubmFtZSgBgtPkkwJDOgxub3RpZmljYXRpb24yMy9hcGkvdjEve25vdGlmaWNhdGlvbi5uYW1lPXVzZXJzLyovbm90aWZpY2F0aW9ucy8qfRKzAQoWRGVsZXRlVXNlck5vdGlmaWNhdGlvbhIsLmJyYW5jaGxpbmUudjEuRGVsZXRlVXNlck5vdGlmaWNhdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiU5ACAoKnGR4IBBISd3JpdGU6bm90aWZpY2F0aW9uGgRuYW1lKAGC0+STAigqJi9hcGkvdjEve25hbWU9dXNlcnMvKi9ub3RpZmljYXRpb25zLyp9Ggz6phkIGAIgAigCMAFCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_linked_identity, file_branchline_v1_personal_access_token, file_branchline_v1_user, file_branchline_v1_user_notification, file_branchline_v1_user_setting, file_branchline_v1_user_webhook, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_empty, file_google_protobuf_field_mask]);
 
 /**
- * Which accounts to list.
+ * The accounts to list.
  *
  * @generated from message branchline.v1.ListUsersRequest
  */
 export type ListUsersRequest = Message<"branchline.v1.ListUsersRequest"> & {
   /**
-   * Most accounts to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer may
-   * come.
+   * Maximum number of accounts per page. 0 means 50. More than 1000 means 1000. A negative number
+   * is an error. A page may have fewer.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty for the first page. The filter and show_deleted must
-   * be the same again.
+   * `next_page_token` of the previous page. Empty for the first page. The filter and show_deleted
+   * must be the same.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
 
   /**
-   * `username == '<username>'`, with single or double quotes. Case does not count. Empty means
-   * every account.
+   * `username == '<username>'`, with single or double quotes. The case of letters does not matter.
+   * Empty means every account.
    *
    * @generated from field: string filter = 3;
    */
   filter: string;
 
   /**
-   * Whether archived accounts are listed as well.
+   * Whether to include archived accounts.
    *
    * @generated from field: bool show_deleted = 4;
    */
@@ -91,14 +91,14 @@ export type ListUsersResponse = Message<"branchline.v1.ListUsersResponse"> & {
   users: User[];
 
   /**
-   * page_token of the next page. Absent on the last page.
+   * `page_token` of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of all accounts that match, on whatever page.
+   * Number of matching accounts on all pages.
    *
    * @generated from field: int32 total_size = 3;
    */
@@ -113,14 +113,14 @@ export const ListUsersResponseSchema: GenMessage<ListUsersResponse> = /*@__PURE_
   messageDesc(file_branchline_v1_user_service, 1);
 
 /**
- * Which accounts to look up.
+ * The accounts to look up.
  *
  * @generated from message branchline.v1.BatchGetUsersRequest
  */
 export type BatchGetUsersRequest = Message<"branchline.v1.BatchGetUsersRequest"> & {
   /**
-   * Usernames or ids, up to 100. Surrounding blanks are removed, blank entries skipped, duplicates
-   * answered once.
+   * Usernames or ids, up to 100. Surrounding blanks are removed, blank entries are ignored, and
+   * duplicates appear once.
    *
    * @generated from field: repeated string usernames = 1;
    */
@@ -156,7 +156,7 @@ export const BatchGetUsersResponseSchema: GenMessage<BatchGetUsersResponse> = /*
   messageDesc(file_branchline_v1_user_service, 3);
 
 /**
- * Which account to read.
+ * The account to read.
  *
  * @generated from message branchline.v1.GetUserRequest
  */
@@ -169,7 +169,7 @@ export type GetUserRequest = Message<"branchline.v1.GetUserRequest"> & {
   name: string;
 
   /**
-   * Fields to fill, beside the name, which always is. Absent, empty or `*` means all of them.
+   * Fields to return in addition to the name. Absent, empty or `*` means all fields.
    *
    * @generated from field: google.protobuf.FieldMask read_mask = 2;
    */
@@ -184,7 +184,7 @@ export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_user_service, 4);
 
 /**
- * Which account to get the picture of.
+ * The account whose avatar to return.
  *
  * @generated from message branchline.v1.GetUserAvatarRequest
  */
@@ -205,39 +205,40 @@ export const GetUserAvatarRequestSchema: GenMessage<GetUserAvatarRequest> = /*@_
   messageDesc(file_branchline_v1_user_service, 5);
 
 /**
- * The account to make.
+ * The account to create.
  *
  * @generated from message branchline.v1.CreateUserRequest
  */
 export type CreateUserRequest = Message<"branchline.v1.CreateUserRequest"> & {
   /**
-   * The account. Its name and times are ignored; a role or state that is not given is USER or
-   * NORMAL.
+   * The account. The server ignores its name and times. The default role is USER and the default
+   * state NORMAL.
    *
    * @generated from field: branchline.v1.User user = 1;
    */
   user?: User | undefined;
 
   /**
-   * Last segment of the name, lower-case letters, digits and hyphens. It never changes. When empty,
-   * the username serves as the id.
+   * Last segment of the resource name: lower-case letters, digits and hyphens. It never changes. If
+   * empty, the username is the id.
    *
    * @generated from field: string user_id = 2;
    */
   userId: string;
 
   /**
-   * Runs every check and answers the account as it would be, without times, and makes nothing.
+   * Whether to run every check and return the account as it would be, without times, and create
+   * nothing.
    *
    * @generated from field: bool validate_only = 3;
    */
   validateOnly: boolean;
 
   /**
-   * Makes the call safe to repeat: up to 64 characters of printable ASCII, a UUID for example.
+   * Makes the call safe to repeat: up to 64 characters of printable ASCII, such as a UUID.
    *
-   * For 24 hours the same request of the same caller under the same id answers the account that the
-   * first one made. A call that fails leaves its id free.
+   * For 24 hours, the same request of the same caller with the same id returns the account that the
+   * first one created. A failed call does not use its id up.
    *
    * @generated from field: string request_id = 4;
    */
@@ -252,28 +253,28 @@ export const CreateUserRequestSchema: GenMessage<CreateUserRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_user_service, 6);
 
 /**
- * What to change about an account.
+ * The change of an account.
  *
  * @generated from message branchline.v1.UpdateUserRequest
  */
 export type UpdateUserRequest = Message<"branchline.v1.UpdateUserRequest"> & {
   /**
-   * The account, found by its name, with the new values of the fields in the mask.
+   * The account, identified by its name, with the new values of the fields in the mask.
    *
    * @generated from field: branchline.v1.User user = 1;
    */
   user?: User | undefined;
 
   /**
-   * Fields to change. Required, except over REST, where it defaults to the members of the body.
+   * Fields to change. Required, except over REST, where the default is the members of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
   updateMask?: FieldMask | undefined;
 
   /**
-   * Accepted for clients that send it. Sensitive fields can be updated without it, and a missing
-   * account is never made.
+   * Has no effect. Accepted for clients that send it: sensitive fields need no such flag, and a
+   * missing account is never created.
    *
    * @generated from field: bool allow_missing = 3;
    */
@@ -288,7 +289,7 @@ export const UpdateUserRequestSchema: GenMessage<UpdateUserRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_user_service, 7);
 
 /**
- * Which account to delete.
+ * The account to delete.
  *
  * @generated from message branchline.v1.DeleteUserRequest
  */
@@ -301,8 +302,8 @@ export type DeleteUserRequest = Message<"branchline.v1.DeleteUserRequest"> & {
   name: string;
 
   /**
-   * Whether to delete the content of the account as well. Without it, an account that owns content
-   * is not deleted.
+   * Whether to delete the content of the account as well. If false, an account with content is not
+   * deleted.
    *
    * @generated from field: bool force = 2;
    */
@@ -317,7 +318,7 @@ export const DeleteUserRequestSchema: GenMessage<DeleteUserRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_user_service, 8);
 
 /**
- * Empty: the statistics of all accounts are asked for.
+ * Empty: the response has the statistics of all accounts.
  *
  * @generated from message branchline.v1.ListAllUserStatsRequest
  */
@@ -338,7 +339,7 @@ export const ListAllUserStatsRequestSchema: GenMessage<ListAllUserStatsRequest> 
  */
 export type ListAllUserStatsResponse = Message<"branchline.v1.ListAllUserStatsResponse"> & {
   /**
-   * One entry for each account with at least one memo that the caller may read, by name.
+   * One entry for each account with a memo that the caller may read, by name.
    *
    * @generated from field: repeated branchline.v1.UserStats stats = 1;
    */
@@ -353,7 +354,7 @@ export const ListAllUserStatsResponseSchema: GenMessage<ListAllUserStatsResponse
   messageDesc(file_branchline_v1_user_service, 10);
 
 /**
- * Whose statistics to read.
+ * The account whose statistics to read.
  *
  * @generated from message branchline.v1.GetUserStatsRequest
  */
@@ -374,7 +375,7 @@ export const GetUserStatsRequestSchema: GenMessage<GetUserStatsRequest> = /*@__P
   messageDesc(file_branchline_v1_user_service, 11);
 
 /**
- * Whose settings to list.
+ * The account whose settings to list.
  *
  * @generated from message branchline.v1.ListUserSettingsRequest
  */
@@ -387,14 +388,15 @@ export type ListUserSettingsRequest = Message<"branchline.v1.ListUserSettingsReq
   parent: string;
 
   /**
-   * Most settings to answer. 0 means 50; above 1000 counts as 1000; negative is refused.
+   * Maximum number of settings per page. 0 means 50. More than 1000 means 1000. A negative number
+   * is an error.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty for the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -422,14 +424,14 @@ export type ListUserSettingsResponse = Message<"branchline.v1.ListUserSettingsRe
   settings: UserSetting[];
 
   /**
-   * page_token of the next page. Absent on the last page.
+   * `page_token` of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of all settings, on whatever page.
+   * Number of settings on all pages.
    *
    * @generated from field: int32 total_size = 3;
    */
@@ -444,7 +446,7 @@ export const ListUserSettingsResponseSchema: GenMessage<ListUserSettingsResponse
   messageDesc(file_branchline_v1_user_service, 13);
 
 /**
- * Which setting to read.
+ * The setting to read.
  *
  * @generated from message branchline.v1.GetUserSettingRequest
  */
@@ -465,20 +467,20 @@ export const GetUserSettingRequestSchema: GenMessage<GetUserSettingRequest> = /*
   messageDesc(file_branchline_v1_user_service, 14);
 
 /**
- * What to change about a setting.
+ * The change of a setting.
  *
  * @generated from message branchline.v1.UpdateUserSettingRequest
  */
 export type UpdateUserSettingRequest = Message<"branchline.v1.UpdateUserSettingRequest"> & {
   /**
-   * The setting, found by its name, with the new values of the fields in the mask.
+   * The setting, identified by its name, with the new values of the fields in the mask.
    *
    * @generated from field: branchline.v1.UserSetting setting = 1;
    */
   setting?: UserSetting | undefined;
 
   /**
-   * Fields to change. Required, except over REST, where it defaults to the members of the body.
+   * Fields to change. Required, except over REST, where the default is the members of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -493,7 +495,7 @@ export const UpdateUserSettingRequestSchema: GenMessage<UpdateUserSettingRequest
   messageDesc(file_branchline_v1_user_service, 15);
 
 /**
- * Whose identities to list.
+ * The account whose identities to list.
  *
  * @generated from message branchline.v1.ListLinkedIdentitiesRequest
  */
@@ -520,7 +522,7 @@ export const ListLinkedIdentitiesRequestSchema: GenMessage<ListLinkedIdentitiesR
  */
 export type ListLinkedIdentitiesResponse = Message<"branchline.v1.ListLinkedIdentitiesResponse"> & {
   /**
-   * All of them, in the order they were linked.
+   * All identities, in the order in which they were linked.
    *
    * @generated from field: repeated branchline.v1.LinkedIdentity linked_identities = 1;
    */
@@ -562,7 +564,7 @@ export type CreateLinkedIdentityRequest = Message<"branchline.v1.CreateLinkedIde
   code: string;
 
   /**
-   * Redirect URI that the flow was started with.
+   * Redirect URI with which the flow was started.
    *
    * @generated from field: string redirect_uri = 4;
    */
@@ -584,7 +586,7 @@ export const CreateLinkedIdentityRequestSchema: GenMessage<CreateLinkedIdentityR
   messageDesc(file_branchline_v1_user_service, 18);
 
 /**
- * Which identity to read.
+ * The identity to read.
  *
  * @generated from message branchline.v1.GetLinkedIdentityRequest
  */
@@ -605,7 +607,7 @@ export const GetLinkedIdentityRequestSchema: GenMessage<GetLinkedIdentityRequest
   messageDesc(file_branchline_v1_user_service, 19);
 
 /**
- * Which identity to unlink.
+ * The identity to unlink.
  *
  * @generated from message branchline.v1.DeleteLinkedIdentityRequest
  */
@@ -626,7 +628,7 @@ export const DeleteLinkedIdentityRequestSchema: GenMessage<DeleteLinkedIdentityR
   messageDesc(file_branchline_v1_user_service, 20);
 
 /**
- * Whose tokens to list.
+ * The account whose tokens to list.
  *
  * @generated from message branchline.v1.ListPersonalAccessTokensRequest
  */
@@ -639,15 +641,15 @@ export type ListPersonalAccessTokensRequest = Message<"branchline.v1.ListPersona
   parent: string;
 
   /**
-   * Most tokens to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer may
-   * come.
+   * Maximum number of tokens per page. 0 means 50. More than 1000 means 1000. A negative number is
+   * an error. A page may have fewer.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty for the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -668,21 +670,21 @@ export const ListPersonalAccessTokensRequestSchema: GenMessage<ListPersonalAcces
  */
 export type ListPersonalAccessTokensResponse = Message<"branchline.v1.ListPersonalAccessTokensResponse"> & {
   /**
-   * The tokens in the order they were made.
+   * The tokens in the order of creation.
    *
    * @generated from field: repeated branchline.v1.PersonalAccessToken personal_access_tokens = 1;
    */
   personalAccessTokens: PersonalAccessToken[];
 
   /**
-   * page_token of the next page. Absent on the last page.
+   * `page_token` of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * Number of all tokens of the account, on whatever page.
+   * Number of tokens of the account on all pages.
    *
    * @generated from field: int32 total_size = 3;
    */
@@ -697,7 +699,7 @@ export const ListPersonalAccessTokensResponseSchema: GenMessage<ListPersonalAcce
   messageDesc(file_branchline_v1_user_service, 22);
 
 /**
- * The token to make.
+ * The token to create.
  *
  * @generated from message branchline.v1.CreatePersonalAccessTokenRequest
  */
@@ -710,21 +712,21 @@ export type CreatePersonalAccessTokenRequest = Message<"branchline.v1.CreatePers
   parent: string;
 
   /**
-   * What the token is for, free text of up to 256 characters.
+   * Purpose of the token, free text of up to 256 characters.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * Days until the token is refused, up to 36500. 0 means never.
+   * Days until the token expires, up to 36500. 0 means never.
    *
    * @generated from field: int32 expires_in_days = 3;
    */
   expiresInDays: number;
 
   /**
-   * What the token may do, as PersonalAccessToken.scopes describes. Empty means `all`.
+   * Scopes of the token, as PersonalAccessToken.scopes describes. Empty means `all`.
    *
    * @generated from field: repeated string scopes = 16;
    */
@@ -739,20 +741,20 @@ export const CreatePersonalAccessTokenRequestSchema: GenMessage<CreatePersonalAc
   messageDesc(file_branchline_v1_user_service, 23);
 
 /**
- * The token that was made.
+ * The new token.
  *
  * @generated from message branchline.v1.CreatePersonalAccessTokenResponse
  */
 export type CreatePersonalAccessTokenResponse = Message<"branchline.v1.CreatePersonalAccessTokenResponse"> & {
   /**
-   * The token as lists show it.
+   * The token in the form of lists.
    *
    * @generated from field: branchline.v1.PersonalAccessToken personal_access_token = 1;
    */
   personalAccessToken?: PersonalAccessToken | undefined;
 
   /**
-   * Its text, to be sent as `Authorization: Bearer <token>`. Returned here and never again.
+   * Its text, for `Authorization: Bearer <token>`. Only this response contains it.
    *
    * @generated from field: string token = 2;
    */
@@ -767,7 +769,7 @@ export const CreatePersonalAccessTokenResponseSchema: GenMessage<CreatePersonalA
   messageDesc(file_branchline_v1_user_service, 24);
 
 /**
- * Which token to delete.
+ * The token to delete.
  *
  * @generated from message branchline.v1.DeletePersonalAccessTokenRequest
  */
@@ -788,7 +790,7 @@ export const DeletePersonalAccessTokenRequestSchema: GenMessage<DeletePersonalAc
   messageDesc(file_branchline_v1_user_service, 25);
 
 /**
- * Whose webhooks to list.
+ * The account whose webhooks to list.
  *
  * @generated from message branchline.v1.ListUserWebhooksRequest
  */
@@ -815,7 +817,7 @@ export const ListUserWebhooksRequestSchema: GenMessage<ListUserWebhooksRequest> 
  */
 export type ListUserWebhooksResponse = Message<"branchline.v1.ListUserWebhooksResponse"> & {
   /**
-   * All of them, in the order they were made.
+   * All webhooks, in the order of creation.
    *
    * @generated from field: repeated branchline.v1.UserWebhook webhooks = 1;
    */
@@ -843,7 +845,7 @@ export type CreateUserWebhookRequest = Message<"branchline.v1.CreateUserWebhookR
   parent: string;
 
   /**
-   * The webhook. Its name and times are ignored.
+   * The webhook. The server ignores its name and times.
    *
    * @generated from field: branchline.v1.UserWebhook webhook = 2;
    */
@@ -858,21 +860,20 @@ export const CreateUserWebhookRequestSchema: GenMessage<CreateUserWebhookRequest
   messageDesc(file_branchline_v1_user_service, 28);
 
 /**
- * What to change about a webhook.
+ * The change of a webhook.
  *
  * @generated from message branchline.v1.UpdateUserWebhookRequest
  */
 export type UpdateUserWebhookRequest = Message<"branchline.v1.UpdateUserWebhookRequest"> & {
   /**
-   * The webhook, found by its name, with the new values of the fields in the mask.
+   * The webhook, identified by its name, with the new values of the fields in the mask.
    *
    * @generated from field: branchline.v1.UserWebhook webhook = 1;
    */
   webhook?: UserWebhook | undefined;
 
   /**
-   * Fields to change. When absent, every field that is not empty; over REST, the members of the
-   * body.
+   * Fields to change. Default: every field that is not empty, or over REST the members of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -887,7 +888,7 @@ export const UpdateUserWebhookRequestSchema: GenMessage<UpdateUserWebhookRequest
   messageDesc(file_branchline_v1_user_service, 29);
 
 /**
- * Which webhook to delete.
+ * The webhook to delete.
  *
  * @generated from message branchline.v1.DeleteUserWebhookRequest
  */
@@ -935,7 +936,7 @@ export const GetUserWebhookSigningSecretRequestSchema: GenMessage<GetUserWebhook
  */
 export type GetUserWebhookSigningSecretResponse = Message<"branchline.v1.GetUserWebhookSigningSecretResponse"> & {
   /**
-   * The key in the form it was given or made in, usually `whsec_` and base64.
+   * The key in the form in which it was set or created, usually `whsec_` and base64.
    *
    * @generated from field: string signing_secret = 1;
    */
@@ -950,7 +951,7 @@ export const GetUserWebhookSigningSecretResponseSchema: GenMessage<GetUserWebhoo
   messageDesc(file_branchline_v1_user_service, 32);
 
 /**
- * Which deliveries to list.
+ * The deliveries to list.
  *
  * @generated from message branchline.v1.ListUserWebhookDeliveriesRequest
  */
@@ -963,14 +964,15 @@ export type ListUserWebhookDeliveriesRequest = Message<"branchline.v1.ListUserWe
   parent: string;
 
   /**
-   * Most deliveries to answer. 0 means 50; above 1000 counts as 1000; negative is refused.
+   * Maximum number of deliveries per page. 0 means 50. More than 1000 means 1000. A negative number
+   * is an error.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty for the first page.
+   * `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -998,7 +1000,7 @@ export type ListUserWebhookDeliveriesResponse = Message<"branchline.v1.ListUserW
   deliveries: UserWebhookDelivery[];
 
   /**
-   * page_token of the next page. Absent on the last page.
+   * `page_token` of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1013,7 +1015,7 @@ export const ListUserWebhookDeliveriesResponseSchema: GenMessage<ListUserWebhook
   messageDesc(file_branchline_v1_user_service, 34);
 
 /**
- * Which delivery to send again.
+ * The delivery to send again.
  *
  * @generated from message branchline.v1.RedeliverUserWebhookDeliveryRequest
  */
@@ -1034,7 +1036,7 @@ export const RedeliverUserWebhookDeliveryRequestSchema: GenMessage<RedeliverUser
   messageDesc(file_branchline_v1_user_service, 35);
 
 /**
- * Which webhook to test.
+ * The webhook to test.
  *
  * @generated from message branchline.v1.TestUserWebhookRequest
  */
@@ -1055,7 +1057,7 @@ export const TestUserWebhookRequestSchema: GenMessage<TestUserWebhookRequest> = 
   messageDesc(file_branchline_v1_user_service, 36);
 
 /**
- * Which notifications to list.
+ * The notifications to list.
  *
  * @generated from message branchline.v1.ListUserNotificationsRequest
  */
@@ -1068,27 +1070,26 @@ export type ListUserNotificationsRequest = Message<"branchline.v1.ListUserNotifi
   parent: string;
 
   /**
-   * Most notifications to answer. 0 means 50; above 1000 counts as 1000; negative is refused. Fewer
-   * may come.
+   * Maximum number of notifications per page. 0 means 50. More than 1000 means 1000. A negative
+   * number is an error. A page may have fewer.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty for the first page. The filter must be the same
-   * again.
+   * `next_page_token` of the previous page. Empty for the first page. The filter must be the same.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * Conditions joined by `&&`, for example `status == "UNREAD" && create_time >=
+   * Conditions joined by `&&`, such as `status == "UNREAD" && create_time >=
    * timestamp("2026-05-01T00:00:00Z")`.
    *
-   * `status` and `type` take `==` and `!=`, `sender` takes `==` with `users/{user}`, and
-   * `create_time` takes the comparisons. Quotes are single or double. Empty means every
+   * `status` and `type` accept `==` and `!=`, `sender` accepts `==` with `users/{user}`, and
+   * `create_time` accepts all comparisons. Quotes are single or double. Empty means every
    * notification.
    *
    * @generated from field: string filter = 4;
@@ -1117,7 +1118,7 @@ export type ListUserNotificationsResponse = Message<"branchline.v1.ListUserNotif
   notifications: UserNotification[];
 
   /**
-   * page_token of the next page. Absent on the last page.
+   * `page_token` of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1132,20 +1133,20 @@ export const ListUserNotificationsResponseSchema: GenMessage<ListUserNotificatio
   messageDesc(file_branchline_v1_user_service, 38);
 
 /**
- * What to change about a notification.
+ * The change of a notification.
  *
  * @generated from message branchline.v1.UpdateUserNotificationRequest
  */
 export type UpdateUserNotificationRequest = Message<"branchline.v1.UpdateUserNotificationRequest"> & {
   /**
-   * The notification, found by its name, with the new status.
+   * The notification, identified by its name, with the new status.
    *
    * @generated from field: branchline.v1.UserNotification notification = 1;
    */
   notification?: UserNotification | undefined;
 
   /**
-   * Fields to change. Required, except over REST, where it defaults to the members of the body.
+   * Fields to change. Required, except over REST, where the default is the members of the body.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -1160,7 +1161,7 @@ export const UpdateUserNotificationRequestSchema: GenMessage<UpdateUserNotificat
   messageDesc(file_branchline_v1_user_service, 39);
 
 /**
- * Which notification to delete.
+ * The notification to delete.
  *
  * @generated from message branchline.v1.DeleteUserNotificationRequest
  */
@@ -1181,29 +1182,27 @@ export const DeleteUserNotificationRequestSchema: GenMessage<DeleteUserNotificat
   messageDesc(file_branchline_v1_user_service, 40);
 
 /**
- * Accounts and what hangs off them: statistics, settings, linked identities, tokens, webhooks and
- * notifications.
+ * Users and their statistics, settings, linked identities, tokens, webhooks and notifications.
  *
- * The access option of a method says who may call it. Beside the failures that a method lists, all
- * of them fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS; with UNAUTHENTICATED,
- * PERMISSION_DENIED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN as that option demands; and with
- * INVALID_NAME and USER_NOT_FOUND when the resource name in the request has the wrong form or its
- * account does not exist. Checks run in this order: credentials, syntax of the name, existence of
- * the account, scope, permission, existence of what the name leads to, masks and values, state,
- * uniqueness.
+ * The access rule of a method names its callers. All methods also fail with MALFORMED_REQUEST,
+ * REQUEST_TOO_LARGE and BAD_CREDENTIALS; as their access rule demands, with UNAUTHENTICATED,
+ * PERMISSION_DENIED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN; and with INVALID_NAME and USER_NOT_FOUND
+ * when the resource name in the request is malformed or its account does not exist. Checks run in
+ * this order: credentials, syntax of the name, existence of the account, scope, permission,
+ * existence of the named resource, masks and values, state, uniqueness.
  *
- * Field masks take snake_case and lowerCamelCase paths. `*` names every field that can be changed.
- * Naming an output-only field is allowed and does nothing; an unknown path fails the whole update.
- * Over REST an update may come without `update_mask`: the members of the body are the mask then.
+ * Field masks accept paths in snake_case and lowerCamelCase. `*` names every field that can change.
+ * An output-only field in a mask has no effect. An unknown path fails the whole update. Over REST
+ * an update may omit `update_mask`; the mask is then the members of the body.
  *
  * @generated from service branchline.v1.UserService
  */
 export const UserService: GenService<{
   /**
-   * All accounts, newest first.
+   * Lists all accounts, newest first.
    *
-   * Accounts of equal age come by descending id. Archived ones are left out unless show_deleted is
-   * set.
+   * Accounts of equal age are in the order of descending ids. Archived accounts are omitted unless
+   * show_deleted is set.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the caller is not an administrator.
@@ -1219,13 +1218,13 @@ export const UserService: GenService<{
     output: typeof ListUsersResponseSchema;
   },
   /**
-   * The active accounts among the given usernames.
+   * Returns the active accounts among the given usernames.
    *
-   * They come in the order of first mention. Unknown and archived ones are left out without an
-   * error.
+   * The accounts are in the order of first mention. Unknown and archived accounts are omitted
+   * without an error.
    *
    * Fails with:
-   * - TOO_MANY_NAMES, when more than 100 usernames are given, duplicates counted, blanks not.
+   * - TOO_MANY_NAMES, when there are more than 100 usernames, duplicates included, blanks excluded.
    *
    * @generated from rpc branchline.v1.UserService.BatchGetUsers
    */
@@ -1235,11 +1234,11 @@ export const UserService: GenService<{
     output: typeof BatchGetUsersResponseSchema;
   },
   /**
-   * One account, archived or not.
+   * Returns one account, archived or not.
    *
    * Fails with:
    * - USER_NOT_FOUND, when no account has this id or username.
-   * - UNKNOWN_MASK_PATH, when read_mask names a field that an account does not have, or `password`.
+   * - UNKNOWN_MASK_PATH, when read_mask names an unknown field, or `password`.
    *
    * @generated from rpc branchline.v1.UserService.GetUser
    */
@@ -1249,12 +1248,12 @@ export const UserService: GenService<{
     output: typeof UserSchema;
   },
   /**
-   * The picture that an account uploaded, as an image file.
+   * Returns the uploaded avatar of an account, as an image file.
    *
-   * Answers carry an entity tag, and clients may keep them for a while.
+   * Responses have an entity tag, and clients may cache them for a while.
    *
    * Fails with:
-   * - AVATAR_NOT_FOUND, when the account has no picture, or one that is elsewhere.
+   * - AVATAR_NOT_FOUND, when the account has no avatar, or one on another server.
    *
    * @generated from rpc branchline.v1.UserService.GetUserAvatar
    */
@@ -1264,26 +1263,28 @@ export const UserService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Makes an account.
+   * Creates an account.
    *
-   * The first account of an instance becomes its administrator and can only be made from the
-   * machine itself; of concurrent calls exactly one makes it. After that, administrators make
-   * accounts, and everybody where the instance is open for registration. A personal access token of
-   * an administrator needs `write:admin`.
+   * The first account of an instance becomes its administrator and can only be created from the
+   * machine itself. Of concurrent calls exactly one creates it. Later, administrators create
+   * accounts, and so does everyone if the instance allows registration. The token of an
+   * administrator needs `write:admin`.
    *
    * Fails with:
    * - FIRST_ACCOUNT_REFUSED, when the instance has no account and the caller is on another machine,
-   *   or a page of another site may have sent the request.
-   * - REGISTRATION_CLOSED, when the caller is not an administrator and people may not register.
-   * - PASSWORD_SIGN_IN_CLOSED, when people may register, but not with a password.
+   *   or the request may come from a page of another site.
+   * - REGISTRATION_CLOSED, when the caller is not an administrator and the instance does not allow
+   *   registration.
+   * - PASSWORD_SIGN_IN_CLOSED, when the instance allows registration, but not with a password.
    * - SCOPE_MISSING, when the token of an administrator lacks `write:admin`.
    * - INVALID_FIELD, when the user is missing, or a text is too long.
    * - INVALID_USERNAME, INVALID_USER_ID, INVALID_EMAIL or INVALID_AVATAR, when that value is not
    *   allowed.
-   * - WEAK_PASSWORD, when the password is missing, too short, too long, or the username.
-   * - INVALID_REQUEST_ID, when request_id is too long or not printable ASCII.
-   * - REQUEST_ID_REUSED, when the caller sent a different request under the same request_id.
-   * - USERNAME_TAKEN, EMAIL_TAKEN or USER_ID_TAKEN, when another account has it.
+   * - WEAK_PASSWORD, when the password is missing, too short, too long, or equal to the username.
+   * - INVALID_REQUEST_ID, when request_id is too long or contains characters other than printable
+   *   ASCII.
+   * - REQUEST_ID_REUSED, when the caller sent a different request with the same request_id.
+   * - USERNAME_TAKEN, EMAIL_TAKEN or USER_ID_TAKEN, when another account has the value.
    *
    * @generated from rpc branchline.v1.UserService.CreateUser
    */
@@ -1293,28 +1294,29 @@ export const UserService: GenService<{
     output: typeof UserSchema;
   },
   /**
-   * Changes the fields of an account that update_mask names, all or none.
+   * Changes the fields of an account that update_mask names, all of them or none.
    *
    * The paths are `username`, `display_name`, `email`, `avatar_url`, `description` and `password`,
-   * and for administrators `role` and `state`. A new username frees the old one at once. A new
-   * password ends every session but the caller's own, and all access tokens; personal access tokens
-   * stay. Archiving ends every session. To an address that a personal access token of the account
-   * wrote, no link to set a password is mailed until somebody who signed in writes it.
+   * and for administrators `role` and `state`. A new username frees the former one at once. A new
+   * password ends all access tokens and every session except the caller's own; personal access
+   * tokens stay valid. Archiving ends every session. If a personal access token wrote the e-mail
+   * address, the server sends no link to set a password there until a signed-in session writes the
+   * address.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such account; allow_missing does not change that.
-   * - PERMISSION_DENIED, when the caller is no administrator and the account is not theirs, or the
-   *   mask names `role` or `state`.
-   * - USERNAME_CHANGE_CLOSED or DISPLAY_NAME_CHANGE_CLOSED, when only administrators may change
-   *   that here.
-   * - SESSION_REQUIRED, when a personal access token is to change the password of its own account.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
-   *   changed.
+   * - USER_NOT_FOUND, when the account does not exist, also with allow_missing.
+   * - PERMISSION_DENIED, when the caller is not an administrator and the account is not the
+   *   caller's, or the mask names `role` or `state`.
+   * - USERNAME_CHANGE_CLOSED or DISPLAY_NAME_CHANGE_CLOSED, when the instance allows only
+   *   administrators to change that field.
+   * - SESSION_REQUIRED, when a personal access token tries to change the password of its own
+   *   account.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask is empty or names a field that cannot change.
    * - INVALID_FIELD, when the user is missing, or a text is too long.
-   * - INVALID_USERNAME, INVALID_EMAIL, INVALID_AVATAR or WEAK_PASSWORD, when that value is not
+   * - INVALID_USERNAME, INVALID_EMAIL, INVALID_AVATAR or WEAK_PASSWORD, when the value is not
    *   allowed.
    * - LAST_ADMIN, when the last active administrator would be demoted or archived.
-   * - USERNAME_TAKEN or EMAIL_TAKEN, when another account has it.
+   * - USERNAME_TAKEN or EMAIL_TAKEN, when another account has the value.
    *
    * @generated from rpc branchline.v1.UserService.UpdateUser
    */
@@ -1324,22 +1326,21 @@ export const UserService: GenService<{
     output: typeof UserSchema;
   },
   /**
-   * Deletes an account for good, with its settings, sessions, tokens, webhooks, identities and
-   * notifications.
+   * Deletes an account with its settings, sessions, tokens, webhooks, identities and notifications.
    *
-   * Its username and id are free again. An account that made content that others may rely on
-   * (memos, comments, repositories, pull requests, reviews, releases) is only deleted by force: its
-   * memos and repositories with it, and the comments of others below them; what it made in the
-   * repositories of others stays, as that of nobody. To lock an account and keep it, set its state
-   * to ARCHIVED.
+   * Its username and id become free. An account with content that others may rely on (memos,
+   * comments, repositories, pull requests, reviews, releases) is deleted only with `force`. That
+   * also deletes its memos and repositories, and the comments of others on them. Its contributions
+   * to repositories of others remain, without an author. To lock an account and keep it, set its
+   * state to ARCHIVED.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such account.
+   * - USER_NOT_FOUND, when the account does not exist.
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
    * - LAST_ADMIN, when it is the last active administrator.
-   * - LAST_ORGANIZATION_OWNER, when it is the only owner of an organisation.
-   * - HAS_ASSOCIATED_DATA, when it owns content and force is not set.
+   * - LAST_ORGANIZATION_OWNER, when the user is the only owner of an organisation.
+   * - HAS_ASSOCIATED_DATA, when it owns content and `force` is not set.
    *
    * @generated from rpc branchline.v1.UserService.DeleteUser
    */
@@ -1349,12 +1350,12 @@ export const UserService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The statistics of every account with at least one memo that the caller may read, by name.
-   * Counts are whole; of times, pinned memos and tags at most 50,000 are listed for all accounts
-   * together, an equal share of each; `truncated` tells of which there are more.
+   * Lists the statistics of every account with a memo that the caller may read, by name. Numbers
+   * are complete. At most 50,000 times, pinned memos and tags are listed for all accounts together,
+   * with an equal share for each; `truncated` marks accounts with more.
    *
    * Fails with:
-   * - UNAUTHENTICATED, when the caller is anonymous and the instance private.
+   * - UNAUTHENTICATED, when the caller is anonymous and the instance is private.
    *
    * @generated from rpc branchline.v1.UserService.ListAllUserStats
    */
@@ -1364,11 +1365,11 @@ export const UserService: GenService<{
     output: typeof ListAllUserStatsResponseSchema;
   },
   /**
-   * The statistics of one account, as far as the caller may read its memos. All zero when there are
-   * none.
+   * Returns the statistics of one account, for the memos that the caller may read. All zero if
+   * there are none.
    *
    * Fails with:
-   * - USER_NOT_FOUND, when there is no such account.
+   * - USER_NOT_FOUND, when the account does not exist.
    *
    * @generated from rpc branchline.v1.UserService.GetUserStats
    */
@@ -1378,10 +1379,10 @@ export const UserService: GenService<{
     output: typeof UserStatsSchema;
   },
   /**
-   * All settings of the caller: GENERAL, then WEBHOOKS.
+   * Lists all settings of the caller: GENERAL, then WEBHOOKS.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
    * - INVALID_PAGE_SIZE, when page_size is negative.
    * - INVALID_PAGE_TOKEN, when page_token is not from this method for this account.
    *
@@ -1393,11 +1394,11 @@ export const UserService: GenService<{
     output: typeof ListUserSettingsResponseSchema;
   },
   /**
-   * One setting of the caller, or its defaults when it was never written.
+   * Returns one setting of the caller, or its defaults if it was never written.
    *
    * Fails with:
    * - INVALID_NAME, when the last segment is neither GENERAL nor WEBHOOKS.
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
    *
    * @generated from rpc branchline.v1.UserService.GetUserSetting
    */
@@ -1407,18 +1408,16 @@ export const UserService: GenService<{
     output: typeof UserSettingSchema;
   },
   /**
-   * Changes the fields of the caller's GENERAL setting that update_mask names, all or none.
+   * Changes the fields of the caller's GENERAL setting that update_mask names, all of them or none.
    *
-   * The paths are `locale`, `memo_visibility` and `theme`, with or without `general_setting.`
-   * before them, and `general_setting` for all three. Fields that the mask does not name keep their
-   * value.
+   * The paths are `locale`, `memo_visibility` and `theme`, with or without the prefix
+   * `general_setting.`, and `general_setting` for all three. Other fields keep their value.
    *
    * Fails with:
    * - INVALID_NAME, when the last segment is neither GENERAL nor WEBHOOKS.
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
-   * - SETTING_NOT_UPDATABLE, when it is WEBHOOKS, which have methods of their own.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
-   *   changed.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
+   * - SETTING_NOT_UPDATABLE, when the setting is WEBHOOKS, which other methods change.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask is empty or names a field that cannot change.
    * - INVALID_FIELD, when general_setting is missing, or a value is not allowed.
    *
    * @generated from rpc branchline.v1.UserService.UpdateUserSetting
@@ -1429,7 +1428,8 @@ export const UserService: GenService<{
     output: typeof UserSettingSchema;
   },
   /**
-   * The identities that sign in to an account, in the order they were linked.
+   * Lists the identities with which users sign in to an account, in the order in which they were
+   * linked.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
@@ -1443,22 +1443,23 @@ export const UserService: GenService<{
     output: typeof ListLinkedIdentitiesResponseSchema;
   },
   /**
-   * Links the identity that an authorization code stands for to the caller.
+   * Links the identity of an authorization code to the account of the caller.
    *
-   * The server redeems the code at the provider. Linking an identity that the caller has already
-   * answers the existing one.
+   * The server redeems the code at the provider. If the caller has the identity already, the method
+   * returns it.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
-   * - SESSION_REQUIRED, when the caller is a personal access token: the identity could sign in and
-   *   do more than it.
-   * - INVALID_NAME or IDENTITY_PROVIDER_NOT_FOUND, when there is no such provider.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
+   * - SESSION_REQUIRED, when the caller uses a personal access token, since the identity would have
+   *   more rights than the token.
+   * - INVALID_NAME or IDENTITY_PROVIDER_NOT_FOUND, when the provider does not exist.
    * - INVALID_FIELD, when code or redirect_uri is empty.
    * - BAD_CREDENTIALS, with INVALID_ARGUMENT, when the provider refuses the code.
-   * - IDENTITY_PROVIDER_UNAVAILABLE, when the provider cannot be reached or answers nonsense.
-   * - IDENTITY_REFUSED, when the provider's filter does not admit the identity.
+   * - IDENTITY_PROVIDER_UNAVAILABLE, when the provider cannot be reached or sends an invalid
+   *   response.
+   * - IDENTITY_REFUSED, when the filter of the provider does not admit the identity.
    * - IDENTITY_TAKEN, when the identity is linked to another account.
-   * - IDENTITY_ALREADY_LINKED, when the caller has another identity at the provider.
+   * - IDENTITY_ALREADY_LINKED, when the caller has another identity of the provider.
    *
    * @generated from rpc branchline.v1.UserService.CreateLinkedIdentity
    */
@@ -1468,12 +1469,12 @@ export const UserService: GenService<{
     output: typeof LinkedIdentitySchema;
   },
   /**
-   * One identity that signs in to an account.
+   * Returns one identity of an account.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
-   * - LINKED_IDENTITY_NOT_FOUND, when nothing is linked at this provider.
+   * - LINKED_IDENTITY_NOT_FOUND, when the account has no identity of this provider.
    *
    * @generated from rpc branchline.v1.UserService.GetLinkedIdentity
    */
@@ -1483,13 +1484,14 @@ export const UserService: GenService<{
     output: typeof LinkedIdentitySchema;
   },
   /**
-   * Unlinks an identity, which can then be linked to any account.
+   * Unlinks an identity. It can then be linked to any account.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
-   * - LINKED_IDENTITY_NOT_FOUND, when nothing is linked at this provider.
-   * - LAST_SIGN_IN_METHOD, when the account has no password that it may use and no other identity.
+   * - LINKED_IDENTITY_NOT_FOUND, when the account has no identity of this provider.
+   * - LAST_SIGN_IN_METHOD, when the account has no other identity and no password that the instance
+   *   accepts.
    *
    * @generated from rpc branchline.v1.UserService.DeleteLinkedIdentity
    */
@@ -1499,7 +1501,7 @@ export const UserService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The tokens of an account in the order they were made, expired ones included, without their
+   * Lists the tokens of an account in the order of creation, expired tokens included, without their
    * text.
    *
    * Fails with:
@@ -1516,16 +1518,16 @@ export const UserService: GenService<{
     output: typeof ListPersonalAccessTokensResponseSchema;
   },
   /**
-   * Makes a token for the caller. Its text is in the answer and cannot be read again.
+   * Creates a token for the caller. The response contains its text, which cannot be read again.
    *
-   * A caller that authenticates by token makes only tokens within its own scopes, and hands
-   * `public-only` on to them.
+   * A caller with a token can only create tokens within the scopes of that token, and `public-only`
+   * passes on to them.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
-   * - SCOPE_NOT_HELD, when a scope is wider than those of the calling token.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
+   * - SCOPE_NOT_HELD, when a scope exceeds those of the calling token.
    * - INVALID_EXPIRY, when expires_in_days is negative or above 36500.
-   * - INVALID_SCOPE, when a scope does not exist, or the only one is `public-only`.
+   * - INVALID_SCOPE, when a scope is unknown, or the only scope is `public-only`.
    * - INVALID_FIELD, when the description is too long.
    *
    * @generated from rpc branchline.v1.UserService.CreatePersonalAccessToken
@@ -1536,7 +1538,7 @@ export const UserService: GenService<{
     output: typeof CreatePersonalAccessTokenResponseSchema;
   },
   /**
-   * Deletes a token. The next request that carries it is refused.
+   * Deletes a token. The server refuses the next request with it.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
@@ -1551,7 +1553,7 @@ export const UserService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The webhooks of an account in the order they were made, without their secrets.
+   * Lists the webhooks of an account in the order of creation, without their secrets.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
@@ -1570,10 +1572,10 @@ export const UserService: GenService<{
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
-   * - INVALID_FIELD, when the webhook is missing, or its display name is too long.
+   * - INVALID_FIELD, when the webhook is missing or its display name is too long.
    * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
    * - BLOCKED_ADDRESS, when the host has a private or reserved address.
-   * - INVALID_SIGNING_SECRET, when a secret is given and has the wrong form.
+   * - INVALID_SIGNING_SECRET, when the secret is malformed.
    * - TOO_MANY_WEBHOOKS, when the account has 100 webhooks.
    *
    * @generated from rpc branchline.v1.UserService.CreateUserWebhook
@@ -1584,21 +1586,21 @@ export const UserService: GenService<{
     output: typeof UserWebhookSchema;
   },
   /**
-   * Changes the fields of a webhook that update_mask names, all or none.
+   * Changes the fields of a webhook that update_mask names, all of them or none.
    *
    * The paths are `url`, `display_name` and `signing_secret`. Without a mask, every field that is
-   * not empty is changed.
+   * not empty changes.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
    * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
-   * - UNKNOWN_MASK_PATH, when the mask names something that cannot be changed.
-   * - INVALID_FIELD, when the webhook is missing, or its display name is too long.
-   * - INVALID_WEBHOOK_URL, when the URL is named and empty, not allowed, or its host cannot be
-   *   resolved.
+   * - UNKNOWN_MASK_PATH, when the mask names a field that cannot change.
+   * - INVALID_FIELD, when the webhook is missing or its display name is too long.
+   * - INVALID_WEBHOOK_URL, when the mask names the URL and it is empty, not allowed, or its host
+   *   cannot be resolved.
    * - BLOCKED_ADDRESS, when the host has a private or reserved address.
-   * - INVALID_SIGNING_SECRET, when the secret is named and empty, or has the wrong form.
+   * - INVALID_SIGNING_SECRET, when the mask names the secret and it is empty or malformed.
    *
    * @generated from rpc branchline.v1.UserService.UpdateUserWebhook
    */
@@ -1608,7 +1610,7 @@ export const UserService: GenService<{
     output: typeof UserWebhookSchema;
   },
   /**
-   * Deletes a webhook, with the deliveries that still wait.
+   * Deletes a webhook and its waiting deliveries.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
@@ -1623,7 +1625,7 @@ export const UserService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * The key that deliveries of a webhook are signed with.
+   * Returns the key with which the server signs deliveries of a webhook.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
@@ -1638,7 +1640,7 @@ export const UserService: GenService<{
     output: typeof GetUserWebhookSigningSecretResponseSchema;
   },
   /**
-   * The deliveries of a webhook, newest first.
+   * Lists the deliveries of a webhook, newest first.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
@@ -1655,13 +1657,14 @@ export const UserService: GenService<{
     output: typeof ListUserWebhookDeliveriesResponseSchema;
   },
   /**
-   * Sends a finished delivery once more, with the same body and the same `webhook-id`.
+   * Sends a finished delivery again, with the same body and the same `webhook-id`.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
-   * - WEBHOOK_NOT_FOUND or WEBHOOK_DELIVERY_NOT_FOUND, when there is no such webhook or delivery.
-   * - WEBHOOK_DISABLED, when the webhook was switched off by its target.
+   * - WEBHOOK_NOT_FOUND or WEBHOOK_DELIVERY_NOT_FOUND, when the webhook or the delivery does not
+   *   exist.
+   * - WEBHOOK_DISABLED, when the server disabled the webhook because its target answered 410.
    *
    * @generated from rpc branchline.v1.UserService.RedeliverUserWebhookDelivery
    */
@@ -1671,14 +1674,14 @@ export const UserService: GenService<{
     output: typeof UserWebhookDeliverySchema;
   },
   /**
-   * Sends a delivery of the type `test` to a webhook. Answers at once; ListUserWebhookDeliveries
-   * tells what came of it.
+   * Sends a delivery of the type `test` to a webhook. Returns at once. ListUserWebhookDeliveries
+   * shows the result.
    *
    * Fails with:
    * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
    *   administrator.
    * - WEBHOOK_NOT_FOUND, when the account has no such webhook.
-   * - WEBHOOK_DISABLED, when the webhook was switched off by its target.
+   * - WEBHOOK_DISABLED, when the server disabled the webhook because its target answered 410.
    *
    * @generated from rpc branchline.v1.UserService.TestUserWebhook
    */
@@ -1688,15 +1691,16 @@ export const UserService: GenService<{
     output: typeof UserWebhookDeliverySchema;
   },
   /**
-   * The notifications of the caller, newest first.
+   * Lists the notifications of the caller, newest first.
    *
-   * Those of equal age come by descending number. Those whose sender is gone are left out.
+   * Notifications of equal age are in the order of descending numbers. Notifications of deleted
+   * senders are omitted.
    *
    * Fails with:
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
    * - INVALID_PAGE_SIZE, when page_size is negative.
    * - INVALID_PAGE_TOKEN, when page_token is not from this method for this account and filter.
-   * - INVALID_FILTER, when the filter cannot be parsed, or uses something that it does not support.
+   * - INVALID_FILTER, when the filter cannot be parsed or uses an unsupported field or operator.
    *
    * @generated from rpc branchline.v1.UserService.ListUserNotifications
    */
@@ -1710,11 +1714,10 @@ export const UserService: GenService<{
    *
    * Fails with:
    * - INVALID_NAME, when the last segment is not a number.
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
    * - NOTIFICATION_NOT_FOUND, when the caller has no such notification.
-   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask names nothing, or something that cannot be
-   *   changed.
-   * - INVALID_FIELD, when the notification is missing, or its status unspecified.
+   * - EMPTY_MASK or UNKNOWN_MASK_PATH, when the mask is empty or names a field that cannot change.
+   * - INVALID_FIELD, when the notification is missing or its status is unspecified.
    *
    * @generated from rpc branchline.v1.UserService.UpdateUserNotification
    */
@@ -1728,7 +1731,7 @@ export const UserService: GenService<{
    *
    * Fails with:
    * - INVALID_NAME, when the last segment is not a number.
-   * - PERMISSION_DENIED, when the account is not the caller's, for administrators too.
+   * - PERMISSION_DENIED, when the account is not the caller's, also for administrators.
    * - NOTIFICATION_NOT_FOUND, when the caller has no such notification.
    *
    * @generated from rpc branchline.v1.UserService.DeleteUserNotification

@@ -18,27 +18,26 @@ export const file_branchline_v1_user_setting: GenFile = /*@__PURE__*/
 /**
  * A group of preferences of one account. Only the owner sees it.
  *
- * Every account has every group; groups that were never written answer their defaults.
+ * Every account has every group. A group that was never written has its default values.
  *
  * @generated from message branchline.v1.UserSetting
  */
 export type UserSetting = Message<"branchline.v1.UserSetting"> & {
   /**
-   * Resource name, `users/{user}/settings/{setting}`, where the last segment is GENERAL or
-   * WEBHOOKS.
+   * Resource name, `users/{user}/settings/{setting}`. The last segment is GENERAL or WEBHOOKS.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The preferences. Answers carry exactly the member that belongs to the key.
+   * The preferences. Responses have exactly the member for the key.
    *
    * @generated from oneof branchline.v1.UserSetting.value
    */
   value: {
     /**
-     * Of the key GENERAL.
+     * For the key GENERAL.
      *
      * @generated from field: branchline.v1.UserSetting.GeneralSetting general_setting = 2;
      */
@@ -46,7 +45,7 @@ export type UserSetting = Message<"branchline.v1.UserSetting"> & {
     case: "generalSetting";
   } | {
     /**
-     * Of the key WEBHOOKS.
+     * For the key WEBHOOKS.
      *
      * @generated from field: branchline.v1.UserSetting.WebhooksSetting webhooks_setting = 5;
      */
@@ -63,22 +62,22 @@ export const UserSettingSchema: GenMessage<UserSetting> = /*@__PURE__*/
   messageDesc(file_branchline_v1_user_setting, 0);
 
 /**
- * Preferences of a person.
+ * Preferences of a user.
  *
  * @generated from message branchline.v1.UserSetting.GeneralSetting
  */
 export type UserSetting_GeneralSetting = Message<"branchline.v1.UserSetting.GeneralSetting"> & {
   /**
-   * Preferred language, 2 to 35 letters, digits, hyphens and underscores, for example `pt-BR`.
-   * Default `en`; writing an empty text goes back to it.
+   * Preferred language, 2 to 35 letters, digits, hyphens and underscores, such as `pt-BR`.
+   * Default `en`. An empty text restores the default.
    *
    * @generated from field: string locale = 1;
    */
   locale: string;
 
   /**
-   * Visibility of a memo that is made without one: PRIVATE, PROTECTED or PUBLIC. Default PRIVATE;
-   * writing an empty text goes back to it.
+   * Visibility of new memos without one: PRIVATE, PROTECTED or PUBLIC. Default PRIVATE. An empty
+   * text restores the default.
    *
    * @generated from field: string memo_visibility = 3;
    */
@@ -86,17 +85,17 @@ export type UserSetting_GeneralSetting = Message<"branchline.v1.UserSetting.Gene
 
   /**
    * Name of a stylesheet of the web frontend, up to 64 letters, digits, dots, hyphens and
-   * underscores. Empty, the default, is the frontend's own choice.
+   * underscores. Empty (default) means the choice of the frontend.
    *
    * @generated from field: string theme = 4;
    */
   theme: string;
 
   /**
-   * Whether commits and tags that the server makes (changes of files, merges, squashes) name the
-   * account by an address that takes no mail, `{id}+{username}@noreply.{host}`, in place of its
-   * own. They count as its own all the same. Commits that are pushed, and addresses that a
-   * request names, stay as they are. Left out when false, which is the default.
+   * Whether commits and tags that the server creates (changes of files, merges, squashes) name
+   * the account by an address that accepts no mail, `{id}+{username}@noreply.{host}`, in place of
+   * its own. They count as the account's. Pushed commits, and addresses that a request names, do
+   * not change. Default false. Absent if false.
    *
    * @generated from field: optional bool keep_email_private = 5;
    */
@@ -111,13 +110,13 @@ export const UserSetting_GeneralSettingSchema: GenMessage<UserSetting_GeneralSet
   messageDesc(file_branchline_v1_user_setting, 0, 0);
 
 /**
- * The webhooks of an account, as ListUserWebhooks answers them. Read only here.
+ * The webhooks of an account, as ListUserWebhooks returns them. Read-only here.
  *
  * @generated from message branchline.v1.UserSetting.WebhooksSetting
  */
 export type UserSetting_WebhooksSetting = Message<"branchline.v1.UserSetting.WebhooksSetting"> & {
   /**
-   * All webhooks in the order they were made, without their secrets.
+   * All webhooks in the order of creation, without their secrets.
    *
    * @generated from field: repeated branchline.v1.UserWebhook webhooks = 1;
    */
@@ -132,13 +131,13 @@ export const UserSetting_WebhooksSettingSchema: GenMessage<UserSetting_WebhooksS
   messageDesc(file_branchline_v1_user_setting, 0, 1);
 
 /**
- * The groups. The name of a value is the last segment of the resource name, in upper case.
+ * The groups. The last segment of the resource name is the name of a value, in upper case.
  *
  * @generated from enum branchline.v1.UserSetting.Key
  */
 export enum UserSetting_Key {
   /**
-   * Not given. No setting has this key.
+   * Not set. No setting has this key.
    *
    * @generated from enum value: KEY_UNSPECIFIED = 0;
    */

@@ -17,28 +17,28 @@ export const file_branchline_v1_user_webhook: GenFile = /*@__PURE__*/
   fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfd2ViaG9vay5wcm90bxINYnJhbmNobGluZS52MSKUAgoLVXNlcldlYmhvb2sSEQoEbmFtZRgBIAEoCUID4EEIEhAKA3VybBgCIAEoCUID4EECEhkKDGRpc3BsYXlfbmFtZRgDIAEoCUID4EEBEjQKC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKDnNpZ25pbmdfc2VjcmV0GAYgASgJQgngQQT6phkCCAESHwoSc2lnbmluZ19zZWNyZXRfc2V0GAcgASgIQgPgQQMSFQoIZGlzYWJsZWQYECABKAhCA+BBAyLeAwoTVXNlcldlYmhvb2tEZWxpdmVyeRIRCgRuYW1lGAEgASgJQgPgQQgSFwoKZXZlbnRfdHlwZRgCIAEoCUID4EEDEjwKBXN0YXRlGAMgASgOMiguYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0RlbGl2ZXJ5LlN0YXRlQgPgQQMSGgoNYXR0ZW1wdF9jb3VudBgEIAEoBUID4EEDEhwKD3Jlc3BvbnNlX3N0YXR1cxgFIAEoBUID4EEDEhIKBWVycm9yGAYgASgJQgPgQQMSGQoMcmVxdWVzdF9ib2R5GAcgASgJQgPgQQMSNAoLY3JlYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbGFzdF9hdHRlbXB0X3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOgoRbmV4dF9hdHRlbXB0X3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESDQoJREVMSVZFUkVEEAISCgoGRkFJTEVEEANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_rest_v1_rest, file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * A URL that is told about what happens to the memos of an account, and to the pull requests that
- * concern it.
+ * A webhook: a URL that receives events about the memos of an account, and about pull requests in
+ * which it participates.
  *
- * Deliveries are signed as Standard Webhooks 1.0 describes. Only the owner and administrators see
- * the webhook.
+ * The server signs deliveries as Standard Webhooks 1.0 describes. Only the owner and administrators
+ * see the webhook.
  *
  * @generated from message branchline.v1.UserWebhook
  */
 export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
   /**
-   * Resource name, `users/{user}/webhooks/{webhook}`. The last segment is 16 random hexadecimal
-   * digits.
+   * Resource name, `users/{user}/webhooks/{webhook}`. The last segment consists of 16 random
+   * hexadecimal digits.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Where deliveries are posted to: an absolute http or https URL of up to 2048 characters, without
-   * user information and fragment. Surrounding blanks are removed.
+   * Target of deliveries: an absolute HTTP or HTTPS URL of up to 2048 characters, without user
+   * information and fragment. Surrounding blanks are removed.
    *
-   * Hosts with a private or reserved address are refused, when the webhook is written and again at
+   * The server refuses hosts with a private or reserved address, when the webhook is written and at
    * each delivery, unless the operator allows them.
    *
    * @generated from field: string url = 2;
@@ -46,32 +46,33 @@ export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
   url: string;
 
   /**
-   * Name to show, free text of up to 128 characters. May be empty.
+   * Display name, free text of up to 128 characters. May be empty.
    *
    * @generated from field: string display_name = 3;
    */
   displayName: string;
 
   /**
-   * When the webhook was made.
+   * Time of creation.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the webhook was last updated.
+   * Time of the last update.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * Key that deliveries are signed with. Never returned; GetUserWebhookSigningSecret reads it.
+   * Key with which the server signs deliveries. Never returned here. GetUserWebhookSigningSecret
+   * returns it.
    *
-   * Printable ASCII. After the prefix `whsec_` comes the base64 form of 24 to 64 bytes, which are
-   * the key; without the prefix, the text itself is. Empty on create means that the server makes
-   * one. It can be replaced, not removed.
+   * Printable ASCII. After the prefix `whsec_`, the base64 form of a key of 24 to 64 bytes. Without
+   * the prefix, the text itself is the key. If empty on create, the server chooses one. It can be
+   * replaced but not removed.
    *
    * @generated from field: string signing_secret = 6;
    */
@@ -85,7 +86,7 @@ export type UserWebhook = Message<"branchline.v1.UserWebhook"> & {
   signingSecretSet: boolean;
 
   /**
-   * Whether nothing is sent any more, because the target answered 410. Writing `url` switches it on
+   * Whether the webhook is disabled because its target answered 410. Writing `url` enables it
    * again.
    *
    * @generated from field: bool disabled = 16;
@@ -101,10 +102,10 @@ export const UserWebhookSchema: GenMessage<UserWebhook> = /*@__PURE__*/
   messageDesc(file_branchline_v1_user_webhook, 0);
 
 /**
- * What was sent to a webhook about one event, and what came of it.
+ * A delivery of one event to a webhook, and its result.
  *
- * The server keeps the latest 100 finished deliveries of a webhook, and all that still wait. One
- * that tells of a pull request which the account may not read any more goes when it is due.
+ * The server stores the latest 100 finished deliveries of a webhook, and all that wait. A delivery
+ * about a pull request that the account may not read any more is deleted when it is due.
  *
  * @generated from message branchline.v1.UserWebhookDelivery
  */
@@ -118,65 +119,64 @@ export type UserWebhookDelivery = Message<"branchline.v1.UserWebhookDelivery"> &
   name: string;
 
   /**
-   * Type of the event, for example `memo.created` or `pull_request.merged`; `test` for one that was
-   * asked for.
+   * Type of the event, such as `memo.created` or `pull_request.merged`. `test` for TestUserWebhook.
    *
    * @generated from field: string event_type = 2;
    */
   eventType: string;
 
   /**
-   * How far it is.
+   * Progress of the delivery.
    *
    * @generated from field: branchline.v1.UserWebhookDelivery.State state = 3;
    */
   state: UserWebhookDelivery_State;
 
   /**
-   * Attempts made so far.
+   * Number of attempts so far.
    *
    * @generated from field: int32 attempt_count = 4;
    */
   attemptCount: number;
 
   /**
-   * HTTP status of the latest attempt. 0 when there was none, or no answer came.
+   * HTTP status of the latest attempt. 0 if there was no attempt or no response.
    *
    * @generated from field: int32 response_status = 5;
    */
   responseStatus: number;
 
   /**
-   * Why the latest attempt failed, in a few words. Empty when it did not.
+   * Why the latest attempt failed. Empty if it did not.
    *
    * @generated from field: string error = 6;
    */
   error: string;
 
   /**
-   * The JSON text that is sent. Of an event about a pull request it is the part that was known when
-   * it happened; `sender` and `pull_request`, as they are by then, are added to each attempt.
+   * The JSON body. For an event about a pull request, the part that was known at the time of the
+   * event. Each attempt adds `sender` and `pull_request` as they are at that time.
    *
    * @generated from field: string request_body = 7;
    */
   requestBody: string;
 
   /**
-   * When the event happened.
+   * Time of the event.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 8;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the latest attempt ended.
+   * Time at which the latest attempt ended.
    *
    * @generated from field: google.protobuf.Timestamp last_attempt_time = 9;
    */
   lastAttemptTime?: Timestamp | undefined;
 
   /**
-   * When the next attempt is due. Unset when there is none.
+   * Time at which the next attempt is due. Unset if there is none.
    *
    * @generated from field: google.protobuf.Timestamp next_attempt_time = 10;
    */
@@ -191,13 +191,13 @@ export const UserWebhookDeliverySchema: GenMessage<UserWebhookDelivery> = /*@__P
   messageDesc(file_branchline_v1_user_webhook, 1);
 
 /**
- * How far a delivery is.
+ * Progress of the delivery.
  *
  * @generated from enum branchline.v1.UserWebhookDelivery.State
  */
 export enum UserWebhookDelivery_State {
   /**
-   * Not given. Never answered.
+   * Not set. Never returned.
    *
    * @generated from enum value: STATE_UNSPECIFIED = 0;
    */
@@ -218,8 +218,8 @@ export enum UserWebhookDelivery_State {
   DELIVERED = 2,
 
   /**
-   * All attempts failed, the target answered 410 and the webhook was switched off, or the account
-   * was archived.
+   * All attempts failed, the target answered 410 and the webhook was disabled, or the account was
+   * archived.
    *
    * @generated from enum value: FAILED = 3;
    */

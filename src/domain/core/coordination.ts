@@ -1,4 +1,5 @@
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
+import { createOnce, type Once } from '../../concurrency/once.ts'
 import { DomainError } from './errors.ts'
 
 /**
@@ -7,7 +8,7 @@ import { DomainError } from './errors.ts'
  */
 const MAX_WAITING = 100
 
-/** Locks by name. Servers that share a database must share these locks. */
+/** Locks and shared runs by key. Servers over one database will have to share them. */
 export interface Coordination {
   /**
    * Runs work while holding the lock of a key, in the order of the calls. Work must read the data
@@ -16,10 +17,15 @@ export interface Coordination {
    * @throws SERVER_BUSY if too many callers wait for the key.
    */
   readonly exclusive: Exclusive
+  /** Shares one run of work among all callers with the same key that ask while it runs. */
+  readonly once: Once
 }
 
-/** Creates locks that are local to this process. */
+/** Coordinates work within this process. */
 export function createCoordination(): Coordination {
   const full = () => new DomainError('SERVER_BUSY')
-  return { exclusive: createExclusive({ maxWaitingPerKey: MAX_WAITING, full }) }
+  return {
+    exclusive: createExclusive({ maxWaitingPerKey: MAX_WAITING, full }),
+    once: createOnce(),
+  }
 }

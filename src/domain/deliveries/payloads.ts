@@ -1,4 +1,4 @@
-import type { Owner } from '../../storage/accounts/owners.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
 import type { Caller } from '../core/access.ts'
 import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
 import type { PullView } from '../pulls/listing/pull-views.ts'

@@ -3,7 +3,7 @@ import { findPullMessage } from '../../storage/pulls/pull-messages.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import { GHOST } from '../accounts/users/owners.ts'
 import { onBehalfOf } from '../core/access.ts'
-import { findReadablePull } from '../pulls/lifecycle/pull-requests.ts'
+import { findReadablePull } from '../pulls/access/open-pulls.ts'
 import { viewPulls } from '../pulls/listing/pull-views.ts'
 import type { DeliveriesApp } from './payloads.ts'
 

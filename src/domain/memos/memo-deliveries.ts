@@ -13,8 +13,7 @@ import {
   webhooksWithRoom,
 } from '../webhooks/waiting-deliveries.ts'
 import { isReadable } from './memo-access.ts'
-import type { MemoEvent } from './memo-events.ts'
-import type { MemoView } from './memo-view.ts'
+import type { MemoEvent, MemoView } from './memo-view.ts'
 import type { MemosApp } from './ports.ts'
 
 export type WebhookDelivery = WebhookDeliveryRow

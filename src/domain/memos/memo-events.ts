@@ -1,23 +1,10 @@
 import { transaction } from '../../storage/database/database.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import { queueDeliveries } from './memo-deliveries.ts'
-import type { MemoView } from './memo-view.ts'
+import type { MemoEvent } from './memo-view.ts'
 import { notifyOf } from './notifications.ts'
 import type { MemosApp } from './ports.ts'
 import { recordMemoEvents } from './user-events.ts'
-
-/** A change of one memo, told of in the transaction that makes it. */
-export interface MemoEvent {
-  readonly type: 'memo.created' | 'memo.updated' | 'memo.deleted'
-  /** As it is after the change; of a deleted memo, as it was. */
-  readonly view: MemoView
-  /** Before the change; undefined for a new memo. */
-  readonly previousContent: string | undefined
-  /** Of a new comment, the memo that it comments on. */
-  readonly commentedOn: MemoView | undefined
-  /** Unix milliseconds. */
-  readonly timeMs: number
-}
 
 /**
  * Tells everyone whom a change of a memo concerns, in its transaction: notifications, webhooks and

@@ -61,3 +61,16 @@ export function readableSnippet(
   const { creator_id, state, snippet } = parent
   return isReadable({ ...memo, creator_id, state }, reader) ? snippet : undefined
 }
+
+/** A change of one memo, told of in the transaction that makes it. */
+export interface MemoEvent {
+  readonly type: 'memo.created' | 'memo.updated' | 'memo.deleted'
+  /** As it is after the change; of a deleted memo, as it was. */
+  readonly view: MemoView
+  /** Before the change; undefined for a new memo. */
+  readonly previousContent: string | undefined
+  /** Of a new comment, the memo that it comments on. */
+  readonly commentedOn: MemoView | undefined
+  /** Unix milliseconds. */
+  readonly timeMs: number
+}

@@ -15,7 +15,7 @@ import { searchBounds, searchInSteps } from '../filters/steps.ts'
 import { timeRangeOf } from '../filters/time-range.ts'
 import { analyzeMemo } from './content.ts'
 import { isReadable, type MemoAccess } from './memo-access.ts'
-import type { MemoEvent } from './memo-events.ts'
+import type { MemoEvent } from './memo-view.ts'
 import { recordUserEvent, type UserEventType } from './user-events.ts'
 
 export type NotificationStatus = NotificationStatusRow

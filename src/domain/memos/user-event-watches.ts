@@ -2,10 +2,8 @@ import { findAccountsWithEvents, findNewestEventId } from '../../storage/memos/u
 import type { AccountsApp } from '../accounts/ports.ts'
 import { createEventWatches, type EventWatch, type StartTimer } from '../core/event-watches.ts'
 
-export { HEARTBEAT_MS } from '../core/event-watches.ts'
-
 /** Streams that an account may have open: a dozen browser tabs, and some programs. */
-export const MAX_STREAMS_PER_ACCOUNT = 16
+export const MAX_USER_STREAMS = 16
 
 /** The watches of all accounts. */
 export interface UserEventWatches {
@@ -37,10 +35,6 @@ export function createUserEventWatches(
   )
   return {
     open: (userId, until) =>
-      watches.open(
-        userId,
-        { key: userId, limit: MAX_STREAMS_PER_ACCOUNT, scope: 'account' },
-        until,
-      ),
+      watches.open(userId, { key: userId, limit: MAX_USER_STREAMS, scope: 'account' }, until),
   }
 }

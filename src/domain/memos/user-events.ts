@@ -20,9 +20,7 @@ import {
   startOfEvents,
 } from '../core/event-logs.ts'
 import { isReadable } from './memo-access.ts'
-import type { MemoEvent } from './memo-events.ts'
-
-export { PAGE_SIZE, RETENTION_MS } from '../core/event-logs.ts'
+import type { MemoEvent } from './memo-view.ts'
 
 /** Kinds of events that an account can watch. */
 export type UserEventType = UserEvent['type']
@@ -37,10 +35,10 @@ export type OwnEventPage = EventPage<OwnEvent>
  * Events kept for an account, save for those that a forgetting still to come will take: some
  * hundred KiB.
  */
-export const MAX_EVENTS = 10_000
+export const MAX_USER_EVENTS = 10_000
 
 const ROWS: EventLogRows<UserEvent> = {
-  maxEvents: MAX_EVENTS,
+  maxEvents: MAX_USER_EVENTS,
   count: async (db, userId) => (await findUserEventLog(db, userId)).count,
   listOldest: listOldestEvents,
   delete: deleteUserEvents,

@@ -1,7 +1,12 @@
-import type { Recent } from '../../git/repositories/recent.ts'
+import type { Limited } from '../../concurrency/limited.ts'
+import type { RefUpdate } from '../../git/core/ref-names.ts'
 import type { Repositories } from '../../git/repositories/repositories.ts'
 import type { AttachmentFiles } from '../../storage/repos/attachment-files.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
+import type { Repository } from '../../storage/schema/repos.ts'
+import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
+import type { SignedIn } from '../core/access.ts'
 
 /** What repositories and pull requests work with. */
 export interface ReposApp extends AccountsApp {
@@ -10,6 +15,107 @@ export interface ReposApp extends AccountsApp {
   readonly copies: CopyPlaces
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
+  readonly refObservers: readonly RefObserver[]
+  readonly mergeChecks: MergeChecks
+  /** The pending ref updates on which this process works, by their numbers. */
+  readonly runningUpdates: Map<number, RunningUpdate>
+  /** The repositories whose size this process measures, or has just measured, by their numbers. */
+  readonly sizeMeasurements: Map<number, SizeMeasurement>
+}
+
+/** Limits and failures of mergeability checks. */
+export interface MergeChecks {
+  readonly limited: Limited
+  /** Unix milliseconds until which a failed check is not repeated, by its subject. */
+  readonly failures: {
+    get(subject: string): number | undefined
+    set(subject: string, untilMs: number): unknown
+  }
+}
+
+/** A pending ref update on which this process works. */
+export interface RunningUpdate {
+  readonly repositoryId: number
+  /** Undefined for an update by the server itself. */
+  readonly push: PendingPush | undefined
+}
+
+/** The refs that an account is about to move. */
+export interface PendingPush {
+  readonly pusherId: number
+  readonly updates: readonly RefUpdate[]
+}
+
+/** The measurement of a repository. */
+export interface SizeMeasurement {
+  /** Whether the repository has changed since the measurement began. */
+  isStale: boolean
+  /** Ends the pause after a measurement. Undefined while the measurement runs. */
+  rest: NodeJS.Timeout | undefined
+}
+
+/**
+ * Code that reacts to changes of the refs of repositories. The ref-update pipeline knows its
+ * observers by this interface only.
+ */
+export interface RefObserver {
+  /**
+   * Returns the branches that a caller may push to without write access to the repository, such as
+   * heads of pull requests that allow edits by maintainers.
+   *
+   * @param branches the branches to consider. All of them when left out.
+   */
+  pushableBranches(
+    app: ReposApp,
+    caller: SignedIn,
+    target: { readonly repository: Repository; readonly owner: Owner },
+    branches?: readonly string[],
+  ): Promise<ReadonlySet<string>>
+  /**
+   * Called before moved refs of a repository are recorded.
+   *
+   * @param ended pending updates whose work has ended.
+   */
+  beginRecord(app: ReposApp, repository: Repository, ended: readonly number[]): Promise<RefRecorder>
+  /** Called in the transaction that records the rename of a branch. */
+  branchRenamed(
+    app: ReposApp,
+    tx: Tx,
+    repositoryId: number,
+    from: string,
+    to: string,
+  ): Promise<void>
+  /** Called before Git serves a fetch. */
+  beforeFetch(app: ReposApp, repositoryId: number): Promise<void>
+  /** Called before a repository is deleted, without its lock. */
+  beforeDeletion(app: ReposApp, repositoryId: number): Promise<void>
+  /** Called before the rows of a repository are deleted, with its lock. */
+  duringDeletion(app: ReposApp, repositoryId: number): Promise<void>
+  /** Returns lines for `git push` to print about refs that it has moved. */
+  pushMessages(
+    app: ReposApp,
+    caller: SignedIn,
+    repositoryId: number,
+    moved: readonly RefUpdate[],
+  ): Promise<string[]>
+}
+
+/** The part of an observer in the record of one set of moved refs, which is written in batches. */
+export interface RefRecorder {
+  /** Called before each batch. `record` runs in its transaction, `afterCommit` after it. */
+  prepare(batch: RefBatch): Promise<{ record(tx: Tx): Promise<void>; afterCommit(): void }>
+  /** Called after the last batch was committed. */
+  finish(moved: readonly MovedRef[]): void
+}
+
+/** Refs that are recorded in one transaction. */
+export interface RefBatch {
+  readonly moved: readonly MovedRef[]
+  /** Of the repository, from now on. */
+  readonly defaultBranch: string
+  readonly isLast: boolean
+  /** Ended pending updates that Git will not continue. */
+  readonly settled: readonly number[]
 }
 
 /** Copies of repositories elsewhere that are being made because somebody waits for them. */
@@ -33,8 +139,19 @@ export interface CommitSigning {
   sign(payload: Buffer): string
 }
 
-/**
- * Whether signatures are what they claim to be, by the ids of their objects and of keys. Neither
- * ever changes.
- */
-export type SignatureChecks = Recent<boolean>
+/** Cached results of signature checks. The keys are ids of objects and keys, so results never change. */
+export interface SignatureChecks {
+  get(key: string, compute: () => Promise<boolean>): Promise<boolean>
+}
+
+/** A ref that was made, moved or deleted. */
+export interface MovedRef {
+  /** In full. */
+  readonly ref: string
+  /** What it held; undefined when it was made. */
+  readonly oldId: string | undefined
+  /** What it holds; undefined when it was deleted. */
+  readonly newId: string | undefined
+  /** Undefined when it is not known. */
+  readonly pusherId: number | undefined
+}

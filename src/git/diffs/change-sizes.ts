@@ -1,6 +1,13 @@
 import { inspectObjects } from '../objects/objects.ts'
 import { MAX_TEXT_BYTES, readGit, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { cacheOf } from '../repositories/repositories.ts'
+
+/** Cached sizes of changes: a key and a few numbers each. */
+const MAX_SIZES = 1_000
+
+const changeSizes = (repositories: Repositories) =>
+  cacheOf<ChangeSizes>(repositories, 'change sizes', MAX_SIZES)
 
 /**
  * How much content is behind what differs, before and after: what it may cost to look into it.
@@ -50,7 +57,7 @@ export function measureTrees(
   from: string,
   to: string,
 ): Promise<ChangeSizes> {
-  return repositories.changeSizes.get(`${id} ${from} ${to}`, () =>
+  return changeSizes(repositories).get(`${id} ${from} ${to}`, () =>
     measure(repositories, id, ['diff-tree', '-r', ...FORMAT, from, to]),
   )
 }
@@ -66,7 +73,7 @@ export function measureCommits(
   id: number,
   range: string,
 ): Promise<ChangeSizes> {
-  return repositories.changeSizes.get(`${id} log ${range}`, () =>
+  return changeSizes(repositories).get(`${id} log ${range}`, () =>
     measure(repositories, id, [
       'log',
       '--format=',

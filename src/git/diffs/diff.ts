@@ -1,9 +1,13 @@
 import { GitError } from '../core/errors.ts'
+import { isObjectId } from '../core/object-ids.ts'
 import { textOfPath } from '../core/path-text.ts'
-import { isObjectId } from '../objects/objects.ts'
 import { type ReadOptions, readGit, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { cacheOf } from '../repositories/repositories.ts'
 import { measureTrees } from './change-sizes.ts'
+
+/** Cached counts of changes: a key and a few numbers each. */
+const MAX_DIFFERENCES = 1_000
 
 export type ChangeKind = 'added' | 'deleted' | 'modified' | 'renamed' | 'copied'
 
@@ -166,24 +170,27 @@ export function countChanges(
   from: string,
   to: string,
 ): Promise<ChangeCounts | undefined> {
-  return repositories.changeCounts.get(`${id} ${from} ${to}`, async () => {
-    const options = { lines: true, window: { offset: 0, limit: 0 } }
-    const reading = { timeoutMs: COUNT_TIMEOUT_MS }
-    try {
-      const { totalFiles, additions, deletions } = await diffTrees(
-        repositories,
-        id,
-        from,
-        to,
-        options,
-        reading,
-      )
-      return { totalFiles, additions, deletions }
-    } catch (error) {
-      if (error instanceof GitError && error.kind === 'TIMEOUT') return undefined
-      throw error
-    }
-  })
+  return cacheOf<ChangeCounts | undefined>(repositories, 'change counts', MAX_DIFFERENCES).get(
+    `${id} ${from} ${to}`,
+    async () => {
+      const options = { lines: true, window: { offset: 0, limit: 0 } }
+      const reading = { timeoutMs: COUNT_TIMEOUT_MS }
+      try {
+        const { totalFiles, additions, deletions } = await diffTrees(
+          repositories,
+          id,
+          from,
+          to,
+          options,
+          reading,
+        )
+        return { totalFiles, additions, deletions }
+      } catch (error) {
+        if (error instanceof GitError && error.kind === 'TIMEOUT') return undefined
+        throw error
+      }
+    },
+  )
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isObjectId } from '../objects/objects.ts'
+import { isObjectId } from '../core/object-ids.ts'
 import { readGit, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 

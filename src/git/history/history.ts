@@ -1,11 +1,20 @@
 import { GitError } from '../core/errors.ts'
+import { isObjectId } from '../core/object-ids.ts'
 import { textOfPath } from '../core/path-text.ts'
-import { isObjectId, readObjects, readRefObjects } from '../objects/objects.ts'
+import { readObjects, readRefObjects } from '../objects/objects.ts'
 import { parseCommit, type RawCommit } from '../objects/raw-objects.ts'
 import type { TreeEntry } from '../objects/trees.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { cacheOf } from '../repositories/repositories.ts'
 import { soleMergeBase } from './merge-bases.ts'
+
+/** Cached numbers of commits, and merge bases: a key and a number or an id each. */
+const MAX_COUNTS = 10_000
+const MAX_MERGE_BASES = 10_000
+
+/** Cached last changes of directories: up to a thousand paths each. */
+const MAX_LAST_CHANGES = 200
 
 /** Commits that lead to a commit, which is one of them. */
 export interface History {
@@ -70,8 +79,9 @@ export function countHistory(
   history: History,
 ): Promise<number> {
   const args = ['rev-list', '--count', ...argumentsOf(history)]
-  return repositories.counts.get(`${id} ${args.join(' ')}`, async () =>
-    Number(await textOf(readGit(repositories, id, args, sourcesOf(history)))),
+  return cacheOf<number>(repositories, 'commit counts', MAX_COUNTS).get(
+    `${id} ${args.join(' ')}`,
+    async () => Number(await textOf(readGit(repositories, id, args, sourcesOf(history)))),
   )
 }
 
@@ -91,14 +101,17 @@ export function findMergeBase(
   other: string,
 ): Promise<string | undefined> {
   if (!isObjectId(one) || !isObjectId(other)) throw new Error(`no ids of commits: ${one}, ${other}`)
-  return repositories.mergeBases.get(`${id} ${one} ${other}`, async () => {
-    const sole = await soleMergeBase(repositories, id, one, other)
-    if (sole !== undefined) return sole ?? undefined
-    // Both, and their merge bases with a `^` before each (gitrevisions(7)); unlike
-    // git-merge-base(1) it is content with none.
-    const text = await textOf(readGit(repositories, id, ['rev-parse', `${one}...${other}`]))
-    return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]
-  })
+  return cacheOf<string | undefined>(repositories, 'merge bases', MAX_MERGE_BASES).get(
+    `${id} ${one} ${other}`,
+    async () => {
+      const sole = await soleMergeBase(repositories, id, one, other)
+      if (sole !== undefined) return sole ?? undefined
+      // Both, and their merge bases with a `^` before each (gitrevisions(7)); unlike
+      // git-merge-base(1) it is content with none.
+      const text = await textOf(readGit(repositories, id, ['rev-parse', `${one}...${other}`]))
+      return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]
+    },
+  )
 }
 
 function sourcesOf({ withoutIn }: History): { alsoFrom?: number } {
@@ -182,26 +195,29 @@ export function lastChanges(
   directory: string,
   entries: readonly TreeEntry[],
 ): Promise<LastChanges> {
-  return repositories.lastChanges.get(`${id} ${commitId} ${directory}`, async () => {
-    const missing = new Map(entries.map((entry) => [entry.path, entry.id]))
-    const found = new Map<string, string>()
-    try {
-      for await (const { commitId: changedBy, path, objectId } of walkChanges(
-        repositories,
-        id,
-        commitId,
-        directory,
-      )) {
-        if (missing.get(path) !== objectId) continue
-        missing.delete(path)
-        found.set(path, changedBy)
-        if (missing.size === 0) break
+  return cacheOf<LastChanges>(repositories, 'last changes', MAX_LAST_CHANGES).get(
+    `${id} ${commitId} ${directory}`,
+    async () => {
+      const missing = new Map(entries.map((entry) => [entry.path, entry.id]))
+      const found = new Map<string, string>()
+      try {
+        for await (const { commitId: changedBy, path, objectId } of walkChanges(
+          repositories,
+          id,
+          commitId,
+          directory,
+        )) {
+          if (missing.get(path) !== objectId) continue
+          missing.delete(path)
+          found.set(path, changedBy)
+          if (missing.size === 0) break
+        }
+      } catch (error) {
+        if (!(error instanceof GitError && error.kind === 'TIMEOUT')) throw error
       }
-    } catch (error) {
-      if (!(error instanceof GitError && error.kind === 'TIMEOUT')) throw error
-    }
-    return found
-  })
+      return found
+    },
+  )
 }
 
 /** What a commit made of a path. */

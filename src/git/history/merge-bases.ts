@@ -1,6 +1,10 @@
 import { GitError } from '../core/errors.ts'
 import { readCommit } from '../objects/commits.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { cacheOf } from '../repositories/repositories.ts'
+
+/** Cached commits: half a kilobyte each. The key is the id alone, since a commit never changes. */
+const MAX_COMMIT_PLACES = 20_000
 
 /** What a commit says of its place in a history. */
 export interface CommitPlace {
@@ -53,7 +57,7 @@ export async function soleMergeBase(
   const found = new Set<string>()
   let reads = 0
   const placeOf = (commitId: string) =>
-    repositories.commitPlaces.get(commitId, () => {
+    cacheOf<CommitPlace>(repositories, 'commit places', MAX_COMMIT_PLACES).get(commitId, () => {
       reads += 1
       return readPlace(repositories, id, commitId)
     })

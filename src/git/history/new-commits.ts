@@ -1,7 +1,7 @@
-import { independentCommits } from '../merging/merge.ts'
-import { isObjectId } from '../objects/objects.ts'
+import { isObjectId } from '../core/object-ids.ts'
 import { type ReadOptions, readGit, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { independentCommits } from './independent-commits.ts'
 
 /** A branch that is about to move. */
 export interface BranchMove {

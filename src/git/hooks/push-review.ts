@@ -1,8 +1,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import type { RefUpdate } from '../refs/refs.ts'
-import { Shares } from './shares.ts'
+import { createLimited, type Limited } from '../../concurrency/limited.ts'
+import type { RefUpdate } from '../core/ref-names.ts'
 
 /**
  * What Git runs when refs of a push are about to move, move and have moved (githooks(5)), in this
@@ -87,8 +87,8 @@ const MAX_LARGE_PER_ACCOUNT = 1
 const TOO_MANY_REFS = 'the push moves too many refs at once: push them in parts'
 
 /** @returns places for long questions. */
-export function createReviewPlaces(): Shares {
-  return new Shares(MAX_LARGE, MAX_LARGE_PER_ACCOUNT)
+export function createReviewLimits(): Limited {
+  return createLimited({ maxRunning: MAX_LARGE, maxRunningPerKey: MAX_LARGE_PER_ACCOUNT })
 }
 
 const ZEROS = /^0+$/
@@ -126,35 +126,40 @@ export function hooksFor(all: boolean): string {
 /**
  * Answers the questions of the hooks on the other end of a stream, which come one after the other.
  *
- * What is long waits for a place, and keeps that to the end of the push: until then what the
- * question says is in memory.
+ * A long question waits for the limit and counts against it until the push has ended, because the
+ * question is in memory until then.
  *
- * @param enter waits for a place for a long question.
+ * @param limit runs work as soon as a long question may be read.
  * @param answer what it throws refuses, without a word about why.
  */
 export function answerHooks(
   channel: Duplex,
-  enter: () => Promise<() => void>,
+  limit: (work: () => Promise<void>) => Promise<void>,
   answer: AnswerPush,
 ): void {
   const gone = new AbortController()
+  const closed = new Promise<void>((resolve) => {
+    channel.on('close', resolve)
+  })
   let question = ''
   let isTooLong = false
-  let place: Promise<() => void> | undefined
+  let isLong = false
   channel.on('close', () => {
     gone.abort()
     question = ''
-    place?.then((leave) => leave())
   })
-  const waitForPlace = () => {
+  const waitForLimit = () => {
+    isLong = true
     channel.pause()
-    place = enter()
-    place.then(() => channel.resume())
+    void limit(() => {
+      channel.resume()
+      return closed
+    })
   }
   channel.setEncoding('utf8').on('data', (text: string) => {
     isTooLong ||= question.length + text.length > MAX_QUESTION_CHARACTERS
     question = isTooLong ? '' : question + text
-    if (question.length > MAX_SMALL_CHARACTERS && !place) waitForPlace()
+    if (question.length > MAX_SMALL_CHARACTERS && !isLong) waitForLimit()
     if (!text.endsWith('\0')) return
     if (isTooLong) {
       isTooLong = false

@@ -2,10 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import nodegit, { type Repository, type Tree } from 'nodegit'
 import { explained, found } from '../core/errors.ts'
+import { hasCode } from '../core/system-errors.ts'
 import { oidOf } from '../objects/commits.ts'
 import { inspectObjects } from '../objects/objects.ts'
 import { treePath } from '../objects/trees.ts'
-import { hasCode, type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
 /**
  * The files that say how to merge others (gitattributes(5)): by another driver, by none since they

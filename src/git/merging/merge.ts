@@ -1,12 +1,12 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GitError } from '../core/errors.ts'
+import { isObjectId } from '../core/object-ids.ts'
 import { type Commit, readCommit } from '../objects/commits.ts'
 import { takeObjects } from '../objects/loose-objects.ts'
-import { isObjectId } from '../objects/objects.ts'
 import { currentReader } from '../processes/readers.ts'
-import { MAX_CONVERSATION_MS, type ReadOptions, readGit, textOf } from '../repositories/reading.ts'
-import { type Repositories, scratchPath } from '../repositories/repositories.ts'
+import { MAX_CONVERSATION_MS, type ReadOptions } from '../repositories/reading.ts'
+import { cacheOf, poolOf, type Repositories, scratchPath } from '../repositories/repositories.ts'
 import {
   areSameAttributes,
   directoriesAbove,
@@ -16,34 +16,10 @@ import {
 } from './merge-attributes.ts'
 import { MergeProcess, type MergeVerdict } from './merge-process.ts'
 
-/**
- * Those of some commits that no other of them leads to: of two, the one that has all of the other,
- * or both when each has something of its own.
- *
- * Not by git-rev-list(1), which stops too early where commits are dated before those that they
- * follow.
- *
- * @param ids in full.
- * @param options where else the commits may be, and how long to look.
- * @throws GitError NOT_FOUND when one of them is no commit; BUSY, TIMEOUT
- */
-export async function independentCommits(
-  repositories: Repositories,
-  id: number,
-  ids: readonly string[],
-  options: Omit<ReadOptions, 'input'> = {},
-): Promise<ReadonlySet<string>> {
-  try {
-    const text = await textOf(
-      readGit(repositories, id, ['merge-base', '--independent', ...ids], options),
-    )
-    return new Set(text.split('\n').filter(isObjectId))
-  } catch (error) {
-    // builtin/merge-base.c of Git 2.39; `LC_ALL` is C.
-    const isNoCommit = error instanceof Error && error.message.includes('Not a valid commit name')
-    throw isNoCommit ? new GitError('NOT_FOUND', error.message) : error
-  }
-}
+/** Cached merges: up to a hundred kilobytes each, and mostly an id. */
+const MAX_MERGES = 500
+
+const mergeProcesses = (repositories: Repositories) => poolOf<Merges>(repositories, 'merge-tree')
 
 /** What becomes of two commits when Git merges them. */
 export type Merge =
@@ -75,19 +51,22 @@ export async function mergeCommits(
 ): Promise<Merge> {
   if (!isObjectId(ours) || !isObjectId(theirs))
     throw new Error(`no ids of commits: ${ours}, ${theirs}`)
-  return repositories.merges.get(`${id} ${ours} ${theirs}`, async () => {
-    const commit = await readCommit(repositories, id, ours)
-    if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${ours}`)
-    const kept = repositories.keptMerges.take(id)
-    try {
-      if (kept) return await mergeBy(repositories, id, kept, commit, theirs)
-    } catch (error) {
-      // It may have been ended while it waited; where it was not, another one fails in the same
-      // way.
-      if (kept?.isOverdue) throw error
-    }
-    return mergeBy(repositories, id, new Merges(repositories, id, {}), commit, theirs)
-  })
+  return cacheOf<Merge>(repositories, 'merges', MAX_MERGES).get(
+    `${id} ${ours} ${theirs}`,
+    async () => {
+      const commit = await readCommit(repositories, id, ours)
+      if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${ours}`)
+      const kept = mergeProcesses(repositories).take(id)
+      try {
+        if (kept) return await mergeBy(repositories, id, kept, commit, theirs)
+      } catch (error) {
+        // It may have been ended while it waited; where it was not, another one fails in the same
+        // way.
+        if (kept?.isOverdue) throw error
+      }
+      return mergeBy(repositories, id, new Merges(repositories, id, {}), commit, theirs)
+    },
+  )
 }
 
 async function mergeBy(
@@ -109,7 +88,7 @@ async function mergeBy(
       return { outcome: 'unrelated' }
     throw error
   } finally {
-    if (isOfUse) repositories.keptMerges.keep(id, merges)
+    if (isOfUse) mergeProcesses(repositories).keep(id, merges)
     else await merges.end()
   }
 }

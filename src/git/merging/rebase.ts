@@ -1,16 +1,17 @@
 import { rm } from 'node:fs/promises'
 import { GitError } from '../core/errors.ts'
+import { EMPTY_TREE, isObjectId } from '../core/object-ids.ts'
 import {
   carriedText,
   commitContent,
   personLine,
   type SignCommit,
 } from '../objects/commit-content.ts'
-import type { Signer } from '../objects/commits.ts'
 import { objectId, storeLooseObject } from '../objects/loose-objects.ts'
 import { storeCommitContent } from '../objects/object-writes.ts'
-import { isObjectId, readObjects } from '../objects/objects.ts'
-import { EMPTY_TREE, parseCommit } from '../objects/raw-objects.ts'
+import { readObjects } from '../objects/objects.ts'
+import { parseCommit } from '../objects/raw-objects.ts'
+import type { Signer } from '../objects/signers.ts'
 import { type ReadOptions, readGit, textOf } from '../repositories/reading.ts'
 import { type Repositories, scratchPath } from '../repositories/repositories.ts'
 import { Merges } from './merge.ts'

@@ -1,4 +1,4 @@
-import type { Ref } from '../refs/refs.ts'
+import type { Ref } from '../core/ref-names.ts'
 import { streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 

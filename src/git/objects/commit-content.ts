@@ -1,4 +1,5 @@
-import { cleanSigner, type Signer } from './commits.ts'
+import { cleanSigner } from './commits.ts'
+import type { Signer } from './signers.ts'
 
 /** What goes into a commit object. */
 export interface CommitContent {

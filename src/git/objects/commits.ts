@@ -1,16 +1,7 @@
 import nodegit, { type Oid, type Signature } from 'nodegit'
 import { found, GitError } from '../core/errors.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
-
-/** Who made a commit, and when. */
-export interface Signer {
-  readonly name: string
-  readonly email: string
-  /** Unix seconds. */
-  readonly time: number
-  /** Minutes east of UTC. */
-  readonly offsetMinutes: number
-}
+import type { Signer } from './signers.ts'
 
 export interface Commit {
   readonly id: string

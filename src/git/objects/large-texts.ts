@@ -6,7 +6,7 @@ import { printedByGit } from '../processes/child-process.ts'
  * a pack of a few KiB can have one of many hundred MiB, which takes down a process that makes a
  * string of it.
  */
-export const MAX_TEXT_BYTES = 1024 * 1024
+export const MAX_COMMIT_BYTES = 1024 * 1024
 
 /** For the headers of ten million objects. */
 const TIMEOUT_MS = 5 * 60_000
@@ -35,7 +35,7 @@ export async function findLargeText(
     const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {
       const [type, bytes, id] = line.split(' ')
-      if ((type === 'commit' || type === 'tag') && Number(bytes) > MAX_TEXT_BYTES) return id
+      if ((type === 'commit' || type === 'tag') && Number(bytes) > MAX_COMMIT_BYTES) return id
     }
     return undefined
   } finally {

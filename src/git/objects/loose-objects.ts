@@ -3,9 +3,10 @@ import { mkdir, open, rename, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { GitError } from '../core/errors.ts'
+import type { ObjectType } from '../core/object-ids.ts'
+import { hasCode } from '../core/system-errors.ts'
 import { entriesOf } from '../repositories/folders.ts'
-import { hasCode, type Repositories, repositoryPath } from '../repositories/repositories.ts'
-import type { ObjectType } from './objects.ts'
+import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
 /** An object as Git stores and names it: its content behind a header. */
 function encodeObject(

@@ -2,8 +2,9 @@ import nodegit from 'nodegit'
 import { explained } from '../core/errors.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { commitContent, personLine, type SignCommit } from './commit-content.ts'
-import { oidOf, type Signer, signatureOf } from './commits.ts'
+import { oidOf, signatureOf } from './commits.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
+import type { Signer } from './signers.ts'
 
 // Objects are stored before a ref leads to them. Those that none ever leads to are garbage, and
 // harm nobody.

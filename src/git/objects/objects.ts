@@ -1,8 +1,8 @@
+import type { ObjectType } from '../core/object-ids.ts'
+import { OBJECT_ID } from '../core/object-ids.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { type ReadOptions, readGit, streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
-
-export type ObjectType = 'commit' | 'tree' | 'blob' | 'tag'
 
 /** What an object is, without what is in it. */
 export interface ObjectInfo {
@@ -15,13 +15,6 @@ export interface ObjectInfo {
 export interface StoredObject extends ObjectInfo {
   /** As stored, without Git's header; of an object beyond what was asked for its beginning. */
   readonly content: Buffer
-}
-
-const OBJECT_ID = /^[0-9a-f]{40}$/
-
-/** Whether a text is an object id in full. */
-export function isObjectId(text: string): boolean {
-  return OBJECT_ID.test(text)
 }
 
 /**

@@ -1,7 +1,5 @@
-import type { Commit, Signer } from './commits.ts'
-
-/** The tree without entries, which every git knows without having it. */
-export const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+import type { Commit } from './commits.ts'
+import type { Signer } from './signers.ts'
 
 /** A commit or tag with what a signature of it is about. */
 export interface Signature {

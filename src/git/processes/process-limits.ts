@@ -1,5 +1,5 @@
+import type { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
-import type { Pace } from './pace.ts'
 
 /** Who asks for a place. */
 export interface Guest {

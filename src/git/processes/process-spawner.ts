@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import type { Exit, RunningGit } from './child-process.ts'
 import { keepBeginning } from './pooled-text.ts'
+import type { Exit, RunningGit } from './running-git.ts'
 
 /**
  * A small process that starts gits for a large one. To start a process, Node forks, and while the

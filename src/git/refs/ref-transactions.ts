@@ -1,5 +1,6 @@
 import { GitError } from '../core/errors.ts'
-import { type GitProcess, spawnGit } from '../processes/child-process.ts'
+import { spawnGit } from '../processes/child-process.ts'
+import type { GitProcess } from '../processes/running-git.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
 /**

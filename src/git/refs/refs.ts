@@ -1,41 +1,19 @@
 import nodegit, { type GitObject, type Repository } from 'nodegit'
 import { explained, found, GitError } from '../core/errors.ts'
-import { isObjectId } from '../objects/objects.ts'
+import { isObjectId } from '../core/object-ids.ts'
+import type { Ref, RefUpdate } from '../core/ref-names.ts'
 import { enterOwn, printedByGit } from '../processes/child-process.ts'
 import { readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
 import {
+  poolOf,
   type Repositories,
   repositoryPath,
   withRefCreationLock,
 } from '../repositories/repositories.ts'
 import { RefTransactions } from './ref-transactions.ts'
 
-/** A ref that holds an object id. */
-export interface Ref {
-  /** In full, as `refs/heads/main`. */
-  readonly name: string
-  /** Of the object it names: for an annotated tag the tag object. */
-  readonly id: string
-}
-
-/** A change of one ref. */
-export interface RefUpdate {
-  /** In full, as `refs/heads/main`. */
-  readonly name: string
-  /** What it holds now; undefined where it must not exist. */
-  readonly from: string | undefined
-  /** What it shall hold; undefined to delete it. */
-  readonly to: string | undefined
-}
-
-/** Where branches are. */
-export const HEADS = 'refs/heads/'
-
-/** Where tags are. */
-export const TAGS = 'refs/tags/'
-
-/** Where the server keeps refs of its own, which nobody else sees. */
-export const OWN_REFS = 'refs/branchline/'
+const refTransactions = (repositories: Repositories) =>
+  poolOf<RefTransactions>(repositories, 'update-ref')
 
 /** What git-check-ref-format(1) allows between two slashes. */
 const REF_COMPONENT = /^(?!\.)(?!.*\.lock$)[^\p{Cc}\p{Cs} ~^:?*[\\]+$/u
@@ -295,7 +273,7 @@ async function moveRefs(
   updates: readonly RefUpdate[],
   instructions: string,
 ): Promise<void> {
-  const kept = repositories.keptRefTransactions.take(id)
+  const kept = refTransactions(repositories).take(id)
   // One that has waited may have ended meanwhile. What has happened does not happen twice: each
   // update says what it is to change.
   if (kept && (await kept.commit(instructions)) === undefined) return keep(repositories, id, kept)
@@ -306,12 +284,8 @@ async function moveRefs(
 }
 
 /** For the next who moves refs, unless it has been there for long. */
-function keep(
-  { keptRefTransactions }: Repositories,
-  id: number,
-  transactions: RefTransactions,
-): void {
-  if (transactions.isFresh) keptRefTransactions.keep(id, transactions)
+function keep(repositories: Repositories, id: number, transactions: RefTransactions): void {
+  if (transactions.isFresh) refTransactions(repositories).keep(id, transactions)
   else void transactions.end()
 }
 

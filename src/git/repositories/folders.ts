@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { hasCode } from './repositories.ts'
+import { hasCode } from '../core/system-errors.ts'
 
 /** What is in a folder; nothing in one that is not there. */
 export function entriesOf(folder: string): Promise<Dirent[]> {

@@ -2,20 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import nodegit from 'nodegit'
+import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
+import type { Limited } from '../../concurrency/limited.ts'
+import type { PaceLimits } from '../../concurrency/pace.ts'
+import { ResultCache } from '../../concurrency/result-cache.ts'
 import { explained, GitError } from '../core/errors.ts'
-import type { ChangeSizes } from '../diffs/change-sizes.ts'
-import type { ChangeCounts } from '../diffs/diff.ts'
-import type { LastChanges } from '../history/history.ts'
-import type { CommitPlace } from '../history/merge-bases.ts'
+import { hasCode } from '../core/system-errors.ts'
 import { HookRunner } from '../hooks/hook-runner.ts'
-import { createReviewPlaces, installHooks } from '../hooks/push-review.ts'
-import type { Shares } from '../hooks/shares.ts'
-import type { Merge, Merges } from '../merging/merge.ts'
-import type { PaceLimits } from '../processes/pace.ts'
+import { createReviewLimits, installHooks } from '../hooks/push-review.ts'
 import { Gate } from '../processes/process-limits.ts'
-import { KeptProcesses } from '../processes/process-pool.ts'
-import type { RefTransactions } from '../refs/ref-transactions.ts'
-import { Recent } from './recent.ts'
+import { type KeptProcess, KeptProcesses } from '../processes/process-pool.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
 /** All repositories of an instance. */
@@ -24,14 +20,12 @@ export interface Repositories {
   readonly folder: string
   /** For this room only: what is behind the handles is nodegit's. */
   readonly handles: RepositoryHandles
-  /** Last work under the lock of each repository that is locked. For this room only. */
-  readonly locks: Map<number, Promise<unknown>>
-  /**
-   * Last creation of refs in each repository in which refs are being created. For this room only.
-   */
-  readonly refCreations: Map<number, Promise<unknown>>
+  /** Locks of repositories. Use `withRepositoryLock`. */
+  readonly locks: Exclusive
+  /** Locks of the creation of refs. Use `withRefCreationLock`. */
+  readonly refCreations: Exclusive
   /** Places for pushes with much to review, for each account. For this room only. */
-  readonly reviews: Shares
+  readonly reviews: Limited
   /** How many pushes to a repository are under way, of those that have one. For this room only. */
   readonly pushes: Map<number, number>
   /** Processes that read and end by themselves. For this room only. */
@@ -46,18 +40,10 @@ export interface Repositories {
   readonly transfers: Gate
   /** Runs scripts of people, once it is prepared. */
   readonly hooks: HookRunner
-  /** Processes of `merge.ts` and `refs.ts` that wait for the next to need one. */
-  readonly keptMerges: KeptProcesses<Merges>
-  readonly keptRefTransactions: KeptProcesses<RefTransactions>
-  /** What `history.ts`, `diff.ts` and `merge.ts` have found out before. */
-  readonly counts: Recent<number>
-  /** By the id of the commit alone: it is the same wherever it is. */
-  readonly commitPlaces: Recent<CommitPlace>
-  readonly mergeBases: Recent<string | undefined>
-  readonly lastChanges: Recent<LastChanges>
-  readonly changeCounts: Recent<ChangeCounts | undefined>
-  readonly changeSizes: Recent<ChangeSizes>
-  readonly merges: Recent<Merge>
+  /** Pools of processes, by the names of their modules. Use `poolOf`. */
+  readonly pools: Map<string, KeptProcesses<KeptProcess>>
+  /** What modules have cached about repositories, by the names of the caches. Use `cacheOf`. */
+  readonly caches: Map<string, unknown>
 }
 
 /** Readers at a time, which are short and busy, and those that may wait for a place. */
@@ -81,20 +67,6 @@ const MAX_WAITING_TRANSFERS = 200
 const MAX_KEPT_PROCESSES = 16
 const PROCESSES_KEPT_MS = 10_000
 
-/** Half a kilobyte each. */
-const MAX_KEPT_PLACES = 20_000
-
-/** A key and a number, an id, or a few numbers each. */
-const MAX_KEPT_COUNTS = 10_000
-const MAX_KEPT_MERGE_BASES = 10_000
-const MAX_KEPT_DIFFERENCES = 1_000
-
-/** Up to a hundred kilobytes each, and mostly an id. */
-const MAX_KEPT_MERGES = 500
-
-/** Up to a thousand paths each. */
-const MAX_KEPT_LAST_CHANGES = 200
-
 /** Folders by the last two hexadecimal digits of the id, so that none of them gets huge. */
 const SHARDS = 256
 
@@ -108,24 +80,40 @@ export function repositoriesIn(folder: string): Repositories {
   return {
     folder,
     handles: new RepositoryHandles(),
-    reviews: createReviewPlaces(),
+    reviews: createReviewLimits(),
     pushes: new Map(),
-    locks: new Map(),
-    refCreations: new Map(),
+    locks: createExclusive(),
+    refCreations: createExclusive(),
     readers: new Gate(MAX_READERS, MAX_WAITING_READERS),
     streams: new Gate(MAX_STREAMS, 0),
     transfers: new Gate(MAX_TRANSFERS, MAX_WAITING_TRANSFERS),
     hooks: new HookRunner(join(folder, SCRATCH_FOLDER)),
-    keptMerges: new KeptProcesses(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS),
-    keptRefTransactions: new KeptProcesses(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS),
-    counts: new Recent(MAX_KEPT_COUNTS),
-    commitPlaces: new Recent(MAX_KEPT_PLACES),
-    mergeBases: new Recent(MAX_KEPT_MERGE_BASES),
-    changeCounts: new Recent(MAX_KEPT_DIFFERENCES),
-    changeSizes: new Recent(MAX_KEPT_DIFFERENCES),
-    lastChanges: new Recent(MAX_KEPT_LAST_CHANGES),
-    merges: new Recent(MAX_KEPT_MERGES),
+    pools: new Map(),
+    caches: new Map(),
   }
+}
+
+/** Returns the pool of a module, which is created when it is first used. */
+export function poolOf<T extends KeptProcess>(
+  { pools }: Repositories,
+  name: string,
+): KeptProcesses<T> {
+  const pool = pools.get(name) ?? new KeptProcesses<T>(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS)
+  pools.set(name, pool)
+  // Each name belongs to one module, and so to one type.
+  return pool as KeptProcesses<T>
+}
+
+/**
+ * Returns a cache of a module, which is created when it is first used.
+ *
+ * @param max number of results that it holds.
+ */
+export function cacheOf<T>({ caches }: Repositories, name: string, max: number): ResultCache<T> {
+  const cache = caches.get(name) ?? new ResultCache<T>(max)
+  caches.set(name, cache)
+  // Each name belongs to one module, and so to one type.
+  return cache as ResultCache<T>
 }
 
 /**
@@ -140,13 +128,9 @@ export async function prepareRepositories(repositories: Repositories): Promise<v
 }
 
 /** Closes what is open, and ends what waits. */
-export async function closeRepositories({
-  handles,
-  keptMerges,
-  keptRefTransactions,
-}: Repositories): Promise<void> {
+export async function closeRepositories({ handles, pools }: Repositories): Promise<void> {
   handles.dropAll()
-  await Promise.all([keptMerges.dropAll(), keptRefTransactions.dropAll()])
+  await Promise.all([...pools.values()].map((pool) => pool.dropAll()))
 }
 
 /** Where the hooks of all repositories are. */
@@ -237,7 +221,7 @@ export async function deleteRepository(repositories: Repositories, id: number): 
     throw error
   }
   repositories.handles.drop(path)
-  await Promise.all([repositories.keptMerges.drop(id), repositories.keptRefTransactions.drop(id)])
+  await Promise.all([...repositories.pools.values()].map((pool) => pool.drop(id)))
   await rm(remains, { recursive: true, force: true })
 }
 
@@ -261,7 +245,7 @@ export function withRepositoryLock<T>(
   id: number,
   work: () => Promise<T>,
 ): Promise<T> {
-  return afterOthers(locks, id, work)
+  return locks(String(id), work)
 }
 
 /**
@@ -274,24 +258,7 @@ export function withRefCreationLock<T>(
   id: number,
   work: () => Promise<T>,
 ): Promise<T> {
-  return afterOthers(refCreations, id, work)
-}
-
-async function afterOthers<T>(
-  locks: Map<number, Promise<unknown>>,
-  id: number,
-  work: () => Promise<T>,
-): Promise<T> {
-  const before = locks.get(id)
-  const mine = (before ?? Promise.resolve()).then(work)
-  // A failure is for who asked for the work, not for those behind.
-  const done = mine.catch(() => {})
-  locks.set(id, done)
-  try {
-    return await mine
-  } finally {
-    if (locks.get(id) === done) locks.delete(id)
-  }
+  return refCreations(String(id), work)
 }
 
 /**
@@ -314,9 +281,4 @@ export function withRepositoryLocks<T>(
 /** A new path for what a crash may take: a start removes all that is there. */
 export function scratchPath({ folder }: Repositories): string {
   return join(folder, SCRATCH_FOLDER, randomUUID())
-}
-
-/** Whether an error is one of these of the system, such as ENOENT. */
-export function hasCode(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

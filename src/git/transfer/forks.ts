@@ -1,14 +1,15 @@
 import { constants } from 'node:fs'
 import { copyFile, link, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { HEADS, type Ref, TAGS } from '../core/ref-names.ts'
+import { hasCode } from '../core/system-errors.ts'
 import { runGit } from '../processes/child-process.ts'
-import { HEADS, listRefs, type Ref, readDefaultBranch, TAGS } from '../refs/refs.ts'
+import { listRefs, readDefaultBranch } from '../refs/refs.ts'
 import { entriesOf } from '../repositories/folders.ts'
 import { transferByGit } from '../repositories/reading.ts'
 import {
   createDraft,
   discardDraft,
-  hasCode,
   type Repositories,
   repositoryPath,
 } from '../repositories/repositories.ts'

@@ -1,10 +1,11 @@
 import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { acceptedFaults } from '../core/accepted-faults.ts'
+import type { RefUpdate } from '../core/ref-names.ts'
 import { findLargeText } from '../objects/large-texts.ts'
 import { runGit, spawnGit } from '../processes/child-process.ts'
 import { maxGitMemoryBytes } from '../processes/running-processes.ts'
-import { isRefName, listRefs, listRefsAt, type RefUpdate } from '../refs/refs.ts'
+import { isRefName, listRefs, listRefsAt } from '../refs/refs.ts'
 import {
   createDraft,
   discardDraft,

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { acceptedFaults } from '../core/accepted-faults.ts'
+import { OWN_REFS } from '../core/ref-names.ts'
 import { type AnswerPush, answerHooks, hooksFor } from '../hooks/push-review.ts'
-import { type GitProcess, spawnGit } from '../processes/child-process.ts'
+import { spawnGit } from '../processes/child-process.ts'
+import type { GitProcess } from '../processes/running-git.ts'
 import { maxGitMemoryBytes } from '../processes/running-processes.ts'
-import { OWN_REFS } from '../refs/refs.ts'
 import { countPush, removeQuarantines } from '../repositories/leftovers.ts'
 import { hooksFolder, type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
@@ -98,7 +99,8 @@ export function startReceivePack(
   const options = { repository, env: environmentOf(request), hooks: true, ...limits() }
   const startMs = Date.now()
   const git = spawnGit(argumentsOf('receive-pack', config, request), options)
-  if (git.hooks) answerHooks(git.hooks, () => repositories.reviews.enter(accountId), answer)
+  if (git.hooks)
+    answerHooks(git.hooks, (work) => repositories.reviews(String(accountId), work), answer)
   const uncount = countPush(repositories, id)
   const ended = git.exited.finally(uncount)
   // One that was killed has left what it received.

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type AccessToken, AccessTokenSchema } from '#gen/branchline/v1/access_token_pb.ts'
-import type { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
+import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
 import {
   createNamedToken,
   deleteNamedToken,
@@ -16,6 +16,7 @@ import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { Scopes } from '../../domain/core/scopes.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { NEVER } from './accounts.ts'
 
@@ -74,3 +75,5 @@ function tokenMessage(token: PersonalAccessToken, text = ''): AccessToken {
 function toSeconds(timeMs: number) {
   return timestampFromMs(Math.floor(timeMs / 1000) * 1000)
 }
+
+export const accessTokens = defineService(AccessTokenService, accessTokenService)

@@ -5,7 +5,6 @@ import { type Account, AccountSchema } from '#gen/branchline/v1/account_pb.ts'
 import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import {
   emailFor,
-  type Owner,
   searchUsers,
   seesPrivateFieldsOf,
   userAsOwner,
@@ -14,6 +13,7 @@ import { getUserSettings } from '../../domain/accounts/users/user-settings.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, seesPublicDataOnly, signedIn } from '../../domain/core/access.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { AdminEditUserRequest, AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { type AdminEditUserRequest, AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import {
   createUserAsAdmin,
   deleteUserAsAdmin,
@@ -8,6 +8,7 @@ import {
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { userAccountMessage } from './accounts.ts'
 
 /** Implements AdminService. */
@@ -55,3 +56,5 @@ function readArchived({ active, prohibitLogin }: AdminEditUserRequest): boolean 
   if (active === undefined && prohibitLogin === undefined) return undefined
   return active === false || prohibitLogin === true
 }
+
+export const admin = defineService(AdminService, adminService)

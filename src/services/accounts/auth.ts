@@ -1,5 +1,5 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type { AuthService, SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
+import { AuthService, type SignInRequest } from '#gen/branchline/v1/auth_service_pb.ts'
 import { signInByPassword } from '../../domain/accounts/credentials/credentials.ts'
 import {
   createPasswordResetToken,
@@ -19,6 +19,7 @@ import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
 import { callerOf, proxyUserOf, secureOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { parseIdentityProviderName, parseUserName } from '../wire/names.ts'
 import { readPasscodeHeader } from '../wire/passcode-header.ts'
 import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from '../wire/refresh-cookie.ts'
@@ -195,3 +196,5 @@ function setRefreshCookie(context: HandlerContext, session: SessionGrant): void 
 function clearRefreshCookie(context: HandlerContext): void {
   context.responseHeader.set('set-cookie', clearedRefreshCookie(secureOf(context)))
 }
+
+export const auth = defineService(AuthService, authService)

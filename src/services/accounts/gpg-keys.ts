@@ -5,7 +5,7 @@ import {
   type GpgKey as GpgKeyMessage,
   GpgKeySchema,
 } from '#gen/branchline/v1/gpg_key_pb.ts'
-import type { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import {
   addGpgKey,
   deleteGpgKey,
@@ -22,7 +22,9 @@ import { KEY_FLAGS } from '../../domain/accounts/keys/openpgp-keys.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { callerOf } from '../wire/call.ts'
-import { type NumberedPage, readNumberedPage } from '../wire/pages.ts'
+import { defineService } from '../wire/define-service.ts'
+import type { NumberedPage } from '../wire/pages.ts'
+import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements GpgKeyService. */
@@ -95,3 +97,5 @@ function keyMessage(key: GpgKey, primaryKeyId: string): GpgKeyMessage {
     expiresAt: atSecond(key.expire_time ?? 0),
   })
 }
+
+export const gpgKeys = defineService(GpgKeyService, gpgKeyService)

@@ -7,7 +7,7 @@ import {
   IdentityProviderSchema,
   IdentityProvider_Type as Type,
 } from '#gen/branchline/v1/identity_provider_pb.ts'
-import type { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
+import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import {
   createIdentityProvider,
   deleteIdentityProvider,
@@ -21,6 +21,7 @@ import {
 } from '../../domain/accounts/sign-on/identity-providers.ts'
 import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
 import { parseIdentityProviderName } from '../wire/names.ts'
 
@@ -147,3 +148,5 @@ function identityProviderMessage(provider: IdentityProvider): IdentityProviderMe
     },
   })
 }
+
+export const identityProviders = defineService(IdentityProviderService, identityProviderService)

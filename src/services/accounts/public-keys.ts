@@ -5,7 +5,7 @@ import {
   type PublicKey as PublicKeyMessage,
   PublicKeySchema,
 } from '#gen/branchline/v1/public_key_pb.ts'
-import type { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
+import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import {
   addPublicKey,
   deletePublicKey,
@@ -13,15 +13,12 @@ import {
   listPublicKeys,
   type PublicKey,
 } from '../../domain/accounts/keys/public-keys.ts'
-import {
-  getOwner,
-  type Owner,
-  seesPrivateFieldsOf,
-  userAsOwner,
-} from '../../domain/accounts/users/owners.ts'
+import { getOwner, seesPrivateFieldsOf, userAsOwner } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 import { accountMessage, NEVER } from './accounts.ts'
@@ -85,3 +82,5 @@ function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): 
     ...(user && { user, readOnly: key.read_only === 1, keyType: 'user' }),
   })
 }
+
+export const publicKeys = defineService(PublicKeyService, publicKeyService)

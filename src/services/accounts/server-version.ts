@@ -1,7 +1,8 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { VERSION } from '../../version.ts'
+import { defineService } from '../wire/define-service.ts'
 
 /**
  * The version of the compatible API that this server implements. Clients check it before calls that
@@ -20,3 +21,5 @@ export function serverService(app: App): ServiceImpl<typeof ServerService> {
     }),
   }
 }
+
+export const serverVersion = defineService(ServerService, serverService)

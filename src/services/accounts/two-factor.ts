@@ -5,7 +5,7 @@ import {
   type TwoFactor as TwoFactorMessage,
   TwoFactorSchema,
 } from '#gen/branchline/v1/two_factor_pb.ts'
-import type { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
+import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import {
   confirmTwoFactor,
   disableTwoFactor,
@@ -18,6 +18,7 @@ import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { callerOf, ownerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
 import { atSecond } from '../wire/times.ts'
 
@@ -81,3 +82,5 @@ function twoFactorMessage(owner: User, twoFactor: TwoFactor): TwoFactorMessage {
   if (lastUsedTime !== null) message.lastUsedTime = atSecond(lastUsedTime)
   return message
 }
+
+export const twoFactor = defineService(TwoFactorService, twoFactorService)

@@ -2,9 +2,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Event, Event_Type, type EventSchema } from '#gen/branchline/v1/event_pb.ts'
-import type {
+import {
   EventService,
-  WatchEventsResponseSchema,
+  type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
 import { reauthenticate } from '../../domain/accounts/credentials/reauthentication.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
@@ -24,6 +24,7 @@ import {
   type UserEventType,
 } from '../../domain/memos/user-events.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readCursor, readEventTypes, streamEvents } from '../wire/event-streams.ts'
 import { type ListIdentity, writePageToken } from '../wire/lists.ts'
 import { userName } from '../wire/names.ts'
@@ -154,3 +155,5 @@ function listOf(user: User): ListIdentity {
 function writeCursor(app: App, user: User, position: number): string {
   return writePageToken(app, listOf(user), [position])
 }
+
+export const events = defineService(EventService, eventService)

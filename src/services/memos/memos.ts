@@ -10,7 +10,7 @@ import {
   MemoSchema,
   Visibility,
 } from '#gen/branchline/v1/memo_pb.ts'
-import type { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
+import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
@@ -39,6 +39,7 @@ import {
   updateMemo,
 } from '../../domain/memos/memos.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
 import { readUpdateMask, type UpdatableFields } from '../wire/masks.ts'
 import { invalidName, userName } from '../wire/names.ts'
@@ -256,3 +257,5 @@ function secondsOf(timestamp: Timestamp | undefined, field: string): number | un
   }
   return Number(seconds)
 }
+
+export const memos = defineService(MemoService, memoService)

@@ -4,7 +4,7 @@ import {
   type Organization as OrganizationMessage,
   OrganizationSchema,
 } from '#gen/branchline/v1/organization_pb.ts'
-import type { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
+import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
@@ -27,7 +27,9 @@ import {
 } from '../../domain/organizations/organizations.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
-import { type NumberedPage, readNumberedPage } from '../wire/pages.ts'
+import { defineService } from '../wire/define-service.ts'
+import type { NumberedPage } from '../wire/pages.ts'
+import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
 export function organizationService(app: App): ServiceImpl<typeof OrganizationService> {
@@ -149,3 +151,5 @@ export function organizationMessage(
     username: organization.name,
   })
 }
+
+export const organizations = defineService(OrganizationService, organizationService)

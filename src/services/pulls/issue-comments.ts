@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
-import type { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
@@ -15,6 +15,7 @@ import {
 } from '../../domain/pulls/review/pull-comments.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
@@ -105,3 +106,5 @@ function commentMessage(
     updatedAt: atSecond(comment.update_time),
   })
 }
+
+export const issueComments = defineService(IssueCommentService, issueCommentService)

@@ -2,9 +2,9 @@ import { create } from '@bufbuild/protobuf'
 import type { Value } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type Issue, IssueSchema } from '#gen/branchline/v1/issue_pb.ts'
-import type {
-  EditIssueRequest,
-  IssueReference,
+import {
+  type EditIssueRequest,
+  type IssueReference,
   IssueService,
 } from '#gen/branchline/v1/issue_service_pb.ts'
 import type { App } from '../../domain/app.ts'
@@ -28,6 +28,7 @@ import {
 import type { PullView } from '../../domain/pulls/listing/pull-views.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { readNumberedPage } from '../wire/pages.ts'
@@ -251,3 +252,5 @@ function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
     },
   })
 }
+
+export const issues = defineService(IssueService, issueService)

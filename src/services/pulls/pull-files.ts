@@ -3,7 +3,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type ChangedFile,
   ChangedFileSchema,
-  type PullFileService,
+  PullFileService,
 } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { getPullDiff } from '../../domain/pulls/changes/pull-diffs.ts'
@@ -16,6 +16,7 @@ import {
 import { getPullOfCommit, listPullCommits } from '../../domain/pulls/listing/pull-commits.ts'
 import { commitMessages, diffFormatOf } from '../repos/commits.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { plainText } from '../wire/http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from '../wire/pages.ts'
@@ -104,3 +105,5 @@ function fileMessage(app: App, { open, head }: PullFilePage, file: PullFile): Ch
     rawUrl: urls.html(`/raw/commit/${head}/${encoded}`),
   })
 }
+
+export const pullFiles = defineService(PullFileService, pullFileService)

@@ -1,11 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { cancelAutoMerge } from '../../domain/pulls/merging/auto-merges.ts'
 import { checkMerged, mergePull } from '../../domain/pulls/merging/merge-pull.ts'
 import { updatePullHead } from '../../domain/pulls/merging/update-pull.ts'
 import { callerOf, restStatusKey } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 
 /** Implements PullMergeService. */
 export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {
@@ -71,3 +72,5 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
     },
   }
 }
+
+export const pullMerges = defineService(PullMergeService, pullMergeService)

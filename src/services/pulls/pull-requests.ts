@@ -1,7 +1,7 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type {
-  CreatePullRequestRequest,
-  EditPullRequestRequest,
+import {
+  type CreatePullRequestRequest,
+  type EditPullRequestRequest,
   PullRequestService,
 } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import type { App } from '../../domain/app.ts'
@@ -16,6 +16,7 @@ import {
 import { listPulls } from '../../domain/pulls/listing/pull-lists.ts'
 import { dueTimeOf } from '../repos/milestones.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { numbersOf, textsOf } from '../wire/list-values.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { pullRequestMessage, pullRequestMessages } from './pull-request-message.ts'
@@ -106,3 +107,5 @@ function editOf(request: EditPullRequestRequest): PullEdit {
     allowMaintainerEdit: request.allowMaintainerEdit,
   }
 }
+
+export const pullRequests = defineService(PullRequestService, pullRequestService)

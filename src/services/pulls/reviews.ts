@@ -6,7 +6,7 @@ import {
   PullReviewCommentSchema,
   PullReviewSchema,
 } from '#gen/branchline/v1/review_pb.ts'
-import type { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
@@ -34,6 +34,7 @@ import {
 import { accountMessage } from '../accounts/accounts.ts'
 import { teamMessage } from '../repos/teams.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
@@ -323,3 +324,5 @@ function commentMessage(
     pullRequestUrl: page,
   })
 }
+
+export const reviews = defineService(ReviewService, reviewService)

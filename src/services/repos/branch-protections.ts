@@ -4,10 +4,10 @@ import {
   type BranchProtection as BranchProtectionMessage,
   BranchProtectionSchema,
 } from '#gen/branchline/v1/branch_protection_pb.ts'
-import type {
+import {
   BranchProtectionService,
-  CreateBranchProtectionRequest,
-  EditBranchProtectionRequest,
+  type CreateBranchProtectionRequest,
+  type EditBranchProtectionRequest,
 } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { isBranchGlob } from '../../domain/repos/protection/branch-patterns.ts'
@@ -18,11 +18,14 @@ import {
   editBranchProtection,
   getBranchProtection,
   listBranchProtections,
-  type ProtectionEdit,
   reorderBranchProtections,
 } from '../../domain/repos/protection/branch-protections.ts'
-import type { NamedList } from '../../domain/repos/protection/protection-settings.ts'
+import type {
+  NamedList,
+  ProtectionEdit,
+} from '../../domain/repos/protection/protection-settings.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { atSecond } from '../wire/times.ts'
 
@@ -209,3 +212,5 @@ function branchProtectionMessage({
     updatedAt: atSecond(rule.update_time),
   })
 }
+
+export const branchProtections = defineService(BranchProtectionService, branchProtectionService)

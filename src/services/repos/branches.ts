@@ -8,7 +8,7 @@ import {
   type PayloadUser,
   PayloadUserSchema,
 } from '#gen/branchline/v1/branch_pb.ts'
-import type { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { suffices } from '../../domain/core/levels.ts'
@@ -21,6 +21,7 @@ import {
   renameBranch,
 } from '../../domain/repos/writing/branch-changes.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { gitTime, verificationMessage } from './commits.ts'
@@ -119,3 +120,5 @@ function payloadUser(
 ): PayloadUser {
   return create(PayloadUserSchema, { name, email, username: account?.name ?? '' })
 }
+
+export const branches = defineService(BranchService, branchService)

@@ -1,5 +1,5 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import {
@@ -16,6 +16,7 @@ import {
 } from '../../domain/repos/access/participants.ts'
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements CollaboratorService. */
@@ -76,3 +77,5 @@ export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorSe
     },
   }
 }
+
+export const collaborators = defineService(CollaboratorService, collaboratorService)

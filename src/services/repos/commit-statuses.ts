@@ -4,7 +4,7 @@ import {
   type CommitStatus as CommitStatusMessage,
   CommitStatusSchema,
 } from '#gen/branchline/v1/commit_status_pb.ts'
-import type { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
+import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { type OpenRepository, openRepository } from '../../domain/repos/access/permissions.ts'
@@ -17,6 +17,7 @@ import {
 } from '../../domain/repos/reading/commit-statuses.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
@@ -102,3 +103,5 @@ function statusMessage(
 function apiUrl(app: App, { repository, owner }: Home): string {
   return `${app.publicUrl()}/api/v1/repos/${owner.name}/${repository.name}`
 }
+
+export const commitStatuses = defineService(CommitStatusService, commitStatusService)

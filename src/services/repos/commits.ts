@@ -13,7 +13,7 @@ import {
   type Verification as VerificationMessage,
   VerificationSchema,
 } from '#gen/branchline/v1/commit_pb.ts'
-import type { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
@@ -31,6 +31,7 @@ import {
 import { compareCommits, parseComparison } from '../../domain/repos/reading/comparisons.ts'
 import { accountMessage, NEVER } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { plainText } from '../wire/http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from '../wire/pages.ts'
@@ -245,3 +246,5 @@ export function verificationMessage({
     ...(signer && { signer }),
   })
 }
+
+export const commits = defineService(CommitService, commitService)

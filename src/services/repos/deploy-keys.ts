@@ -4,7 +4,7 @@ import {
   type DeployKey as DeployKeyMessage,
   DeployKeySchema,
 } from '#gen/branchline/v1/deploy_key_pb.ts'
-import type { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
@@ -18,6 +18,7 @@ import {
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { viewRepository } from '../../domain/repos/listing/repository-views.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
@@ -69,3 +70,5 @@ function deployKeyMessage(key: DeployKey, repository: Repository): DeployKeyMess
     repository,
   })
 }
+
+export const deployKeys = defineService(DeployKeyService, deployKeyService)

@@ -1,10 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
+import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { createFork, listForks } from '../../domain/repos/lifecycle/forks.ts'
 import { mergeUpstream } from '../../domain/repos/writing/merge-upstream.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
@@ -37,3 +38,5 @@ export function forkService(app: App): ServiceImpl<typeof ForkService> {
     },
   }
 }
+
+export const forks = defineService(ForkService, forkService)

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type GitHook as GitHookMessage, GitHookSchema } from '#gen/branchline/v1/git_hook_pb.ts'
-import type { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
+import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import {
   deleteGitHook,
@@ -11,6 +11,7 @@ import {
   listGitHooks,
 } from '../../domain/repos/refs/git-hooks.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 
 /** Implements GitHookService. */
 export function gitHookService(app: App): ServiceImpl<typeof GitHookService> {
@@ -42,3 +43,5 @@ function gitHookMessage({ name, script }: GitHook): GitHookMessage {
     ...(script !== undefined && { content: script }),
   })
 }
+
+export const gitHooks = defineService(GitHookService, gitHookService)

@@ -12,20 +12,21 @@ import {
   type Reference,
   ReferenceSchema,
 } from '#gen/branchline/v1/git_object_pb.ts'
-import type { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import {
+  type AnnotatedTagView,
   type BlobView,
   getAnnotatedTag,
   getGitBlob,
   getGitTree,
   listGitRefs,
   type RefView,
-  type TagView,
   type TreeView,
 } from '../../domain/repos/reading/git-objects.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { commitUser, verificationMessage } from './commits.ts'
 
@@ -114,7 +115,7 @@ function blobMessage(app: App, { open, id, bytes, content }: BlobView): GitBlob 
   })
 }
 
-function tagMessage(app: App, { open, tag, verification }: TagView): AnnotatedTag {
+function tagMessage(app: App, { open, tag, verification }: AnnotatedTagView): AnnotatedTag {
   return create(AnnotatedTagSchema, {
     tag: tag.name,
     sha: tag.id,
@@ -125,3 +126,5 @@ function tagMessage(app: App, { open, tag, verification }: TagView): AnnotatedTa
     verification: verificationMessage(verification),
   })
 }
+
+export const gitObjects = defineService(GitObjectService, gitObjectService)

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { type Label as LabelMessage, LabelSchema } from '#gen/branchline/v1/label_pb.ts'
-import type { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import {
@@ -16,6 +16,7 @@ import {
   openRepositoryLabels,
 } from '../../domain/repos/planning/labels.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements LabelService. */
@@ -121,3 +122,5 @@ function labelMessage(app: App, { path }: Pick<LabelHome, 'path'>, label: Label)
     url: `${app.publicUrl()}/api/v1/${path}/labels/${label.id}`,
   })
 }
+
+export const labels = defineService(LabelService, labelService)

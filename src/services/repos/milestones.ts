@@ -5,7 +5,7 @@ import {
   type Milestone as MilestoneMessage,
   MilestoneSchema,
 } from '#gen/branchline/v1/milestone_pb.ts'
-import type { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
+import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import {
   createMilestone,
@@ -18,6 +18,7 @@ import {
   openMilestones,
 } from '../../domain/repos/planning/milestones.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
@@ -88,3 +89,5 @@ export function milestoneMessage(milestone: Milestone): MilestoneMessage {
     ...(due_time !== null && { dueOn: atSecond(due_time) }),
   })
 }
+
+export const milestones = defineService(MilestoneService, milestoneService)

@@ -1,10 +1,11 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { migrateRepository } from '../../domain/repos/lifecycle/migrate.ts'
 import { requestMirrorSync } from '../../domain/repos/lifecycle/mirrors.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements MirrorService. */
@@ -41,3 +42,5 @@ export function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
     },
   }
 }
+
+export const mirrors = defineService(MirrorService, mirrorService)

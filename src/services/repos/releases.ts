@@ -6,9 +6,9 @@ import {
   type Release as ReleaseMessage,
   ReleaseSchema,
 } from '#gen/branchline/v1/release_pb.ts'
-import type {
-  CreateReleaseRequest,
-  EditReleaseRequest,
+import {
+  type CreateReleaseRequest,
+  type EditReleaseRequest,
   ReleaseService,
 } from '#gen/branchline/v1/release_service_pb.ts'
 import type { App } from '../../domain/app.ts'
@@ -20,7 +20,6 @@ import {
   getAsset,
   listAssets,
   openAssets,
-  type ReleaseAsset,
   renameAsset,
 } from '../../domain/repos/releases/release-assets.ts'
 import {
@@ -36,9 +35,11 @@ import {
   type ReleaseEdit,
   type ReleaseView,
 } from '../../domain/repos/releases/releases.ts'
+import type { ReleaseAsset } from '../../storage/schema/repos.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { readUpload } from '../wire/asset-uploads.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { rangeTextOf, setDownloadHeaders } from '../wire/downloads.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { httpBodies } from '../wire/http-bodies.ts'
@@ -263,3 +264,5 @@ function attachmentMessage(app: App, asset: ReleaseAsset): Attachment {
     browserDownloadUrl: `${app.publicUrl()}/attachments/${asset.uuid}`,
   })
 }
+
+export const releases = defineService(ReleaseService, releaseService)

@@ -1,6 +1,6 @@
 import type { ServiceImpl } from '@connectrpc/connect'
-import type {
-  EditRepositoryRequest,
+import {
+  type EditRepositoryRequest,
   RepositoryService,
 } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { App } from '../../domain/app.ts'
@@ -28,6 +28,7 @@ import {
 } from '../../domain/repos/listing/repository-search.ts'
 import type { RepositoryPage } from '../../domain/repos/listing/repository-views.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
@@ -199,3 +200,5 @@ function readEdit(request: EditRepositoryRequest): RepositoryEdit {
     },
   }
 }
+
+export const repositories = defineService(RepositoryService, repositoryService)

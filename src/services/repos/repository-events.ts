@@ -5,9 +5,9 @@ import {
   RepositoryEvent_Type,
   type RepositoryEventSchema,
 } from '#gen/branchline/v1/repository_event_pb.ts'
-import type {
+import {
   RepositoryEventService,
-  WatchRepositoryResponseSchema,
+  type WatchRepositoryResponseSchema,
 } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
@@ -28,6 +28,7 @@ import {
 } from '../../domain/repos/events/repository-watches.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readCursor, readEventTypes, streamEvents } from '../wire/event-streams.ts'
 import { type ListIdentity, writePageToken } from '../wire/lists.ts'
 
@@ -161,3 +162,5 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     }
   }
 }
+
+export const repositoryEvents = defineService(RepositoryEventService, repositoryEventService)

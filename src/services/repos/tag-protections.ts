@@ -4,7 +4,7 @@ import {
   type TagProtection as TagProtectionMessage,
   TagProtectionSchema,
 } from '#gen/branchline/v1/tag_protection_pb.ts'
-import type { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
+import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import {
   createTagProtection,
@@ -12,9 +12,10 @@ import {
   editTagProtection,
   getTagProtection,
   listTagProtections,
-  type TagProtection,
 } from '../../domain/repos/protection/tag-protections.ts'
+import type { TagProtection } from '../../storage/schema/repos.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { atSecond } from '../wire/times.ts'
 
@@ -73,3 +74,5 @@ function tagProtectionMessage(rule: TagProtection): TagProtectionMessage {
     updatedAt: atSecond(rule.update_time),
   })
 }
+
+export const tagProtections = defineService(TagProtectionService, tagProtectionService)

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Tag as TagMessage, TagSchema } from '#gen/branchline/v1/tag_pb.ts'
-import type { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
+import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type TagView,
 } from '../../domain/repos/writing/tags.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { gitTime } from './commits.ts'
 
@@ -70,3 +71,5 @@ function tagMessage(app: App, { open, tag }: TagView): TagMessage {
     tarballUrl: `${archive}.tar.gz`,
   })
 }
+
+export const tags = defineService(TagService, tagService)

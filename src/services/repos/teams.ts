@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Team as TeamMessage, TeamSchema } from '#gen/branchline/v1/team_pb.ts'
-import type { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
@@ -34,6 +34,7 @@ import {
 import { userAccountMessage } from '../accounts/accounts.ts'
 import { organizationMessage } from '../organizations/organizations.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
@@ -235,3 +236,5 @@ export function teamMessage(viewer: Caller, { team, organization }: TeamView): T
     visibility: team.visibility,
   })
 }
+
+export const teams = defineService(TeamService, teamService)

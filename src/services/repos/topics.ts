@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type Topic as TopicMessage, TopicSchema } from '#gen/branchline/v1/topic_pb.ts'
-import type { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type Topic,
 } from '../../domain/repos/listing/topics.ts'
 import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
@@ -63,3 +64,5 @@ function topicMessage({ id, name, public_count, create_time, update_time }: Topi
     updated: atSecond(update_time),
   })
 }
+
+export const topics = defineService(TopicService, topicService)

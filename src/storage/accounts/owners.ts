@@ -1,36 +1,7 @@
 import { sql } from 'kysely'
 import { prepareFirst } from '../database/prepared.ts'
-import type { AccountsTable, User, UsersTable } from '../schema/accounts.ts'
-import type { Organization, Visibility } from '../schema/organizations.ts'
+import type { Owner } from '../schema/accounts.ts'
 import type { Db } from '../schema/schema.ts'
-
-/** A user or an organisation. */
-export interface Owner {
-  /** Users and organisations share one sequence of ids. */
-  readonly id: number
-  readonly kind: AccountsTable['kind']
-  /** Username of a user, name of an organisation. */
-  readonly name: string
-  readonly full_name: string
-  /** Empty if there is none. */
-  readonly email: string
-  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
-  readonly avatar_url: string
-  /** The custom id of a user, which identifies the user in resource names. */
-  readonly user_id: string | null
-  readonly description: string
-  readonly website: string
-  readonly location: string
-  readonly visibility: Visibility
-  /** 0 or 1. */
-  readonly restricted: number
-  /** Null for an organisation. */
-  readonly role: UsersTable['role'] | null
-  /** Null for an organisation. */
-  readonly state: UsersTable['state'] | null
-  /** Unix seconds. */
-  readonly create_time: number
-}
 
 /** Returns the user or organisation with a folded name. */
 export const findOwnerByNameKey = prepareFirst((db, key: string) =>
@@ -63,57 +34,6 @@ export async function findOwnersByIds(
   if (ids.length === 0) return new Map()
   const found = await selectOwners(db).where('accounts.id', 'in', ids).execute()
   return new Map(found.map((owner) => [owner.id, owner]))
-}
-
-/** Returns a user as an owner. */
-export function userAsOwner(user: User): Owner {
-  const {
-    id,
-    username: name,
-    display_name: full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-  } = user
-  const { visibility, restricted, role, state, create_time } = user
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-    website: '',
-    location: '',
-  }
-  return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
-}
-
-/** Returns an organisation as an owner. */
-export function organizationAsOwner(organization: Organization): Owner {
-  const { id, name, full_name, email, description, website, location, visibility, create_time } =
-    organization
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url: '',
-    user_id: null,
-    description,
-    website,
-    location,
-  }
-  return {
-    id,
-    kind: 'ORGANIZATION',
-    ...texts,
-    visibility,
-    restricted: 0,
-    role: null,
-    state: null,
-    create_time,
-  }
 }
 
 /** Selects the columns of owners. Columns that only users have are null for organisations. */

@@ -1,6 +1,13 @@
-import { type Expression, Kysely, type SqlBool, SqliteDialect, sql } from 'kysely'
+import {
+  type Expression,
+  Kysely,
+  type SqlBool,
+  type SqliteDatabase,
+  SqliteDialect,
+  sql,
+} from 'kysely'
+import { type CallDeadline, currentDeadline } from '../../concurrency/call-deadlines.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
-import { type CallDeadline, currentDeadline } from './call-deadlines.ts'
 import { openReader, type Reader } from './reader.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
 
@@ -30,18 +37,22 @@ export function openDatabase(path: string): Db {
   sqlite.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
   // Nobody else could open a database in memory.
   const reader = path === ':memory:' ? undefined : openReader(path, BUSY_TIMEOUT_MS)
-  const db = new Kysely<Schema>({
-    dialect: new SqliteDialect({ database: withPreparedStatements(sqlite, reader) }),
-  })
-  if (reader) readers.set(db, reader)
-  return db
+  return new Handle(withPreparedStatements(sqlite, reader), reader)
 }
 
-const readers = new WeakMap<Db, Reader>()
+/** The handle of a database, as opposed to that of a transaction. */
+class Handle extends Kysely<Schema> {
+  readonly reader: Reader | undefined
 
-/** The reader behind a handle; undefined for a transaction, which has to see its own changes. */
+  constructor(database: SqliteDatabase, reader: Reader | undefined) {
+    super({ dialect: new SqliteDialect({ database }) })
+    this.reader = reader
+  }
+}
+
+/** Returns the reader of a handle. A transaction has none, because it must see its own changes. */
 export function readerOf(db: Db): Reader | undefined {
-  return readers.get(db)
+  return db instanceof Handle ? db.reader : undefined
 }
 
 /**

@@ -1,19 +1,6 @@
-import type { Selectable } from 'kysely'
 import { prepareQuery } from '../database/prepared.ts'
-import type { TagProtectionsTable } from '../schema/repos.ts'
+import type { TagProtection } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
-
-/** A rule, with whom it exempts. */
-export interface TagProtection extends Selectable<TagProtectionsTable> {
-  readonly users: readonly ListedName[]
-  readonly teams: readonly ListedName[]
-}
-
-/** A user or a team on a list. */
-export interface ListedName {
-  readonly id: number
-  readonly name: string
-}
 
 const protectionsOf = prepareQuery((db, repositoryId: number) =>
   db

@@ -319,3 +319,31 @@ export interface KeyPage<Key> {
   readonly keys: readonly Key[]
   readonly total: number
 }
+
+/** A user or an organisation. */
+export interface Owner {
+  /** Users and organisations share one sequence of ids. */
+  readonly id: number
+  readonly kind: AccountsTable['kind']
+  /** Username of a user, name of an organisation. */
+  readonly name: string
+  readonly full_name: string
+  /** Empty if there is none. */
+  readonly email: string
+  /** '', an https URL, or `data:` for a picture in `user_avatars`. */
+  readonly avatar_url: string
+  /** The custom id of a user, which identifies the user in resource names. */
+  readonly user_id: string | null
+  readonly description: string
+  readonly website: string
+  readonly location: string
+  readonly visibility: Visibility
+  /** 0 or 1. */
+  readonly restricted: number
+  /** Null for an organisation. */
+  readonly role: UsersTable['role'] | null
+  /** Null for an organisation. */
+  readonly state: UsersTable['state'] | null
+  /** Unix seconds. */
+  readonly create_time: number
+}

@@ -548,3 +548,15 @@ export interface RepositoryTopicsTable {
 }
 
 export type Topic = Selectable<TopicsTable>
+
+/** A rule, with whom it exempts. */
+export interface TagProtection extends Selectable<TagProtectionsTable> {
+  readonly users: readonly ListedName[]
+  readonly teams: readonly ListedName[]
+}
+
+/** A user or a team on a list. */
+export interface ListedName {
+  readonly id: number
+  readonly name: string
+}

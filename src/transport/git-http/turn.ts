@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { Pace } from '../../domain/repos/refs/git-services.ts'
+import { Pace } from '../../concurrency/pace.ts'
 import type { GitGrant, GitService } from './git-access.ts'
 import type { PlaceHolder } from './limits.ts'
 

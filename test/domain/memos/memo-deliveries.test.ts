@@ -5,7 +5,7 @@ import {
   redeliver,
   testWebhook,
 } from '../../../src/domain/memos/memo-deliveries.ts'
-import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
+import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
 import {
   createUserWebhook,
   deleteUserWebhook,

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
-import type { MemoView } from '../../../src/domain/memos/memo-view.ts'
+import type { MemoEvent, MemoView } from '../../../src/domain/memos/memo-view.ts'
 import {
   deleteNotification,
   findNotification,

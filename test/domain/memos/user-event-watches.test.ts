@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import {
   createUserEventWatches,
-  HEARTBEAT_MS,
-  MAX_STREAMS_PER_ACCOUNT,
+  MAX_USER_STREAMS,
   type UserEventWatches,
 } from '../../../src/domain/memos/user-event-watches.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
@@ -92,12 +92,10 @@ describe('the number of streams', () => {
   it('is limited for each account, and a place is free as soon as its stream ends', async () => {
     const until = new AbortController()
     const first = await open(ada, until.signal)
-    const others = await Promise.all(
-      Array.from({ length: MAX_STREAMS_PER_ACCOUNT - 1 }, () => open(ada)),
-    )
+    const others = await Promise.all(Array.from({ length: MAX_USER_STREAMS - 1 }, () => open(ada)))
     const refused = expect.objectContaining({
       reason: 'TOO_MANY_STREAMS',
-      metadata: { limit: String(MAX_STREAMS_PER_ACCOUNT), scope: 'account' },
+      metadata: { limit: String(MAX_USER_STREAMS), scope: 'account' },
     })
     await expect(open(ada)).rejects.toEqual(refused)
     others.push(await open(bob))

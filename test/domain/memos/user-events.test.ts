@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { MemoEvent } from '../../../src/domain/memos/memo-events.ts'
+import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
+import type { MemoEvent } from '../../../src/domain/memos/memo-view.ts'
 import {
   forgetOldEvents,
-  MAX_EVENTS,
-  RETENTION_MS,
+  MAX_USER_EVENTS,
   readUserEvents,
   recordMemoEvents,
   startOfUserEvents,
@@ -143,16 +143,19 @@ describe('what is forgotten', () => {
   })
 
   it('is also the oldest of an account that has very many, once more are made', async () => {
-    await storeMany(ada, MAX_EVENTS)
+    await storeMany(ada, MAX_USER_EVENTS)
     await makeEvents(app, ada.id, numbered(499))
     await app.background.settled()
     expect(await findUserEventLog(app.db, ada.id)).toMatchObject({
-      count: MAX_EVENTS + 499,
+      count: MAX_USER_EVENTS + 499,
       floor: 0,
     })
     await makeEvents(app, ada.id, ['one more'])
     await app.background.settled()
-    expect(await findUserEventLog(app.db, ada.id)).toMatchObject({ count: MAX_EVENTS, floor: 500 })
+    expect(await findUserEventLog(app.db, ada.id)).toMatchObject({
+      count: MAX_USER_EVENTS,
+      floor: 500,
+    })
     expect((await readUserEvents(app, ada, 500, undefined)).events[0]).toMatchObject({ id: 501 })
   })
 

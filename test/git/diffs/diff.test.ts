@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
 import {
   type ChangedFile,
   countChanges,
@@ -7,7 +8,6 @@ import {
   diffPaths,
   diffTrees,
 } from '../../../src/git/diffs/diff.ts'
-import { EMPTY_TREE } from '../../../src/git/objects/raw-objects.ts'
 import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
   answerHooks,
-  createReviewPlaces,
+  createReviewLimits,
   type PushQuestion,
 } from '../../../src/git/hooks/push-review.ts'
 
@@ -37,13 +37,13 @@ async function settled(): Promise<void> {
 
 describe('long questions of pushes', () => {
   it('are two at a time in memory, and one of an account; short ones wait for none of them', async () => {
-    const places = createReviewPlaces()
+    const limits = createReviewLimits()
     const asked: string[] = []
     const begin = (name: string, accountId: number) => {
       const push = channelOf()
       answerHooks(
         push.channel,
-        () => places.enter(accountId),
+        (work) => limits(String(accountId), work),
         async ({ updates }: PushQuestion) => {
           asked.push(`${name} ${updates.length > 2000 ? 'long' : 'short'}`)
           return { accepted: true, lines: [] }
@@ -67,7 +67,7 @@ describe('long questions of pushes', () => {
     const short = channelOf()
     answerHooks(
       short.channel,
-      () => places.enter(1),
+      (work) => limits('1', work),
       async () => ({ accepted: false, lines: ['no'] }),
     )
     short.ask(questionOf(1))
@@ -83,11 +83,11 @@ describe('long questions of pushes', () => {
   })
 
   it('are refused when they are too long, and say why', async () => {
-    const places = createReviewPlaces()
+    const limits = createReviewLimits()
     const { channel, answers, ask } = channelOf()
     answerHooks(
       channel,
-      () => places.enter(1),
+      (work) => limits('1', work),
       async () => ({ accepted: true, lines: [] }),
     )
     ask(questionOf(33 * MIB))

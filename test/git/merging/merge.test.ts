@@ -1,12 +1,15 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { independentCommits, mergeCommits } from '../../../src/git/merging/merge.ts'
+import { independentCommits } from '../../../src/git/history/independent-commits.ts'
+import type { Merges } from '../../../src/git/merging/merge.ts'
+import { mergeCommits } from '../../../src/git/merging/merge.ts'
 import {
   closeRepositories,
   createRepository,
   deleteRepository,
   MAX_READERS,
+  poolOf,
   type Repositories,
   repositoryPath,
 } from '../../../src/git/repositories/repositories.ts'
@@ -148,9 +151,10 @@ describe('merges that follow each other in a repository', () => {
     return merged.treeId
   }
 
-  function kept({ keptMerges }: Repositories) {
-    const merges = keptMerges.take(1)
-    if (merges) keptMerges.keep(1, merges)
+  function kept(repositories: Repositories) {
+    const pool = poolOf<Merges>(repositories, 'merge-tree')
+    const merges = pool.take(1)
+    if (merges) pool.keep(1, merges)
     return merges
   }
 

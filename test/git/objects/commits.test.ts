@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
 import { readCommit } from '../../../src/git/objects/commits.ts'
 import * as writes from '../../../src/git/objects/object-writes.ts'
-import { EMPTY_TREE } from '../../../src/git/objects/raw-objects.ts'
 import { createRepository } from '../../../src/git/repositories/repositories.ts'
 import { ADA, createFilledRepository, git, storeCommit, testRepositories } from '../fixture.ts'
 

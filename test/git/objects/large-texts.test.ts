@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findLargeText, MAX_TEXT_BYTES } from '../../../src/git/objects/large-texts.ts'
+import { findLargeText, MAX_COMMIT_BYTES } from '../../../src/git/objects/large-texts.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { createFilledRepository, testRepositories } from '../fixture.ts'
 
@@ -31,15 +31,15 @@ describe('a large text', () => {
     const { commit, store, find } = await repository()
     const tree = type === 'commit' ? `tree ${store('tree', '')}\n` : ''
     const header = tree + headerOf(commit)
-    store(type, header.padEnd(MAX_TEXT_BYTES, 'x'))
+    store(type, header.padEnd(MAX_COMMIT_BYTES, 'x'))
     expect(await find()).toBeUndefined()
-    const large = store(type, header.padEnd(MAX_TEXT_BYTES + 1, 'x'))
+    const large = store(type, header.padEnd(MAX_COMMIT_BYTES + 1, 'x'))
     expect(await find()).toBe(large)
   })
 
   it('is none in a file', async () => {
     const { store, find } = await repository()
-    store('blob', 'x'.repeat(2 * MAX_TEXT_BYTES))
+    store('blob', 'x'.repeat(2 * MAX_COMMIT_BYTES))
     expect(await find()).toBeUndefined()
   })
 })

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { ResultCache } from '../../../src/concurrency/result-cache.ts'
 import { GitError } from '../../../src/git/core/errors.ts'
 import {
   inspectObject,
@@ -8,7 +9,6 @@ import {
 } from '../../../src/git/objects/objects.ts'
 import { Gate } from '../../../src/git/processes/process-limits.ts'
 import { readGit, splitAtZeros, textOf } from '../../../src/git/repositories/reading.ts'
-import { Recent } from '../../../src/git/repositories/recent.ts'
 import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
@@ -107,12 +107,12 @@ describe('a gate', () => {
   })
 })
 
-describe('recent results', () => {
+describe('cached results', () => {
   it('are kept until others are asked for, and failures never', async () => {
-    const recent = new Recent<string>(2)
+    const cache = new ResultCache<string>(2)
     const computed: string[] = []
     const ask = (key: string) =>
-      recent.get(key, async () => {
+      cache.get(key, async () => {
         computed.push(key)
         if (key === 'bad') throw new Error('bad')
         return key

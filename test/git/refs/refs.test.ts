@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runGit } from '../../../src/git/processes/child-process.ts'
+import type { RefTransactions } from '../../../src/git/refs/ref-transactions.ts'
 import {
   isRefName,
   listRefs,
@@ -15,6 +16,7 @@ import {
 import {
   createRepository,
   deleteRepository,
+  poolOf,
   repositoryPath,
 } from '../../../src/git/repositories/repositories.ts'
 import {
@@ -185,8 +187,9 @@ describe('changing refs', () => {
   it('is done by one process as long as all goes well, and by another one then', async () => {
     const { repositories, first, second } = await filled()
     const kept = () => {
-      const transactions = repositories.keptRefTransactions.take(1)
-      if (transactions) repositories.keptRefTransactions.keep(1, transactions)
+      const pool = poolOf<RefTransactions>(repositories, 'update-ref')
+      const transactions = pool.take(1)
+      if (transactions) pool.keep(1, transactions)
       return transactions
     }
     const transactions = kept()

@@ -90,7 +90,6 @@ describe('the lock of a repository', () => {
     await expect(first).rejects.toThrow('first fails')
     await second
     expect(log).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
-    expect(repositories.locks.size).toBe(0)
   })
 
   it('is no concern of other repositories', async () => {

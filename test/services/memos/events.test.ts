@@ -8,9 +8,10 @@ import {
   type WatchEventsResponseSchema,
 } from '#gen/branchline/v1/event_service_pb.ts'
 import type { Credential } from '../../../src/domain/core/access.ts'
+import { RETENTION_MS } from '../../../src/domain/core/event-logs.ts'
+import { HEARTBEAT_MS } from '../../../src/domain/core/event-watches.ts'
 import { Scopes } from '../../../src/domain/core/scopes.ts'
-import { HEARTBEAT_MS } from '../../../src/domain/memos/user-event-watches.ts'
-import { forgetOldEvents, RETENTION_MS } from '../../../src/domain/memos/user-events.ts'
+import { forgetOldEvents } from '../../../src/domain/memos/user-events.ts'
 import { eventService } from '../../../src/services/memos/events.ts'
 import { updateUser } from '../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../src/storage/database/database.ts'

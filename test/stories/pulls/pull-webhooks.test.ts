@@ -3,10 +3,8 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import {
-  changeWatched,
-  recordPullChange,
-} from '../../../src/domain/repos/events/repository-events.ts'
+import { recordPullChange } from '../../../src/domain/pulls/heads/pull-changes.ts'
+import { changeWatched } from '../../../src/domain/repos/events/repository-events.ts'
 import { findPullRequestById } from '../../../src/storage/pulls/pull-requests.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
 import { invitePullCast, type PullCast } from '../../support/pull-forge.ts'

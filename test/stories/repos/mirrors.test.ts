@@ -7,7 +7,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import { MAX_TEXT_BYTES } from '../../../src/git/objects/large-texts.ts'
+import { MAX_COMMIT_BYTES } from '../../../src/git/objects/large-texts.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { findMirror } from '../../../src/storage/repos/mirrors.ts'
 import { type TestClock, testClock } from '../../support/app.ts'
@@ -127,7 +127,7 @@ function commitLargeText(): void {
   const identity = ['-c', 'user.name=Uma', '-c', 'user.email=uma@example.org']
   const make = ['-C', folder, ...identity, 'commit-tree', 'main^{tree}', '-F', '-']
   const commit = execFileSync('git', make, {
-    input: 'x'.repeat(MAX_TEXT_BYTES),
+    input: 'x'.repeat(MAX_COMMIT_BYTES),
     encoding: 'utf8',
   }).trim()
   upstream.git('update-ref', 'refs/heads/large', commit)

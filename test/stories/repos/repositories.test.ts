@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { MAX_TEXT_BYTES } from '../../../src/git/objects/large-texts.ts'
+import { MAX_COMMIT_BYTES } from '../../../src/git/objects/large-texts.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { createToken, inviteCast, PASSWORD, startTestServer } from '../../support/server.ts'
@@ -153,7 +153,7 @@ describe('a repository', () => {
   it('takes no commit with more text than a server can list, which can come in a pack of a few bytes', async () => {
     await repositoryWithClone('terse')
     const message = join(client.home, 'message')
-    await writeFile(message, 'x'.repeat(MAX_TEXT_BYTES))
+    await writeFile(message, 'x'.repeat(MAX_COMMIT_BYTES))
     await git('-C', 'terse', 'commit', '-q', '--allow-empty', '-F', message)
     await expect(git('-C', 'terse', 'push', '-q')).rejects.toThrow(
       'is a commit or tag of more than 1048576 bytes',

@@ -5,7 +5,7 @@ import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_even
 import { PAGE_SIZE } from '../../../src/domain/core/event-logs.ts'
 import {
   changeWatched,
-  MAX_EVENTS,
+  MAX_REPOSITORY_EVENTS,
   recordProtectionChange,
 } from '../../../src/domain/repos/events/repository-events.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
@@ -253,7 +253,7 @@ describe('the events of a repository', () => {
     const { cursor } = await first.next()
     const surplus = 500
     await changeWatched(app, async (tx) => {
-      for (let i = 0; i < MAX_EVENTS + surplus; i++) {
+      for (let i = 0; i < MAX_REPOSITORY_EVENTS + surplus; i++) {
         await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', {
           id: i,
           name: 'v*',
@@ -262,7 +262,7 @@ describe('the events of a repository', () => {
     })
     await vi.waitFor(async () => {
       const log = await findRepositoryEventLog(app.db, id)
-      expect(log.count).toBe(MAX_EVENTS)
+      expect(log.count).toBe(MAX_REPOSITORY_EVENTS)
     })
     const late = watchRepository(server.url, 'gRPC', owner, { owner: 'bob', repo: 'long', cursor })
     watchers.push(late)

@@ -1,8 +1,9 @@
-import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
 import { findUserByNameKey } from '../../../storage/accounts/users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
+import type { Owner, User } from '../../../storage/schema/accounts.ts'
+import type { Organization } from '../../../storage/schema/organizations.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import {
   actsAsAdministrator,
@@ -13,9 +14,6 @@ import {
 import { DomainError } from '../../core/errors.ts'
 import { nameKey, type Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-
-export { organizationAsOwner, userAsOwner } from '../../../storage/accounts/owners.ts'
-export type { Owner }
 
 const VISIBILITIES: readonly Owner['visibility'][] = ['public', 'limited', 'private']
 
@@ -175,4 +173,55 @@ export function noReplyAddress(app: AccountsApp, { id, name }: Pick<Owner, 'id' 
 /** Returns the address that identifies the instance and accepts no mail. */
 export function instanceAddress(app: AccountsApp): string {
   return `branchline@noreply.${new URL(app.publicUrl()).hostname}`
+}
+
+/** Returns a user as an owner. */
+export function userAsOwner(user: User): Owner {
+  const {
+    id,
+    username: name,
+    display_name: full_name,
+    email,
+    avatar_url,
+    user_id,
+    description,
+  } = user
+  const { visibility, restricted, role, state, create_time } = user
+  const texts = {
+    name,
+    full_name,
+    email,
+    avatar_url,
+    user_id,
+    description,
+    website: '',
+    location: '',
+  }
+  return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
+}
+
+/** Returns an organisation as an owner. */
+export function organizationAsOwner(organization: Organization): Owner {
+  const { id, name, full_name, email, description, website, location, visibility, create_time } =
+    organization
+  const texts = {
+    name,
+    full_name,
+    email,
+    avatar_url: '',
+    user_id: null,
+    description,
+    website,
+    location,
+  }
+  return {
+    id,
+    kind: 'ORGANIZATION',
+    ...texts,
+    visibility,
+    restricted: 0,
+    role: null,
+    state: null,
+    create_time,
+  }
 }

@@ -1,10 +1,12 @@
 import type { StateBlock, StateInline } from 'markdown-it'
 
 /**
- * How many dollar signs have nothing that closes them in the rest of a text, so that it is not
- * sought twice.
+ * Lengths of runs of dollar signs that no run closes in the rest of a text. They avoid a second
+ * search, which would take quadratic time.
  */
-const unclosed = new WeakMap<StateInline, Set<number>>()
+interface MathEnv {
+  unclosed?: Map<StateInline, Set<number>>
+}
 
 /**
  * Inline rule for mathematics, as https://github.com/micromark/micromark-extension-math: between
@@ -31,7 +33,9 @@ export function readMathSpan(state: StateInline, silent: boolean): boolean {
 /** Where the run begins that closes one which ends at `start`; -1 if there is none. */
 function findClosing(state: StateInline, start: number, length: number): number {
   const { src } = state
-  const missing = unclosed.get(state) ?? new Set()
+  const env: MathEnv = state.env
+  env.unclosed ??= new Map()
+  const missing = env.unclosed.get(state) ?? new Set()
   if (missing.has(length)) return -1
   for (let at = src.indexOf('$', start); at >= 0; at = src.indexOf('$', at)) {
     const end = endOfRun(src, at)
@@ -42,7 +46,7 @@ function findClosing(state: StateInline, start: number, length: number): number 
       return at
     at = end
   }
-  unclosed.set(state, missing.add(length))
+  env.unclosed.set(state, missing.add(length))
   return -1
 }
 

@@ -1,15 +1,15 @@
+import { HEADS } from '../../../git/core/ref-names.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { firstParentMerges } from '../../../git/history/merged-by.ts'
-import { independentCommits } from '../../../git/merging/merge.ts'
-import { HEADS } from '../../../git/refs/refs.ts'
 import { listOpenHeads } from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
-import type { MovedRef } from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
-import { type MergeResult, NO_DELETION, recordMerge } from '../merging/merge-attempts.ts'
+import type { MovedRef, ReposApp } from '../../repos/ports.ts'
+import { recordMerge } from '../merging/merge-attempts.ts'
+import { type MergeResult, NO_DELETION } from '../merging/merge-order.ts'
 
 /**
  * Pull requests that somebody merges by a push: their head is new on their base. Where a repository

@@ -1,9 +1,8 @@
+import { HEADS } from '../../../git/core/ref-names.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
-import { HEADS } from '../../../git/refs/refs.ts'
 import { listUnmergedInto, putMergeBase } from '../../../storage/pulls/pull-heads.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import type { MovedRef } from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
+import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 
 /**
  * Where pull requests that are not merged have left a base branch that goes: found out before it is

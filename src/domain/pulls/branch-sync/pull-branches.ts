@@ -1,5 +1,5 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
-import { HEADS } from '../../../git/refs/refs.ts'
+import { HEADS } from '../../../git/core/ref-names.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { deleteAutoMergesInto, wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'
 import { touchPull } from '../../../storage/pulls/pull-requests.ts'
@@ -8,12 +8,9 @@ import { findBranch } from '../../../storage/repos/branches.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
-import {
-  type MovedRef,
-  type PullEventType,
-  recordPullChange,
-} from '../../repos/events/repository-events.ts'
-import type { ReposApp } from '../../repos/ports.ts'
+import type { PullEventType } from '../../repos/events/repository-events.ts'
+import type { MovedRef, ReposApp } from '../../repos/ports.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { dropAutoMerge, recordDropped } from '../merging/dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 

@@ -1,16 +1,8 @@
 import { storeCounts } from '../../../storage/pulls/pull-requests.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
-import { countChanges, rangeOf } from './pull-ranges.ts'
-
-/** What a pull request changes. */
-export interface PullCounts {
-  /** Lines. */
-  readonly additions: number
-  readonly deletions: number
-  readonly changedFiles: number
-}
+import type { OpenPull } from '../access/open-pulls.ts'
+import { countChanges, type PullCounts, rangeOf } from './pull-ranges.ts'
 
 /**
  * Counts what a pull request changes; its row keeps the numbers for the commits between which they

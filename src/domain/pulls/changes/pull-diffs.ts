@@ -4,7 +4,7 @@ import type { PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import type { DiffFormat } from '../../repos/reading/commits.ts'
 import { readingStream } from '../../repos/reading/git-reading.ts'
-import { openPull } from '../lifecycle/pull-requests.ts'
+import { openPull } from '../access/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { Caller } from '../../core/access.ts'
 import type { Page, PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
-import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
+import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
 
 /** What a pull request does with a file, in the words of compatible systems. */

@@ -7,9 +7,8 @@ import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
-import type { PullCounts } from './pull-counts.ts'
 
 /**
  * What a pull request is about: the commits from where it left its base, which after the merge, and
@@ -74,4 +73,12 @@ export async function countChanges(
       changedFiles: counts.totalFiles,
     }
   )
+}
+
+/** What a pull request changes. */
+export interface PullCounts {
+  /** Lines. */
+  readonly additions: number
+  readonly deletions: number
+  readonly changedFiles: number
 }

@@ -5,11 +5,9 @@ import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import type { RepositoryName } from '../../core/names.ts'
 import {
   accessOfUser,
   type OpenRepository,
-  openRepository,
   openRepositoryById,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
@@ -29,37 +27,6 @@ import { MAX_GENERATIONS } from './compared-branches.ts'
  * asked by names of branches later.
  */
 const MAX_PULLS = 200
-
-/**
- * A repository that a caller may push to, be it to no more of it than branches that are to be
- * pulled elsewhere. Which ones is judged when refs are to move.
- *
- * @param branch the only one that matters; undefined for any.
- * @throws as `openRepository` for writing
- */
-export async function openForPush(
-  app: ReposApp,
-  caller: SignedIn,
-  name: RepositoryName,
-  branch?: string,
-): Promise<OpenRepository> {
-  try {
-    return await openRepository(app, caller, name, 'write')
-  } catch (error) {
-    if (!(error instanceof DomainError) || error.reason !== 'REPOSITORY_ACCESS_DENIED') throw error
-    const open = await openRepository(app, caller, name, 'none')
-    // Who maintains nothing in it is refused as everybody is who may not write.
-    if (!suffices(open.units.code, 'read')) throw error
-    const maintained = await maintainedBranches(
-      app,
-      caller,
-      open,
-      branch === undefined ? undefined : [branch],
-    )
-    if (maintained.size === 0) throw error
-    return open
-  }
-}
 
 /**
  * The branches of a repository that a caller may push to as one who maintains what is to pull them.

@@ -8,7 +8,6 @@ import * as rows from '../../../storage/pulls/pull-heads.ts'
 import { findPullRequestById, updatePullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import type { ReposApp } from '../../repos/ports.ts'
@@ -71,24 +70,9 @@ function isBehind({ head_commit, head_ref_commit }: PullRequest): boolean {
   return head_ref_commit !== head_commit
 }
 
-/** The work on each pull request that has not ended: whoever asks meanwhile waits for it. */
-const underWay = new WeakMap<Db, Map<number, Promise<string>>>()
-
-async function follow(app: ReposApp, id: number): Promise<string> {
-  let works = underWay.get(app.db)
-  if (!works) {
-    works = new Map()
-    underWay.set(app.db, works)
-  }
-  const present = works.get(id)
-  if (present) return present
-  const work = moveRef(app, id)
-  works.set(id, work)
-  try {
-    return await work
-  } finally {
-    works.delete(id)
-  }
+/** Callers at the same time share one update of the ref. */
+function follow(app: ReposApp, id: number): Promise<string> {
+  return app.coordination.once(`head of pull ${id}`, () => moveRef(app, id))
 }
 
 async function moveRef(app: ReposApp, id: number): Promise<string> {

@@ -23,14 +23,16 @@ import {
   openRepository,
   openRepositoryById,
 } from '../../repos/access/permissions.ts'
-import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
+import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { type ComparedBranches, compareBranches } from '../heads/compared-branches.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkBody, checkTitle, MAX_TITLE_CHARACTERS } from '../listing/pull-fields.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
-import { isWorkInProgress, type PullView } from '../listing/pull-views.ts'
+import type { PullView } from '../listing/pull-views.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import { findReviewers, type Reviewers, requestReviews } from '../review/review-requests.ts'
 import { viewWritten } from './pull-records.ts'

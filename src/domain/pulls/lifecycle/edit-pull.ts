@@ -26,21 +26,20 @@ import {
   type OpenRepository,
   openRepositoryById,
 } from '../../repos/access/permissions.ts'
-import {
-  changeWatched,
-  type PullEventType,
-  recordPullChange,
-} from '../../repos/events/repository-events.ts'
+import { changeWatched, type PullEventType } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
+import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
+import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
-import { isWorkInProgress, type PullView } from '../listing/pull-views.ts'
+import type { PullView } from '../listing/pull-views.ts'
 import { dropAutoMerge } from '../merging/dropped-merges.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import type { Reviewers } from '../review/review-requests.ts'
@@ -52,7 +51,6 @@ import {
 } from '../review/review-states.ts'
 import { pullExists } from './create-pull.ts'
 import { viewWritten } from './pull-records.ts'
-import { isPoster, type OpenPull, openPull } from './pull-requests.ts'
 
 /** Changes of a pull request; what is undefined, empty or 0 stays as it is. */
 export interface PullEdit {

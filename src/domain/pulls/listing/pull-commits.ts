@@ -6,9 +6,9 @@ import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type CommitPage, type CommitParts, readPage } from '../../repos/reading/commits.ts'
 import { findCommitId } from '../../repos/reading/git-reading.ts'
+import { openPull, openPulls } from '../access/open-pulls.ts'
+import { findBringer } from '../changes/merged-commits.ts'
 import { rangeOf } from '../changes/pull-ranges.ts'
-import { openPull, openPulls } from '../lifecycle/pull-requests.ts'
-import { findBringer } from '../merging/merge-follow-ups.ts'
 import { type PullView, viewPull } from './pull-views.ts'
 
 /**

@@ -11,7 +11,7 @@ import type { Caller } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { openPulls } from '../lifecycle/pull-requests.ts'
+import { openPulls } from '../access/open-pulls.ts'
 import { type PullView, viewPulls } from './pull-views.ts'
 
 /** Far more than anybody looks for at a time. */

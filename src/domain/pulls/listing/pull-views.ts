@@ -1,25 +1,25 @@
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { findAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import { unseenPulls } from '../../../storage/pulls/pull-participants.ts'
 import { assigneesOfPulls, labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
 import { findBranches } from '../../../storage/repos/branches.ts'
 import { findMilestonesByIds } from '../../../storage/repos/milestones.ts'
 import { findRepositoriesByIds } from '../../../storage/repos/repositories.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { AutoMerge, Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Label, Milestone } from '../../../storage/schema/repos.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller } from '../../core/access.ts'
-import type { Settings } from '../../core/core.ts'
 import { suffices } from '../../core/levels.ts'
 import type { TeamView } from '../../organizations/teams.ts'
 import { type OpenRepository, openRepositories } from '../../repos/access/permissions.ts'
 import { type RepositoryView, viewRepositories } from '../../repos/listing/repository-views.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { countPull, type PullCounts } from '../changes/pull-counts.ts'
+import { isWorkInProgress } from '../access/work-in-progress.ts'
+import { countPull } from '../changes/pull-counts.ts'
+import type { PullCounts } from '../changes/pull-ranges.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
-
-export type { PullCounts } from '../changes/pull-counts.ts'
 
 /** A pull request as a caller sees it. */
 export interface PullView {
@@ -58,17 +58,6 @@ export interface PullSide {
   readonly ref: string
   /** The commit that it holds; empty for a base that is gone. */
   readonly commitId: string
-}
-
-/** Of an `ReposApp`: how titles of work in progress begin. */
-interface WorkInProgressRule {
-  readonly settings: Pick<Settings, 'wipPrefixes'>
-}
-
-/** Whether a title says that it is work in progress. */
-export function isWorkInProgress({ settings }: WorkInProgressRule, title: string): boolean {
-  const folded = title.toLowerCase()
-  return settings.wipPrefixes.some((prefix) => folded.startsWith(prefix.toLowerCase()))
 }
 
 /**

@@ -1,14 +1,14 @@
-import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findTokenExpiry } from '../../../storage/accounts/personal-access-tokens.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
+import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { AutoMerge } from '../../../storage/schema/pulls.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { findScheduler } from '../../accounts/credentials/schedulers.ts'
-import { onBehalfOf, type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
+import { onBehalfOf, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { PullName } from '../../core/names.ts'
@@ -20,13 +20,14 @@ import {
 } from '../../core/scheduled-work.ts'
 import { Scopes } from '../../core/scopes.ts'
 import { accessOfUser } from '../../repos/access/permissions.ts'
-import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
-import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { dropAutoMerge } from './dropped-merges.ts'
 import { mayMergePull } from './merge-checks.ts'
-import { type MergeOrder, mergePull } from './merge-pull.ts'
+import type { MergeOrder } from './merge-order.ts'
+import { mergePull } from './merge-pull.ts'
 import { isPassing } from './passing-refusals.ts'
 
 /**
@@ -51,44 +52,6 @@ const RETRY_MS = 15_000
  * added, a team or a hook that changed.
  */
 const REST_MS = 60 * 60 * 1000
-
-/**
- * Orders a merge for when it can happen.
- *
- * @param order of which the expected head and the force are none of it: what is merged is what is
- *   ready then.
- * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND when it is not open any more.
- */
-export async function scheduleAutoMerge(
-  app: ReposApp,
-  caller: SignedIn,
-  { pull }: OpenPull,
-  order: MergeOrder,
-): Promise<void> {
-  const now = app.clock.now()
-  await changeWatched(app, async (tx) => {
-    const present = await findPullRequestById(tx, pull.id)
-    if (present?.state !== 'OPEN') throw new DomainError('PULL_REQUEST_NOT_FOUND')
-    if (await rows.findAutoMerge(tx, pull.id))
-      throw new DomainError('AUTO_MERGE_SCHEDULED', { id: String(pull.id) })
-    await rows.insertAutoMerge(tx, {
-      pull_request_id: pull.id,
-      repository_id: pull.repository_id,
-      scheduler_id: caller.user.id,
-      scopes: scopesOf(caller)?.text ?? null,
-      token_uuid: tokenUuidOf(caller) ?? null,
-      style: order.style,
-      title: order.title,
-      message: order.message,
-      delete_branch: order.deleteBranch === undefined ? null : Number(order.deleteBranch),
-      create_time: nowSeconds(app.clock),
-      // What it waits for may have happened while it was found not to be ready.
-      due_time: now,
-    })
-    await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
-    await recordPullChange(app, tx, caller.user.id, present, 'PULL_REQUEST_AUTO_MERGE_SCHEDULED')
-  })
-}
 
 /**
  * Takes an order for a merge back.

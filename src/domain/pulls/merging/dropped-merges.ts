@@ -1,8 +1,8 @@
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { recordPullChange } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 
 /**
  * Takes back that a pull request is to be merged, if it is, and says so, in the transaction of the

@@ -1,7 +1,7 @@
+import { isObjectId } from '../../../git/core/object-ids.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
-import { independentCommits } from '../../../git/merging/merge.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
-import { isObjectId } from '../../../git/objects/objects.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -9,10 +9,11 @@ import { DomainError } from '../../core/errors.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
-import { checkSame, type HeadDeletion, recordMerge } from './merge-attempts.ts'
+import { checkSame, recordMerge } from './merge-attempts.ts'
 import { checkManualMerges } from './merge-checks.ts'
+import type { HeadDeletion } from './merge-order.ts'
 
 /**
  * Marks a pull request as merged, as somebody says it is, by a commit that its base branch leads

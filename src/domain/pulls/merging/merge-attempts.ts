@@ -1,4 +1,4 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
@@ -19,9 +19,10 @@ import type { PullMergeAttempt, PullRequest } from '../../../storage/schema/pull
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import { recordPullChange } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 import { noteFollowUp } from './merge-follow-ups.ts'
+import type { MergeResult } from './merge-order.ts'
 
 /**
  * Merges between Git and rows. That a pull request is about to be merged is noted before Git is
@@ -36,18 +37,6 @@ export interface EndedMerge {
   /** What Git says. */
   readonly hasHappened: boolean
 }
-
-/** What is merged by what. */
-export type MergeResult = Omit<PullMergeAttempt, 'note_id' | 'pull_request_id' | 'merger_id'> & {
-  /** Null when nobody knows whose doing it is. */
-  readonly merger_id: number | null
-}
-
-/** Whether the head branch is to go after a merge, and by which credential of who merges. */
-export type HeadDeletion = Pick<PullMergeAttempt, 'delete_head' | 'scopes' | 'token_uuid'>
-
-/** For a merge after which the branch stays. */
-export const NO_DELETION: HeadDeletion = { delete_head: 0, scopes: null, token_uuid: null }
 
 /**
  * Notes that a pull request is about to be merged, in the transaction of the note about its base

@@ -14,9 +14,9 @@ import {
 } from '../../repos/protection/protection-rules.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { MERGE_STYLES } from '../../repos/writing/merge-styles.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
+import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
-import { isWorkInProgress } from '../listing/pull-views.ts'
 import { type MergeTips, mergeProblem, unverifiedCommit } from './readiness.ts'
 
 /**

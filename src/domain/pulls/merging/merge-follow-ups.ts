@@ -1,15 +1,14 @@
-import { listBrought } from '../../../git/history/brought-commits.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
-import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
+import { listBroughtCommits } from '../changes/merged-commits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { deleteMergedHead } from './head-deletion.ts'
-import type { MergeResult } from './merge-attempts.ts'
+import type { MergeResult } from './merge-order.ts'
 
 /**
  * What follows from a merge: its head branch goes, if that is wanted, and the commits that it
@@ -21,18 +20,6 @@ import type { MergeResult } from './merge-attempts.ts'
 /** Merges seen to at once, of which for one repository. */
 const MAX_UNDER_WAY = 2
 const MAX_UNDER_WAY_PER_REPOSITORY = 1
-
-/**
- * Commits by which one merged pull request is found, the newest: each takes some 40 bytes of the
- * database.
- */
-export const MAX_LISTED_COMMITS = 10_000
-
-/**
- * Merged pull requests whose commits are listed before somebody is told that none has brought a
- * commit.
- */
-const MAX_LISTED_ON_DEMAND = 20
 
 /** After a failure, twice as long after each. */
 const RETRY_MS = 15_000
@@ -103,7 +90,7 @@ async function seeTo(app: ReposApp, pullId: number): Promise<void> {
     if (!pull) return
     try {
       await deleteMergedHead(app, followUp, pull)
-      await listCommits(app, followUp, pull)
+      await listBroughtCommits(app, followUp, pull)
     } catch (err) {
       app.log.warn({ err, pullRequest: pullId, tries: followUp.tries + 1 }, FAILURE)
       const dueTime = app.clock.now() + RETRY_MS * 2 ** followUp.tries
@@ -111,53 +98,5 @@ async function seeTo(app: ReposApp, pullId: number): Promise<void> {
         return transaction(app.db, (tx) => rows.restFollowUp(tx, pullId, dueTime))
     }
     await transaction(app.db, (tx) => rows.deleteFollowUp(tx, pullId))
-  })
-}
-
-async function listCommits(
-  app: ReposApp,
-  followUp: MergeFollowUp,
-  pull: PullRequest,
-): Promise<void> {
-  const { base_commit, is_listed, repository_id } = followUp
-  const { head_commit, merge_base, merge_commit } = pull
-  if (is_listed === 1 || merge_commit === null) return
-  // Where it is not known what the base had, others may have come between the head and the commit
-  // by which the base has it.
-  const [tips, without] =
-    base_commit === null ? [[head_commit], merge_base] : [[head_commit, merge_commit], base_commit]
-  const brought =
-    without === ''
-      ? []
-      : await reading(listBrought(app.git, repository_id, tips, without, MAX_LISTED_COMMITS))
-  await transaction(app.db, (tx) =>
-    rows.listMergedCommits(tx, followUp, [merge_commit, ...brought]),
-  )
-}
-
-/**
- * The first merged pull request of a repository that has brought a commit.
- *
- * @throws SERVER_BUSY, GIT_TIMEOUT
- */
-export async function findBringer(
-  app: ReposApp,
-  repositoryId: number,
-  commitId: string,
-): Promise<PullRequest | undefined> {
-  let id = await rows.findPullThatBrought(app.db, repositoryId, commitId)
-  if (id === undefined) {
-    for (const pullId of await rows.unlistedMerges(app.db, repositoryId, MAX_LISTED_ON_DEMAND))
-      await listNow(app, pullId)
-    id = await rows.findPullThatBrought(app.db, repositoryId, commitId)
-  }
-  return id === undefined ? undefined : findPullRequestById(app.db, id)
-}
-
-async function listNow(app: ReposApp, pullId: number): Promise<void> {
-  await withPullLock(app, pullId, async () => {
-    const followUp = await rows.findFollowUp(app.db, pullId)
-    const pull = followUp && (await findPullRequestById(app.db, pullId))
-    if (pull) await listCommits(app, followUp, pull)
   })
 }

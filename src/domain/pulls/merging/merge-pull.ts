@@ -13,18 +13,11 @@ import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import type { RuleInForce } from '../../repos/protection/protection-rules.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
+import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { withMergeLock, withPullLock } from '../heads/merge-locks.ts'
-import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 import { checkMergeNotBlocked } from '../listing/pull-dependencies.ts'
-import { scheduleAutoMerge } from './auto-merges.ts'
 import { mergeManually } from './manual-merge.ts'
-import {
-  checkOpen,
-  checkSame,
-  type HeadDeletion,
-  noteMerge,
-  recordMerge,
-} from './merge-attempts.ts'
+import { checkOpen, checkSame, noteMerge, recordMerge } from './merge-attempts.ts'
 import {
   checkReady,
   checkSignatures,
@@ -37,29 +30,9 @@ import {
 } from './merge-checks.ts'
 import { makeMerge } from './merge-commits.ts'
 import { deleteWantedHead } from './merge-follow-ups.ts'
+import type { HeadDeletion, MergeOrder, MergeOutcome } from './merge-order.ts'
 import { type MergeTips, mergeProblem } from './readiness.ts'
-
-/** A merge as somebody asks for it. */
-export interface MergeOrder {
-  /** Empty for the default. */
-  readonly style: string
-  /** Of the commit; empty for the default. */
-  readonly title: string
-  readonly message: string
-  /** The commit by which Git has merged it, where it is merged already. */
-  readonly mergeCommitId: string
-  /** The commit where the head is expected; empty for wherever it is. */
-  readonly headCommitId: string
-  /** Whether to do it although it is not ready. */
-  readonly force: boolean
-  /** Whether to wait until it is ready. */
-  readonly whenChecksSucceed: boolean
-  /** Whether to delete the head branch; undefined as the repository has it. */
-  readonly deleteBranch: boolean | undefined
-}
-
-/** What has become of a merge. */
-export type MergeOutcome = 'merged' | 'scheduled'
+import { scheduleAutoMerge } from './scheduled-merges.ts'
 
 /** How pull requests are merged unless somebody says otherwise. */
 const DEFAULT_STYLE = 'merge'

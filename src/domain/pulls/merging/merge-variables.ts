@@ -1,17 +1,18 @@
 import { cleanSigner } from '../../../git/objects/commits.ts'
-import { findOwnerById, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { findUsersByIds } from '../../../storage/accounts/users.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { publicIdentity } from '../../repos/reading/git-identity.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { countApprovals } from '../review/approvals.ts'
 
 /** Where the commits of a pull request come from, as far as everybody may know. */
-export interface HeadName {
+export interface TemplateHead {
   /**
    * Undefined for a branch of the base, for one that is gone, and for one of which not everybody
    * may know.
@@ -28,7 +29,7 @@ const MAX_APPROVERS = 10
 export async function headNameOf(
   app: ReposApp,
   { repository: base, pull }: OpenPull,
-): Promise<HeadName> {
+): Promise<TemplateHead> {
   const { head_repository_id: id, head_branch: branch } = pull
   const nameless = { repository: undefined, owner: undefined }
   if (id === base.id) return { ...nameless, text: branch }

@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { createLimited } from '../../../concurrency/limited.ts'
 import { GitError } from '../../../git/core/errors.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
 import { mergeCommits } from '../../../git/merging/merge.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
-import { Gate } from '../../../git/processes/process-limits.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { type PullCheck, recordMergeability } from '../../../storage/pulls/pull-checks.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { ReposApp } from '../../repos/ports.ts'
+import type { MergeChecks, ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import { withCheckLock } from '../heads/merge-locks.ts'
@@ -54,16 +54,18 @@ export interface Verdict {
   readonly mergeBase: string
 }
 
-/** The checks of a server. */
-interface Checks {
-  readonly gate: Gate
-  /** By pull request: whoever asks meanwhile waits for the one that is under way. */
-  readonly underWay: Map<number, Promise<void>>
-  /** When each check that failed may be made anew, in Unix milliseconds, by what it was about. */
-  readonly failures: Map<string, number>
+/** Limits and failures of the mergeability checks of a server. */
+export function createMergeChecks(): MergeChecks {
+  const full = () => new DomainError('SERVER_BUSY')
+  return {
+    limited: createLimited({
+      maxRunningPerKey: MAX_UNDER_WAY,
+      maxWaitingPerKey: MAX_WAITING,
+      full,
+    }),
+    failures: new LRUCache({ max: MAX_FAILURES }),
+  }
 }
-
-const checksOf = new WeakMap<Db, Checks>()
 
 /**
  * Has a pull request checked that somebody looks at.
@@ -99,61 +101,32 @@ export async function awaitCheck(app: ReposApp, pull: PullRequest): Promise<void
  * @throws SERVER_BUSY, GIT_TIMEOUT; REF_NOT_FOUND when its head is lost.
  */
 export async function checkMergeability(app: ReposApp, pullId: number): Promise<void> {
-  let checks = checksOf.get(app.db)
-  if (!checks) {
-    checks = {
-      gate: new Gate(MAX_UNDER_WAY, MAX_WAITING),
-      underWay: new Map(),
-      failures: new Map(),
-    }
-    checksOf.set(app.db, checks)
-  }
-  const { underWay } = checks
-  const present = underWay.get(pullId)
-  if (present) return present
-  const check = checkInTurn(app, checks, pullId).finally(() => underWay.delete(pullId))
-  underWay.set(pullId, check)
-  return check
-}
-
-async function checkInTurn(
-  app: ReposApp,
-  { gate, failures }: Checks,
-  pullId: number,
-): Promise<void> {
-  const pull = await findPullRequestById(app.db, pullId)
-  const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
-  if (!repository) return
-  await withCheckLock(app, repository.owner_id, async () => {
-    const leave = await reading(gate.enter())
-    try {
-      await checkNow(app, failures, pullId)
-    } finally {
-      leave()
-    }
+  await app.coordination.once(`check of pull ${pullId}`, async () => {
+    const pull = await findPullRequestById(app.db, pullId)
+    const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
+    if (!repository) return
+    await withCheckLock(app, repository.owner_id, () =>
+      app.mergeChecks.limited('checks', () => checkNow(app, pullId)),
+    )
   })
 }
 
-async function checkNow(
-  app: ReposApp,
-  failures: Checks['failures'],
-  pullId: number,
-): Promise<void> {
+async function checkNow(app: ReposApp, pullId: number): Promise<void> {
   const pull = await findPullRequestById(app.db, pullId)
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
   if (!repository || pull.state !== 'OPEN') return
   const base = (await readBranch(app, repository, pull.base_branch))?.commit_id
   if (base === undefined || isKnown(mergeabilityOf(pull, base))) return
   const subject = `${pullId} ${base} ${pull.head_commit}`
-  if (app.clock.now() < (failures.get(subject) ?? 0)) return
+  if (app.clock.now() < (app.mergeChecks.failures.get(subject) ?? 0)) return
   try {
     const head = await prepareHead(app, pull)
     const verdict = await judgeMerge(app, repository.id, base, head)
     await record(app, pullId, { base, head, ...verdict })
-    if (verdict.mergeability === 'ERROR') noteFailure(app, failures, subject)
+    if (verdict.mergeability === 'ERROR') rememberFailure(app, subject)
   } catch (error) {
     if (!(error instanceof DomainError && error.reason === 'SERVER_BUSY'))
-      noteFailure(app, failures, subject)
+      rememberFailure(app, subject)
     throw error
   }
 }
@@ -163,12 +136,8 @@ export function isKnown(mergeability: Mergeability): boolean {
   return mergeability !== 'CHECKING' && mergeability !== 'ERROR'
 }
 
-function noteFailure(app: ReposApp, failures: Checks['failures'], subject: string): void {
-  failures.delete(subject)
-  failures.set(subject, app.clock.now() + FAILURE_REST_MS)
-  // A Map keeps the order of insertion.
-  const [oldest] = failures.keys()
-  if (failures.size > MAX_FAILURES && oldest !== undefined) failures.delete(oldest)
+function rememberFailure({ mergeChecks, clock }: ReposApp, subject: string): void {
+  mergeChecks.failures.set(subject, clock.now() + FAILURE_REST_MS)
 }
 
 async function record(app: ReposApp, pullId: number, check: PullCheck): Promise<void> {

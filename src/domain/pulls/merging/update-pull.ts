@@ -1,4 +1,4 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
 import type { UpdateStyle } from '../../../storage/schema/repos.ts'
@@ -19,9 +19,9 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
 import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
+import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { maintainedBranches } from '../heads/maintainer-edits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
-import { type OpenPull, openPull } from '../lifecycle/pull-requests.ts'
 
 /**
  * Brings what is new in the base of a pull request to its head, as a push of the caller to that.

@@ -6,8 +6,6 @@ import { findOfficials, type Home } from './official-reviewers.ts'
 import { type Approvals, evaluateApprovals } from './review-rules.ts'
 import { compareReviews } from './review-states.ts'
 
-export type { Approvals } from './review-rules.ts'
-
 /**
  * What the reviews of a pull request come down to at this moment, for a rule.
  *

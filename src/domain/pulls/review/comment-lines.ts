@@ -61,7 +61,7 @@ export async function placeComments(
   drafts: readonly CommentDraft[],
 ): Promise<PlacedComment[]> {
   if (drafts.length > MAX_COMMENTS_AT_A_TIME) throw tooMany(MAX_COMMENTS_AT_A_TIME)
-  for (const { body } of drafts) checkText('body', body)
+  for (const { body } of drafts) checkCommentText('body', body)
   const deadline = performance.now() + MAX_PLACING_MS
   const { id: head, mergeBase: base } = commit
   const hunks = base ? hunkFinder(app, repositoryId, { base, head }) : undefined
@@ -78,7 +78,7 @@ function tooMany(limit: number): DomainError {
 }
 
 /** @throws INVALID_FIELD for a text that says nothing, or too much. */
-export function checkText(field: string, text: string): void {
+export function checkCommentText(field: string, text: string): void {
   if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field })
   checkLength(field, text, MAX_TEXT_CHARACTERS)
 }

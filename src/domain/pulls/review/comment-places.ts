@@ -7,7 +7,7 @@ import { moveReviewComment } from '../../../storage/pulls/review-comments.ts'
 import type { ReviewComment } from '../../../storage/schema/pulls.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
 import { isAvailable } from './review-states.ts'
 
 /** Files looked into at a time; comments on more stay where they were. */

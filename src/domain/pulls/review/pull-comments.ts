@@ -1,20 +1,16 @@
-import type { PullComment } from '../../../storage/schema/pulls.ts'
-import { suffices } from '../../core/levels.ts'
-import type { Page, PullName, RepositoryName } from '../../core/names.ts'
-
-export type { PullComment } from '../../../storage/schema/pulls.ts'
-
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/pulls/pull-comments.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
+import type { PullComment } from '../../../storage/schema/pulls.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { type OpenPull, openPull, openPulls, type PullNeed } from '../lifecycle/pull-requests.ts'
-import { checkText } from './comment-lines.ts'
+import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/open-pulls.ts'
+import { checkCommentText } from './comment-lines.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
-
-export type { CommentPeriod } from '../../../storage/pulls/pull-comments.ts'
 
 /** A comment on a pull request as whoever may read that sees it. */
 export interface PullCommentView {
@@ -82,7 +78,7 @@ export async function createPullComment(
 ): Promise<PullCommentView> {
   const open = await openPull(app, caller, name, 'take part')
   await checkNotBlocked(app, caller, open)
-  checkText('body', body)
+  checkCommentText('body', body)
   const comment = await changeReviews(
     app,
     caller,
@@ -116,7 +112,7 @@ export async function editPullComment(
   const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
   await checkNotBlocked(app, caller, open)
-  checkText('body', body)
+  checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
   const edited = await changeReviews(
     app,

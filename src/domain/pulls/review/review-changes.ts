@@ -7,9 +7,10 @@ import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
-import { changeWatched, recordPullChange } from '../../repos/events/repository-events.ts'
+import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import type { OpenPull } from '../lifecycle/pull-requests.ts'
+import type { OpenPull } from '../access/open-pulls.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
 
 /** What watchers of the repository are told of a change. */
 export type ReviewEventType =

@@ -1,27 +1,19 @@
-import { suffices } from '../../core/levels.ts'
-import type { Page, PullName, RepositoryName } from '../../core/names.ts'
-
-export type { ReviewComment } from '../../../storage/schema/pulls.ts'
-
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/pulls/review-comments.ts'
 import { findReview } from '../../../storage/pulls/reviews.ts'
-import type { ReviewComment } from '../../../storage/schema/pulls.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
+import type { PullRequest, ReviewComment } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import {
-  isPoster,
-  type OpenPull,
-  openPull,
-  openPulls,
-  type PullRequest,
-} from '../lifecycle/pull-requests.ts'
+import { isPoster, type OpenPull, openPull, openPulls } from '../access/open-pulls.ts'
 import {
   type CommentDraft,
-  checkText,
+  checkCommentText,
   insertComments,
   type PlacedComment,
   placeComments,
@@ -127,7 +119,7 @@ export async function replyToReviewComment(
   const open = await openPull(app, caller, name, 'take part')
   const { comment, review } = await findComment(app, caller, open, commentId)
   await checkNotBlocked(app, caller, open)
-  checkText('body', body)
+  checkCommentText('body', body)
   const { path, side, line, commit_id, original_commit_id, diff_hunk } = comment
   const reply = { path, side, line, commit_id, original_commit_id, diff_hunk, body }
   return addComments(app, caller, { ...open, review }, [reply])

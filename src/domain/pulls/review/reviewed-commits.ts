@@ -1,10 +1,11 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
-import { inspectObject, isObjectId } from '../../../git/objects/objects.ts'
+import { isObjectId } from '../../../git/core/object-ids.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
+import { inspectObject } from '../../../git/objects/objects.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
-import type { PullRequest } from '../lifecycle/pull-requests.ts'
 import { mergeBaseOf } from './review-states.ts'
 
 /** What a review is about. */

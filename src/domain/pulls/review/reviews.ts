@@ -1,6 +1,6 @@
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
-import type { Review } from '../../../storage/schema/pulls.ts'
+import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { checkLength } from '../../accounts/users/user-fields.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
@@ -8,7 +8,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { isPoster, type OpenPull, openPull, type PullRequest } from '../lifecycle/pull-requests.ts'
+import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import {
   type CommentDraft,
   insertComments,

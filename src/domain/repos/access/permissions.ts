@@ -3,7 +3,6 @@ import {
   findOwnerById,
   findOwnerByNameKey,
   findOwnersByIds,
-  type Owner,
 } from '../../../storage/accounts/owners.ts'
 import {
   findRenamedRepository,
@@ -17,7 +16,7 @@ import {
   type RepositoryGrant,
 } from '../../../storage/repos/repository-grants.ts'
 import { type RepositoryReader, TEAM_UNITS } from '../../../storage/repos/repository-readers.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
+import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import { actsAsAdministrator, type Caller, seesPublicDataOnly } from '../../core/access.ts'

@@ -1,11 +1,8 @@
-import { suffices } from '../../core/levels.ts'
-
-export type { RepositoryEvent } from '../../../storage/schema/repos.ts'
-
-import { findOwnersByIds, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
 import { isForeignKeyViolation, transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Release, RepositoryEvent } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
@@ -18,14 +15,10 @@ import {
   pruneSometimes,
   startOfEvents,
 } from '../../core/event-logs.ts'
-import {
-  type PullMessageType,
-  queuePullDeliveries,
-  type ToldPull,
-} from '../../pulls/heads/pull-deliveries.ts'
+import { suffices } from '../../core/levels.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
-import type { ReposApp } from '../ports.ts'
+import type { MovedRef, ReposApp } from '../ports.ts'
 
 /**
  * Events of repositories, for those who watch: rows that are written in the transaction of the
@@ -39,7 +32,7 @@ export type RepositoryEventType = RepositoryEvent['type']
 export type PullEventType = Extract<RepositoryEventType, `PULL_REQUEST_${string}`>
 
 /** Events kept for a repository, save for those that a forgetting still to come will take. */
-export const MAX_EVENTS = 5_000
+export const MAX_REPOSITORY_EVENTS = 5_000
 
 /**
  * What the refs listed in one event take. All events of a repository together take 40 MiB then, if
@@ -48,7 +41,7 @@ export const MAX_EVENTS = 5_000
 const MAX_REFS_BYTES = 8 * 1024
 
 const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>> = {
-  maxEvents: MAX_EVENTS,
+  maxEvents: MAX_REPOSITORY_EVENTS,
   count: async (db, repositoryId) => (await rows.findRepositoryEventLog(db, repositoryId)).count,
   listOldest: rows.listOldestRepositoryEvents,
   delete: rows.deleteRepositoryEvents,
@@ -57,18 +50,6 @@ const ROWS: EventLogRows<Pick<RepositoryEvent, 'id' | 'repository_id' | 'time'>>
 /** An event, with who did it as far as there is somebody. */
 export interface WatchedEvent extends RepositoryEvent {
   readonly actor: Owner | undefined
-}
-
-/** A ref that was made, moved or deleted. */
-export interface MovedRef {
-  /** In full. */
-  readonly ref: string
-  /** What it held; undefined when it was made. */
-  readonly oldId: string | undefined
-  /** What it holds; undefined when it was deleted. */
-  readonly newId: string | undefined
-  /** Undefined when it is not known. */
-  readonly pusherId: number | undefined
 }
 
 /** The refs that an event is about, as far as it lists them. */
@@ -106,7 +87,7 @@ type NewEvent = Pick<RepositoryEvent, 'repository_id' | 'type' | 'audience'> &
  *
  * @throws REPOSITORY_NOT_FOUND when it was deleted meanwhile.
  */
-async function record(app: ReposApp, tx: Tx, event: NewEvent): Promise<void> {
+export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promise<void> {
   const row = { actor_id: null, subject_id: null, subject: '', ...event, time: app.clock.now() }
   const stored = await rows.insertRepositoryEvent(tx, row).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
@@ -133,7 +114,7 @@ export async function recordMovedRefs(
   for (const [pusherId, refs] of pushers) {
     const subject = JSON.stringify({ count: refs.length, refs: listed(refs) })
     const type = 'REFS_UPDATED'
-    await record(app, tx, {
+    await recordEvent(app, tx, {
       repository_id: repositoryId,
       type,
       audience: 'code',
@@ -187,7 +168,7 @@ export async function recordReleaseChange(
   // Who cannot see drafts is not told of what was none of their business before and is none after.
   const wasPublished = before?.draft === 0
   const isPublished = after?.draft === 0
-  await record(app, tx, {
+  await recordEvent(app, tx, {
     repository_id: release.repository_id,
     type: releaseEventType(before, after),
     audience: wasPublished || isPublished ? 'releases' : 'drafts',
@@ -221,7 +202,7 @@ export async function recordProtectionChange(
   rule: { readonly id: number; readonly name: string },
 ): Promise<void> {
   const [actor_id, audience] = [idOf(caller), 'administration' as const]
-  await record(app, tx, {
+  await recordEvent(app, tx, {
     repository_id: repositoryId,
     type,
     audience,
@@ -239,7 +220,7 @@ export async function recordProtectionOrder(
   repositoryId: number,
 ): Promise<void> {
   const type = 'BRANCH_PROTECTIONS_REORDERED'
-  await record(app, tx, {
+  await recordEvent(app, tx, {
     repository_id: repositoryId,
     type,
     audience: 'administration',
@@ -259,60 +240,13 @@ export async function recordRepositoryChange(
   repositoryId: number,
   type: Extract<RepositoryEventType, `REPOSITORY_${string}`>,
 ): Promise<void> {
-  await record(app, tx, {
+  await recordEvent(app, tx, {
     repository_id: repositoryId,
     type,
     audience: 'any',
     actor_id: idOf(caller),
   })
   await wakeAutoMerges(tx, app.clock.now(), repositoryId)
-}
-
-/** What webhooks are told of each event. */
-const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
-  PULL_REQUEST_OPENED: 'pull_request.opened',
-  PULL_REQUEST_EDITED: 'pull_request.edited',
-  PULL_REQUEST_CLOSED: 'pull_request.closed',
-  PULL_REQUEST_REOPENED: 'pull_request.reopened',
-  PULL_REQUEST_MERGED: 'pull_request.merged',
-  PULL_REQUEST_RETARGETED: 'pull_request.retargeted',
-  PULL_REQUEST_HEAD_MOVED: 'pull_request.synchronized',
-  PULL_REQUEST_AUTO_MERGE_SCHEDULED: 'pull_request.auto_merge_scheduled',
-  PULL_REQUEST_AUTO_MERGE_CANCELLED: 'pull_request.auto_merge_cancelled',
-  PULL_REQUEST_REVIEW_REQUESTED: 'pull_request.review_requested',
-  PULL_REQUEST_REVIEWED: 'pull_request.reviewed',
-  PULL_REQUEST_COMMENTED: 'pull_request.commented',
-}
-
-/**
- * Records what became of a pull request, for those who watch its repository and for the webhooks of
- * those whom it concerns.
- *
- * @param actorId undefined for the server.
- * @param pull as it is from then on.
- */
-export async function recordPullChange(
-  app: ReposApp,
-  tx: Tx,
-  actorId: number | undefined,
-  pull: ToldPull,
-  type: PullEventType,
-): Promise<void> {
-  await record(app, tx, {
-    repository_id: pull.repository_id,
-    type,
-    audience: 'pulls',
-    actor_id: actorId ?? null,
-    subject_id: pull.id,
-    subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
-  })
-  const timeMs = app.clock.now()
-  await queuePullDeliveries(tx, {
-    type: MESSAGE_TYPES[type],
-    actorId: actorId ?? null,
-    pull,
-    timeMs,
-  })
 }
 
 /** What an event says of its pull request. */

@@ -18,7 +18,7 @@ import type { ReposApp } from '../ports.ts'
  * Streams of repositories that an account may have open: all that somebody works on, in some
  * programs.
  */
-export const MAX_STREAMS_PER_ACCOUNT = 64
+export const MAX_REPOSITORY_STREAMS = 64
 
 /** The same of a peer without an account. Behind a proxy that is everybody without one. */
 export const MAX_STREAMS_PER_PEER = 8
@@ -55,7 +55,7 @@ export function createRepositoryWatches(app: ReposApp, startTimer?: StartTimer):
 
 function holderOf(caller: Caller): StreamHolder {
   return caller.kind === 'user'
-    ? { key: caller.user.id, limit: MAX_STREAMS_PER_ACCOUNT, scope: 'account' }
+    ? { key: caller.user.id, limit: MAX_REPOSITORY_STREAMS, scope: 'account' }
     : { key: networkOf(caller.peer.address), limit: MAX_STREAMS_PER_PEER, scope: 'peer' }
 }
 

@@ -6,8 +6,6 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { keepHeadsOf } from '../../pulls/heads/orphaned-heads.ts'
-import { rescueHeadsFrom } from '../../pulls/heads/pull-heads.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { type RepositoryView, viewRepository } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
@@ -75,9 +73,10 @@ export async function removeRepositories(
   ids: readonly number[],
   deleteRows: (tx: Tx) => Promise<boolean>,
 ): Promise<boolean> {
-  for (const id of ids) await keepHeadsOf(app, id)
+  const { refObservers } = app
+  for (const id of ids) for (const o of refObservers) await o.beforeDeletion(app, id)
   return git.withRepositoryLocks(app.git, ids, async () => {
-    for (const id of ids) await rescueHeadsFrom(app, id)
+    for (const id of ids) for (const o of refObservers) await o.duringDeletion(app, id)
     if (!(await transaction(app.db, deleteRows))) return false
     for (const id of ids) {
       await git.deleteRepository(app.git, id)

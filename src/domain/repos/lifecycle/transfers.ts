@@ -1,4 +1,3 @@
-import type { Owner } from '../../../storage/accounts/owners.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
 import {
@@ -18,6 +17,7 @@ import {
   updateRepository,
 } from '../../../storage/repos/repositories.ts'
 import * as rows from '../../../storage/repos/repository-transfers.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository, RepositoryTransfer } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'

@@ -1,5 +1,6 @@
-import { findOwnerByNameKey, type Owner } from '../../../storage/accounts/owners.ts'
+import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import { findTeamByName } from '../../../storage/organizations/teams.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'

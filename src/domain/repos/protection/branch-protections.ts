@@ -41,8 +41,6 @@ import {
   type ProtectionEdit,
 } from './protection-settings.ts'
 
-export type { ProtectionEdit } from './protection-settings.ts'
-
 /** Rules of one repository. Each is tried for every branch of a push and of a list. */
 const MAX_RULES = 100
 

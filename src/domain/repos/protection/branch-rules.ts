@@ -70,7 +70,7 @@ function listsByRule(
 }
 
 /** What is in force for a branch, as its readers see it. */
-export interface BranchProtectionView {
+export interface BranchRuleView {
   /** Undefined without one. */
   readonly rule: BranchRule | undefined
   readonly userCanPush: boolean
@@ -82,7 +82,7 @@ export function viewProtection(
   rules: BranchRules,
   branch: string,
   mayWrite: boolean,
-): BranchProtectionView {
+): BranchRuleView {
   const inForce = rules.inForceFor(branch)
   if (!inForce) return { rule: undefined, userCanPush: mayWrite, userCanMerge: mayWrite }
   const { rule, pusher } = inForce

@@ -1,6 +1,6 @@
 import { isUniqueViolation } from '../../../storage/database/database.ts'
-import type { TagProtection } from '../../../storage/repos/tag-protections.ts'
 import * as rows from '../../../storage/repos/tag-protections.ts'
+import type { TagProtection } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -12,8 +12,6 @@ import { changeWatched, recordProtectionChange } from '../events/repository-even
 import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
-
-export type { TagProtection } from '../../../storage/repos/tag-protections.ts'
 
 /** Rules of one repository. Each is matched against every tag of a push. */
 const MAX_RULES = 50

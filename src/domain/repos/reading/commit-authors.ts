@@ -1,6 +1,6 @@
 import { findUsersByEmailKeys, findUsersByIds } from '../../../storage/accounts/users.ts'
-import type { User } from '../../../storage/schema/accounts.ts'
-import { maySeeOwner, type Owner, userAsOwner } from '../../accounts/users/owners.ts'
+import type { Owner, User } from '../../../storage/schema/accounts.ts'
+import { maySeeOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { emailKey } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import type { ReposApp } from '../ports.ts'

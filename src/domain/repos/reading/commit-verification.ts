@@ -1,6 +1,6 @@
-import type { Signer } from '../../../git/objects/commits.ts'
+import { ResultCache } from '../../../concurrency/result-cache.ts'
 import type { RawCommit, Signature } from '../../../git/objects/raw-objects.ts'
-import { Recent } from '../../../git/repositories/recent.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
 import { findSigningKeys } from '../../../storage/accounts/gpg-keys.ts'
 import { findPublicKeyOwners } from '../../../storage/accounts/public-keys.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
@@ -59,7 +59,7 @@ const MAX_CLOCK_SKEW_MS = 5 * 60 * 1000
 
 /** Makes a place for the results of checks. */
 export function createSignatureChecks(): SignatureChecks {
-  return new Recent(MAX_KEPT_CHECKS)
+  return new ResultCache<boolean>(MAX_KEPT_CHECKS)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { EMPTY_TREE } from '../../../git/core/object-ids.ts'
 import { diffCommits, type TreeDiff } from '../../../git/diffs/diff.ts'
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
 import {
@@ -6,10 +7,10 @@ import {
   listHistory,
   readCommits,
 } from '../../../git/history/history.ts'
-import { EMPTY_TREE, type RawCommit } from '../../../git/objects/raw-objects.ts'
+import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import { treePath } from '../../../git/objects/trees.ts'
 import { isRevision } from '../../../git/refs/refs.ts'
-import type { Owner } from '../../accounts/users/owners.ts'
+import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Caller } from '../../core/access.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'

@@ -1,6 +1,5 @@
-import type { Signer } from '../../../git/objects/commits.ts'
-import { userAsOwner } from '../../../storage/accounts/owners.ts'
-import { noReplyAddress } from '../../accounts/users/owners.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
+import { noReplyAddress, userAsOwner } from '../../accounts/users/owners.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { ReposApp } from '../ports.ts'

@@ -1,14 +1,10 @@
+import { isObjectId, type ObjectType } from '../../../git/core/object-ids.ts'
+import type { Ref } from '../../../git/core/ref-names.ts'
 import { readCommits } from '../../../git/history/history.ts'
-import {
-  inspectObject,
-  inspectObjects,
-  isObjectId,
-  type ObjectType,
-  readObject,
-} from '../../../git/objects/objects.ts'
+import { inspectObject, inspectObjects, readObject } from '../../../git/objects/objects.ts'
 import { parseTag, type RawTag } from '../../../git/objects/raw-objects.ts'
 import { listTree, sizesOf, type TreeEntry } from '../../../git/objects/trees.ts'
-import { listRefs, type Ref } from '../../../git/refs/refs.ts'
+import { listRefs } from '../../../git/refs/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Caller } from '../../core/access.ts'
 import type { RepositoryName } from '../../core/names.ts'
@@ -50,7 +46,7 @@ export interface BlobView {
   readonly content: Buffer | undefined
 }
 
-export interface TagView {
+export interface AnnotatedTagView {
   readonly open: OpenRepository
   readonly tag: RawTag
   readonly verification: Verification
@@ -165,7 +161,7 @@ export async function getAnnotatedTag(
   caller: Caller,
   name: RepositoryName,
   sha: string,
-): Promise<TagView> {
+): Promise<AnnotatedTagView> {
   const open = await openRepository(app, caller, name, 'read')
   const object = await reading(
     readObject(app.git, open.repository.id, checkObjectId(sha), MAX_TAG_BYTES),

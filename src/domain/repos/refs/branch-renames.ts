@@ -1,4 +1,5 @@
-import { HEADS, readRef, readRefs } from '../../../git/refs/refs.ts'
+import { HEADS } from '../../../git/core/ref-names.ts'
+import { readRef, readRefs } from '../../../git/refs/refs.ts'
 import { renameBranchProtection } from '../../../storage/repos/branch-protections.ts'
 import {
   deleteBranchRename,
@@ -9,7 +10,6 @@ import {
 import { updateRepository } from '../../../storage/repos/repositories.ts'
 import type { BranchRename, Repository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { renameBranchOfPulls } from '../../pulls/branch-sync/pull-branches.ts'
 import { recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -66,7 +66,8 @@ export async function settleRenames(
       }
       if (default_target_branch === old_name)
         await updateRepository(tx, id, { default_target_branch: new_name })
-      await renameBranchOfPulls(app, tx, id, old_name, new_name)
+      for (const observer of app.refObservers)
+        await observer.branchRenamed(app, tx, id, old_name, new_name)
       await settleBranchRename(tx, rename)
     } else if (rename.note_id !== null && settled.includes(rename.note_id)) {
       await deleteBranchRename(tx, rename)

@@ -6,11 +6,7 @@ import { suffices } from '../../core/levels.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import {
-  type BranchProtectionView,
-  readBranchRules,
-  viewProtection,
-} from '../protection/branch-rules.ts'
+import { type BranchRuleView, readBranchRules, viewProtection } from '../protection/branch-rules.ts'
 import { type CommitView, viewCommits, viewReadCommits } from '../reading/commits.ts'
 import { reading } from '../reading/git-reading.ts'
 import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
@@ -19,7 +15,7 @@ import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
 export interface BranchView {
   readonly name: string
   readonly head: CommitView
-  readonly protection: BranchProtectionView
+  readonly protection: BranchRuleView
 }
 
 /** A part of a list. */

@@ -1,12 +1,12 @@
+import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import {
   errorLines,
   type PushAnswer,
   type PushQuestion,
   refusal,
 } from '../../../git/hooks/push-review.ts'
-import { findLargeText, MAX_TEXT_BYTES } from '../../../git/objects/large-texts.ts'
-import type { GitProcess } from '../../../git/processes/child-process.ts'
-import type { RefUpdate } from '../../../git/refs/refs.ts'
+import { findLargeText, MAX_COMMIT_BYTES } from '../../../git/objects/large-texts.ts'
+import type { GitProcess } from '../../../git/processes/running-git.ts'
 import { repositoryPath } from '../../../git/repositories/repositories.ts'
 import {
   type PackRequest,
@@ -17,17 +17,13 @@ import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
-import { pullNotices } from '../../pulls/branch-sync/push-messages.ts'
-import { openForPush } from '../../pulls/heads/maintainer-edits.ts'
-import { prepareHeadsOf } from '../../pulls/heads/pull-heads.ts'
 import { checkWritable, openRepository } from '../access/permissions.ts'
+import { openForPush } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
 import { noteUpdates } from './pending-ref-updates.ts'
 import { reviewUpdates } from './ref-review.ts'
 import { recordUpdates } from './ref-updates.ts'
-
-export { Pace } from '../../../git/processes/pace.ts'
 
 /** To fetch, or to push. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
@@ -62,7 +58,7 @@ export async function openGitService(
         throw isHidden && caller.kind === 'anonymous' ? new DomainError('UNAUTHENTICATED') : error
       },
     )
-    await prepareHeadsOf(app, repository.id)
+    for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
     return (request) => startUploadPack(app.git, repository.id, request)
   }
   const { repository } = await openForPush(app, caller, name)
@@ -212,20 +208,20 @@ function answerOf(
   }
 }
 
-/** A push is not worth less for what cannot be told of it. */
-function noticesOf(
+/** Returns lines for the pusher about moved refs. A failure to find them does not fail the push. */
+async function noticesOf(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   { updates }: PushQuestion,
 ): Promise<string[]> {
-  return pullNotices(app, caller, repositoryId, updates).catch((err: unknown) => {
-    app.log.error(
-      { err, repository: repositoryId },
-      'who pushed could not be told of pull requests',
-    )
+  try {
+    const lines = app.refObservers.map((o) => o.pushMessages(app, caller, repositoryId, updates))
+    return (await Promise.all(lines)).flat()
+  } catch (err) {
+    app.log.error({ err, repository: repositoryId }, 'messages about a push could not be found')
     return []
-  })
+  }
 }
 
 /** The texts of what refuses a push, each once; none accepts it. */
@@ -240,7 +236,7 @@ async function reviewPush(
     const large =
       push.quarantine &&
       (await findLargeText(repositoryPath(app.git, repositoryId), push.quarantine))
-    if (large) return [`${large} is a commit or tag of more than ${MAX_TEXT_BYTES} bytes`]
+    if (large) return [`${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`]
     const refusals = await reviewUpdates(app, caller, repositoryId, push)
     const texts = [...new Set(refusals.map(({ text }) => text))]
     const more = texts.length - MAX_SHOWN_REFUSALS

@@ -1,10 +1,9 @@
-import type { RefUpdate } from '../../../git/refs/refs.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
 import type { PendingRefUpdate } from '../../../storage/schema/repos.ts'
-import type { Db, Tx } from '../../../storage/schema/schema.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
-import type { ReposApp } from '../ports.ts'
+import type { PendingPush, ReposApp } from '../ports.ts'
 
 /**
  * Notes that refs are about to move: rows that are written before Git is asked to move anything,
@@ -18,31 +17,6 @@ import type { ReposApp } from '../ports.ts'
  */
 const ORPHANED_GIT_SECONDS = 600
 
-/** Updates that somebody made. */
-export interface NotedPush {
-  readonly pusherId: number
-  readonly updates: readonly RefUpdate[]
-}
-
-/** What is known of work that has not ended. */
-interface Work {
-  readonly repositoryId: number
-  /** Undefined when it is on the server's own account. */
-  readonly push: NotedPush | undefined
-}
-
-/** The notes of work that this process has not ended. */
-const underWay = new WeakMap<Db, Map<number, Work>>()
-
-function underWayIn({ db }: ReposApp): Map<number, Work> {
-  let notes = underWay.get(db)
-  if (!notes) {
-    notes = new Map()
-    underWay.set(db, notes)
-  }
-  return notes
-}
-
 /**
  * Notes that refs of a repository are about to move. Whoever has the note records what became of
  * it.
@@ -55,7 +29,7 @@ export async function noteUpdates(
   app: ReposApp,
   repositoryId: number,
   also?: (tx: Tx, note: number) => Promise<void>,
-  push?: NotedPush,
+  push?: PendingPush,
 ): Promise<number> {
   let noted: number | undefined
   try {
@@ -76,10 +50,10 @@ export async function noteUpdatesIn(
   app: ReposApp,
   tx: Tx,
   repositoryId: number,
-  push?: NotedPush,
+  push?: PendingPush,
 ): Promise<number> {
   const note = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
-  underWayIn(app).set(note, { repositoryId, push })
+  app.runningUpdates.set(note, { repositoryId, push })
   return note
 }
 
@@ -94,7 +68,7 @@ export function findPushers(
   repositoryId: number,
 ): (ref: string, objectId: string | undefined) => number | undefined {
   const pushers = new Map<string, number>()
-  for (const work of underWayIn(app).values()) {
+  for (const work of app.runningUpdates.values()) {
     if (work.repositoryId !== repositoryId || !work.push) continue
     // No name of a ref has a blank.
     for (const { name, to = '' } of work.push.updates)
@@ -108,12 +82,12 @@ export function findPushers(
  * next reader sees to it.
  */
 export function forgetNote(app: ReposApp, note: number): void {
-  underWayIn(app).delete(note)
+  app.runningUpdates.delete(note)
 }
 
 /** Whether somebody in this process works on what a note is about. */
 export function isUnderWay(app: ReposApp, note: number): boolean {
-  return underWayIn(app).has(note)
+  return app.runningUpdates.has(note)
 }
 
 /** Notes of a repository that nobody in this process works on: a crash left them, or a failure. */

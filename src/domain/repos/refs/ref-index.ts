@@ -1,13 +1,12 @@
+import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
 import { type RefTarget, readRefTargets } from '../../../git/refs/ref-targets.ts'
 import {
-  HEADS,
   isRefName,
   listRefs,
   readDefaultBranch,
   readRef,
   readRefs,
   setDefaultBranch,
-  TAGS,
 } from '../../../git/refs/refs.ts'
 import {
   createRepository,
@@ -39,17 +38,12 @@ import {
 import type { Branch, Repository, RepositoryChanges, Tag } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
-import { detectMerges, settleDetected } from '../../pulls/branch-sync/detected-merges.ts'
-import { findDepartedBases, keepDepartedBases } from '../../pulls/branch-sync/orphaned-bases.ts'
-import { basesMoved, followBranches, headsMoved } from '../../pulls/branch-sync/pull-branches.ts'
-import { endedMerges, settleMerges } from '../../pulls/merging/merge-attempts.ts'
 import {
-  type MovedRef,
   recordMovedRefs,
   recordRepositoryChange,
   wakeWatchers,
 } from '../events/repository-events.ts'
-import type { ReposApp } from '../ports.ts'
+import type { MovedRef, ReposApp } from '../ports.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
 import { findPushers, isSettled, leftoverNotes } from './pending-ref-updates.ts'
 import { measureLater } from './repository-size.ts'
@@ -135,10 +129,10 @@ async function record(
 ) {
   const { id, default_branch } = repository
   const held = await readHeld(app, id, extent)
-  const [changes, renames, merges] = await Promise.all([
+  const [changes, renames, recorders] = await Promise.all([
     changesOf(app, id, held, extent),
     endedRenames(app, id, ended),
-    endedMerges(app, id, ended),
+    Promise.all(app.refObservers.map((o) => o.beginRecord(app, repository, ended))),
   ])
   const defaultBranch = await settleDefaultBranch(app, id, held)
   const hasNewDefault = defaultBranch !== default_branch
@@ -156,26 +150,22 @@ async function record(
     const isLast = start + BATCH >= changes.length
     const moved = movedRefs(batch, targets, pusherOf)
     allMoved.push(...moved)
-    const detected = await detectMerges(app, repository, moved)
-    const departed = await findDepartedBases(app, id, moved)
-    const followed = await transaction(app.db, async (tx) => {
+    const batchOf = { moved, defaultBranch, isLast, settled }
+    const reactions = await Promise.all(recorders.map((recorder) => recorder.prepare(batchOf)))
+    await transaction(app.db, async (tx) => {
       await writeRows(tx, id, batch, targets, nowSeconds(app.clock))
       await recordMovedRefs(app, tx, id, moved)
-      if (isLast) await settleMerges(app, tx, merges, settled)
-      await settleDetected(app, tx, detected)
-      const pulls = await followBranches(app, tx, id, defaultBranch, moved)
-      await keepDepartedBases(tx, departed)
-      if (!isLast) return pulls
+      for (const reaction of reactions) await reaction.record(tx)
+      if (!isLast) return
       if (hasNewDefault) await recordRepositoryChange(app, tx, undefined, id, 'REPOSITORY_EDITED')
       await settleRenames(app, tx, repository, renames, settled)
       await endRecord(tx, id, settled, isChanged ? stateOf(app, defaultBranch) : undefined)
-      return pulls
     })
-    // At once: what is committed is told of, whatever becomes of the rest.
+    // After each commit: a failure of a later batch must not hide it.
     wakeWatchers(app)
-    headsMoved(app, followed)
+    for (const reaction of reactions) reaction.afterCommit()
   }
-  basesMoved(app, id, allMoved)
+  for (const recorder of recorders) recorder.finish(allMoved)
   return changes.length
 }
 

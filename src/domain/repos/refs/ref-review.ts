@@ -1,17 +1,18 @@
-import { HEADS, isRefName, type RefUpdate, TAGS } from '../../../git/refs/refs.ts'
+import { HEADS, type RefUpdate, TAGS } from '../../../git/core/ref-names.ts'
+import { isRefName } from '../../../git/refs/refs.ts'
 import { type IndexedRefs, listHeldRefs, refNameBelow } from '../../../storage/repos/ref-names.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import type { Reason } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
 import { createYielder } from '../../core/yielding.ts'
-import { maintainedBranches } from '../../pulls/heads/maintainer-edits.ts'
 import {
   checkWritable,
   type OpenRepository,
   openRepositoryById,
   type Unit,
 } from '../access/permissions.ts'
+import { pushableBranches } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type BranchJudgement, branchJudge } from '../protection/branch-review.ts'
 import { type BranchRules, readBranchRules } from '../protection/branch-rules.ts'
@@ -157,7 +158,7 @@ async function areMaintained(
       : [],
   )
   if (branches.length !== updates.length || branches.length > MAX_MAINTAINED) return false
-  const maintained = await maintainedBranches(app, caller, open, branches)
+  const maintained = await pushableBranches(app, caller, open, branches)
   return branches.every((branch) => maintained.has(branch))
 }
 

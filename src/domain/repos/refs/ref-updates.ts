@@ -1,5 +1,6 @@
 import { GitError } from '../../../git/core/errors.ts'
-import { type RefUpdate, updateRefs } from '../../../git/refs/refs.ts'
+import type { RefUpdate } from '../../../git/core/ref-names.ts'
+import { updateRefs } from '../../../git/refs/refs.ts'
 import { findBranchRename, putBranchRename } from '../../../storage/repos/branch-renames.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'

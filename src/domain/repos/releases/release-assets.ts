@@ -1,7 +1,3 @@
-import type { RepositoryName } from '../../core/names.ts'
-
-export type { ReleaseAsset } from '../../../storage/schema/repos.ts'
-
 import {
   AttachmentGoneError,
   AttachmentTooLargeError,
@@ -17,6 +13,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { RepositoryName } from '../../core/names.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
 import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'

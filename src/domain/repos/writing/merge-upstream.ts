@@ -1,4 +1,4 @@
-import { independentCommits } from '../../../git/merging/merge.ts'
+import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { isRefName, readRef } from '../../../git/refs/refs.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'

@@ -1,6 +1,6 @@
 import { type Merge, mergeCommits } from '../../../git/merging/merge.ts'
 import { MAX_REBASED_COMMITS, rebaseCommits } from '../../../git/merging/rebase.ts'
-import type { Signer } from '../../../git/objects/commits.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
 import { DomainError, metadataList } from '../../core/errors.ts'
 import type { ReposApp } from '../ports.ts'
 import { reading } from '../reading/git-reading.ts'

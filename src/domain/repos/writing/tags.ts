@@ -1,13 +1,10 @@
-import type { Page, RepositoryName } from '../../core/names.ts'
-
-export type { Tag } from '../../../storage/schema/repos.ts'
-
 import { storeTag } from '../../../git/objects/object-writes.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import { findEntryByTag } from '../../../storage/repos/releases.ts'
 import type { Repository, Tag } from '../../../storage/schema/repos.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page, RepositoryName } from '../../core/names.ts'
 import {
   checkWritable,
   type OpenRepository,

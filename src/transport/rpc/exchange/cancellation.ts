@@ -29,14 +29,14 @@ export class OpenCalls {
 /**
  * What tells that a client is gone: a response of node:http, or of node:http2, which has a stream.
  */
-export interface Connection {
+export interface CallConnection {
   on(event: 'close', listener: () => void): unknown
   readonly destroyed?: boolean
   readonly stream?: { readonly destroyed: boolean }
 }
 
 /** Whether nobody can receive a response any more. */
-export function isGone({ stream, destroyed }: Connection): boolean {
+export function isGone({ stream, destroyed }: CallConnection): boolean {
   return stream === undefined ? destroyed === true : stream.destroyed
 }
 
@@ -47,7 +47,7 @@ export function isGone({ stream, destroyed }: Connection): boolean {
  */
 export class Cancellation {
   readonly #openCalls: OpenCalls
-  readonly #connection: Connection
+  readonly #connection: CallConnection
   #watched = false
   readonly #expiresAt: number | undefined
   readonly #timer: NodeJS.Timeout | undefined
@@ -61,7 +61,7 @@ export class Cancellation {
   #interrupt: ((reason: unknown) => void) | undefined
 
   /** Takes the time allowed in milliseconds, undefined for any. */
-  constructor(timeoutMs: number | undefined, connection: Connection, openCalls: OpenCalls) {
+  constructor(timeoutMs: number | undefined, connection: CallConnection, openCalls: OpenCalls) {
     this.#openCalls = openCalls
     this.#connection = connection
     if (timeoutMs === undefined) return

@@ -4,7 +4,7 @@ import type { Interceptor } from '@connectrpc/connect'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { Compression, MethodImplSpec } from '../exchange/connect-internals.ts'
 import type { ErrorStyle } from './errors.ts'
-import type { Content, ReplyWriter } from './reply.ts'
+import type { ReplyContent, ReplyWriter } from './reply.ts'
 import { compileContent, compileReply } from './reply.ts'
 import type { HttpBodySetter } from './request/http-body.ts'
 import { httpBodyGetter, httpBodySetter } from './request/http-body.ts'
@@ -50,7 +50,7 @@ export interface Endpoint {
   /** Answers a unary call. */
   readonly reply: ReplyWriter
   /** Turns one message of a stream into content. */
-  readonly contentOf: (response: Message) => Content
+  readonly contentOf: (response: Message) => ReplyContent
   /** Whether the response is raw content. */
   readonly isRaw: boolean
 }
@@ -93,7 +93,7 @@ export interface RequestParts {
   /** Values of the path variables, decoded. */
   readonly values: readonly string[]
   readonly target: string
-  /** Content without its coding; empty if there is none. */
+  /** ReplyContent without its coding; empty if there is none. */
   readonly content: Uint8Array
   readonly contentType: string
 }

@@ -86,7 +86,7 @@ function httpError(
 }
 
 /** A thrown value as the error that clients see. What is no RPC error stays behind as `cause`. */
-export function toConnectError(thrown: unknown): ConnectError {
+export function asConnectError(thrown: unknown): ConnectError {
   if (thrown instanceof ConnectError) return thrown
   return new ConnectError('internal error', Code.Internal, undefined, undefined, thrown)
 }

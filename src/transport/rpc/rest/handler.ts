@@ -15,7 +15,7 @@ import { byteLength, originOf, send } from '../exchange/node.ts'
 import type { Endpoint } from './endpoint.ts'
 import { buildRequest } from './endpoint.ts'
 import type { ErrorStyle } from './errors.ts'
-import { methodNotAllowed, noSuchRoute, targetTooLong, toConnectError } from './errors.ts'
+import { asConnectError, methodNotAllowed, noSuchRoute, targetTooLong } from './errors.ts'
 import { errorReply } from './reply.ts'
 import { requestContent, uploadMessages } from './request/content.ts'
 import type { Match, Miss, Router } from './schema/tree.ts'
@@ -132,7 +132,7 @@ async function serve(
     if (compressing !== undefined) await compressing
     call.cancellation.end()
   } catch (thrown) {
-    const error = toConnectError(thrown)
+    const error = asConnectError(thrown)
     // A call that nobody waits for any more may fail in any way.
     if (error !== thrown && !isGone(response)) state.onError(thrown, request)
     sendError(endpoint, defaults, request, response, error, call?.context)

@@ -26,8 +26,8 @@ export const successStatus = createContextKey<number | undefined>(undefined, {
   description: 'REST success status',
 })
 
-/** Content of an answer. */
-export interface Content {
+/** ReplyContent of an answer. */
+export interface ReplyContent {
   readonly body: string | Uint8Array
   readonly contentType: string
 }
@@ -50,7 +50,7 @@ export type ReplyWriter = (response: Message, input: ReplyInput) => Reply
 export function compileContent(
   binding: Binding,
   registry: Registry,
-): (response: Message) => Content {
+): (response: Message) => ReplyContent {
   const { rpc, dialect, responseBody, singleBody } = binding
   const getHttpBody = httpBodyGetter(rpc.output, responseBody)
   if (getHttpBody !== undefined) {

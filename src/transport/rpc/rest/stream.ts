@@ -10,8 +10,8 @@ import { tagMatches, wantsEvents, wantsTrailers } from '../exchange/negotiate.ts
 import type { NodeServerRequest, NodeServerResponse, Reply } from '../exchange/node.ts'
 import { addDefaults, hasNoContent, writeHead } from '../exchange/node.ts'
 import type { Endpoint } from './endpoint.ts'
-import { encodeStatus, toConnectError } from './errors.ts'
-import type { Content } from './reply.ts'
+import { asConnectError, encodeStatus } from './errors.ts'
+import type { ReplyContent } from './reply.ts'
 import { checkSize, metadataOf, notModified, statusOf } from './reply.ts'
 import { OCTET_STREAM } from './request/http-body.ts'
 
@@ -82,7 +82,7 @@ function hasIt({ method, headers }: NodeServerRequest, { responseHeader }: RestC
 async function writeAll(
   call: StreamCall,
   framing: Framing,
-  first: Content,
+  first: ReplyContent,
   next: () => Promise<IteratorResult<Message>>,
 ): Promise<void> {
   const { cancellation, context, request, response, endpoint } = call
@@ -102,13 +102,13 @@ async function writeAll(
     response.end()
   } catch (thrown) {
     if (isGone(response)) return
-    const error = toConnectError(thrown)
+    const error = asConnectError(thrown)
     if (error !== thrown) call.report(thrown)
     endWithError(call, framing, error, trailers)
   }
 }
 
-function contentOf(endpoint: Endpoint, message: Message): Content {
+function contentOf(endpoint: Endpoint, message: Message): ReplyContent {
   const content = endpoint.contentOf(message)
   checkSize(content.body, endpoint.settings.writeMaxBytes)
   return content
@@ -123,14 +123,14 @@ function emptyReply({ context, endpoint }: StreamCall, framing: Framing): Reply 
 
 /** How messages are told apart in the content of a stream. */
 interface Framing {
-  readonly contentType: (first: Content) => string
+  readonly contentType: (first: ReplyContent) => string
   readonly vary: string | undefined
   /**
    * Whether the head of the answer is still open after this message, and the message itself carries
    * nothing.
    */
-  readonly isOpen: (content: Content) => boolean
-  readonly frame: (content: Content) => string | Uint8Array
+  readonly isOpen: (content: ReplyContent) => boolean
+  readonly frame: (content: ReplyContent) => string | Uint8Array
   /** The last frame of a stream that fails; undefined if the answer can only be cut off. */
   readonly error: ((status: string) => string) | undefined
 }
@@ -168,7 +168,11 @@ function framingOf({ isRaw }: Endpoint, { headers }: NodeServerRequest): Framing
   return wantsEvents(headers.accept) ? events : lines
 }
 
-function headOf({ responseHeader }: RestContext, framing: Framing, first: Content): HeaderList {
+function headOf(
+  { responseHeader }: RestContext,
+  framing: Framing,
+  first: ReplyContent,
+): HeaderList {
   const headers = ['Content-Type', framing.contentType(first), ...metadataOf(responseHeader)]
   if (framing.vary !== undefined) headers.push('Vary', framing.vary)
   const bytes = responseHeader.get('content-length')

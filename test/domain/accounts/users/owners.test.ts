@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { emailFor, getOwner, searchUsers } from '../../../../src/domain/accounts/users/owners.ts'
-import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import {
-  findOwnerById,
-  findOwnersByIds,
+  emailFor,
+  getOwner,
   organizationAsOwner,
+  searchUsers,
   userAsOwner,
-} from '../../../../src/storage/accounts/owners.ts'
+} from '../../../../src/domain/accounts/users/owners.ts'
+import type { SignedIn } from '../../../../src/domain/core/access.ts'
+import { findOwnerById, findOwnersByIds } from '../../../../src/storage/accounts/owners.ts'
 import { deleteUser, findUserById } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'

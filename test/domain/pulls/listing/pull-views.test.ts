@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  isWorkInProgress,
-  mergeabilityOf,
-} from '../../../../src/domain/pulls/listing/pull-views.ts'
+import { isWorkInProgress } from '../../../../src/domain/pulls/access/work-in-progress.ts'
+import { mergeabilityOf } from '../../../../src/domain/pulls/listing/pull-views.ts'
 import type { PullRequest } from '../../../../src/storage/schema/pulls.ts'
 
 describe('work in progress', () => {

@@ -1,7 +1,7 @@
 import { createConnectRouter } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { checkRepositoryName } from '../../../../src/domain/repos/access/names.ts'
-import { registerServices } from '../../../../src/services/index.ts'
+import { registerServices } from '../../../../src/services/registry.ts'
 import { createRest } from '../../../../src/transport/rpc/rest/index.ts'
 import { testApp } from '../../../support/app.ts'
 

@@ -10,7 +10,7 @@ import {
   repositoryReader,
   type Unit,
 } from '../../../../src/domain/repos/access/permissions.ts'
-import { findOwnerById, type Owner } from '../../../../src/storage/accounts/owners.ts'
+import { findOwnerById } from '../../../../src/storage/accounts/owners.ts'
 import { claimNames } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import { putCollaborator } from '../../../../src/storage/repos/collaborators.ts'
@@ -20,7 +20,7 @@ import {
   type RepositoryReader,
   readableBy,
 } from '../../../../src/storage/repos/repository-readers.ts'
-import type { User } from '../../../../src/storage/schema/accounts.ts'
+import type { Owner, User } from '../../../../src/storage/schema/accounts.ts'
 import type { Repository } from '../../../../src/storage/schema/repos.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import {

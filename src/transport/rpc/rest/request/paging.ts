@@ -4,7 +4,7 @@ import type { Paging } from '../schema/rules.ts'
 import { compileGetter } from '../text/field-value.ts'
 
 /** The headers of one page of a list. */
-export interface PageHeaders {
+export interface PagingHeaders {
   /** `X-Total-Count`. */
   readonly total: string
   /** `Link` (RFC 8288), undefined if everything is on one page. */
@@ -12,7 +12,7 @@ export interface PageHeaders {
 }
 
 /** Computes the headers of a page from request, response and the URL that asked for it. */
-export type PageWriter = (request: Message, response: Message, url: string) => PageHeaders
+export type PageWriter = (request: Message, response: Message, url: string) => PagingHeaders
 
 /**
  * Compiles the paging headers of a method. `spelling` is that of a page parameter which the URL

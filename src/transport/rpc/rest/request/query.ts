@@ -32,7 +32,7 @@ export type QueryReader = (message: Message, query: string) => void
  * What a method's own path and body cover: proto paths of path variables, and the `body` of the
  * rule.
  */
-export interface Bound {
+export interface BoundParameter {
   readonly pathFields: readonly string[]
   readonly body: string
 }
@@ -58,7 +58,11 @@ type Names = (name: string) => Parameter | Refusal | undefined
  * dots, each element a JSON name or a proto name; what path and body cover counts as unknown.
  * Top-level names are compiled here, others when a request first uses them.
  */
-export function compileQuery(desc: DescMessage, bound: Bound, dialect: Dialect): QueryReader {
+export function compileQuery(
+  desc: DescMessage,
+  bound: BoundParameter,
+  dialect: Dialect,
+): QueryReader {
   const names = compileNames(desc, bound)
   return (message, query) => {
     if (query === '') return
@@ -123,7 +127,7 @@ function readParameter(
     throw new FieldError(name, 'another member of the same oneof is set')
 }
 
-function compileNames(desc: DescMessage, bound: Bound): Names {
+function compileNames(desc: DescMessage, bound: BoundParameter): Names {
   // With the whole message in the body, no field is left to the query.
   if (bound.body === '*') return () => undefined
   const covered = new Set(bound.body === '' ? bound.pathFields : [...bound.pathFields, bound.body])

@@ -1,6 +1,6 @@
 import { create, fromJson, toJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import type { Bound } from '../../../../../src/transport/rpc/rest/request/query.ts'
+import type { BoundParameter } from '../../../../../src/transport/rpc/rest/request/query.ts'
 import {
   compileQuery,
   MAX_QUERY_PARAMETERS,
@@ -10,7 +10,7 @@ import { FieldError } from '../../../../../src/transport/rpc/rest/text/field-err
 import { everything, registry } from '../everything.ts'
 import { messageOf } from '../schema.ts'
 
-const free: Bound = { pathFields: [], body: '' }
+const free: BoundParameter = { pathFields: [], body: '' }
 
 function read(query: string, { bound = free, mode = standardDialect.query } = {}) {
   const message = create(everything)

@@ -1,0 +1,67 @@
+import { listBrought } from '../../../git/history/brought-commits.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
+import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
+import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.ts'
+import type { ReposApp } from '../../repos/ports.ts'
+import { reading } from '../../repos/reading/git-reading.ts'
+import { withPullLock } from '../heads/merge-locks.ts'
+/**
+ * Commits by which one merged pull request is found, the newest: each takes some 40 bytes of the
+ * database.
+ */
+export const MAX_LISTED_COMMITS = 10_000
+
+/**
+ * Merged pull requests whose commits are listed before somebody is told that none has brought a
+ * commit.
+ */
+const MAX_LISTED_ON_DEMAND = 20
+
+export async function listBroughtCommits(
+  app: ReposApp,
+  followUp: MergeFollowUp,
+  pull: PullRequest,
+): Promise<void> {
+  const { base_commit, is_listed, repository_id } = followUp
+  const { head_commit, merge_base, merge_commit } = pull
+  if (is_listed === 1 || merge_commit === null) return
+  // Where it is not known what the base had, others may have come between the head and the commit
+  // by which the base has it.
+  const [tips, without] =
+    base_commit === null ? [[head_commit], merge_base] : [[head_commit, merge_commit], base_commit]
+  const brought =
+    without === ''
+      ? []
+      : await reading(listBrought(app.git, repository_id, tips, without, MAX_LISTED_COMMITS))
+  await transaction(app.db, (tx) =>
+    rows.listMergedCommits(tx, followUp, [merge_commit, ...brought]),
+  )
+}
+
+/**
+ * The first merged pull request of a repository that has brought a commit.
+ *
+ * @throws SERVER_BUSY, GIT_TIMEOUT
+ */
+export async function findBringer(
+  app: ReposApp,
+  repositoryId: number,
+  commitId: string,
+): Promise<PullRequest | undefined> {
+  let id = await rows.findPullThatBrought(app.db, repositoryId, commitId)
+  if (id === undefined) {
+    for (const pullId of await rows.unlistedMerges(app.db, repositoryId, MAX_LISTED_ON_DEMAND))
+      await listNow(app, pullId)
+    id = await rows.findPullThatBrought(app.db, repositoryId, commitId)
+  }
+  return id === undefined ? undefined : findPullRequestById(app.db, id)
+}
+
+async function listNow(app: ReposApp, pullId: number): Promise<void> {
+  await withPullLock(app, pullId, async () => {
+    const followUp = await rows.findFollowUp(app.db, pullId)
+    const pull = followUp && (await findPullRequestById(app.db, pullId))
+    if (pull) await listBroughtCommits(app, followUp, pull)
+  })
+}

@@ -1,0 +1,51 @@
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { type PullEventType, recordEvent } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
+import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
+
+/** What webhooks are told of each event. */
+const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
+  PULL_REQUEST_OPENED: 'pull_request.opened',
+  PULL_REQUEST_EDITED: 'pull_request.edited',
+  PULL_REQUEST_CLOSED: 'pull_request.closed',
+  PULL_REQUEST_REOPENED: 'pull_request.reopened',
+  PULL_REQUEST_MERGED: 'pull_request.merged',
+  PULL_REQUEST_RETARGETED: 'pull_request.retargeted',
+  PULL_REQUEST_HEAD_MOVED: 'pull_request.synchronized',
+  PULL_REQUEST_AUTO_MERGE_SCHEDULED: 'pull_request.auto_merge_scheduled',
+  PULL_REQUEST_AUTO_MERGE_CANCELLED: 'pull_request.auto_merge_cancelled',
+  PULL_REQUEST_REVIEW_REQUESTED: 'pull_request.review_requested',
+  PULL_REQUEST_REVIEWED: 'pull_request.reviewed',
+  PULL_REQUEST_COMMENTED: 'pull_request.commented',
+}
+
+/**
+ * Records what became of a pull request, for those who watch its repository and for the webhooks of
+ * those whom it concerns.
+ *
+ * @param actorId undefined for the server.
+ * @param pull as it is from then on.
+ */
+export async function recordPullChange(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number | undefined,
+  pull: ToldPull,
+  type: PullEventType,
+): Promise<void> {
+  await recordEvent(app, tx, {
+    repository_id: pull.repository_id,
+    type,
+    audience: 'pulls',
+    actor_id: actorId ?? null,
+    subject_id: pull.id,
+    subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
+  })
+  const timeMs = app.clock.now()
+  await queuePullDeliveries(tx, {
+    type: MESSAGE_TYPES[type],
+    actorId: actorId ?? null,
+    pull,
+    timeMs,
+  })
+}

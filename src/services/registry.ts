@@ -1,0 +1,12 @@
+import type { ConnectRouter } from '@connectrpc/connect'
+import type { App } from '../domain/app.ts'
+import * as listed from './index.ts'
+import type { Service } from './wire/define-service.ts'
+
+/** The services that `index.ts` lists, sorted by name. */
+export const services: readonly Service[] = Object.values(listed)
+
+/** Registers every service with a router. */
+export function registerServices(router: ConnectRouter, app: App): void {
+  for (const service of services) service.register(router, app)
+}
