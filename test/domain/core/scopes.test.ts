@@ -9,7 +9,7 @@ describe('Scopes.parse', () => {
     [['write:user', 'write:user'], 'write:user'],
     [['write:issue', 'read:user'], 'read:user write:issue'],
     [['public-only', 'read:repository'], 'read:repository public-only'],
-    // Everything else is in `all`, except for the modifier, which takes away.
+    // `all` includes everything else except the modifier, which restricts.
     [['read:admin', 'public-only', 'all', 'write:user'], 'all public-only'],
   ])('normalises %j to "%s"', (names, text) => {
     expect(Scopes.parse(names).text).toBe(text)
@@ -23,7 +23,7 @@ describe('Scopes.parse', () => {
     [[''], ''],
     [['public-only'], 'public-only'],
     [['public-only', 'public-only'], 'public-only'],
-    // A property of every object is no scope.
+    // A property of every object is not a scope.
     [['constructor'], 'constructor'],
   ])('refuses %j', (names, scope) => {
     expect(() => Scopes.parse(names)).toThrow(

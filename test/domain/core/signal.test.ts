@@ -3,7 +3,7 @@ import { createSignal } from '../../../src/domain/core/signal.ts'
 
 const never = new AbortController().signal
 
-/** Whether a promise is settled once everything that could settle it now has run. */
+/** Returns whether a promise has settled after all pending callbacks have run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false
   promise.finally(() => {

@@ -68,7 +68,7 @@ function callerOf(accessToken: string | undefined): Caller | Promise<Caller> {
   return authenticate(app, new Headers({ authorization: `Bearer ${accessToken}` }), LOCAL_PEER)
 }
 
-/** What a browser sends back for a Set-Cookie value. */
+/** Returns the Cookie value that a browser sends for a Set-Cookie value. */
 function sentBack(cookie: string): string {
   return cookie.split(';')[0] ?? ''
 }

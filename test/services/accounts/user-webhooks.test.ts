@@ -30,7 +30,7 @@ beforeEach(async () => {
   ada = await addUser(app, 'Ada', { user_id: 'ada-1' })
 })
 
-/** Calls a method as the owner of what it names. */
+/** Calls a method as the owner of the named resource. */
 async function call<N extends MethodName>(
   name: N,
   request: MessageInitShape<(typeof methods)[N]['input']>,
@@ -51,8 +51,7 @@ async function call<N extends MethodName>(
     create(method.input, request as never),
     callContext(method, { caller, owner }),
   )
-  // The compiler does not see that the output of this one method is the output of the method by
-  // this name.
+  // The compiler does not infer that the output belongs to the method with this name.
   return create(method.output, answer) as MessageShape<(typeof methods)[N]['output']>
 }
 
@@ -142,7 +141,7 @@ describe('UpdateUserWebhook', () => {
     expect(await secretOf(webhook)).toBe('two')
     await update({ name: webhook.name, signingSecret: 'three' }, ['signingSecret'])
     expect(await secretOf(webhook)).toBe('three')
-    // Whoever writes a whole webhook back cannot know its secret.
+    // A client that writes a whole webhook does not know its secret.
     await update({ name: webhook.name, url: URL }, ['*'])
     expect(await secretOf(webhook)).toBe('three')
   })

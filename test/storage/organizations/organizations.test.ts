@@ -65,7 +65,7 @@ describe('queries of organisations and teams scan no whole table', () => {
   ])('%s', async (_, work) => {
     const plans = await plansOf(db, work)
     expect(plans.length).toBeGreaterThan(0)
-    // Owners who hide are few, and have indexes of their own.
+    // Private and limited owners are few and have their own indexes.
     const scans = plans
       .flat()
       .filter((step) => step.startsWith('SCAN') && !step.endsWith('_hidden'))

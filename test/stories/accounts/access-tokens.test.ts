@@ -155,7 +155,7 @@ describe('personal access tokens in the API of forges', () => {
       expect((await rest(basic('carol'), method, path)).status).toBe(403)
       expect((await rest(basic('ada'), method, path.replace('bob', 'nobody'))).status).toBe(404)
     }
-    // A number is one of the account's, or nobody's.
+    // The id of another account's token is not found.
     expect((await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${body.id}`)).status).toBe(
       404,
     )

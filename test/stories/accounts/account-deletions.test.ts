@@ -28,7 +28,7 @@ afterAll(() => server.stop())
 const usersAs = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') =>
   createClient(UserService, transportTo(server.url, protocol, who.authorization))
 
-/** Makes an account. */
+/** Creates an account. */
 async function invite(username: string): Promise<Actor> {
   await usersAs(cast.ada).createUser({
     user: { username, password: PASSWORD, role: User_Role.USER },
@@ -138,7 +138,7 @@ describe('the repositories of a deleted account', () => {
     })
     const work = withRepositoryLock(server.app.git, id, () => isDone)
     const deleted = forge.rest(cast.ada, 'DELETE', '/users/leaver?force=true')
-    // More than enough for a deletion that waits for nothing.
+    // More than enough for a deletion that does not wait.
     for (let i = 0; i < 50; i += 1) {
       expect((await forge.rest(cast.ada, 'GET', '/repos/leaver/own')).status).toBe(200)
     }
@@ -162,7 +162,7 @@ describe('the repositories of a deleted account', () => {
         base: 'main',
       })
 
-      // Until the repository is gone, and the deletion among them.
+      // Until the repository is gone. One iteration also starts the deletion.
       let deleted: Promise<unknown> | undefined
       for (let i = 0; i < 500; i += 1) {
         const content = Buffer.from(`${i}`).toString('base64')

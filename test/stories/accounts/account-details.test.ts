@@ -21,7 +21,7 @@ afterAll(() => forge.stop())
 const usersOf = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') =>
   createClient(UserService, transportTo(forge.server.url, protocol, who.authorization))
 
-/** Sends JSON, to REST or as a Connect call. */
+/** Sends JSON, over REST or as a Connect call. */
 async function send(who: Actor, method: string, path: string, body?: object) {
   const answer = await fetch(forge.server.url + path, {
     method,
@@ -188,7 +188,7 @@ describe('invisible characters', () => {
   })
 
   let made: Promise<{ engine: string; acme: string }> | undefined
-  /** A repository and an organisation of bob's. */
+  /** Creates a repository and an organisation of bob. */
   function place() {
     made ??= (async () => {
       await forge.ask(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
@@ -214,7 +214,7 @@ describe('a private address', () => {
       const content = Buffer.from(style).toString('base64')
       const file = { content, branch: 'main', new_branch: style }
       await forge.ask(bob, 'POST', `${repo}/contents/${style}.txt`, file)
-      // Away from where the branch left off, so that there is something to merge.
+      // On a base that has moved, so that a merge is necessary.
       await forge.ask(bob, 'POST', `${repo}/contents/beside-${style}.txt`, { content })
       const pull = { title: style, head: style, base: 'main' }
       const { number } = await forge.ask(bob, 'POST', `${repo}/pulls`, pull)

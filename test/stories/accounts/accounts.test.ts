@@ -110,7 +110,7 @@ describe('paging through accounts', () => {
       const answer = await users(ada).listUsers({ pageSize: 1, pageToken, showDeleted: true })
       seen.push(...answer.users.map(({ username }) => username))
       pageToken = answer.nextPageToken
-      // Newcomers are newest, so they belong before everything that is still to come.
+      // New accounts come first and therefore before the remaining pages.
       if (page < 3)
         await users(ada).createUser({ user: { username: `late-${page}`, password: PASSWORD } })
     }
@@ -176,7 +176,7 @@ describe('changing an account', () => {
       })
       return { status: response.status, body: await response.json() }
     }
-    // A client that sends back what it read names output-only members too.
+    // A client that writes back what it read also sends output-only fields.
     expect(
       await patch({ name: 'users/bob', displayName: 'B', createTime: '2020-01-01T00:00:00Z' }),
     ).toMatchObject({

@@ -27,7 +27,7 @@ afterAll(() => server.stop())
 
 const outcome = ({ status, body }: RestAnswer) => [status, body.message]
 
-/** What a client sends for an account, as far as it matters here. */
+/** Returns the request fields of a new account. */
 const draft = (username: string) => ({
   username,
   email: `${username}@example.org`,
@@ -41,7 +41,7 @@ describe('administrators', () => {
       full_name: 'Eve E.',
       visibility: 'limited',
       restricted: true,
-      // Without a meaning here.
+      // Ignored by this server.
       login_name: 'eve',
       source_id: 0,
       must_change_password: false,

@@ -28,7 +28,7 @@ const connect = (headers: Record<string, string>): HttpCall => ({
 })
 const port = () => new URL(server.url).port
 
-/** What a page that is open on the machine makes its browser send. */
+/** Requests that a page in a browser on the machine can send. */
 const FOREIGN: [string, () => Record<string, string>][] = [
   ['the origin of another site', () => ({ ...JSON_TYPE, origin: 'https://evil.example' })],
   ['the origin of another port', () => ({ ...JSON_TYPE, origin: 'http://127.0.0.1:1' })],
@@ -68,7 +68,7 @@ describe('the first account cannot be created by a request', () => {
       }
       expect(await sendHttp2(url, asHttp2)).toMatchObject({ status: 403 })
     }
-    // Nobody was made.
+    // No account was created.
     expect((await sendHttp1(users, rest(JSON_TYPE))).status).toBe(200)
   })
 

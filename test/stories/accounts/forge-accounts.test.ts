@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A GET over REST, by somebody, by a token or by nobody. */
+/** Sends a GET over REST as a user, with a token or anonymously. */
 function get(who: Actor | string | undefined, path: string) {
   return restAt(server.url)(
     typeof who === 'string' ? { authorization: `token ${who}` } : who,

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A new key as OpenSSH writes it. */
+/** Creates a key in the format of OpenSSH. */
 function newKey(comment = ''): string {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = sshpk.parseKey(publicKey.export({ type: 'spki', format: 'pem' }), 'pem')
@@ -64,7 +64,7 @@ describe('SSH keys of an account', () => {
     expect((await rest(cast.bob, 'GET', '/user/keys')).body).toEqual([made.body])
     expect((await rest(cast.bob, 'DELETE', `/user/keys/${made.body.id}`)).status).toBe(204)
     expect((await rest(cast.bob, 'GET', `/user/keys/${made.body.id}`)).status).toBe(404)
-    // It is free again, for others too.
+    // The key is free again, also for other users.
     expect((await rest(cast.carol, 'POST', '/user/keys', { title: 'found', key })).status).toBe(201)
   })
 
@@ -241,7 +241,7 @@ describe('deploy keys of a repository', () => {
     const path = `/repos/bob/engine/keys/${made.body.id}`
     expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
     expect((await rest(cast.bob, 'GET', '/repos/bob/engine/keys')).body).toEqual([made.body])
-    // It is a key of this repository and no other, and of no account.
+    // The key belongs to this repository only, and to no account.
     expect((await rest(cast.bob, 'GET', path.replace('engine', 'wheel'))).status).toBe(404)
     expect((await rest(cast.bob, 'GET', `/user/keys/${made.body.key_id}`)).status).toBe(404)
     expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
@@ -261,7 +261,7 @@ describe('deploy keys of a repository', () => {
       key: bare,
     })
     expect([second.body.key_id, third.body.key_id]).toEqual([first.body.key_id, first.body.key_id])
-    // What bob wrote beside it is not carol's to read.
+    // Carol cannot read the comment that bob added.
     expect(third.body.key).toBe(bare)
     const asUser = () => rest(cast.carol, 'POST', '/user/keys', { title: 'was deployed', key })
     expect((await asUser()).body.message).toBe('Key content has been used as non-deploy key')

@@ -37,7 +37,7 @@ const get = (path: string, authorization: string) =>
   fetch(`${server.url}/api/v1/${path}`, { headers: { authorization } })
 const basic = (password: string) => `Basic ${Buffer.from(`bob:${password}`).toString('base64')}`
 
-/** Restarts the server, on the same data, with a folder for mail. */
+/** Restarts the server on the same data, with a folder for mails. */
 async function withMail(): Promise<() => Promise<string[]>> {
   await server.close(0)
   const mailDir = join(server.data, 'mail')
@@ -57,12 +57,12 @@ async function withMail(): Promise<() => Promise<string[]>> {
   }
 }
 
-/** The token in a message, whose link is on a line of its own. */
+/** Returns the token from the link in a mail. */
 function tokenIn(mail = ''): string {
   return /^http\S+\?token=(\S+)\r$/m.exec(mail)?.[1] ?? ''
 }
 
-/** The refresh cookie of a new session of bob. */
+/** Starts a session of bob and returns its refresh cookie. */
 async function signInForCookie(): Promise<string> {
   const response = await post('auth/signin', {
     passwordCredentials: { username: 'bob', password: PASSWORD },
@@ -70,7 +70,7 @@ async function signInForCookie(): Promise<string> {
   return response.headers.get('set-cookie')?.split(';')[0] ?? ''
 }
 
-/** Every way in which bob may be signed in, and the status that each gets now. */
+/** Returns each way in which bob may be signed in, with its current status. */
 async function surfaces() {
   const cookie = await signInForCookie()
   const { authorization } = await signIn(server.url, 'bob')
@@ -192,7 +192,7 @@ describe("a thief with a user's token", () => {
     await post('auth/password:requestReset', { username: 'bob' })
     expect(await readMail()).toEqual([])
 
-    // Writing the same address again does not make it better; bob does, with his own.
+    // Setting the same address again does not help, but bob can set his own.
     await patchBob({ email: 'thief@example.org' }, token)
     await post('auth/password:requestReset', { username: 'bob' })
     expect(await readMail()).toEqual([])

@@ -19,7 +19,7 @@ import {
 let server: TestServer
 afterEach(() => server.stop())
 
-/** A server that trusts 127.0.0.1 to name callers, and nobody else. */
+/** Starts a server that trusts only 127.0.0.1 to name callers. */
 async function start(proxyAuth: Partial<ProxyAuth> = {}): Promise<Cast> {
   const trustedProxies = new BlockList()
   trustedProxies.addAddress('127.0.0.1')
@@ -35,11 +35,11 @@ interface Answer {
   readonly status: number
   readonly cookie: string
   readonly headers: Readonly<Record<string, unknown>>
-  /** Text of the answer, in which reasons and names are looked for. */
+  /** Response text, which may contain reasons and names. */
   readonly body: string
 }
 
-/** A request as a proxy passes it on, by default one of a page of the instance. */
+/** Sends a request like the proxy, by default from a page of the instance. */
 function send(
   path: string,
   {
@@ -74,7 +74,7 @@ function send(
       },
     )
     sent.on('error', reject)
-    // Node frames no body of a DELETE by itself.
+    // Node does not frame the body of a DELETE on its own.
     sent.end(method === 'POST' || method === 'PATCH' ? JSON.stringify(body) : undefined)
   })
 }
@@ -116,7 +116,7 @@ describe('behind a trusted proxy', () => {
       ...bob,
       cookie: expect.stringMatching(/^branchline_refresh=./),
     })
-    // A password is taken for what it is.
+    // A password takes precedence.
     const passwordCredentials = { username: 'carol', password: PASSWORD }
     expect((await send('auth/signin', { body: { passwordCredentials } })).body).toContain(
       '"users/carol"',
@@ -231,7 +231,7 @@ describe('a forged header', () => {
       expect(await send('auth/signin', { from, headers })).toMatchObject(
         refused(400, 'INVALID_FIELD'),
       )
-      // As if absent, and so no reason to refuse what anybody may see.
+      // The header is ignored, so the public method succeeds.
       expect((await send('users/bob', { method: 'GET', from, headers })).status).toBe(200)
     }
     const warnings = server.logged.filter(({ level }) => level === 'warn')

@@ -54,7 +54,11 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** @returns the path of the key. */
+/**
+ * Adds a key.
+ *
+ * @returns the path of the key.
+ */
 async function addSshKey(who: Actor, key: string): Promise<string> {
   const { status, body } = await rest(who, 'POST', '/user/keys', { title: key.slice(-20), key })
   expect(status).toBe(201)
@@ -97,13 +101,13 @@ interface Draft {
   readonly committer?: string
   readonly message?: Buffer | string
   readonly headers?: string
-  /** Of what is signed; nothing for a commit that is not. */
+  /** Signs the payload; undefined for an unsigned commit. */
   readonly sign?: (payload: Buffer) => string | Promise<string>
-  /** What is stored in place of what was signed. */
+  /** Stored instead of the signed payload. */
   readonly instead?: string
 }
 
-/** Stores a commit behind another one in bob's clone, puts it on a branch, and returns its id. */
+/** Stores a commit in bob's clone, puts it on a branch and returns its id. */
 async function commit(branch: string, draft: Draft, parent?: string): Promise<string> {
   const { committer = 'Bob <bob@example.org>', headers = '', instead } = draft
   const tree = execFileSync('git', ['-C', join(client.home, 'engine'), 'mktree'], {
@@ -141,7 +145,7 @@ function push(...refs: string[]): Promise<string> {
   )
 }
 
-/** What somebody is told about the signature of a commit that was pushed. */
+/** Returns the verification of a pushed commit as a user sees it. */
 async function verificationOf(id: string, who: Actor | undefined = cast.bob) {
   const { status, body } = await rest(who, 'GET', `/repos/bob/engine/git/commits/${id}`)
   expect(status).toBe(200)
@@ -594,7 +598,7 @@ describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)',
       await add()
       expect(await verificationOf(id)).toMatchObject(verified)
     } finally {
-      // It starts an agent, which would stay.
+      // GnuPG starts an agent that would keep running.
       execFileSync('gpgconf', ['--kill', 'gpg-agent'], { env })
     }
   })

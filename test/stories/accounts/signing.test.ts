@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const keyOf = async ({ url }: TestServer) => (await fetch(`${url}/api/v1/signing-key.pub`)).text()
 
-/** Makes a repository of bob's with one commit by the API, and returns the commit. */
+/** Creates a repository of bob with one API commit, and returns the commit. */
 async function makeCommit({ url }: TestServer, who: Cast, name: string) {
   const send = restAt(url)
   await send(who.bob, 'POST', '/user/repos', { name, auto_init: true })

@@ -43,8 +43,8 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 /**
- * A new session that no passcode was used for, so that the passcodes of a test are its own. The
- * clock moves on by more than an access token lasts.
+ * Starts a session without a passcode, so that a test can use all passcodes. Advances the clock
+ * past the lifetime of an access token.
  */
 async function sessionOf(username: string): Promise<SessionGrant> {
   const user = await findUserByNameKey(server.app.db, username)
@@ -64,8 +64,8 @@ async function twoFactorAs(username: string) {
 }
 
 /**
- * Sets bob's second factor up, in place of the one he has, once the wrong codes of the test before
- * are forgotten.
+ * Enables a second factor for bob in place of an existing one, once earlier wrong codes have
+ * expired.
  */
 async function setUp(): Promise<{ secret: string; confirmed: string; recoveryCodes: string[] }> {
   clock.advance(FORGOTTEN_AFTER_SECONDS)
@@ -78,7 +78,7 @@ async function setUp(): Promise<{ secret: string; confirmed: string; recoveryCod
   return { secret, confirmed, recoveryCodes }
 }
 
-/** Lets the current passcode pass. */
+/** Advances past the current passcode. */
 function nextPasscode(secret: string): string {
   clock.advance(STEP_SECONDS)
   return passcodeAt(secret, clock)
@@ -97,7 +97,7 @@ function post(path: string, body: string, headers: Record<string, string> = {}):
   })
 }
 
-/** OK, or the reason of the refusal. */
+/** Returns OK or the reason of the error. */
 async function outcomeOf(response: Response): Promise<string> {
   const answer = (await response.json()) as { details?: { reason?: string }[] }
   return response.ok
@@ -116,7 +116,7 @@ async function outcomeOfRpc(call: Promise<unknown>): Promise<string> {
 
 type Present = (passcode: string) => Promise<string>
 
-/** Every way to present a passcode, once what it needs beside the passcode is there. */
+/** Every way to present a passcode, prepared up to the passcode itself. */
 const SURFACES = {
   'sign-in, in the field': async () => (passcode: string) => signIn({ passcode }),
   'sign-in, in the header': async () => (passcode: string) =>
@@ -167,8 +167,7 @@ describe('a passcode that was observed and has been used by its owner', () => {
       let { secret } = await setUp()
       const passcode = nextPasscode(secret)
       expect(await present(passcode, first)).toBe('OK')
-      // Once it is off there is nothing to replay against; the passcodes of the next secret are
-      // others.
+      // Disabling ends the enrolment, and the next secret has other passcodes.
       if (first === 'turning it off') secret = (await setUp()).secret
       expect(await present(passcode, second)).toBe('TWO_FACTOR_INVALID')
       expect(await present(nextPasscode(secret), second)).toBe('OK')
@@ -298,7 +297,7 @@ describe('a stranger who does not know the password', () => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const answers = []
-    // bob has a second factor, carol has none, and nobody is called eve.
+    // Bob has a second factor, carol has none, and eve does not exist.
     for (const username of ['bob', 'carol', 'eve']) {
       const body = JSON.stringify({
         passwordCredentials: { username, password: 'wrong', passcode },

@@ -41,7 +41,7 @@ const OPEN = '/repos/acme/open'
 const CLOSED = '/repos/acme/closed'
 let teamId: number
 
-/** bob owns acme, and carol is in a team that reads code. */
+/** Bob owns acme. Carol is in a team that reads code. */
 beforeEach(async () => {
   for (const path of [OPEN, CLOSED]) await rest(cast.bob, 'DELETE', path)
   await rest(cast.bob, 'DELETE', ORGANIZATION)
@@ -70,7 +70,7 @@ beforeEach(async () => {
 
 const statusOf = async (...request: Parameters<SendRest>) => (await rest(...request)).status
 
-/** How git fares, in the words that it prints. */
+/** Returns what Git prints when it lists the refs. */
 const listRemote = (path: string, username?: string) =>
   git.git('.', 'ls-remote', remoteOf(server.url, path, username, username && PASSWORD)).then(
     () => 'fine',
@@ -96,7 +96,7 @@ describe('a repository of an organisation', () => {
       await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, { name: 'readers', ...edit }),
     ).toBe(200)
     await git.git('closed', 'push', '-q')
-    // To write is not to administer.
+    // Write access does not include administration.
     expect(await statusOf(cast.carol, 'PATCH', CLOSED, { description: 'ours' })).toBe(403)
     expect(await statusOf(cast.bob, 'DELETE', `/teams/${teamId}/members/carol`)).toBe(204)
     await expect(git.git('closed', 'fetch', '-q')).rejects.toThrow('not found')
@@ -128,7 +128,7 @@ describe('a repository of an organisation', () => {
     expect(await statusOf(cast.carol, 'GET', OPEN)).toBe(200)
     expect(await statusOf(cast.ada, 'GET', OPEN)).toBe(200)
     expect(await listRemote('acme/open')).toBe(seen.git)
-    // A token that sees public data only sees what everybody does.
+    // A public-only token sees what everyone sees.
     const publicOnly = await createToken(server.url, cast.carol, ['all', 'public-only'])
     expect(await statusOf({ authorization: `token ${publicOnly}` }, 'GET', OPEN)).toBe(seen.anybody)
     const found = await rest(eve, 'GET', '/repos/search?q=open')

@@ -19,7 +19,7 @@ import {
 let server: TestServer
 let cast: Cast
 let rest: SendRest
-/** Name of an organisation of bob, with carol in a team; a new one for each test. */
+/** An organisation of bob with carol in a team; new for each test. */
 let org: string
 let team: number
 
@@ -178,7 +178,7 @@ describe('an organisation', () => {
     expect((await rest(cast.carol, 'GET', '/user/orgs')).body).not.toContainEqual(
       expect.objectContaining({ name: org }),
     )
-    // Its name is free again, for a user too.
+    // The name is free again, also for a user.
     const user = await rest(cast.ada, 'POST', '/users', {
       username: org,
       password: 'long enough for it',
@@ -227,7 +227,7 @@ describe('the visibility of an organisation', () => {
     ['limited', 'stranger', 200],
     ['limited', 'public-only member', 403],
     ['private', 'nobody', 404],
-    // By a token without the scope of administrators, ada is like anybody.
+    // Without the scope of administrators, ada has no special access.
     ['private', 'stranger', 404],
     ['private', 'member', 200],
     ['private', 'owner', 200],
@@ -388,7 +388,7 @@ describe('members', () => {
     for (const id of [team, second.body.id]) {
       expect((await rest(cast.bob, 'GET', `/teams/${id}/members`)).body).toEqual([])
     }
-    // Nobody is missing, so nothing is wrong.
+    // Removing a user who is not a member succeeds.
     expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/nobody`)).status).toBe(404)
   })
@@ -400,7 +400,7 @@ describe('members', () => {
       await rest(cast.ada, 'DELETE', `/orgs/${org}/members/bob`),
       await rest(cast.bob, 'DELETE', `/teams/${owners.id}/members/bob`),
       await rest(cast.ada, 'DELETE', '/admin/users/bob?purge=true'),
-      // Of the accounts' part of the API, where every such refusal is 400.
+      // A method of the accounts API, whose errors of this kind have status 400.
       await rest(cast.ada, 'DELETE', '/users/bob?force=true'),
     ]
     expect(refusals.map(({ status }) => status)).toEqual([422, 422, 422, 422, 400])

@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 /**
- * An organisation of bob with carol in a team, and two private repositories, of which the team has
+ * An organisation of bob with carol in a team, and two private repositories. The team has access to
  * `engine`.
  */
 interface Stage {
@@ -59,7 +59,7 @@ async function gitOutcome(folder: string, ...args: string[]): Promise<string> {
   }
 }
 
-/** What carol can do to a repository, each by really doing it. */
+/** Tries operations on a repository as carol and returns their results. */
 async function whatCarolMayDo(path: string) {
   const url = remoteOf(server.url, path, 'carol', PASSWORD)
   const folder = path.replace('/', '-')
@@ -182,7 +182,7 @@ describe('a team with one repository of two', () => {
       { units_map: { 'repo.code': 'none', 'repo.issues': 'none' } },
       NOTHING,
     ],
-    // It is nothing that this server has.
+    // This server has no wikis.
     ['readers of a wiki', { units: ['repo.wiki'] }, NOTHING],
   ])('of %s', async (_, settings, expected) => {
     const { org } = await makeStage(settings)
@@ -314,7 +314,7 @@ describe('members of an organisation', () => {
       auto_init: true,
     })
     expect(added.status).toBe(201)
-    // Who made it administers it, and the organisation owns it.
+    // The creator administers the repository, and the organisation owns it.
     expect(await whatCarolMayDo(`${org}/new`)).toMatchObject({
       push: 'ok',
       administer: 200,

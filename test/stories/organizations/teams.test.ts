@@ -13,7 +13,7 @@ import {
 let server: TestServer
 let cast: Cast
 let rest: SendRest
-/** Name of an organisation of bob; a new one for each test. */
+/** An organisation of bob; new for each test. */
 let org: string
 let owners: number
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  // The folder of a server that was started again stays.
+  // Restarted servers keep their folder.
   await rm(server.data, { recursive: true, force: true })
 })
 
@@ -39,7 +39,7 @@ beforeEach(async () => {
 const names = (list: { name?: string; login?: string }[]) =>
   list.map(({ name, login }) => login ?? name)
 
-/** Makes a team of the organisation and returns its number. */
+/** Creates a team of the organisation and returns its id. */
 async function makeTeam(
   name: string,
   settings: object = { units: ['repo.code'] },
@@ -94,7 +94,7 @@ describe('a team', () => {
       can_create_org_repo: true,
       visibility: 'private',
     })
-    // As clients send what they do not mean to change.
+    // As clients send unchanged fields.
     const same = {
       name: 'crew',
       description: null,
@@ -197,7 +197,7 @@ describe('a team', () => {
 describe('the visibility of a team', () => {
   const visibilities = ['public', 'limited', 'private'] as const
 
-  /** Makes a team of each visibility with carol only in the private one. */
+  /** Creates a team of each visibility, with carol only in the private one. */
   async function makeTeams(): Promise<number[]> {
     const ids: number[] = []
     for (const visibility of visibilities) {
@@ -310,7 +310,7 @@ describe('members of a team', () => {
     expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/nobody`)).status).toBe(404)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/${org}`)).status).toBe(404)
-    // Whom the organisation blocked does not come back.
+    // A blocked user cannot be added.
     expect((await rest(cast.bob, 'PUT', `/orgs/${org}/blocks/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/carol`)).status).toBe(403)
   })

@@ -60,7 +60,7 @@ describe('signInByPassword', () => {
     for (const [username, password] of [
       ['ada', 'wrong'],
       ['nobody', PASSWORD],
-      // An id is no name to sign in with, though the account exists and the password is right.
+      // A custom id is not valid for signing in, even with the right password.
       ['chosen', PASSWORD],
       [' ada', PASSWORD],
     ] as const) {

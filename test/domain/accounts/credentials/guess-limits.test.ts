@@ -27,14 +27,14 @@ describe('GuessLimits', () => {
     await guessWrong(limits, 5, 'ada', '192.0.2.1')
     clock.advance(60)
     await guessWrong(limits, 5, 'ada', '192.0.2.2')
-    // Even the right password: an answer would tell a guesser that it was.
+    // Even the right password is refused, since accepting it would confirm a guess.
     await expect(limits.attempt('ada', '192.0.2.3', right)).rejects.toEqual(limited(540))
     await expect(limits.attempt('bob', '192.0.2.1', right)).resolves.toBe('account')
     clock.advance(539)
     await expect(limits.attempt('ada', '192.0.2.3', wrong)).rejects.toEqual(limited(1))
     clock.advance(1)
-    // The five of the first minute are over, those of the second are not; refused guesses counted
-    // for nothing.
+    // The five of the first minute have expired, those of the second have not. Refused guesses do
+    // not count.
     await guessWrong(limits, 5, 'ada', '192.0.2.3')
     await expect(limits.attempt('ada', '192.0.2.3', wrong)).rejects.toEqual(limited(60))
   })
@@ -125,7 +125,7 @@ describe('GuessLimits', () => {
     ['2001:db8:1:2::1', '2001:0DB8:0001:0002::9', true],
     ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
     ['2001:db8::1', '2001:db8:0:0:5::', true],
-    // Seven groups written out: the one that is left out is the second.
+    // Seven groups are written out. The second one is left out.
     ['1::3:4:5:6:7:8', '1:0:3:4::', true],
     ['64:ff9b::192.0.2.1', '64:ff9b::192.0.2.99', true],
     ['fe80::1%eth0', 'fe80::2%eth0', true],
@@ -143,7 +143,7 @@ describe('GuessLimits', () => {
     const limits = createGuessLimits(testClock())
     await guessWrong(limits, 2, 'bob', '192.0.2.1')
     await guessWrong(limits, 10, 'ada', '192.0.2.1')
-    // More names, from more networks, than are remembered.
+    // More names, from more networks, than the log can hold.
     for (let i = 0; i < 50_010; i++) {
       await limits.attempt(
         `user-${i}`,
@@ -154,7 +154,7 @@ describe('GuessLimits', () => {
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
     await guessWrong(limits, 8, 'bob', '192.0.2.9')
     await expect(limits.attempt('bob', '192.0.2.9', right)).rejects.toEqual(limited(600))
-    // The flood evicted its own: a name in it may be guessed ten times again.
+    // The flood evicted its own names, so ten more guesses are possible.
     await guessWrong(limits, 10, 'user-0', '192.0.2.10')
   })
 })

@@ -49,7 +49,7 @@ async function request(...subjects: ResetSubject[]): Promise<void> {
   await app.background.settled()
 }
 
-/** The token in the mail that was sent last. */
+/** Returns the token in the latest mail. */
 function mailedToken(): string {
   return /token=(\S+)$/m.exec(sent.at(-1)?.text ?? '')?.[1] ?? ''
 }
@@ -116,7 +116,7 @@ describe('a request for a reset', () => {
       // An account without an address, and the address that all of those have.
       { username: 'ada' },
       { email: '' },
-      // The chosen id is not the username.
+      // The custom id is not the username.
       { username: 'the-id' },
       { username: 'x'.repeat(100_000) },
       { email: `${'x'.repeat(100_000)}@example.org` },
@@ -232,7 +232,7 @@ describe('a reset token', () => {
   it.each<[string, UserChanges, boolean]>([
     ['the password', { password_hash: 'another' }, false],
     ['the address', { email: 'robert@example.org', email_key: 'robert@example.org' }, false],
-    // Only the case differs, but the mail may have gone to somebody else's mailbox.
+    // Only the case differs, but the mail may have gone to another mailbox.
     ['the case of the address', { email: 'bob@example.org' }, false],
     ['the username', { username: 'robert' }, false],
     ['the display name', { display_name: 'Robert' }, true],
@@ -345,7 +345,7 @@ describe('a reset', () => {
       reason: 'TWO_FACTOR_INVALID',
     })
     const passcode = { passcode: passcodeAt(secret, app.clock), recoveryCode: '' }
-    // A password that is refused does not cost the passcode either.
+    // A refused password does not consume the passcode either.
     await expect(resetPassword(app, token, 'short', passcode)).rejects.toMatchObject({
       reason: 'WEAK_PASSWORD',
     })

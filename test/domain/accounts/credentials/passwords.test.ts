@@ -27,7 +27,7 @@ describe('PasswordHasher', () => {
 
   it('refuses a text too long for a password without normalising it', async () => {
     const hash = await hasher.hash('correct horse')
-    // Alternating combining classes make normalisation sort, in quadratic time: this would take
+    // Alternating combining classes make normalisation sort in quadratic time, which would take
     // minutes.
     expect(await hasher.verify(hash, '\u0315\u0300\u031b'.repeat(500_000))).toBe(false)
   })
@@ -38,7 +38,7 @@ describe('PasswordHasher', () => {
 
   it('refuses work beyond its queue and recovers afterwards', async () => {
     const crowded = createPasswordHasher()
-    // Looking for no password in vain takes its turn like any other work.
+    // Checking against no password waits in the queue like other work.
     const work = [() => crowded.verifyNothing(), () => crowded.verify(NO_PASSWORD, 'correct horse')]
     const outcomes = await Promise.allSettled(
       Array.from({ length: 105 }, () => work.map((start) => start())).flat(),

@@ -110,7 +110,7 @@ describe('createPersonalAccessToken', () => {
   })
 
   it.each([
-    // What the calling token holds, what is asked for, what is missing.
+    // Scopes of the calling token, requested scopes, missing scope.
     [['write:user'], [], 'all'],
     [['write:user'], ['all'], 'all'],
     [['write:user'], ['write:user', 'read:repository'], 'read:repository'],
@@ -128,7 +128,7 @@ describe('createPersonalAccessToken', () => {
     [['all'], [], 'all'],
     [['write:user'], ['read:user'], 'read:user'],
     [['write:user'], ['write:user', 'public-only'], 'write:user public-only'],
-    // The restriction is handed on, asked for or not.
+    // The restriction is inherited, whether or not it is requested.
     [['all', 'public-only'], [], 'all public-only'],
     [['write:user', 'public-only'], ['read:user'], 'read:user public-only'],
   ])('lets a token with %j request %j', async (held, asked, scopes) => {
@@ -252,7 +252,7 @@ describe('listPersonalAccessTokens', () => {
     const first = await listPersonalAccessTokens(app, ada, 0, 2)
     expect(first).toMatchObject({ more: true, total: 4 })
     expect(first.tokens.map((token) => token.description)).toEqual(['a', 'b'])
-    // A page that is exactly full is the last one when nothing follows.
+    // A full page is the last one if nothing follows.
     const second = await listPersonalAccessTokens(app, ada, first.tokens[1]?.id ?? 0, 2)
     expect(second).toMatchObject({ more: false, total: 4 })
     expect(second.tokens.map((token) => token.description)).toEqual(['c', 'd'])

@@ -25,7 +25,7 @@ beforeEach(async () => {
   ada = await addUser(app, 'ada')
 })
 
-/** A call by each kind of credential. */
+/** A caller for each kind of credential. */
 const callers = {
   session: async () => {
     const { accessToken } = await startSession(app, ada, '')

@@ -28,7 +28,7 @@ beforeEach(async () => {
   session = await startSession(app, ada, 'curl/8')
 })
 
-/** Signs as the server would, apart from what the case changes. */
+/** Signs a token like the server, except for the changes of the test case. */
 function forge(
   claims: Record<string, unknown>,
   { header = {}, key = app.keys.tokenKey as CryptoKey | Uint8Array } = {},
@@ -119,7 +119,7 @@ describe('an access token', () => {
     ['that is no token', () => 'a.b.c'],
     ['that is nothing', () => ''],
   ])('is refused %s', async (_, text) => {
-    // Unchanged, what the cases start from is good.
+    // The unchanged token is valid.
     await expect(authenticateAccessToken(app, await forge({}))).resolves.toMatchObject({
       user: { id: ada.id },
     })
@@ -167,7 +167,7 @@ describe('startSession', () => {
     const refreshed = await refreshSession(app, session.refreshToken)
     app.clock.advance(1)
     for (let i = 0; i < 99; i++) await startSession(app, ada, '')
-    // The first was refreshed after the second had started.
+    // The first session was refreshed after the second one had started.
     await expect(authenticateAccessToken(app, refreshed.accessToken)).resolves.toBeDefined()
     await expect(authenticateAccessToken(app, second.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
     await expect(authenticateAccessToken(app, bobs.accessToken)).resolves.toBeDefined()

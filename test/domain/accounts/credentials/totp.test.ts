@@ -23,7 +23,7 @@ describe('passcodeStep', () => {
     expect(passcodeStep(SECRET, passcode, seconds * 1000)).toBe(step)
   })
 
-  // The passcode 050471 is that of the seconds 1111111110 up to, and without, 1111111140.
+  // The passcode 050471 is valid from second 1111111110 until before second 1111111140.
   it.each([
     ['the last millisecond before the step before', 1111111080_000 - 1, false],
     ['the start of the step before, for clocks that are fast', 1111111080_000, true],
@@ -45,7 +45,7 @@ describe('passcodeStep', () => {
     ['050-471', false],
     ['+50471', false],
     ['050471, 050471', false],
-    // Arabic-Indic digits, which \d of some languages takes.
+    // Arabic-Indic digits, which \d matches in some languages.
     ['٠٥٠٤٧١', false],
   ])('accepts "%s": %s', (text, known) => {
     expect(passcodeStep(SECRET, text, 1111111111_000)).toBe(known ? 37037037 : undefined)

@@ -40,7 +40,7 @@ const byPasscode = (passcode: string) => ({ passcode, recoveryCode: '' })
 const byRecoveryCode = (recoveryCode = '') => ({ passcode: '', recoveryCode })
 const require = (factor = NONE, user = ada) => requireSecondFactor(app, user, factor, 'sign-in')
 
-/** Enrolls and confirms, and lets the confirming step pass. */
+/** Enrols, confirms, and advances past the step that confirmed. */
 async function enable(user = ada): Promise<{ secret: string; recoveryCodes: string[] }> {
   const { secret } = await enrollTwoFactor(app, as(user), PASSWORD)
   const { recoveryCodes } = await confirmTwoFactor(app, user, passcodeAt(secret, app.clock))
@@ -324,7 +324,7 @@ describe('wrong second factors', () => {
     const limited = { reason: 'RATE_LIMITED', metadata: { retry_after_seconds: '300' } }
     await expect(require(good())).rejects.toMatchObject(limited)
     await expect(require(byRecoveryCode(recoveryCodes[0]))).rejects.toMatchObject(limited)
-    // What is refused like this is not looked at, and so not used up.
+    // A refused code was not checked and therefore not consumed.
     app.clock.advance(300)
     await expect(require(good())).resolves.toBeUndefined()
     await expect(require(byRecoveryCode(recoveryCodes[0]))).resolves.toBeUndefined()

@@ -31,7 +31,7 @@ async function newKey(
   return privateKey
 }
 
-/** The public part, in armor. */
+/** Returns the armored public key. */
 function publicKeyOf(key: PrivateKey): string {
   return key.toPublic().armor()
 }
@@ -71,7 +71,7 @@ describe('an OpenPGP key', () => {
         flags: KEY_FLAGS.encryptComms | KEY_FLAGS.encryptStorage,
       },
     ])
-    // The packet is that of the key alone: nobody's name is in it.
+    // The packet contains the key only, without user ids.
     expect(Buffer.from(read.primary.packet, 'base64').length).toBeLessThan(100)
     expect((await readKey({ binaryKey: read.certificate })).getFingerprint()).toBe(
       bob.getFingerprint(),
@@ -100,7 +100,7 @@ describe('an OpenPGP key', () => {
       userIDs: [...userIDs, { email: 'old@example.org' }],
       subkeys: [{ sign: true }, {}],
     })
-    // Of a private key the packet is a secret one.
+    // The packet of a private key is a secret key packet.
     const secret = key.keyPacket as SecretKeyPacket
     const [kept, old] = key.users
     const [first, second] = key.subkeys
@@ -122,7 +122,7 @@ describe('an OpenPGP key', () => {
     binding.hashAlgorithm = enums.hash.sha512
     binding.keyFlags = new Uint8Array([KEY_FLAGS.sign])
     const secret = thief.keyPacket as SecretKeyPacket
-    // The library's types know of a part of the arguments.
+    // The types of the library omit some parameters.
     const signBinding = binding.sign.bind(binding) as unknown as (
       ...args: unknown[]
     ) => Promise<void>

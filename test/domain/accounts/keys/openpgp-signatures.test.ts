@@ -46,8 +46,7 @@ async function signatureOf(key: PrivateKey, date: Date, text = TEXT): Promise<st
 }
 
 /**
- * Whether an armored signature is good by a key as the forge stores it; undefined if it is no
- * signature at all.
+ * Returns whether an armored signature is valid for a stored key; undefined if it cannot be parsed.
  */
 async function check(armored: string, key: PublicKey, text = TEXT): Promise<boolean | undefined> {
   const signature = await readOpenPgpSignature(armored)
@@ -160,7 +159,7 @@ describe('an OpenPGP signature', () => {
   })
 
   it.each<[string, () => Promise<string>]>([
-    // It is good for every text.
+    // It would be valid for every text.
     ['of nothing', () => byHand(bob, daysLater(1), { signatureType: enums.signature.standalone })],
     ['twice', async () => (await signatureOf(bob, START)).repeat(2)],
     ['with something behind it', async () => `${await signatureOf(bob, START)}more`],
@@ -188,7 +187,7 @@ describe('an OpenPGP signature', () => {
   })
 })
 
-/** A signature by the key itself that the library would not make, in armor. */
+/** Creates an armored signature that the library would not create. */
 async function byHand(
   key: PrivateKey,
   date: Date,
@@ -203,7 +202,7 @@ async function byHand(
     issuerFingerprint: key.keyPacket.getFingerprintBytes(),
   })
   const { packets } = await createMessage({ binary: Buffer.from(TEXT) })
-  // The library's types know of a part of the arguments.
+  // The types of the library omit some parameters.
   const signText = packet.sign.bind(packet) as unknown as (...args: unknown[]) => Promise<void>
   await signText(key.keyPacket, packets[0], date, true, {
     ...config,

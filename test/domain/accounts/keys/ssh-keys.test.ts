@@ -10,7 +10,7 @@ import { readSshKey } from '../../../../src/domain/accounts/keys/ssh-keys.ts'
 const folder = mkdtempSync(join(tmpdir(), 'branchline-ssh-keys-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Strings of RFC 4251, in base64. */
+/** Returns strings of RFC 4251 in base64. */
 function wire(...strings: (string | Buffer)[]): string {
   const parts = strings.map((text) => {
     const bytes = Buffer.from(text)
@@ -24,7 +24,7 @@ function wire(...strings: (string | Buffer)[]): string {
 const ED25519 = 'AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl'
 const point = Buffer.from(ED25519, 'base64').subarray(-32)
 
-/** A public key of Node in the form of OpenSSH. */
+/** Returns a public key of Node in the format of OpenSSH. */
 function lineOf({ publicKey }: { publicKey: KeyObject }): string {
   return sshpk.parseKey(publicKey.export({ type: 'spki', format: 'pem' }), 'pem').toString('ssh')
 }
@@ -36,7 +36,7 @@ describe('an SSH key', () => {
     expect(readSshKey(` ssh-ed25519 \t${ED25519}   bob at   work \r\n`)).toEqual({
       line: `ssh-ed25519 ${ED25519} bob at   work`,
       lineWithoutComment: `ssh-ed25519 ${ED25519}`,
-      // As GitHub publishes it for this host key.
+      // The fingerprint that GitHub publishes for this host key.
       fingerprint: 'SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU',
     })
     expect(readSshKey(`ssh-ed25519 ${ED25519}`).line).toBe(`ssh-ed25519 ${ED25519}`)
@@ -91,7 +91,7 @@ describe('an SSH key', () => {
       'does not match',
     ],
     ['RSA of 1024 bits', rsaLine(1024), '1024'],
-    // Not made, because that takes minutes.
+    // Not generated, because that takes minutes.
     [
       'RSA of 16392 bits',
       `ssh-rsa ${wire('ssh-rsa', '\u0001\u0000\u0001', Buffer.alloc(2049, 0x7f))}`,
@@ -108,7 +108,7 @@ describe('an SSH key', () => {
       `ssh-ed25519 ${Buffer.from('ffffffff00', 'hex').toString('base64')}`,
       'does not match',
     ],
-    // sshpk would take it for a private key and leave its public part.
+    // sshpk would parse it as a private key and return its public part.
     [
       'private parts',
       `ssh-ed25519 ${wire('ssh-ed25519', point, Buffer.alloc(64, 1))}`,

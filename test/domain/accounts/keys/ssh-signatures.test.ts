@@ -25,14 +25,15 @@ function signerOf(type: SshKeyType) {
 }
 
 /**
- * Whether an armored signature is one of a text for Git; undefined if it is no signature at all.
+ * Returns whether an armored signature of a text is valid for Git; undefined if it cannot be
+ * parsed.
  */
 async function check(armored: string, text: string | Buffer = TEXT): Promise<boolean | undefined> {
   const signature = readSshSignature(armored)
   return signature && isSshSignatureOf(signature, 'git', Buffer.from(text))
 }
 
-/** Made by ssh-keygen of OpenSSH 9.2. */
+/** Created by ssh-keygen of OpenSSH 9.2. */
 const OF_OPENSSH = {
   key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDYPLtkQHmFU0omh6cRFu1CfKaoCxcbdct/D/z3W/NBO',
   signature: `-----BEGIN SSH SIGNATURE-----
@@ -58,8 +59,8 @@ describe('an SSH signature', () => {
   it.each(SSH_KEY_TYPES)('by a key of the type %s is valid for its own text only', async (type) => {
     const { sign, line } = signerOf(type)
     expect(readSshSignature(sign(TEXT))?.fingerprint).toBe(readSshKey(line).fingerprint)
-    // Numbers of a curve are shorter now and then.
-    for (let turn = 0; turn < 20; turn++) expect(await check(sign(TEXT))).toBe(true)
+    // Some numbers are shorter than the curve's coordinates.
+    for (let round = 0; round < 20; round++) expect(await check(sign(TEXT))).toBe(true)
     expect(await check(sign(TEXT), `${TEXT} `)).toBe(false)
     expect(await check(sign(''), '')).toBe(true)
   })
@@ -130,7 +131,7 @@ describe('an SSH signature', () => {
         expect(await check(armor(bytes.subarray(0, at)))).not.toBe(true)
         const changed = Buffer.from(bytes)
         changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
-        // It may be good by a key that nobody has.
+        // It may be valid for a different key.
         const isByAnother =
           readSshSignature(armor(changed))?.fingerprint !== readSshSignature(whole)?.fingerprint
         if (!isByAnother) expect(await check(armor(changed))).not.toBe(true)
@@ -139,7 +140,7 @@ describe('an SSH signature', () => {
   )
 })
 
-/** A key like that of the signer, whose application has another name. */
+/** Returns the signer's key with another application name. */
 function otherApplication(): Buffer {
   const { blob } = signerOf('sk-ssh-ed25519@openssh.com')
   return Buffer.concat([blob.subarray(0, -4), Buffer.from('SSH:')])

@@ -76,7 +76,7 @@ describe('createIdentityProvider', () => {
   it('encrypts the secret in the database', async () => {
     const provider = await make()
     expect(clientSecretOf(app, provider)).toBe('open sesame')
-    // Reads the column as text, too, should it ever be stored as one.
+    // Also reads the column as text, in case it is stored as text.
     const dump = await sql<{
       secret: string
     }>`select cast(client_secret as text) as secret from identity_providers`.execute(app.db)

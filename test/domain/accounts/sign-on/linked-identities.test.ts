@@ -113,7 +113,7 @@ describe('linkIdentity', () => {
     ['an object', { sub: { id: 7 } }],
     ['an endless one', { sub: 'x'.repeat(256) }],
     ['one with a line break', { sub: 'bob\n' }],
-    // Stored, it would be the same as any other of its kind.
+    // The database would store all of these as the same text.
     ['half a character', '{"sub":"\\ud83d"}'],
   ])('refuses the identifier of a provider that returns %s', async (_, userInfo) => {
     await expect(link(bob, userInfo)).rejects.toMatchObject({
@@ -157,7 +157,7 @@ describe('linkIdentity', () => {
     ['the provider', 'IDENTITY_PROVIDER_NOT_FOUND', () => deleteIdentityProvider(app, 'example')],
     ['the account', 'USER_NOT_FOUND', () => transaction(app.db, (tx) => deleteUser(tx, bob.id))],
     [
-      // Its id is free then, and whoever takes it is somebody else.
+      // The id may be used for a new provider with other identities.
       'the provider, and replaced',
       'IDENTITY_PROVIDER_NOT_FOUND',
       async () => {
@@ -175,8 +175,8 @@ describe('linkIdentity', () => {
 
   it('does not block other work while it waits for the provider', async () => {
     provider.answerUserInfo = (response) => {
-      // A transaction that waited for the provider would keep this one waiting, and so the
-      // provider.
+      // A transaction that waited for the provider would block this one, which the provider waits
+      // for.
       void addUser(app, 'carol').then(() => response.end('{"sub":"b-7"}'))
     }
     await expect(link(bob, {})).resolves.toMatchObject({ extern_uid: 'b-7' })
@@ -216,7 +216,7 @@ describe('unlinkIdentity', () => {
   })
 
   it.each([
-    // A password that may not be used is none.
+    // A password that the account may not use does not count.
     ['USER', 'rejected'],
     ['ADMIN', 'fulfilled'],
   ] as const)('with passwords restricted to administrators, is %s: %s', async (role, status) => {

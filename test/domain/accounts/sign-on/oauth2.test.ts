@@ -23,7 +23,7 @@ const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 let provider: OAuthProvider
 let client: OAuth2Client
 
-// No host is allowed: administrators may set URLs that nobody else may send the server to.
+// No host is allowed. Administrators may configure URLs that other users may not.
 const outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] })
 
 beforeEach(async () => {
@@ -58,7 +58,7 @@ function fetchClaims(
 const refused = (detail: string) => ({ name: 'OAuth2Error', isRefusal: true, detail })
 const unavailable = (detail: string) => ({ name: 'OAuth2Error', isRefusal: false, detail })
 
-/** An answer that only its content makes useless. */
+/** The failure for a useless answer with status 200. */
 const NONSENSE = unavailable('token answer of status 200 makes no sense')
 
 function answer(status: number, type: string, body: string | Buffer) {

@@ -31,7 +31,7 @@ describe('the account that a proxy names', () => {
   it.each([
     ['unknown', false],
     ['archived', false],
-    // Registering changes nothing for accounts that exist.
+    // Registration does not affect existing accounts.
     ['archived', true],
     ['chosen-id', false],
     ['chosen-id', true],

@@ -56,7 +56,7 @@ describe('sign-in of a linked identity', () => {
     const bob = await addUser(app, 'bob')
     await linkIdentity(app, bob, 'example', grantOf({ sub: 'b-7' }), new AbortController().signal)
     const session = await signIn({ sub: 'b-7', name: 'Somebody Else', email: 'new@example.org' })
-    // Whatever the provider says now, the account stays as its owner has it.
+    // Later claims of the provider do not change the account.
     expect(session.user).toEqual(bob)
     const [row] = await app.db.selectFrom('sessions').selectAll().execute()
     expect(row).toMatchObject({ id: session.sessionId, user_agent: 'Firefox' })

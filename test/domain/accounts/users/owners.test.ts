@@ -149,7 +149,7 @@ describe('an owner', () => {
     expect(addresses(session(ada))).toEqual(['bob@example.org', 'it@acme.example'])
     expect(addresses(token(ada, 'write:user'))[0]).toBe(nobodys)
     expect(addresses(token(bob, 'all', 'public-only'))[0]).toBe(nobodys)
-    // Who has none is not asked to write to nobody.
+    // An account without an address gets a no-reply address even for viewers with access.
     expect(emailFor(app, session(eve), userAsOwner(eve))).toBe(
       `${eve.id}+eve@noreply.git.example.org`,
     )

@@ -30,8 +30,8 @@ describe('usernames', () => {
     expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
   })
 
-  // Their repositories would be where other things are, `GET /users/search` finds users, and Ghost
-  // is whoever was deleted.
+  // These names are top-level paths, the path `GET /users/search`, and the name of deleted
+  // accounts.
   it.each(['api', 'Attachments', 'file', 'healthz', 'metrics', 'readyz', 'search', 'Ghost'])(
     'may not be %s',
     (username) => {
