@@ -8,14 +8,14 @@ import { userCommand } from './cli/user.ts'
 import { dataOption, readConfig, type ServeFlags, serveOptions, unknownVariable } from './config.ts'
 import { migrateData } from './data-folder.ts'
 import { DomainError } from './domain/core/errors.ts'
-import { startGitStarter } from './git/processes/process-spawner.ts'
+import { ProcessSpawner } from './git/processes/process-spawner.ts'
 import { createLog } from './log.ts'
-import { type Server, startServer } from './server.ts'
+import { type Server, startServer } from './server/server.ts'
 import { refusal } from './transport/errors/index.ts'
 import { VERSION } from './version.ts'
 
 /** Beside the bundled server (`scripts/setup/bundle.mjs`). */
-const GIT_STARTER = fileURLToPath(new URL('./git-starter.js', import.meta.url))
+const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
 
 /**
  * How long calls in flight may take to finish after SIGTERM; service managers commonly kill after
@@ -81,11 +81,11 @@ function serveCommand(): Command {
   return command.action(async (flags: ServeFlags) => {
     const config = readConfig(flags)
     const log = createLog(config.logLevel)
-    const starter = startGitStarter(GIT_STARTER, (reason) =>
-      log.warn({ reason }, 'the git starter has ended; the server starts git itself'),
+    const spawner = new ProcessSpawner(PROCESS_SPAWNER, (reason) =>
+      log.warn({ reason }, 'the process spawner has ended; the server starts Git processes itself'),
     )
-    const server = await startServer(config, log).catch((error: unknown) => {
-      starter.stop()
+    const server = await startServer(config, log, { spawner }).catch((error: unknown) => {
+      spawner.stop()
       throw error
     })
     // Whoever reads that it listens may stop it.

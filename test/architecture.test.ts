@@ -33,7 +33,6 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ['mail/', ['mail/']],
   ['concurrency/', ['concurrency/']],
   // The composition root. Only these files import from every layer.
-  ['server.ts', ['', '#gen/']],
   ['server/', ['', '#gen/']],
   ['main.ts', ['cli.ts', 'node-version.mjs']],
   [
@@ -43,7 +42,6 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'config.ts',
       'data-folder.ts',
       'log.ts',
-      'server.ts',
       'server/',
       'version.ts',
       'domain/',
@@ -131,7 +129,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   // Which of the two is loaded depends on the version of Node.
   [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
   // The domain knows neither protobuf nor RPC nor HTTP.
-  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server']],
+  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
   [/^node:http2?$/, ['transport/', 'domain/outbound/git-gateway.ts']],
   [/^nodemailer/, ['mail/']],
@@ -364,7 +362,7 @@ describe('dependency arrows', () => {
       'transport/rpc/rest/node.ts',
       '@connectrpc/connect/protocol-connect',
     ],
-    ['out of src/', 'server.ts', '../test/support/app.ts'],
+    ['out of src/', 'server/app.ts', '../../test/support/app.ts'],
     ['from a new layer', 'helpers/strings.ts', './numbers.ts'],
   ])('may not lead %s', (_, file, specifier) => {
     expect(mistakeOf(file, specifier)).toContain(file)

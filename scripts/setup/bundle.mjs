@@ -24,7 +24,7 @@ export async function bundle() {
     entryPoints: {
       main: 'src/main.ts',
       cli: 'src/cli.ts',
-      'git-starter': 'src/git/processes/process-spawner-program.ts',
+      'process-spawner': 'src/git/processes/process-spawner-program.ts',
     },
     outdir: dirname(bundlePath),
     bundle: true,

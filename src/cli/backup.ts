@@ -6,7 +6,7 @@ import { dataOption } from '../config.ts'
 import { attachmentsOf, openDataAsItIs, repositoriesOf } from '../data-folder.ts'
 import { writeBackup } from '../domain/maintenance/backup.ts'
 import { restoreBackup } from '../domain/maintenance/restore.ts'
-import { systemClock } from '../server.ts'
+import { systemClock } from '../server/app.ts'
 import { VERSION } from '../version.ts'
 import { print } from './print.ts'
 

@@ -3,7 +3,7 @@ import { dataOption, type LogLevel, logLevelOption } from '../config.ts'
 import { lockData, openDataAsItIs } from '../data-folder.ts'
 import { examine } from '../domain/maintenance/doctor.ts'
 import { createLog } from '../log.ts'
-import { createApp } from '../server.ts'
+import { createApp } from '../server/app.ts'
 import { OPERATOR_SETTINGS } from './operator.ts'
 import { print } from './print.ts'
 
@@ -28,7 +28,12 @@ export function doctorCommand(): Command {
       const db = await openDataAsItIs(flags.data)
       const lock = flags.fix ? await lockData(flags.data) : undefined
       try {
-        const app = await createApp(db, flags.data, OPERATOR_SETTINGS, createLog(flags.logLevel))
+        const app = await createApp({
+          db,
+          folder: flags.data,
+          settings: OPERATOR_SETTINGS,
+          log: createLog(flags.logLevel),
+        })
         let repaired = 0
         let left = 0
         for await (const { subject, problem, outcome } of examine(app, flags)) {

@@ -4,7 +4,7 @@ import { dataOption, type LogLevel, logLevelOption, minPasswordLengthOption } fr
 import { openData } from '../data-folder.ts'
 import { createUserAsOperator } from '../domain/accounts/registration/create-user.ts'
 import { createLog } from '../log.ts'
-import { createApp } from '../server.ts'
+import { createApp } from '../server/app.ts'
 import { OPERATOR_SETTINGS } from './operator.ts'
 import { print } from './print.ts'
 
@@ -47,7 +47,12 @@ async function createUser(flags: UserFlags): Promise<void> {
   const db = await openData(flags.data)
   try {
     const settings = { ...OPERATOR_SETTINGS, minPasswordLength: flags.minPasswordLength }
-    const app = await createApp(db, flags.data, settings, createLog(flags.logLevel))
+    const app = await createApp({
+      db,
+      folder: flags.data,
+      settings,
+      log: createLog(flags.logLevel),
+    })
     const user = await createUserAsOperator(app, {
       username: flags.username,
       userId: '',

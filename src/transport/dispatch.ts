@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
+import { refusalOfUnknownRpc } from './calls/unknown-rpcs.ts'
+import { REQUEST_ID_HEADER } from './errors/index.ts'
+import type { Cors } from './http/cors.ts'
 import {
   type HttpRequest,
   type HttpResponse,
   type RequestHandler,
   requestIdOf,
-} from './connection.ts'
-import type { Cors } from './cors.ts'
-import { REQUEST_ID_HEADER } from './errors/index.ts'
+} from './http/requests.ts'
 import type { Pages } from './pages/operator-pages.ts'
-import { refusalOfUnknownRpc } from './unknown-rpcs.ts'
 
 /** The handlers that requests are sent to. */
 export interface Destinations {

@@ -1,28 +1,14 @@
 import { pino } from 'pino'
-import { createGuessLimits } from '../../src/domain/accounts/credentials/guess-limits.ts'
-import { loadInstanceKeys } from '../../src/domain/accounts/credentials/instance-keys.ts'
-import { createResetRequests } from '../../src/domain/accounts/credentials/password-resets.ts'
-import { createPasswordHasher } from '../../src/domain/accounts/credentials/passwords.ts'
-import { createOAuth2Client } from '../../src/domain/accounts/sign-on/oauth2.ts'
 import type { App } from '../../src/domain/app.ts'
 import type { Peer } from '../../src/domain/core/access.ts'
-import { createBackground } from '../../src/domain/core/background.ts'
-import { createCoordination } from '../../src/domain/core/coordination.ts'
 import type { Clock, Settings } from '../../src/domain/core/core.ts'
-import { createSignal } from '../../src/domain/core/signal.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
-import { pullRefObserver } from '../../src/domain/pulls/branch-sync/ref-observer.ts'
-import { createMergeChecks } from '../../src/domain/pulls/merging/mergeability.ts'
-import { createCopyPlaces } from '../../src/domain/repos/lifecycle/copy-places.ts'
-import { createCommitSigning } from '../../src/domain/repos/reading/commit-signing.ts'
-import { createSignatureChecks } from '../../src/domain/repos/reading/commit-verification.ts'
-import { repositoriesIn } from '../../src/git/repositories/repositories.ts'
+import { createApp } from '../../src/server/app.ts'
 import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
 import { openDatabase, transaction } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
 import type { NewUser, User } from '../../src/storage/schema/accounts.ts'
-import { createPayloads } from '../../src/transport/payloads.ts'
 
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {
@@ -71,49 +57,21 @@ export async function testApp(
   const clock = testClock()
   const db = overrides.db ?? openDatabase(':memory:')
   await migrate(db)
-  const log = overrides.log ?? pino({ level: 'silent' })
-  const keys = await loadInstanceKeys(db, clock)
-  const outbound = createOutbound({
-    allowedHosts: parseAllowedHosts('127.0.0.1'),
-    ownAddresses: () => [],
-  })
-  return {
+  const app = await createApp({
     db,
     // Nothing is there: tests that need repositories bring their own.
-    git: repositoriesIn('/nonexistent'),
-    attachments: { folder: '/nonexistent' },
-    log,
-    keys,
-    commitSigning: createCommitSigning(keys),
-    refObservers: [pullRefObserver],
-    mergeChecks: createMergeChecks(),
-    runningUpdates: new Map(),
-    sizeMeasurements: new Map(),
-    passwords: createPasswordHasher(),
-    guesses: createGuessLimits(clock),
-    background: createBackground(log),
-    coordination: createCoordination(),
-    signals: {
-      deliveries: createSignal(),
-      events: createSignal(),
-      mirrors: createSignal(),
-      pullHeads: createSignal(),
-      autoMerges: createSignal(),
-      mergeFollowUps: createSignal(),
-      repositoryEvents: createSignal(),
-    },
-    copies: createCopyPlaces(),
-    signatureChecks: createSignatureChecks(),
-    payloads: createPayloads(),
-    outbound,
-    oauth2: createOAuth2Client({ outbound, userAgent: 'branchline/test' }),
-    mail: undefined,
-    resetRequests: createResetRequests(),
+    folder: '/nonexistent',
+    settings: { ...SETTINGS, ...settings },
+    log: pino({ level: 'silent' }),
     publicUrl: () => 'https://git.example.org',
+    outbound: createOutbound({
+      allowedHosts: parseAllowedHosts('127.0.0.1'),
+      ownAddresses: () => [],
+    }),
     ...overrides,
     clock,
-    settings: { ...SETTINGS, ...settings },
-  }
+  })
+  return { ...app, ...overrides, clock }
 }
 
 export function testClock(): TestClock {

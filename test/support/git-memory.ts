@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { childrenOf } from './git-starter.ts'
+import { childrenOf } from './process-spawner.ts'
 
 /** Often enough to see every process that takes long to fill its memory. */
 const SAMPLE_INTERVAL_MS = 20

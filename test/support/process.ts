@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
 
 /** What starts gits for it, shipped with it. */
-export const GIT_STARTER = new URL('../../dist/git-starter.js', import.meta.url).pathname
+export const PROCESS_SPAWNER = new URL('../../dist/process-spawner.js', import.meta.url).pathname
 
 /** What a command printed, and how it ended. */
 export interface CommandResult {

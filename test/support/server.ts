@@ -15,7 +15,7 @@ import type { Config } from '../../src/config.ts'
 import type { Clock } from '../../src/domain/core/core.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createLogTo } from '../../src/log.ts'
-import { type Server, startServer } from '../../src/server.ts'
+import { type Server, startServer } from '../../src/server/server.ts'
 
 /** A server on a data folder of its own, and what it logged. */
 export interface TestServer extends Server {
@@ -84,7 +84,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
     },
     log,
-    clock,
+    clock && { clock },
   )
   return {
     ...server,

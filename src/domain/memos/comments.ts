@@ -33,7 +33,7 @@ export async function createComment(
       throw new DomainError('MEMO_ARCHIVED', { name: `memos/${uid}` })
     }
     const comment = { ...columns, visibility, parent_id: id, root_id: root_id ?? id }
-    return storeNewMemo(app, tx, caller, comment, tags, commentedOn)
+    return storeNewMemo(app, tx, caller, { memo: comment, tags, commentedOn })
   })
 }
 

@@ -40,12 +40,12 @@ export async function queueDeliveries(
   tx: Tx,
   { type, view, commentedOn, timeMs }: MemoEvent,
 ): Promise<void> {
-  await queueMemo(app, tx, view.creator, type, view, timeMs)
+  await queueMemo(app, tx, view.creator, { type, view, timeMs })
   if (type !== 'memo.created' || !commentedOn) return
   const { creator } = commentedOn
   // Whoever wrote a comment may have lost sight of its tree since.
   if (isReadable(view.memo, { userId: creator.id, publicOnly: false })) {
-    await queueMemo(app, tx, creator, 'memo.comment.created', view, timeMs)
+    await queueMemo(app, tx, creator, { type: 'memo.comment.created', view, timeMs })
   }
 }
 
@@ -117,14 +117,14 @@ export async function testWebhook(
   return delivery
 }
 
-async function queueMemo(
-  app: MemosApp,
-  tx: Tx,
-  owner: User,
-  type: EventType,
-  view: MemoView,
-  timeMs: number,
-) {
+/** The event of a memo that a webhook receives. */
+interface MemoMessage {
+  readonly type: EventType
+  readonly view: MemoView
+  readonly timeMs: number
+}
+
+async function queueMemo(app: MemosApp, tx: Tx, owner: User, { type, view, timeMs }: MemoMessage) {
   if (owner.state !== 'NORMAL') return
   const webhookIds = await webhooksWithRoom(tx, await rows.listEnabledWebhooks(tx, owner.id))
   if (webhookIds.length === 0) return

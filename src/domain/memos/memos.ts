@@ -69,15 +69,19 @@ export async function createMemo(
   const { columns, tags } = readDraft(app, draft, 'memo')
   return publishing(app, async (tx) => {
     const visibility = draft.visibility ?? (await defaultMemoVisibility(tx, caller.user.id))
-    return storeNewMemo(
-      app,
-      tx,
-      caller,
-      { ...columns, visibility, parent_id: null, root_id: null },
+    return storeNewMemo(app, tx, caller, {
+      memo: { ...columns, visibility, parent_id: null, root_id: null },
       tags,
-      undefined,
-    )
+      commentedOn: undefined,
+    })
   })
+}
+
+/** A new memo or comment. */
+export interface MemoParts {
+  readonly memo: Omit<NewMemo, 'creator_id'>
+  readonly tags: readonly string[]
+  readonly commentedOn: MemoView | undefined
 }
 
 /**
@@ -91,9 +95,7 @@ export async function storeNewMemo(
   app: MemosApp,
   tx: Tx,
   caller: SignedIn,
-  memo: Omit<NewMemo, 'creator_id'>,
-  tags: readonly string[],
-  commentedOn: MemoView | undefined,
+  { memo, tags, commentedOn }: MemoParts,
 ): Promise<MemoView> {
   requirePublicIfRestricted(memo.visibility, caller)
   if (!(await findUserById(tx, caller.user.id))) throw new DomainError('BAD_CREDENTIALS')
@@ -112,6 +114,13 @@ export async function storeNewMemo(
   return view
 }
 
+/** The new values of a memo, and the fields to change. */
+export interface MemoUpdate {
+  readonly values: MemoValues
+  readonly fields: ReadonlySet<MemoField>
+  readonly all: boolean
+}
+
 /**
  * Changes the named fields of a memo, all or none.
  *
@@ -123,9 +132,7 @@ export async function updateMemo(
   app: MemosApp,
   caller: SignedIn,
   uid: string,
-  values: MemoValues,
-  fields: ReadonlySet<MemoField>,
-  all: boolean,
+  { values, fields, all }: MemoUpdate,
 ): Promise<MemoView> {
   const { columns, tags } = readValues(app, values, fields, all)
   return publishing(app, async (tx) => {

@@ -1,7 +1,7 @@
 import { GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import { textOfPath } from '../core/path-text.ts'
-import { type ReadOptions, readGit, splitAtZeros } from '../repositories/reading.ts'
+import { readGit, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { cacheOf } from '../repositories/repositories.ts'
 import { measureTrees } from './change-sizes.ts'
@@ -55,6 +55,8 @@ export interface DiffOptions {
   /** Whether to count lines, which costs reading every changed file. */
   readonly lines: boolean
   readonly window: FileWindow
+  /** How long Git may take. */
+  readonly timeoutMs?: number
 }
 
 /**
@@ -105,7 +107,6 @@ const MAX_PATHS_FOR_COPIES = 1000
  * are new or gone.
  *
  * @param from, to ids of trees or commits; `EMPTY_TREE` for nothing.
- * @param reading how long to look.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function diffTrees(
@@ -113,8 +114,7 @@ export async function diffTrees(
   id: number,
   from: string,
   to: string,
-  { lines, window }: DiffOptions,
-  reading: Pick<ReadOptions, 'timeoutMs'> = {},
+  { lines, window, ...reading }: DiffOptions,
 ): Promise<TreeDiff> {
   const args = [
     'diff-tree',
@@ -173,8 +173,8 @@ export function countChanges(
   return cacheOf<ChangeCounts | undefined>(repositories, 'change counts', MAX_DIFFERENCES).get(
     `${id} ${from} ${to}`,
     async () => {
-      const options = { lines: true, window: { offset: 0, limit: 0 } }
-      const reading = { timeoutMs: COUNT_TIMEOUT_MS }
+      const window = { offset: 0, limit: 0 }
+      const options = { lines: true, window, timeoutMs: COUNT_TIMEOUT_MS }
       try {
         const { totalFiles, additions, deletions } = await diffTrees(
           repositories,
@@ -182,7 +182,6 @@ export function countChanges(
           from,
           to,
           options,
-          reading,
         )
         return { totalFiles, additions, deletions }
       } catch (error) {

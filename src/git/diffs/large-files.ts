@@ -58,20 +58,12 @@ export function isRegular(mode: number): boolean {
 export function binaryNotice({ path, oldMode, newMode, oldId, newId }: ChangedFile): string {
   const [before, after] = [quoted(`a/${path}`), quoted(`b/${path}`)]
   const deleted = notice(
-    before,
-    after,
-    `deleted file mode ${oldMode.toString(8)}`,
-    oldId,
-    ZEROS,
+    { before, after, mode: `deleted file mode ${oldMode.toString(8)}`, oldId, newId: ZEROS },
     before,
     NOTHING,
   )
   const added = notice(
-    before,
-    after,
-    `new file mode ${newMode.toString(8)}`,
-    ZEROS,
-    newId,
+    { before, after, mode: `new file mode ${newMode.toString(8)}`, oldId: ZEROS, newId },
     NOTHING,
     after,
   )
@@ -81,12 +73,17 @@ export function binaryNotice({ path, oldMode, newMode, oldId, newId }: ChangedFi
 const ZEROS = '0'.repeat(40)
 const NOTHING = '/dev/null'
 
+/** A change of a binary file, as Git prints it. */
+interface BinaryChange {
+  readonly before: string
+  readonly after: string
+  readonly mode: string
+  readonly oldId: string
+  readonly newId: string
+}
+
 function notice(
-  before: string,
-  after: string,
-  mode: string,
-  oldId: string,
-  newId: string,
+  { before, after, mode, oldId, newId }: BinaryChange,
   ...sides: readonly string[]
 ): string {
   const [from, to] = [oldId, newId].map((objectId) => objectId.slice(0, SHOWN_ID_CHARACTERS))

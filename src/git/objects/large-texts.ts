@@ -1,5 +1,6 @@
 import { ByteReader } from '../processes/byte-reader.ts'
 import { printedByGit } from '../processes/child-process.ts'
+import type { GitProcesses } from '../processes/running-processes.ts'
 
 /**
  * Largest commit or tag. They are read whole, by whoever lists them, and nobody writes as much; but
@@ -20,6 +21,7 @@ const TIMEOUT_MS = 5 * 60_000
  * @returns the id of one; undefined when there is none.
  */
 export async function findLargeText(
+  processes: GitProcesses,
   repository: string,
   objects: string,
 ): Promise<string | undefined> {
@@ -27,6 +29,7 @@ export async function findLargeText(
   const args = ['cat-file', '--batch-all-objects', '--unordered', `--batch-check=${format}`]
   const limits = { timeoutMs: TIMEOUT_MS }
   const chunks = printedByGit(args, {
+    processes,
     repository,
     env: { GIT_OBJECT_DIRECTORY: objects },
     ...limits,

@@ -4,12 +4,12 @@ import type { Duplex } from 'node:stream'
 import { GitError } from '../core/errors.ts'
 import { limitedCommand } from './git-command.ts'
 import { keepBeginning } from './pooled-text.ts'
-import { Gate } from './process-limits.ts'
-import { type GitStart, gitStarter, signalGroup } from './process-spawner.ts'
+import { type GitStart, signalGroup } from './process-spawner.ts'
 import type { Exit, GitProcess, RunningGit } from './running-git.ts'
-import { countGit, maxGitMemoryBytes } from './running-processes.ts'
+import type { GitProcesses } from './running-processes.ts'
 
 export interface SpawnOptions {
+  readonly processes: GitProcesses
   /** Path of the bare repository to work in. */
   readonly repository: string
   /** Added to the clean environment. */
@@ -91,10 +91,10 @@ const OUT_OF_MEMORY = /fatal: Out of memory|attempting to allocate \d+ over limi
  * @throws GitError BUSY when more run than may.
  */
 export function spawnGit(args: readonly string[], options: SpawnOptions): GitProcess {
-  const { repository, env, hooks = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const { processes, repository, env, hooks = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options
   let running: RunningGit | undefined
   let cause: GitError | undefined
-  const uncount = countGit({
+  const uncount = processes.count({
     pid: () => running?.pid(),
     onEnded: (reason) => {
       cause ??= reason
@@ -103,7 +103,7 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
   const start = {
     maxMemoryBytes: Math.min(
       options.maxMemoryBytes ?? DEFAULT_MAX_MEMORY_BYTES,
-      maxGitMemoryBytes(),
+      processes.maxMemoryBytes,
     ),
     args: [...CONFIG.flatMap((entry) => ['-c', entry]), ...args],
     cwd: repository,
@@ -113,7 +113,7 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
   }
   let git: RunningGit
   try {
-    git = gitStarter()?.start(start) ?? startHere(start)
+    git = processes.spawner?.start(start) ?? startHere(start)
   } catch (error) {
     uncount()
     throw error
@@ -143,27 +143,13 @@ export interface Printed extends Exit {
   readonly stdout: string
 }
 
-/**
- * Gits that the server runs for what has happened already, such as to record what has moved: they
- * do not wait behind those who read, and are not refused.
- */
-const OWN_GATE = new Gate(32, Number.POSITIVE_INFINITY)
-
-/**
- * Waits for a place among the gits of the server itself; returns what gives it back. Not to be
- * asked for by who has one.
- */
-export function enterOwn(): Promise<() => void> {
-  return OWN_GATE.enter()
-}
-
 /** Runs git to its end, for the server itself. */
 export async function runGit(
   args: readonly string[],
   options: SpawnOptions,
   input = '',
 ): Promise<Printed> {
-  const leave = await enterOwn()
+  const leave = await options.processes.enterOwn()
   try {
     const git = spawnGit(args, options)
     git.stdin.end(input)
@@ -186,7 +172,7 @@ export async function* printedByGit(
   options: SpawnOptions,
   input = '',
 ): AsyncGenerator<Buffer, void, undefined> {
-  const leave = await enterOwn()
+  const leave = await options.processes.enterOwn()
   let git: GitProcess | undefined
   try {
     git = spawnGit(args, options)

@@ -8,7 +8,7 @@ import { keepBeginning } from './pooled-text.ts'
 import type { StarterMessage, StartMessage } from './process-spawner.ts'
 
 /**
- * The other side of `git-starter.ts`: a program of its own, which is small because it loads nothing
+ * The other side of `process-spawner.ts`: a program of its own, which is small because it loads nothing
  * but this.
  */
 

@@ -92,33 +92,20 @@ interface Running {
   laying: number
 }
 
-let current: GitStarter | undefined
-
-/**
- * From now on a process of its own starts the gits of this one, unless it cannot. It ends with this
- * one, however that ends.
- *
- * @param program path of the bundled `git-starter-program.ts`.
- * @param warn is told when it has ended by itself.
- */
-export function startGitStarter(program: string, warn: (message: string) => void): GitStarter {
-  current = new GitStarter(program, warn)
-  return current
-}
-
-/** The starter of this process, if it has one. */
-export function gitStarter(): GitStarter | undefined {
-  return current
-}
-
 /** Keeps a starter process running, and talks to it. */
-export class GitStarter {
+export class ProcessSpawner {
   readonly #program: string
   readonly #warn: (message: string) => void
   #running: Running | undefined
   #nextLaunch = 0
   #lastId = 0
 
+  /**
+   * Starts the spawner process. It ends with this process, however that ends.
+   *
+   * @param program path of the bundled `process-spawner-program.ts`.
+   * @param warn reports that the spawner ended unexpectedly.
+   */
   constructor(program: string, warn: (message: string) => void) {
     this.#program = program
     this.#warn = warn
@@ -161,7 +148,6 @@ export class GitStarter {
 
   /** Ends it, when the gits have ended that it has started. */
   stop(): void {
-    if (current === this) current = undefined
     this.#nextLaunch = Number.POSITIVE_INFINITY
     if (this.#running) this.#retire(this.#running)
   }

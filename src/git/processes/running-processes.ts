@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { GitError } from '../core/errors.ts'
+import { Gate } from './process-limits.ts'
+import type { ProcessSpawner } from './process-spawner.ts'
 
 /**
  * All gits of this process together: how many run, and how much memory they have.
@@ -39,75 +41,95 @@ const VICTIM_SHARE = 1 / 16
 /** Helpers of git have helpers at most three levels deep. */
 const MAX_DEPTH = 4
 
-/** What `--git-memory` is unless it is set. */
+/**
+ * Processes that the server runs for itself at a time, such as to record moved refs.
+ */
+const MAX_OWN = 32
+
+/** Default of `--git-memory`. */
 const DEFAULT_MAX_BYTES = 2 * 1024 ** 3
 
-/** In the order of their start. */
-const running = new Set<RunningProcess>()
-let maxBytes = DEFAULT_MAX_BYTES
-let warn: (
+/** Reports that a process was ended because all of them together had too much memory. */
+export type WarnOfMemory = (
   facts: { readonly totalBytes: number; readonly endedBytes: number },
   message: string,
-) => void = () => {}
-let timer: NodeJS.Timeout | undefined
+) => void
 
-/**
- * Sets how much memory all gits of this process may have together.
- *
- * @param log is told when a git is ended because they have more.
- */
-export function limitGitMemory(bytes: number, log: typeof warn): void {
-  maxBytes = bytes
-  warn = log
-}
+/** The Git processes of a server: their number, their memory, and the program that starts them. */
+export class GitProcesses {
+  /** In the order of their start. */
+  readonly #running = new Set<RunningProcess>()
+  readonly #own = new Gate(MAX_OWN, Number.POSITIVE_INFINITY)
+  #maxBytes = DEFAULT_MAX_BYTES
+  #warn: WarnOfMemory = () => {}
+  #timer: NodeJS.Timeout | undefined
+  /** Starts the processes. Undefined where this process starts them itself. */
+  spawner: ProcessSpawner | undefined
 
-/** Most memory that all gits may have together. */
-export function maxGitMemoryBytes(): number {
-  return maxBytes
-}
-
-/**
- * Counts a git that is about to start.
- *
- * @returns what to call when it has ended.
- * @throws GitError BUSY when more run than may.
- */
-export function countGit(git: RunningProcess): () => void {
-  if (running.size >= MAX_RUNNING) throw new GitError('BUSY', 'too many processes')
-  running.add(git)
-  timer ??= setInterval(measure, MEASURE_INTERVAL_MS).unref()
-  return () => {
-    running.delete(git)
-    if (running.size > 0) return
-    clearInterval(timer)
-    timer = undefined
+  /** Sets the memory that all processes together may have. */
+  limitMemory(bytes: number, warn: WarnOfMemory): void {
+    this.#maxBytes = bytes
+    this.#warn = warn
   }
-}
 
-/**
- * Ends the youngest of the large processes, one after the other, as long as all together have more
- * than they may.
- */
-function measure(): void {
-  const processes = [...running].flatMap((git) => {
-    const pid = git.pid()
-    return pid === undefined
-      ? []
-      : familyOf(pid).map((member) => ({ git, pid: member, bytes: bytesOf(member) }))
-  })
-  let totalBytes = sum(processes)
-  // What has worked longest is worth most.
-  const victims = processes.filter(({ bytes }) => bytes >= maxBytes * VICTIM_SHARE).reverse()
-  for (const { git, pid, bytes } of victims) {
-    if (totalBytes <= maxBytes) return
-    warn(
-      { totalBytes, endedBytes: bytes },
-      'a git was ended: all of them took more memory than they may',
-    )
-    git.onEnded(new GitError('BUSY', 'all gits together took more memory than they may'))
-    // Only the one process: a git that moves refs has to clear up after a helper that was ended.
-    endProcess(pid)
-    totalBytes -= bytes
+  /** Maximum memory of all processes together. */
+  get maxMemoryBytes(): number {
+    return this.#maxBytes
+  }
+
+  /**
+   * Waits for the limit of processes that the server runs for itself, such as to record moved refs.
+   * These do not wait behind readers and are never refused. A caller that holds a slot must not ask
+   * for another one.
+   *
+   * @returns a function that releases the slot.
+   */
+  enterOwn(): Promise<() => void> {
+    return this.#own.enter()
+  }
+
+  /**
+   * Counts a process that is about to start.
+   *
+   * @returns a function to call when the process has ended.
+   * @throws GitError BUSY when too many processes run.
+   */
+  count(git: RunningProcess): () => void {
+    if (this.#running.size >= MAX_RUNNING) throw new GitError('BUSY', 'too many processes')
+    this.#running.add(git)
+    this.#timer ??= setInterval(() => this.#measure(), MEASURE_INTERVAL_MS).unref()
+    return () => {
+      this.#running.delete(git)
+      if (this.#running.size > 0) return
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+  }
+
+  /** Ends the youngest large processes, one by one, while all together have too much memory. */
+  #measure(): void {
+    const processes = [...this.#running].flatMap((git) => {
+      const pid = git.pid()
+      return pid === undefined
+        ? []
+        : familyOf(pid).map((member) => ({ git, pid: member, bytes: bytesOf(member) }))
+    })
+    let totalBytes = sum(processes)
+    // The work of an older process is worth more.
+    const victims = processes
+      .filter(({ bytes }) => bytes >= this.#maxBytes * VICTIM_SHARE)
+      .reverse()
+    for (const { git, pid, bytes } of victims) {
+      if (totalBytes <= this.#maxBytes) return
+      this.#warn(
+        { totalBytes, endedBytes: bytes },
+        'a Git process was ended: all of them together took more memory than allowed',
+      )
+      git.onEnded(new GitError('BUSY', 'all Git processes together took more memory than allowed'))
+      // Only the one process: a Git process that moves refs must clean up after an ended helper.
+      endProcess(pid)
+      totalBytes -= bytes
+    }
   }
 }
 

@@ -1,8 +1,12 @@
+import { placeOf } from '../repositories/repositories.ts'
+
+type GitPlace = ReturnType<typeof placeOf>
+
 import { readCommit } from '../objects/commits.ts'
 import { parseCommit, parseTag } from '../objects/raw-objects.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { printedByGit, runGit } from '../processes/child-process.ts'
-import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
 
 /** What a ref leads to. */
 export interface RefTarget {
@@ -44,11 +48,11 @@ export async function readRefTargets(
   id: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RefTarget>> {
-  const repository = repositoryPath(repositories, id)
+  const place = placeOf(repositories, id)
   const targets = new Map<string, RefTarget>()
   if (ids.length <= MAX_LOOKED_UP) await lookUp(repositories, id, ids, targets)
   const others = [...new Set(ids)].filter((objectId) => !targets.has(objectId))
-  for await (const { objectId, type, content } of readContents(repository, others)) {
+  for await (const { objectId, type, content } of readContents(place, others)) {
     if (type === 'commit')
       targets.set(objectId, {
         isAnnotated: false,
@@ -58,7 +62,7 @@ export async function readRefTargets(
     if (type === 'tag')
       targets.set(objectId, { isAnnotated: true, commitId: undefined, ...tagOf(objectId, content) })
   }
-  for (const [tagId, commitId] of await peelTags(repository, targets)) {
+  for (const [tagId, commitId] of await peelTags(place, targets)) {
     const target = targets.get(tagId)
     if (target) targets.set(tagId, { ...target, commitId })
   }
@@ -106,7 +110,7 @@ function cut(text: string): string {
 
 /** The commits that tag objects lead to, tags of tags in the end, by the ids of the tags. */
 async function peelTags(
-  repository: string,
+  place: GitPlace,
   targets: ReadonlyMap<string, RefTarget>,
 ): Promise<(readonly [tagId: string, commitId: string])[]> {
   const tags = [...targets].flatMap(([id, { isAnnotated }]) => (isAnnotated ? id : []))
@@ -114,7 +118,7 @@ async function peelTags(
   const input = tags.map((id) => `${id}^{commit}\n`).join('')
   const { code, stdout, stderr } = await runGit(
     ['cat-file', '--batch-check', '--buffer'],
-    { repository },
+    place,
     input,
   )
   if (code !== 0) throw new Error(`git cat-file failed: ${stderr}`)
@@ -125,10 +129,10 @@ async function peelTags(
 }
 
 /** The beginnings of commits and tag objects. What else there is gives its type alone. */
-async function* readContents(repository: string, ids: readonly string[]) {
+async function* readContents(place: GitPlace, ids: readonly string[]) {
   if (ids.length === 0) return
   const input = ids.map((id) => `${id}\n`).join('')
-  const chunks = printedByGit(['cat-file', '--batch', '--buffer'], { repository }, input)
+  const chunks = printedByGit(['cat-file', '--batch', '--buffer'], place, input)
   try {
     const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {

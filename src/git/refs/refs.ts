@@ -2,7 +2,8 @@ import nodegit, { type GitObject, type Repository } from 'nodegit'
 import { explained, found, GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import type { Ref, RefUpdate } from '../core/ref-names.ts'
-import { enterOwn, printedByGit } from '../processes/child-process.ts'
+import { printedByGit } from '../processes/child-process.ts'
+import type { GitProcesses } from '../processes/running-processes.ts'
 import { readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
 import {
   poolOf,
@@ -113,11 +114,12 @@ export function listRefs(
   id: number,
   prefixes: readonly string[],
 ): AsyncGenerator<Ref, void, undefined> {
-  return listRefsAt(repositoryPath(repositories, id), prefixes)
+  return listRefsAt(repositories.processes, repositoryPath(repositories, id), prefixes)
 }
 
 /** The same for the repository at a path, which need not have an id. */
 export async function* listRefsAt(
+  processes: GitProcesses,
   path: string,
   prefixes: readonly string[],
 ): AsyncGenerator<Ref, void, undefined> {
@@ -125,7 +127,7 @@ export async function* listRefsAt(
   // A name has neither a line end nor a null byte. The latter ends each, and the former comes in
   // front of all but the first.
   for await (const record of splitAtZeros(
-    printedByGit(args, { repository: path }),
+    printedByGit(args, { processes, repository: path }),
     MAX_LISTED_BYTES,
   )) {
     const line = record.toString().trimStart()
@@ -259,7 +261,7 @@ async function commitUpdates(
   updates: readonly RefUpdate[],
 ): Promise<void> {
   const instructions = updates.map(instructionOf).join('')
-  const leave = await enterOwn()
+  const leave = await repositories.processes.enterOwn()
   try {
     await moveRefs(repositories, id, updates, instructions)
   } finally {

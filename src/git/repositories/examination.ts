@@ -2,9 +2,8 @@ import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { acceptedFaults } from '../core/accepted-faults.ts'
 import { runGit } from '../processes/child-process.ts'
-import { maxGitMemoryBytes } from '../processes/running-processes.ts'
 import { entriesOf, unlessGone } from './folders.ts'
-import { type Repositories, repositoryPath } from './repositories.ts'
+import { placeOf, type Repositories, repositoryPath } from './repositories.ts'
 
 /** Names of the folders that repositories are in, and of theirs (repositories.ts). */
 const SHARD = /^[0-9a-f]{2}$/
@@ -38,12 +37,14 @@ export async function* repositoryFolders({
  * @returns what it has to say, nothing when all is well.
  */
 export async function checkObjects(repositories: Repositories, id: number): Promise<string[]> {
-  const repository = repositoryPath(repositories, id)
   // Objects that no ref leads to are what a refused push or a force push leaves.
   const settings = acceptedFaults('fsck').flatMap((setting) => ['-c', setting])
   const args = [...settings, 'fsck', '--full', '--strict', '--no-dangling', '--no-progress']
-  const limits = { timeoutMs: FSCK_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
-  const { code, stdout, stderr } = await runGit(args, { repository, ...limits })
+  const limits = {
+    timeoutMs: FSCK_TIMEOUT_MS,
+    maxMemoryBytes: repositories.processes.maxMemoryBytes,
+  }
+  const { code, stdout, stderr } = await runGit(args, { ...placeOf(repositories, id), ...limits })
   if (code === 0) return []
   return `${stdout}${stderr}`.trim().split('\n').slice(0, MAX_FSCK_LINES)
 }

@@ -7,7 +7,6 @@ import { spawnGit } from '../processes/child-process.ts'
 import { Gate } from '../processes/process-limits.ts'
 import { currentReader } from '../processes/readers.ts'
 import type { GitProcess } from '../processes/running-git.ts'
-import { maxGitMemoryBytes } from '../processes/running-processes.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /** What a git that reads may take by default, once it runs. */
@@ -118,7 +117,10 @@ export async function transferByGit(
   id: number,
   args: readonly string[],
 ): Promise<void> {
-  const limits = { timeoutMs: STREAM_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
+  const limits = {
+    timeoutMs: STREAM_TIMEOUT_MS,
+    maxMemoryBytes: repositories.processes.maxMemoryBytes,
+  }
   await textOf(run(repositories, id, args, repositories.transfers, limits))
 }
 
@@ -221,7 +223,12 @@ function start(
     timeoutMs: timeoutMs + STOP_PATIENCE_MS,
     ...(maxMemoryBytes !== undefined && { maxMemoryBytes }),
   }
-  return spawnGit([...config, ...args], { repository, env, ...limits })
+  return spawnGit([...config, ...args], {
+    processes: repositories.processes,
+    repository,
+    env,
+    ...limits,
+  })
 }
 
 /**

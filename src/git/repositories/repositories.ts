@@ -12,12 +12,14 @@ import { HookRunner } from '../hooks/hook-runner.ts'
 import { createReviewLimits, installHooks } from '../hooks/push-review.ts'
 import { Gate } from '../processes/process-limits.ts'
 import { type KeptProcess, KeptProcesses } from '../processes/process-pool.ts'
+import { GitProcesses } from '../processes/running-processes.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
 /** All repositories of an instance. */
 export interface Repositories {
   /** Absolute path. */
   readonly folder: string
+  readonly processes: GitProcesses
   /** For this room only: what is behind the handles is nodegit's. */
   readonly handles: RepositoryHandles
   /** Locks of repositories. Use `withRepositoryLock`. */
@@ -79,6 +81,7 @@ const SCRATCH_FOLDER = 'scratch'
 export function repositoriesIn(folder: string): Repositories {
   return {
     folder,
+    processes: new GitProcesses(),
     handles: new RepositoryHandles(),
     reviews: createReviewLimits(),
     pushes: new Map(),
@@ -145,6 +148,14 @@ export function hooksFolder({ folder }: Repositories): string {
 export function repositoryPath({ folder }: Repositories, id: number): string {
   const shard = (id % SHARDS).toString(16).padStart(2, '0')
   return join(folder, shard, `${id}.git`)
+}
+
+/** Where a Git process works on a repository, and by which processes it is counted. */
+export function placeOf(
+  repositories: Repositories,
+  id: number,
+): { readonly processes: GitProcesses; readonly repository: string } {
+  return { processes: repositories.processes, repository: repositoryPath(repositories, id) }
 }
 
 /**

@@ -60,7 +60,7 @@ export async function draftFork(repositories: Repositories, parentId: number): P
     // meanwhile.
     await writeRefs(draft, listRefs(repositories, parentId, SHARED_REFS))
     await shareObjects(repositoryPath(repositories, parentId), draft)
-    await packRefs(draft)
+    await packRefs(repositories, draft)
     return draft
   } catch (error) {
     await discardDraft(draft)
@@ -114,8 +114,9 @@ export async function fetchCommit(
 const PACK_REFS_TIMEOUT_MS = 10 * 60_000
 
 /** Puts all refs of a draft into one file, with what they point to in the end, and flushes it. */
-export async function packRefs(draft: string): Promise<void> {
+export async function packRefs({ processes }: Repositories, draft: string): Promise<void> {
   const { code, stderr } = await runGit(['pack-refs', '--all'], {
+    processes,
     repository: draft,
     timeoutMs: PACK_REFS_TIMEOUT_MS,
   })

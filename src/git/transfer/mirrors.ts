@@ -4,7 +4,6 @@ import { acceptedFaults } from '../core/accepted-faults.ts'
 import type { RefUpdate } from '../core/ref-names.ts'
 import { findLargeText } from '../objects/large-texts.ts'
 import { runGit, spawnGit } from '../processes/child-process.ts'
-import { maxGitMemoryBytes } from '../processes/running-processes.ts'
 import { isRefName, listRefs, listRefsAt } from '../refs/refs.ts'
 import {
   createDraft,
@@ -84,6 +83,7 @@ const BAD_OBJECT = /object [0-9a-f]{40}: ([A-Za-z]+):/
  * @returns undefined when all went well.
  */
 export async function fetchInto(
+  repositories: Repositories,
   draft: string,
   { url, header }: FetchSource,
   { prune, signal }: { readonly prune: boolean; readonly signal: AbortSignal },
@@ -96,10 +96,12 @@ export async function fetchInto(
     '--no-auto-maintenance',
   ]
   const args = ['fetch', ...flags, prune ? '--prune' : '--no-prune', url, ...REFSPECS]
-  const { code, stderr } = await runUntil(signal, args, draft, header)
+  const { code, stderr } = await runUntil(repositories, signal, args, draft, header)
   if (code !== 0) return { badObject: BAD_OBJECT.exec(stderr)?.[1], stderr }
   const isNew = (await readdir(join(draft, 'objects/pack'))).length > 0
-  const large = isNew ? await findLargeText(draft, join(draft, 'objects')) : undefined
+  const large = isNew
+    ? await findLargeText(repositories.processes, draft, join(draft, 'objects'))
+    : undefined
   return large === undefined
     ? undefined
     : { badObject: 'tooLarge', stderr: `${large} is too large` }
@@ -107,11 +109,13 @@ export async function fetchInto(
 
 /** The branch that HEAD of a source names; undefined when it names none. */
 export async function readUpstreamDefault(
+  repositories: Repositories,
   draft: string,
   { url, header }: FetchSource,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { stdout } = await runUntil(
+    repositories,
     signal,
     ['ls-remote', '--quiet', '--symref', url, 'HEAD'],
     draft,
@@ -122,14 +126,19 @@ export async function readUpstreamDefault(
 }
 
 /** Makes a draft of a source that was fetched into it ready to be published. */
-export async function finishCopy(draft: string, defaultBranch: string | undefined): Promise<void> {
+export async function finishCopy(
+  repositories: Repositories,
+  draft: string,
+  defaultBranch: string | undefined,
+): Promise<void> {
   const unfit: string[] = []
-  for await (const { name } of listRefsAt(draft, SHARED_REFS))
+  for await (const { name } of listRefsAt(repositories.processes, draft, SHARED_REFS))
     if (!isFit(name)) unfit.push(`delete ${name}\0\0`)
-  if (unfit.length > 0) await run(['update-ref', '--stdin', '-z'], draft, unfit.join(''))
+  if (unfit.length > 0)
+    await run(repositories, ['update-ref', '--stdin', '-z'], draft, unfit.join(''))
   if (defaultBranch !== undefined)
-    await run(['symbolic-ref', 'HEAD', `refs/heads/${defaultBranch}`], draft)
-  await packRefs(draft)
+    await run(repositories, ['symbolic-ref', 'HEAD', `refs/heads/${defaultBranch}`], draft)
+  await packRefs(repositories, draft)
 }
 
 /**
@@ -160,7 +169,7 @@ export async function compareRefs(
   const before = new Map<string, string>()
   for await (const ref of listRefs(repositories, id, SHARED_REFS)) before.set(ref.name, ref.id)
   const updates: RefUpdate[] = []
-  for await (const ref of listRefsAt(draft, SHARED_REFS)) {
+  for await (const ref of listRefsAt(repositories.processes, draft, SHARED_REFS)) {
     const from = before.get(ref.name)
     before.delete(ref.name)
     if (from !== ref.id && isFit(ref.name)) updates.push({ name: ref.name, from, to: ref.id })
@@ -195,7 +204,7 @@ export async function tidyPacks(repositories: Repositories, id: number): Promise
   const path = repositoryPath(repositories, id)
   const packs = (await readdir(join(path, 'objects/pack'))).filter((file) => file.endsWith('.pack'))
   if (packs.length <= MAX_PACKS) return
-  await run(['repack', '-d', '-q', '--geometric=2'], path, '', REPACK_TIMEOUT_MS)
+  await run(repositories, ['repack', '-d', '-q', '--geometric=2'], path, '', REPACK_TIMEOUT_MS)
   // What is open still knows the packs of before.
   repositories.handles.drop(path)
 }
@@ -206,12 +215,13 @@ function isFit(ref: string): boolean {
 }
 
 async function run(
+  { processes }: Repositories,
   args: readonly string[],
   repository: string,
   input = '',
   timeoutMs = UPDATE_TIMEOUT_MS,
 ): Promise<void> {
-  const options = { repository, timeoutMs, maxMemoryBytes: maxGitMemoryBytes() }
+  const options = { processes, repository, timeoutMs, maxMemoryBytes: processes.maxMemoryBytes }
   const { code, stderr } = await runGit(args, options, input)
   if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
 }
@@ -221,6 +231,7 @@ async function run(
  * which only its own user may read.
  */
 async function runUntil(
+  { processes }: Repositories,
   signal: AbortSignal,
   args: readonly string[],
   repository: string,
@@ -231,8 +242,9 @@ async function runUntil(
     GIT_CONFIG_KEY_0: 'http.extraHeader',
     GIT_CONFIG_VALUE_0: header,
   }
-  const limits = { timeoutMs: FETCH_TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
+  const limits = { timeoutMs: FETCH_TIMEOUT_MS, maxMemoryBytes: processes.maxMemoryBytes }
   const git = spawnGit([...FETCH_CONFIG.flatMap((entry) => ['-c', entry]), ...args], {
+    processes,
     repository,
     env,
     ...limits,

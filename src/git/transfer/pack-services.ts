@@ -4,9 +4,8 @@ import { OWN_REFS } from '../core/ref-names.ts'
 import { type AnswerPush, answerHooks, hooksFor } from '../hooks/push-review.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { GitProcess } from '../processes/running-git.ts'
-import { maxGitMemoryBytes } from '../processes/running-processes.ts'
 import { countPush, removeQuarantines } from '../repositories/leftovers.ts'
-import { hooksFolder, type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { hooksFolder, placeOf, type Repositories } from '../repositories/repositories.ts'
 
 /** One request to a half of the smart protocol (gitprotocol-http(5)). */
 export interface PackRequest {
@@ -69,8 +68,11 @@ export function startUploadPack(
   id: number,
   request: PackRequest,
 ): GitProcess {
-  const repository = repositoryPath(repositories, id)
-  const options = { repository, env: environmentOf(request), ...limits() }
+  const options = {
+    ...placeOf(repositories, id),
+    env: environmentOf(request),
+    ...limitsOf(repositories),
+  }
   return spawnGit(argumentsOf('upload-pack', UPLOAD_CONFIG, request), options)
 }
 
@@ -90,13 +92,17 @@ export function startReceivePack(
   { accountId, hasScripts }: Pusher,
   answer: AnswerPush,
 ): GitProcess {
-  const repository = repositoryPath(repositories, id)
   const config = [
     ...RECEIVE_CONFIG,
     `core.hooksPath=${join(hooksFolder(repositories), hooksFor(hasScripts))}`,
     ...(request.isLarge ? [KEEP_PACK] : []),
   ]
-  const options = { repository, env: environmentOf(request), hooks: true, ...limits() }
+  const options = {
+    ...placeOf(repositories, id),
+    env: environmentOf(request),
+    hooks: true,
+    ...limitsOf(repositories),
+  }
   const startMs = Date.now()
   const git = spawnGit(argumentsOf('receive-pack', config, request), options)
   if (git.hooks)
@@ -138,8 +144,8 @@ const END_PATIENCE_MS = 20_000
  * A history of many million objects takes a gibibyte to pack: one git may take all that there is
  * for all of them.
  */
-function limits() {
-  return { timeoutMs: TIMEOUT_MS, maxMemoryBytes: maxGitMemoryBytes() }
+function limitsOf({ processes }: Repositories) {
+  return { timeoutMs: TIMEOUT_MS, maxMemoryBytes: processes.maxMemoryBytes }
 }
 
 function argumentsOf(

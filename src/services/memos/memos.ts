@@ -97,7 +97,11 @@ export function memoService(app: App): ServiceImpl<typeof MemoService> {
       const caller = signedIn(callerOf(context))
       const { uid } = await getWritableMemo(app.db, caller, parseMemoName(memo.name))
       const { fields, all } = readUpdateMask(updateMask, MEMO_FIELDS)
-      const view = await updateMemo(app, caller, uid, valuesOf(memo, 'memo'), fields, all)
+      const view = await updateMemo(app, caller, uid, {
+        values: valuesOf(memo, 'memo'),
+        fields,
+        all,
+      })
       return memoMessage(view, readerOf(caller))
     },
 

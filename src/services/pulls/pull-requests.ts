@@ -51,7 +51,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
       return pullRequestMessage(
         app,
         caller,
-        await getPullBetween(app, caller, { owner, repo }, base, head, lookOf(context)),
+        await getPullBetween(app, caller, { owner, repo }, { base, head }, lookOf(context)),
       )
     },
 

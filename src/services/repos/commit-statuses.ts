@@ -41,19 +41,18 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
     async listCommitStatuses(request, context) {
       const caller = callerOf(context)
       const opened = await open(request, context, 'read')
-      const { offset, limit } = readNumberedPage(app.settings, request)
+      const page = readNumberedPage(app.settings, request)
       const { statuses, total } = await listCommitStatuses(
         app,
         opened.repository,
         request.ref,
         request,
-        offset,
-        limit,
+        page,
       )
       return {
         statuses: statuses.map((status) => statusMessage(app, caller, opened, status)),
         total: BigInt(total),
-        limit,
+        limit: page.limit,
       }
     },
 

@@ -54,9 +54,12 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
         since: secondsOf(request.since),
         until: secondsOf(request.until),
       }
-      const page = await listCommits(app, caller, { owner, repo }, query, partsOf(request), {
-        offset,
-        limit,
+      const page = await listCommits(app, caller, { owner, repo }, query, {
+        parts: partsOf(request),
+        page: {
+          offset,
+          limit,
+        },
       })
       setPageHeaders(context, page.total, { offset, limit })
       // Of this list alone, for clients from before it had the header of all lists.
@@ -92,9 +95,12 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
         ? readNumberedPage(app.settings, page)
         : { offset: 0, limit: MAX_COMPARED }
       const comparison = parseComparison(basehead)
-      const found = await compareCommits(app, caller, { owner, repo }, comparison, ALL_PARTS, {
-        offset,
-        limit,
+      const found = await compareCommits(app, caller, { owner, repo }, comparison, {
+        parts: ALL_PARTS,
+        page: {
+          offset,
+          limit,
+        },
       })
       return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }
     },

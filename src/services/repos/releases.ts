@@ -156,7 +156,7 @@ function assetMethods(app: App): Pick<ServiceImpl<typeof ReleaseService>, AssetM
         const { name, content } = await file()
         return attachmentMessage(
           app,
-          await addAsset(app, caller, release, request.name || name, content, reopen),
+          await addAsset(app, caller, release, { name: request.name || name, content, reopen }),
         )
       })
     },

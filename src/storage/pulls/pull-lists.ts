@@ -84,6 +84,12 @@ export function isPullSort(text: string): text is PullSort {
   return Object.hasOwn(SORTS, text)
 }
 
+/** The pull requests of a list, and their order. */
+export interface PullSelection {
+  readonly filter: PullFilter
+  readonly sort: PullSort
+}
+
 /**
  * A part of the pull requests of a repository, in an order.
  *
@@ -95,8 +101,7 @@ export function isPullSort(text: string): text is PullSort {
 export async function pageOfPulls(
   db: Db,
   repositoryId: number,
-  filter: PullFilter,
-  sort: PullSort,
+  { filter, sort }: PullSelection,
   { offset, limit }: { readonly offset: number; readonly limit: number },
   total: number,
 ): Promise<PullRequest[]> {

@@ -14,8 +14,8 @@ import {
 import { DomainError } from '../../domain/core/errors.ts'
 import { callerKey, ownerKey, proxyUserKey } from '../../services/wire/call.ts'
 import { parseOwnedName } from '../../services/wire/names.ts'
-import { originKey } from '../connection.ts'
 import { authenticate } from './authenticate.ts'
+import { originKey } from './origin.ts'
 import type { ProxySignIn } from './proxy-sign-in.ts'
 import { sudoQueryKey, wantedAccount } from './sudo.ts'
 

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
  * The headers by which a browser gives away that a page sent a request, as `Headers.get` reads
  * them.
  */
-export interface PageHeaders {
+export interface BrowserHeaders {
   /** `Origin` (RFC 6454 section 7). */
   readonly origin: string | null
   /** `Sec-Fetch-Site` (W3C Fetch Metadata). */
@@ -25,7 +25,10 @@ const NATIVE_GRPC = /^application\/grpc(\+|;|\s|$)/i
  * Whether a page of another site cannot send a request of this method and format without asking
  * first.
  */
-export function isUnforgeable(method: string | undefined, { contentType }: PageHeaders): boolean {
+export function isUnforgeable(
+  method: string | undefined,
+  { contentType }: BrowserHeaders,
+): boolean {
   // No form and no simple request (Fetch standard, "CORS-safelisted method") can DELETE.
   return contentType === null ? method !== 'POST' : UNFORGEABLE_TYPE.test(contentType)
 }
@@ -35,7 +38,7 @@ export function isUnforgeable(method: string | undefined, { contentType }: PageH
  * no browser says anything, as is so for programs.
  */
 export function isFromTrustedPage(
-  { origin, fetchSite }: PageHeaders,
+  { origin, fetchSite }: BrowserHeaders,
   isTrustedOrigin: (origin: string) => boolean,
 ): boolean | undefined {
   if (origin !== null) return isTrustedOrigin(origin)
@@ -43,7 +46,7 @@ export function isFromTrustedPage(
 }
 
 /** Whether a request is native gRPC by its type, which no browser sends without `Origin`. */
-export function isNativeGrpc({ contentType }: PageHeaders): boolean {
+export function isNativeGrpc({ contentType }: BrowserHeaders): boolean {
   return NATIVE_GRPC.test(contentType ?? '')
 }
 

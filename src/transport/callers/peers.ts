@@ -1,7 +1,7 @@
 import type { BlockList, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Peer } from '../../domain/core/access.ts'
-import { type HttpRequest, socketOf } from '../connection.ts'
+import { type HttpRequest, socketOf } from '../http/requests.ts'
 import { isLoopback, peerNetwork } from '../listener/admission.ts'
 import { isFromTrustedPage, isOwnHost, isOwnOrigin, isUnforgeable } from './foreign-pages.ts'
 import {

@@ -6,9 +6,9 @@ import { userOfProxy } from '../../domain/accounts/sign-on/proxy-sign-in.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
-import { originKey } from '../connection.ts'
 import { isFromTrustedPage, isNativeGrpc, isUnforgeable } from './foreign-pages.ts'
 import { isTrusted } from './forwarding.ts'
+import { originKey } from './origin.ts'
 
 /**
  * Which proxies are believed, and what they say in which headers; header names are in lower case.

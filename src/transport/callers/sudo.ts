@@ -1,5 +1,5 @@
 import { type ContextKey, createContextKey } from '@connectrpc/connect'
-import type { HttpRequest } from '../connection.ts'
+import type { HttpRequest } from '../http/requests.ts'
 
 /** The account that a REST request asks to act as by its query; undefined where there is none. */
 export const sudoQueryKey: ContextKey<string | undefined> = createContextKey<string | undefined>(

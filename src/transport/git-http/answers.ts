@@ -1,5 +1,5 @@
 import { constants } from 'node:http2'
-import type { HttpResponse } from '../connection.ts'
+import type { HttpResponse } from '../http/requests.ts'
 
 /** What asks people for their credentials. Git credential helpers show the realm. */
 const CHALLENGE = 'Basic realm="Branchline"'

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { HttpRequest } from '../connection.ts'
+import type { HttpRequest } from '../http/requests.ts'
 
 /** What a client asks for: to fetch, or to push. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'

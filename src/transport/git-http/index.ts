@@ -5,14 +5,14 @@ import {
   gitLimitError,
   type Reason,
 } from '../../domain/core/errors.ts'
-import type { HttpRequest, HttpResponse } from '../connection.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
 import type { AuthorizeGit, GitGrant, GitMove, GitTarget } from './git-access.ts'
 import { createPlaces } from './limits.ts'
 import { type GitRoute, readGitRoute } from './routes.ts'
 import { advertise, exchange, type SessionLimits, type SessionOptions } from './session.ts'
-import { Turn } from './turn.ts'
+import { Turn } from './session-slot.ts'
 
 export interface GitHttpOptions {
   readonly authorize: AuthorizeGit
@@ -112,7 +112,7 @@ export function createGitHttp(
     }
     try {
       const serve: Serve = kind === 'request' ? exchange : advertise
-      await serve(request, response, target, decision, { ...limits, turn }, log)
+      await serve(request, response, target, decision, { ...limits, turn, log })
     } finally {
       leave()
     }
@@ -184,7 +184,6 @@ type Serve = (
   target: GitTarget,
   grant: GitGrant,
   options: SessionOptions,
-  log: Logger,
 ) => Promise<void>
 
 /** Answers a request that is none to this path, whoever sends it. Returns whether it has. */

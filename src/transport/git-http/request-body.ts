@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import type { HttpRequest } from '../connection.ts'
+import type { HttpRequest } from '../http/requests.ts'
 
 /** Why a body cannot be passed on, and the status that says so. */
 export class BodyError extends Error {

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import type { HttpRequest, HttpResponse } from '../connection.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitTarget, PackProcess, PackRequest } from './git-access.ts'
 import { BodyError, drained, feed } from './request-body.ts'
-import type { Turn } from './turn.ts'
+import type { Turn } from './session-slot.ts'
 
 /** What one request may cost. */
 export interface SessionLimits {
@@ -20,6 +20,7 @@ export interface SessionLimits {
 /** What one request may cost, and its place. */
 export interface SessionOptions extends SessionLimits {
   readonly turn: Turn
+  readonly log: Logger
 }
 
 /** The process of one request, and what became of it. */
@@ -56,8 +57,8 @@ export async function advertise(
   { service }: GitTarget,
   grant: GitGrant,
   options: SessionOptions,
-  log: Logger,
 ): Promise<void> {
+  const { log } = options
   const session = begin(
     response,
     grant.start({ advertise: true, protocol: protocolOf(request), isLarge: false }),
@@ -86,8 +87,8 @@ export async function exchange(
   { service }: GitTarget,
   grant: GitGrant,
   options: SessionOptions,
-  log: Logger,
 ): Promise<void> {
+  const { log } = options
   const session = begin(response, grant.start(packRequestOf(request)), options)
   const { process, onProgress } = session
   const maxBytes =

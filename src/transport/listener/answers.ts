@@ -1,6 +1,6 @@
 import type http from 'node:http'
 import type http2 from 'node:http2'
-import type { Connection } from './connection.ts'
+import type { ClientConnection } from './connection.ts'
 import type { CountedHttp1Response, CountedHttp2Response } from './counted-responses.ts'
 import type { Answer } from './outgoing.ts'
 
@@ -9,7 +9,7 @@ type Request = http.IncomingMessage | http2.Http2ServerRequest
 
 /** Begins to count what is written in answer to a request. */
 export type CountAnswer = (
-  connection: Connection,
+  connection: ClientConnection,
   request: Request,
   response: CountedHttp1Response | CountedHttp2Response,
 ) => void

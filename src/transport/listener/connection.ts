@@ -27,7 +27,7 @@ export interface Conversation {
 /** Speaks one protocol on sockets that are handed to it. */
 export interface ProtocolServer {
   /** Takes over `socket`, which is that of `connection` or the TLS layer on top of it. */
-  speak(connection: Connection, socket: Socket): void
+  speak(connection: ClientConnection, socket: Socket): void
 }
 
 /** What a connection is counted in. */
@@ -42,7 +42,7 @@ export interface ConnectionAccounts {
  * An accepted socket and the deadlines of whatever is spoken on it. Nothing here runs per request:
  * progress is found by comparing the socket's counters from one sweep to the next.
  */
-export class Connection implements Admitted {
+export class ClientConnection implements Admitted {
   readonly socket: Socket
   readonly peer: string | undefined
   /** What waits for the reader. */

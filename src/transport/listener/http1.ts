@@ -2,7 +2,7 @@ import http from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { CountAnswer } from './answers.ts'
-import type { Connection, Conversation, ProtocolServer } from './connection.ts'
+import type { ClientConnection, Conversation, ProtocolServer } from './connection.ts'
 import { CountedHttp1Response } from './counted-responses.ts'
 import {
   announcesContent,
@@ -17,7 +17,7 @@ import type { ListenerLimits } from './limits.ts'
 /**
  * An HTTP/1.1 server that never listens itself. Node's parser, pipelining and keep-alive do the
  * work; its own checks of unfinished requests run only in a server that listens, and bound the
- * whole request where a large push may take hours, so they are off and `Connection.inspect` does
+ * whole request where a large push may take hours, so they are off and `ClientConnection.inspect` does
  * theirs.
  *
  * `Upgrade` is ignored and CONNECT closes the connection: node's behaviour for a server without
@@ -69,7 +69,7 @@ export function createHttp1Server(
 
 /** The state of one HTTP/1.1 connection: its latest request, which pipelining answers last. */
 class Http1Conversation implements Conversation, Http1Answers {
-  readonly connection: Connection
+  readonly connection: ClientConnection
   readonly #socket: Socket
   readonly #limits: ListenerLimits
   #request: http.IncomingMessage | undefined
@@ -81,7 +81,7 @@ class Http1Conversation implements Conversation, Http1Answers {
   #answers = 0
   requests = 0
 
-  constructor(connection: Connection, socket: Socket, limits: ListenerLimits) {
+  constructor(connection: ClientConnection, socket: Socket, limits: ListenerLimits) {
     this.connection = connection
     this.#socket = socket
     this.#limits = limits
@@ -166,7 +166,7 @@ class Http1Conversation implements Conversation, Http1Answers {
 
   /**
    * Node's socket timer: no byte came or went for `stallTimeoutMs`, or for the keep-alive time
-   * after an answer. A request that does not arrive is left to `Connection.inspect`, and silence
+   * after an answer. A request that does not arrive is left to `ClientConnection.inspect`, and silence
    * while the handler works is no offence.
    */
   onSilence(): void {

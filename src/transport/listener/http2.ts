@@ -1,6 +1,6 @@
 import http2 from 'node:http2'
 import type { CountAnswer } from './answers.ts'
-import type { Connection, Conversation, ProtocolServer } from './connection.ts'
+import type { ClientConnection, Conversation, ProtocolServer } from './connection.ts'
 import { CountedHttp2Response } from './counted-responses.ts'
 import { Credit } from './credit.ts'
 import { endStreamEarly, Http2Request } from './early-end.ts'
@@ -30,7 +30,7 @@ export function createHttp2Server(
   report: (error: Error) => void,
   count: CountAnswer,
 ): ProtocolServer {
-  const connections = new WeakMap<http2.Http2Session, Connection>()
+  const connections = new WeakMap<http2.Http2Session, ClientConnection>()
   const server = http2.createServer(
     {
       // The method, the scheme and the path are no fields in HTTP/1.1; the authority is `Host`.
@@ -80,7 +80,7 @@ export function createHttp2Server(
 
 /** The state of one HTTP/2 session: its open streams. */
 class Http2Conversation implements Conversation {
-  readonly #connection: Connection
+  readonly #connection: ClientConnection
   readonly #session: http2.ServerHttp2Session
   readonly #limits: ListenerLimits
   readonly #streams = new Set<http2.ServerHttp2Stream>()
@@ -88,7 +88,11 @@ class Http2Conversation implements Conversation {
   readonly #resetCredit: Credit
   requests = 0
 
-  constructor(connection: Connection, session: http2.ServerHttp2Session, limits: ListenerLimits) {
+  constructor(
+    connection: ClientConnection,
+    session: http2.ServerHttp2Session,
+    limits: ListenerLimits,
+  ) {
     this.#connection = connection
     this.#session = session
     this.#limits = limits

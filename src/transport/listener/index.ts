@@ -3,7 +3,7 @@ import type http2 from 'node:http2'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { Admission } from './admission.ts'
 import { countAnswers } from './answers.ts'
-import { Connection } from './connection.ts'
+import { ClientConnection } from './connection.ts'
 import { PeerCredits } from './credit.ts'
 import { createHttp1Server } from './http1.ts'
 import { createHttp2Server } from './http2.ts'
@@ -77,7 +77,10 @@ const TCP_KEEP_ALIVE_DELAY_MS = 60_000
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits }
   const report = options.onConnectionError ?? (() => {})
-  const admission = new Admission<Connection>(limits.maxConnections, limits.maxConnectionsPerPeer)
+  const admission = new Admission<ClientConnection>(
+    limits.maxConnections,
+    limits.maxConnectionsPerPeer,
+  )
   const outgoing = new Outgoing(limits)
   const credits = new PeerCredits(limits.maxAbandonedBurst, limits.maxAbandonedPerSecond)
   const start = createProtocols(options, limits, report)
@@ -86,7 +89,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS },
     (socket) => {
       socket.on('error', report)
-      const connection = new Connection(socket, limits, { credits, outgoing: outgoing.open() })
+      const connection = new ClientConnection(socket, limits, {
+        credits,
+        outgoing: outgoing.open(),
+      })
       const isRefused = connection.peer !== undefined && credits.isOverdrawn(connection.peer)
       if (isRefused || !admission.admit(connection)) {
         socket.destroy()
@@ -134,11 +140,11 @@ function createProtocols(
   options: ListenOptions,
   limits: ListenerLimits,
   report: (error: Error) => void,
-): (connection: Connection) => void {
+): (connection: ClientConnection) => void {
   const count = countAnswers(options.networkOf)
   const http1Server = createHttp1Server(limits, options.handler, count)
   const http2Server = createHttp2Server(limits, options.handler, report, count)
-  const speak = (connection: Connection, socket: Socket, version: HttpVersion): void => {
+  const speak = (connection: ClientConnection, socket: Socket, version: HttpVersion): void => {
     const server = version === 'http2' ? http2Server : http1Server
     server.speak(connection, socket)
   }
@@ -176,7 +182,7 @@ function bind(server: net.Server, { host, port }: ListenOptions): Promise<void> 
 
 async function closeGracefully(
   server: net.Server,
-  admission: Admission<Connection>,
+  admission: Admission<ClientConnection>,
   graceMs: number,
 ): Promise<void> {
   // The server's own 'close' comes when the last socket is destroyed, a moment before that socket

@@ -182,6 +182,9 @@ const MIN_TAKEN_BYTES = 480 * 1024
 // Two counters are read per connection, some milliseconds for all of them.
 const SWEEP_INTERVAL_MS = 1_000
 
+/** Seconds after which a client that is refused for its unread answers should try again. */
+export const RETRY_AFTER_SECONDS = 5
+
 /** The limits of a server on the open net. */
 export const defaultListenerLimits: ListenerLimits = {
   maxConnections: MAX_CONNECTIONS,

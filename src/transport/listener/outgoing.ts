@@ -34,14 +34,14 @@ export interface Outflow {
 }
 
 /** A bound that is reached. */
-export interface Bound {
+export interface AnswerLimit {
   readonly scope: Scope
   readonly maxBytes: number
   readonly maxStreams: number
 }
 
 /** What answers hold together: of a connection, of a peer, or of the server. */
-class Tally implements Bound {
+class Tally implements AnswerLimit {
   readonly scope: Scope
   readonly maxBytes: number
   readonly maxStreams: number
@@ -136,7 +136,7 @@ export class Outgoing {
     answer: Answer,
     connection: Tally,
     isFull: (tally: Tally) => boolean,
-  ): Bound | undefined {
+  ): AnswerLimit | undefined {
     const peer =
       answer.network === undefined ? undefined : (this.#peers.get(answer.network) ?? this.#idlePeer)
     const full = isFull(connection)
@@ -259,7 +259,7 @@ export class Answer {
    * answer may be larger than the bound of its connection when nothing else waits on that
    * connection, and one that is as small as a refusal is always sent.
    */
-  lacks(bytes: number): Bound | undefined {
+  lacks(bytes: number): AnswerLimit | undefined {
     if (bytes <= MAX_REFUSAL_BYTES) return undefined
     const own = this.#charged
     return this.#outgoing.findFull(this, this.#tally, (tally) => {
@@ -271,7 +271,7 @@ export class Answer {
   /**
    * The bound that is reached already, whatever the answer will be; undefined when there is room.
    */
-  fullBound(): Bound | undefined {
+  fullBound(): AnswerLimit | undefined {
     return this.#outgoing.findFull(this, this.#tally, isFull)
   }
 
@@ -282,7 +282,7 @@ export class Answer {
    * @param bytes of the whole answer.
    * @returns the bound that it would break, when there is no room.
    */
-  reserve(bytes: number): Bound | undefined {
+  reserve(bytes: number): AnswerLimit | undefined {
     const lacking = this.lacks(bytes)
     if (lacking === undefined) {
       this.#reserved = bytes
@@ -296,7 +296,7 @@ export class Answer {
    *
    * @returns the bound that is reached, when no place is left.
    */
-  enterStream(): Bound | undefined {
+  enterStream(): AnswerLimit | undefined {
     const full = this.#outgoing.findFull(this, this.#tally, isCrowded)
     if (full !== undefined || this.isStream) return full
     this.#watch()

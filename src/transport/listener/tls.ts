@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import tls from 'node:tls'
-import type { Connection } from './connection.ts'
+import type { ClientConnection } from './connection.ts'
 import type { ListenerLimits } from './limits.ts'
 import type { HttpVersion } from './preface.ts'
 
@@ -18,12 +18,12 @@ export interface Certificate {
 export function createTlsLayer(
   certificate: Certificate,
   limits: ListenerLimits,
-  secured: (connection: Connection, socket: Socket, version: HttpVersion) => void,
+  secured: (connection: ClientConnection, socket: Socket, version: HttpVersion) => void,
   report: (error: Error) => void,
-): (connection: Connection) => void {
+): (connection: ClientConnection) => void {
   // Node does not tell which socket a TLS socket wraps; on one listening port the peer's address
   // and port do (RFC 9293 §3.3.1).
-  const handshakes = new Map<string, Connection>()
+  const handshakes = new Map<string, ClientConnection>()
   const server = tls.createServer({
     ...certificate,
     // RFC 8996 retires what is older.

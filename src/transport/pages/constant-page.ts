@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import type { HttpRequest, HttpResponse } from '../connection.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { responseCoding, tagMatches } from '../rpc/rest/index.ts'
 

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from '../connection.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 
 /** A repository, or a package somewhere in one. Names have no other characters. */
 const PATH = /^\/([A-Za-z0-9._-]+)\/([A-Za-z0-9._-]+)(?:\/[^?]*)?$/

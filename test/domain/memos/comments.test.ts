@@ -23,7 +23,11 @@ beforeEach(async () => {
 const comment = (author: User, on: string, uid: string, fields: Partial<MemoDraft> = {}) =>
   createComment(app, caller(author), on, draft(`About ${on}`, { uid, ...fields }))
 const change = (author: User, field: MemoField, uid: string, fields: Partial<MemoDraft>) =>
-  updateMemo(app, caller(author), uid, draft('', fields), new Set([field]), false)
+  updateMemo(app, caller(author), uid, {
+    values: draft('', fields),
+    fields: new Set([field]),
+    all: false,
+  })
 const commentsFor = async (who: MemoReader, uid: string) =>
   (
     await listMemoComments(app, who, uid, {

@@ -25,7 +25,11 @@ beforeEach(async () => {
 const make = (fields: Partial<MemoDraft> = {}) =>
   createMemo(app, caller(bob), draft('', { visibility: 'PUBLIC', ...fields }))
 const update = (view: MemoView, fields: MemoField[], values: Partial<MemoDraft>, all = false) =>
-  updateMemo(app, caller(bob), view.memo.uid, draft('', values), new Set(fields), all)
+  updateMemo(app, caller(bob), view.memo.uid, {
+    values: draft('', values),
+    fields: new Set(fields),
+    all,
+  })
 const ALL_FIELDS: MemoField[] = [
   'content',
   'visibility',
@@ -211,14 +215,11 @@ describe('an update', () => {
   it('does not make a memo private by a token for public data only', async () => {
     const { memo } = await make()
     const restricted = tokenCaller(bob, 'all', 'public-only')
-    const hide = updateMemo(
-      app,
-      restricted,
-      memo.uid,
-      draft('', { visibility: 'PRIVATE' }),
-      new Set(['visibility']),
-      false,
-    )
+    const hide = updateMemo(app, restricted, memo.uid, {
+      values: draft('', { visibility: 'PRIVATE' }),
+      fields: new Set(['visibility']),
+      all: false,
+    })
     await expect(hide).rejects.toMatchObject({ reason: 'PUBLIC_ONLY_TOKEN' })
   })
 })

@@ -201,7 +201,7 @@ async function act(random: Random, users: readonly User[]): Promise<void> {
       break
     case 3:
     case 4:
-      await updateMemo(app, caller(ada), memo?.uid ?? '', values, new Set([field]), all)
+      await updateMemo(app, caller(ada), memo?.uid ?? '', { values, fields: new Set([field]), all })
       break
     case 5:
       if (random.below(3) === 0) await deleteMemo(app, caller(ada), memo?.uid ?? '')

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findLargeText, MAX_COMMIT_BYTES } from '../../../src/git/objects/large-texts.ts'
+import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { createFilledRepository, testRepositories } from '../fixture.ts'
 
@@ -15,7 +16,11 @@ async function repository() {
       input: content,
       encoding: 'utf8',
     }).trim()
-  return { commit, store, find: () => findLargeText(path, join(path, 'objects')) }
+  return {
+    commit,
+    store,
+    find: () => findLargeText(new GitProcesses(), path, join(path, 'objects')),
+  }
 }
 
 const IDENTITY = 'Bob <bob@example.org> 1700000000 +0000'

@@ -3,10 +3,13 @@ import { once } from 'node:events'
 import { deflateSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
-import type { GitStarter } from '../../../src/git/processes/process-spawner.ts'
+import type { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
+import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
 import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { readyGitStarter } from '../../support/git-starter.ts'
+import { readySpawner } from '../../support/process-spawner.ts'
 import { scratchFolder, testRepositories } from '../fixture.ts'
+
+const processes = new GitProcesses()
 
 async function emptyRepository(): Promise<string> {
   const repositories = await testRepositories()
@@ -57,7 +60,7 @@ function entryHeader(type: number, size: number): Buffer {
 
 /** Stores a pack as a push does. */
 async function receive(repository: string, pack: Buffer) {
-  const git = spawnGit(['index-pack', '--stdin', '--strict'], { repository })
+  const git = spawnGit(['index-pack', '--stdin', '--strict'], { processes, repository })
   git.stdout.resume()
   git.stdin.end(pack)
   return git.exited
@@ -67,9 +70,9 @@ describe.each([
   ['this process', false],
   ['a process for that', true],
 ])('a git of ours that %s starts', (_, hasStarter) => {
-  let starter: GitStarter | undefined
+  let starter: ProcessSpawner | undefined
   beforeAll(async () => {
-    if (hasStarter) starter = await readyGitStarter()
+    if (hasStarter) starter = await readySpawner(processes)
   })
   afterAll(() => starter?.stop())
   afterEach(() => vi.unstubAllEnvs())
@@ -79,21 +82,21 @@ describe.each([
     vi.stubEnv('GIT_DIR', '/elsewhere')
     vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
     const repository = await emptyRepository()
-    const { stdout } = await runGit(['config', '--list', '--show-scope'], { repository })
+    const { stdout } = await runGit(['config', '--list', '--show-scope'], { processes, repository })
     expect(new Set(stdout.match(/^\w+/gm))).toEqual(new Set(['command', 'local']))
-    const environment = await runGit(shell('env'), { repository })
+    const environment = await runGit(shell('env'), { processes, repository })
     expect(environment.stdout).not.toMatch(/SECRET|elsewhere|user\.name/)
   })
 
   it('takes input and says how it ended', async () => {
     const repository = await emptyRepository()
-    const good = await runGit(['hash-object', '--stdin'], { repository }, 'hello\n')
+    const good = await runGit(['hash-object', '--stdin'], { processes, repository }, 'hello\n')
     expect(good).toEqual({
       code: 0,
       stdout: 'ce013625030ba8dba906f756967f9e9ca394464a\n',
       stderr: '',
     })
-    const bad = await runGit(['cat-file', '-t', 'nothing'], { repository })
+    const bad = await runGit(['cat-file', '-t', 'nothing'], { processes, repository })
     expect(bad).toMatchObject({ code: 128, stdout: '', stderr: expect.stringContaining('nothing') })
   })
 
@@ -101,7 +104,7 @@ describe.each([
     const repository = await emptyRepository()
     const { code } = await runGit(
       ['rev-parse', '--is-bare-repository'],
-      { repository },
+      { processes, repository },
       'x'.repeat(1_000_000),
     )
     expect(code).toBe(0)
@@ -109,13 +112,13 @@ describe.each([
 
   it('may complain at any length, of which the beginning is kept', async () => {
     const repository = await emptyRepository()
-    const { stderr } = await runGit(shell('yes | head -c 1000000 >&2'), { repository })
+    const { stderr } = await runGit(shell('yes | head -c 1000000 >&2'), { processes, repository })
     expect(stderr).toHaveLength(8192)
   })
 
   it('is stopped with everything that it started', async () => {
     const repository = await emptyRepository()
-    const git = spawnGit(shell('sleep 1000 & echo started; wait'), { repository })
+    const git = spawnGit(shell('sleep 1000 & echo started; wait'), { processes, repository })
     await once(git.stdout, 'data')
     git.stop()
     // It has not ended before its output has, and a helper that lived on would hold that open.
@@ -124,7 +127,7 @@ describe.each([
 
   it('can be stopped when it has ended', async () => {
     const repository = await emptyRepository()
-    const git = spawnGit(['version'], { repository })
+    const git = spawnGit(['version'], { processes, repository })
     git.stdout.resume()
     await git.exited
     expect(() => git.stop()).not.toThrow()
@@ -133,6 +136,7 @@ describe.each([
   it('talks to the server over descriptor 3 where hooks are to', async () => {
     const repository = await emptyRepository()
     const git = spawnGit(shell('read -r question <&3; echo "no $question" >&3'), {
+      processes,
       repository,
       hooks: true,
     })
@@ -154,17 +158,19 @@ describe.each([
   it('has a limit of its memory, and a deadline', async () => {
     const repository = await emptyRepository()
     const limit = 64 * 1024 ** 2
-    expect((await runGit(shell('ulimit -d'), { repository, maxMemoryBytes: limit })).stdout).toBe(
-      `${limit / 1024}\n`,
-    )
-    await expect(runGit(shell('sleep 1000'), { repository, timeoutMs: 50 })).rejects.toMatchObject({
+    expect(
+      (await runGit(shell('ulimit -d'), { processes, repository, maxMemoryBytes: limit })).stdout,
+    ).toBe(`${limit / 1024}\n`)
+    await expect(
+      runGit(shell('sleep 1000'), { processes, repository, timeoutMs: 50 }),
+    ).rejects.toMatchObject({
       kind: 'TIMEOUT',
     })
   })
 
   it('does not start in a folder that is not there', async () => {
     const repository = `${await scratchFolder()}/nothing`
-    await expect(runGit(['version'], { repository })).rejects.toMatchObject({
+    await expect(runGit(['version'], { processes, repository })).rejects.toMatchObject({
       kind: 'NO_REPOSITORY',
     })
   })

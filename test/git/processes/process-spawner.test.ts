@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
-import { startGitStarter } from '../../../src/git/processes/process-spawner.ts'
+import { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
+import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
 import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { childrenOf, eventually, isAlive, testGitStarter } from '../../support/git-starter.ts'
+import { childrenOf, eventually, isAlive, testSpawner } from '../../support/process-spawner.ts'
 import { testRepositories } from '../fixture.ts'
 
 /** Gits after which something that leaks shows. */
@@ -17,6 +18,8 @@ const MANY = 2_000
 const AT_ONCE = 20
 
 const MIB = 1024 * 1024
+
+const processes = new GitProcesses()
 
 async function emptyRepository(): Promise<string> {
   const repositories = await testRepositories()
@@ -29,7 +32,9 @@ const shell = (program: string) => ['-c', `alias.x=!${program}`, 'x']
 
 /** Who has started a git: the shell is its child. */
 async function parentOfGit(repository: string): Promise<number> {
-  return Number((await runGit(shell('cut -d" " -f4 /proc/$PPID/stat'), { repository })).stdout)
+  return Number(
+    (await runGit(shell('cut -d" " -f4 /proc/$PPID/stat'), { processes, repository })).stdout,
+  )
 }
 
 const descriptorsOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length
@@ -41,13 +46,13 @@ describe('a process that starts gits', () => {
   it('starts them in place of this one', async () => {
     const repository = await emptyRepository()
     expect(await parentOfGit(repository)).toBe(process.pid)
-    const starter = await testGitStarter()
+    const starter = await testSpawner(processes)
     expect(await parentOfGit(repository)).toBe(starter.pid)
   })
 
   it('knows nothing of the environment of this one, and lets nobody else in', async () => {
     vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
-    const { pid = 0 } = await testGitStarter()
+    const { pid = 0 } = await testSpawner(processes)
     vi.unstubAllEnvs()
     expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('SECRET')
     expect(statSync(join(socketOf(pid), '..')).mode & 0o777).toBe(0o700)
@@ -55,7 +60,7 @@ describe('a process that starts gits', () => {
 
   it('gives whoever connects a number and nothing else', async () => {
     const repository = await emptyRepository()
-    const { pid = 0 } = await testGitStarter()
+    const { pid = 0 } = await testSpawner(processes)
     const stranger = connect(socketOf(pid))
     stranger.write('{"kind":"start"}\n')
     const [text] = await once(stranger, 'data')
@@ -66,9 +71,9 @@ describe('a process that starts gits', () => {
 
   it('carries input and output whole', async () => {
     const repository = await emptyRepository()
-    await testGitStarter()
+    await testSpawner(processes)
     const input = randomBytes(20 * MIB)
-    const git = spawnGit(shell('cat'), { repository })
+    const git = spawnGit(shell('cat'), { processes, repository })
     git.stdin.end(input)
     const hash = createHash('sha256')
     for await (const chunk of git.stdout) hash.update(chunk)
@@ -78,8 +83,9 @@ describe('a process that starts gits', () => {
 
   it('lets a git wait whose output nobody reads', async () => {
     const repository = await emptyRepository()
-    await testGitStarter()
+    await testSpawner(processes)
     const git = spawnGit(shell('dd if=/dev/zero bs=1M count=64 2>/dev/null; echo end >&3'), {
+      processes,
       repository,
       hooks: true,
     })
@@ -100,22 +106,22 @@ describe('a process that starts gits', () => {
 
   it('is done without by the gits of a burst that lines do not suffice for', async () => {
     const repository = await emptyRepository()
-    const { pid } = await testGitStarter()
+    const { pid } = await testSpawner(processes)
     const parents = await Promise.all(Array.from({ length: 50 }, () => parentOfGit(repository)))
     expect(new Set(parents)).toEqual(new Set([pid, process.pid]))
   })
 
   it('leaves no descriptor open and no process behind, here and there', async () => {
     const repository = await emptyRepository()
-    const starter = await testGitStarter()
+    const starter = await testSpawner(processes)
     const { pid = 0 } = starter
-    await runGit(['version'], { repository })
+    await runGit(['version'], { processes, repository })
     const settled = () => eventually(() => expect(starter.readyLines).toBe(64))
     await settled()
     const before = [descriptorsOf(process.pid), descriptorsOf(pid)]
     const start = [
-      () => runGit(['version'], { repository }),
-      () => runGit(shell('exit 3'), { repository, hooks: true }),
+      () => runGit(['version'], { processes, repository }),
+      () => runGit(shell('exit 3'), { processes, repository, hooks: true }),
     ]
     for (let i = 0; i < MANY; i += AT_ONCE) {
       await Promise.all(Array.from({ length: AT_ONCE }, (_, nth) => start[nth % start.length]?.()))
@@ -130,9 +136,9 @@ describe('when the process that starts gits is killed', () => {
   it('gits under way end as failed, and it is started anew', async () => {
     const repository = await emptyRepository()
     const warn = vi.fn()
-    const starter = await testGitStarter(warn)
+    const starter = await testSpawner(processes, warn)
     const { pid = 0 } = starter
-    const git = spawnGit(shell('echo started; cat'), { repository })
+    const git = spawnGit(shell('echo started; cat'), { processes, repository })
     await once(git.stdout, 'data')
     git.stdout.resume()
     process.kill(pid, 'SIGKILL')
@@ -147,8 +153,8 @@ describe('when the process that starts gits is killed', () => {
 
   it('gits under way can still be stopped', async () => {
     const repository = await emptyRepository()
-    const { pid = 0 } = await testGitStarter()
-    const git = spawnGit(shell('echo started; sleep 1000'), { repository })
+    const { pid = 0 } = await testSpawner(processes)
+    const git = spawnGit(shell('echo started; sleep 1000'), { processes, repository })
     await once(git.stdout, 'data')
     process.kill(pid, 'SIGKILL')
     await eventually(() => expect(isAlive(pid)).toBe(false))
@@ -160,9 +166,9 @@ describe('when the process that starts gits is killed', () => {
 it('another process takes over from one that nobody can connect to any more', async () => {
   const repository = await emptyRepository()
   const warn = vi.fn()
-  const starter = await testGitStarter(warn)
+  const starter = await testSpawner(processes, warn)
   const { pid = 0 } = starter
-  const git = spawnGit(shell('echo started; cat; exit 3'), { repository })
+  const git = spawnGit(shell('echo started; cat; exit 3'), { processes, repository })
   await once(git.stdout, 'data')
   git.stdout.resume()
   await rm(join(socketOf(pid), '..'), { recursive: true })
@@ -181,10 +187,11 @@ it('another process takes over from one that nobody can connect to any more', as
 it('this process starts gits itself when no other can', async () => {
   const repository = await emptyRepository()
   const warned = new Promise((resolve) => {
-    const starter = startGitStarter(join(tmpdir(), 'there-is-no-such-program'), (message) => {
+    const starter = new ProcessSpawner(join(tmpdir(), 'there-is-no-such-program'), (message) => {
       starter.stop()
       resolve(message)
     })
+    processes.spawner = starter
   })
   expect(await parentOfGit(repository)).toBe(process.pid)
   expect(await warned).toContain('Cannot find module')

@@ -236,7 +236,7 @@ describe('changing refs', () => {
     for (let n = 0; n < 20; n += 1) commits.push(await storeCommit(repositories, 1, `commit ${n}`))
     const other = runGit(
       ['update-ref', '--stdin', '-z'],
-      { repository: repositoryPath(repositories, 1) },
+      { processes: repositories.processes, repository: repositoryPath(repositories, 1) },
       commits
         .slice(1, 11)
         .flatMap((to, n) => `start\0update ${MAIN}\0${to}\0${commits[n]}\0commit\0`)

@@ -98,7 +98,13 @@ describe('lists of pull requests', () => {
       expect(total).toBe(ids.length)
       const listed: number[] = []
       for (let offset = 0; offset < total + 7; offset += 7) {
-        const page = await pageOfPulls(db, repositoryId, filter, sort, { offset, limit: 7 }, total)
+        const page = await pageOfPulls(
+          db,
+          repositoryId,
+          { filter, sort },
+          { offset, limit: 7 },
+          total,
+        )
         listed.push(...page.map(({ id }) => id))
       }
       expect(listed).toEqual(ids)
@@ -130,7 +136,13 @@ describe('lists of pull requests', () => {
         ]
         const plans = await plansOf(db, async (watched) => {
           for (const offset of [0, 9_990]) {
-            await pageOfPulls(watched, 1, { ...ALL, isOpen }, sort, { offset, limit: 30 }, 10_000)
+            await pageOfPulls(
+              watched,
+              1,
+              { filter: { ...ALL, isOpen }, sort },
+              { offset, limit: 30 },
+              10_000,
+            )
           }
         })
         expect(plans, sort).toEqual([plan, plan])
@@ -157,7 +169,7 @@ describe('lists of pull requests', () => {
   ])('of %s that are open are found and counted by an index', async (_, fields, index) => {
     const filter = { ...ALL, isOpen: true, ...fields }
     const [page, count] = await plansOf(db, async (watched) => {
-      await pageOfPulls(watched, 1, filter, 'newest', { offset: 0, limit: 30 }, 100)
+      await pageOfPulls(watched, 1, { filter, sort: 'newest' }, { offset: 0, limit: 30 }, 100)
       await countPulls(watched, 1, filter)
     })
     const found = `SEARCH pull_requests USING COVERING INDEX ${index}`

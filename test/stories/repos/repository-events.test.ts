@@ -227,9 +227,13 @@ describe('the events of a repository', () => {
     const name = 'x'.repeat(32 * 1024)
     await changeWatched(app, async (tx) => {
       for (let i = 0; i < MANY; i++) {
-        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', {
-          id: i,
-          name,
+        await recordProtectionChange(app, tx, undefined, {
+          repositoryId: id,
+          type: 'TAG_PROTECTION_CREATED',
+          rule: {
+            id: i,
+            name,
+          },
         })
       }
     })
@@ -254,9 +258,13 @@ describe('the events of a repository', () => {
     const surplus = 500
     await changeWatched(app, async (tx) => {
       for (let i = 0; i < MAX_REPOSITORY_EVENTS + surplus; i++) {
-        await recordProtectionChange(app, tx, undefined, id, 'TAG_PROTECTION_CREATED', {
-          id: i,
-          name: 'v*',
+        await recordProtectionChange(app, tx, undefined, {
+          repositoryId: id,
+          type: 'TAG_PROTECTION_CREATED',
+          rule: {
+            id: i,
+            name: 'v*',
+          },
         })
       }
     })

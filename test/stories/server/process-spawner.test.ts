@@ -4,8 +4,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { childrenOf, eventually, isAlive } from '../../support/git-starter.ts'
-import { GIT_STARTER, type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
+import {
+  PROCESS_SPAWNER,
+  type ServerProcess,
+  serveProcess,
+  withFolder,
+} from '../../support/process.ts'
+import { childrenOf, eventually, isAlive } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
 import { inviteCast, PASSWORD } from '../../support/server.ts'
 
@@ -20,7 +25,7 @@ async function starterOf({ child }: ServerProcess): Promise<{ pid: number; folde
   return eventually(() => {
     for (const pid of childrenOf(child.pid ?? 0)) {
       const [, program, socket = ''] = commandLineOf(pid)
-      if (program === GIT_STARTER && existsSync(socket)) return { pid, folder: dirname(socket) }
+      if (program === PROCESS_SPAWNER && existsSync(socket)) return { pid, folder: dirname(socket) }
     }
     throw new Error('there is none')
   })
@@ -72,14 +77,14 @@ describe('the process that starts gits for a server', () => {
     const remote = remoteOf(server.url, 'bob/hello')
     const first = await starterOf(server)
     process.kill(first.pid, 'SIGKILL')
-    await server.logged('the git starter has ended')
+    await server.logged('the process spawner has ended')
     await expectGone(first)
     const heads = () => client.git('.', 'ls-remote', '--heads', remote)
     expect(await heads()).toContain('refs/heads/main')
     const second = await eventually(async () => {
       await heads()
       const [pid = 0] = childrenOf(server.child.pid ?? 0).filter(
-        (child) => commandLineOf(child)[1] === GIT_STARTER,
+        (child) => commandLineOf(child)[1] === PROCESS_SPAWNER,
       )
       expect(pid).toBeGreaterThan(0)
       return pid
@@ -96,7 +101,7 @@ describe('the process that starts gits for a server', () => {
       const deep = join(folder, 'd'.repeat(120))
       await mkdir(deep)
       const server = await serveProcess(data, [], { TMPDIR: deep })
-      await server.logged('the git starter has ended')
+      await server.logged('the process spawner has ended')
       expect(
         await client.git('.', 'ls-remote', '--heads', remoteOf(server.url, 'bob/hello')),
       ).toContain('refs/heads/main')

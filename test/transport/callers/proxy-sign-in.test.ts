@@ -3,8 +3,8 @@ import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobu
 import { createContextValues } from '@connectrpc/connect'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { isTrusted } from '../../../src/transport/callers/forwarding.ts'
+import { originKey } from '../../../src/transport/callers/origin.ts'
 import { createProxySignIn, type ProxyTrust } from '../../../src/transport/callers/proxy-sign-in.ts'
-import { originKey } from '../../../src/transport/connection.ts'
 import { addUser, type TestApp, testApp } from '../../support/app.ts'
 
 const OWN = 'https://git.example.org'

@@ -136,7 +136,7 @@ async function followBases(
       (await existing(tx, repositoryId, defaultBranch))
     // Whoever ordered a merge did not mean one to another branch.
     const dropped = await deleteAutoMergesInto(tx, repositoryId, branch)
-    await retargetPulls(app, tx, repositoryId, branch, to, pusherId)
+    await retargetPulls(app, tx, repositoryId, { branch, to, pusherId })
     for (const id of dropped) await recordDropped(app, tx, pusherId, id)
   }
 }
@@ -149,6 +149,13 @@ async function existing(
   return branch === undefined ? undefined : (await findBranch(tx, repositoryId, branch))?.name
 }
 
+/** A change of the base branch of pull requests. */
+export interface Retarget {
+  readonly branch: string
+  readonly to: string | undefined
+  readonly pusherId: number | undefined
+}
+
 /**
  * Lets the open pull requests that go to a branch go to another one of the repository, and closes
  * those that cannot.
@@ -159,9 +166,7 @@ export async function retargetPulls(
   app: ReposApp,
   tx: Tx,
   repositoryId: number,
-  branch: string,
-  to: string | undefined,
-  pusherId: number | undefined,
+  { branch, to, pusherId }: Retarget,
 ): Promise<void> {
   const closed = await rows.closeBases(tx, repositoryId, branch, to, nowSeconds(app.clock))
   await pullsClosed(app, tx, closed, pusherId)
@@ -188,7 +193,7 @@ export async function renameBranchOfPulls(
     await rows.closeHeads(tx, repositoryId, oldName, nowSeconds(app.clock)),
     undefined,
   )
-  await retargetPulls(app, tx, repositoryId, oldName, newName, undefined)
+  await retargetPulls(app, tx, repositoryId, { branch: oldName, to: newName, pusherId: undefined })
 }
 
 function namesOf(branches: readonly MovedBranch[]): string[] {

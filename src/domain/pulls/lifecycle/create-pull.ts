@@ -209,7 +209,7 @@ async function propose(
         if (!(await isCurrent(tx, open, compared, facts.head_commit))) return undefined
         const stored = await insertPullRequest(
           tx,
-          await rowOf(app, tx, caller, proposal, draft, facts),
+          await rowOf(app, tx, caller, proposal, { draft, facts }),
         )
         await setPullLabels(tx, stored.id, labelOwners, draft.labelIds)
         await replacePullAssignees(tx, stored.id, proposal.assigneeIds)
@@ -337,13 +337,18 @@ async function isCurrent(
   return tip.commit_id === commitId
 }
 
+/** The request for a pull request, and what the server found out about it. */
+interface NewPull {
+  readonly draft: PullDraft
+  readonly facts: Facts
+}
+
 async function rowOf(
   app: ReposApp,
   tx: Tx,
   caller: SignedIn,
   { open, compared }: Proposal,
-  draft: PullDraft,
-  facts: Facts,
+  { draft, facts }: NewPull,
 ): Promise<NewPullRequest> {
   const { id, default_allow_maintainer_edit } = open.repository
   const milestone =

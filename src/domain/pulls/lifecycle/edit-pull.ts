@@ -131,7 +131,7 @@ async function change(
   if (read.state === 'OPEN' && open.pull.state === 'CLOSED' && !headIsSeen)
     throw branchGone(open.pull.head_branch)
   try {
-    return await changeWatched(app, (tx) => apply(app, tx, caller, open, edit, read))
+    return await changeWatched(app, (tx) => apply(app, tx, caller, open, { edit, read }))
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
     throw (await findRival(app, open.pull, edit, headIsSeen)) ?? error
@@ -286,14 +286,19 @@ async function openHeadOf(
   }
 }
 
+/** An edit, and the values that were read from it. */
+interface CheckedEdit {
+  readonly edit: PullEdit
+  readonly read: ReadEdit
+}
+
 /** Applies an edit to the pull request as it is in this transaction. */
 async function apply(
   app: ReposApp,
   tx: Tx,
   caller: SignedIn,
   open: OpenPull,
-  edit: PullEdit,
-  read: ReadEdit,
+  { edit, read }: CheckedEdit,
 ): Promise<PullRequest> {
   const { id } = open.pull
   const pull = await findPullRequestById(tx, id)

@@ -29,6 +29,12 @@ export async function getPull(
   return readPull(app, caller, open, pull, look)
 }
 
+/** The branches of a pull request. */
+export interface BranchPair {
+  readonly base: string
+  readonly head: string
+}
+
 /**
  * One pull request by its branches: of several the one that is open or, if none is, the latest.
  *
@@ -41,8 +47,7 @@ export async function getPullBetween(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
-  base: string,
-  head: string,
+  { base, head }: BranchPair,
   look: PullLook,
 ): Promise<PullView> {
   const open = await openPulls(app, caller, name)

@@ -25,7 +25,7 @@ export async function listPullCommits(
 ): Promise<CommitPage> {
   const open = await openPull(app, caller, name, 'read')
   const { base, head } = await rangeOf(app, open)
-  return readPage(app, caller, open, { from: head, without: base }, parts, page)
+  return readPage(app, caller, open, { from: head, without: base }, { parts, page })
 }
 
 /**

@@ -67,7 +67,7 @@ export async function listPulls(
   const total = isOnlyByState(filter)
     ? countOf(repository, filter)
     : await countPulls(app.db, repository.id, filter)
-  const found = await pageOfPulls(app.db, repository.id, filter, sort, page, total)
+  const found = await pageOfPulls(app.db, repository.id, { filter, sort }, page, total)
   return { pulls: await viewPulls(app, caller, open, found), total }
 }
 

@@ -11,6 +11,12 @@ import type { OpenPull } from '../access/open-pulls.ts'
 import { giveCredit, mergeMessage, type WantedMessage } from './merge-messages.ts'
 import type { MergeTips } from './readiness.ts'
 
+/** How to merge, and what the commit says. */
+export interface MergePlan {
+  readonly style: MergeStyle
+  readonly wanted: WantedMessage
+}
+
 /**
  * Makes the commits that a merge takes, and stores them. No ref leads to them.
  *
@@ -25,8 +31,7 @@ export async function makeMerge(
   caller: SignedIn,
   open: OpenPull,
   tips: MergeTips,
-  style: MergeStyle,
-  wanted: WantedMessage,
+  { style, wanted }: MergePlan,
 ): Promise<string> {
   const { base, head, mergeBase } = tips
   const { id } = open.repository
@@ -64,7 +69,7 @@ export async function makeMerge(
       message,
     })
   }
-  const text = await giveCredit(app, caller, open, committer, tips, message)
+  const text = await giveCredit(app, caller, open, { committer, range: tips, message })
   return storeOwnCommit(app, id, { treeId, parentIds: [base], committer, ...text })
 }
 

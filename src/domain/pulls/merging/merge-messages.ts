@@ -144,6 +144,13 @@ export interface SquashedText {
   readonly message: string
 }
 
+/** The commits that a squash combines. */
+export interface Squash {
+  readonly committer: Signer
+  readonly range: { readonly head: string; readonly mergeBase: string }
+  readonly message: string
+}
+
 /**
  * Gives credit in a squashed commit, which is by whoever has opened the pull request: to those who
  * have written commits of it beside, and to those whom these credit by `Co-authored-by` trailers;
@@ -157,9 +164,7 @@ export async function giveCredit(
   app: ReposApp,
   { user: { id: callerId } }: SignedIn,
   { repository, pull }: OpenPull,
-  committer: Signer,
-  range: { readonly head: string; readonly mergeBase: string },
-  message: string,
+  { committer, range, message }: Squash,
 ): Promise<SquashedText> {
   const { head, mergeBase } = range
   const { authors, coAuthors } = await reading(

@@ -133,7 +133,7 @@ async function mergeToBase(
     await scheduleAutoMerge(app, caller, open, { ...order, style })
     return 'scheduled'
   }
-  const to = await makeMerge(app, caller, open, tips, style, order)
+  const to = await makeMerge(app, caller, open, tips, { style, wanted: order })
   await moveBase(app, caller, tips, to, deletionBy(caller, open, order))
   return 'merged'
 }

@@ -139,18 +139,15 @@ export async function createReview(
   const comments = await placeComments(app, open.repository.id, commit, draft.comments)
 
   const write = async (tx: Tx, pull: PullRequest, now: number) => {
-    const { id } = await putPending(
-      tx,
-      caller,
-      pull,
-      aboutCommit(open.pull, pull, commit),
+    const { id } = await putPending(tx, caller, pull, {
+      about: aboutCommit(open.pull, pull, commit),
       body,
       now,
-    )
+    })
     await insertComments(tx, caller, id, comments, now)
     const pending = present(await rows.findReviewById(tx, id))
     check(caller, pull, event, body, pending.comments_count)
-    return event === 'PENDING' ? pending : submit(tx, caller, pull, pending, event, body, now)
+    return event === 'PENDING' ? pending : submit(tx, caller, pull, pending, { event, body, now })
   }
   const review =
     event === 'PENDING'
@@ -191,7 +188,7 @@ export async function submitReview(
       const said = body.trim() === '' ? pending.body : body
       check(caller, pull, event, said, pending.comments_count)
       if (event === 'PENDING') throw new DomainError('REVIEW_STAYS_PENDING')
-      return submit(tx, caller, pull, pending, event, said, now)
+      return submit(tx, caller, pull, pending, { event, body: said, now })
     },
   )
   return viewReview(app, caller, open, review)
@@ -275,14 +272,19 @@ function aboutCommit(
   }
 }
 
+/** The text of a review, and the commit that it is about. */
+interface ReviewText {
+  readonly about: ReturnType<typeof aboutCommit>
+  readonly body: string
+  readonly now: number
+}
+
 /** Begins a review, or goes on with the one that the caller has begun. */
 async function putPending(
   tx: Tx,
   { user }: SignedIn,
   { id }: PullRequest,
-  about: ReturnType<typeof aboutCommit>,
-  body: string,
-  now: number,
+  { about, body, now }: ReviewText,
 ): Promise<Review> {
   const changes = { ...about, body, create_time: now, update_time: now }
   const begun = await rows.findPendingReview(tx, id, user.id)
@@ -297,6 +299,13 @@ async function putPending(
   return rows.insertReview(tx, { ...key, ...changes })
 }
 
+/** The result of a review. */
+interface Submission {
+  readonly event: Exclude<ReviewEvent, 'PENDING'>
+  readonly body: string
+  readonly now: number
+}
+
 /**
  * Makes a review that is pending one for everybody: the latest word of its reviewer, and an answer
  * to whoever asked for it.
@@ -306,9 +315,7 @@ async function submit(
   { user }: SignedIn,
   pull: PullRequest,
   { id }: Review,
-  event: Exclude<ReviewEvent, 'PENDING'>,
-  body: string,
-  now: number,
+  { event, body, now }: Submission,
 ): Promise<Review> {
   let official = 0
   if (isVote({ state: event })) {

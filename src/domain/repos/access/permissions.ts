@@ -213,7 +213,7 @@ export async function openRepository(
   const owner = await findOwnerByNameKey(app.db, ownerKey)
   const repository = owner && (await findRepository(app.db, owner.id, key))
   if (!repository) throw await movedOrMissing(app, caller, owner, ownerKey, key)
-  return open(app, caller, repository, owner, needed, unit)
+  return open(app, caller, repository, owner, { needed, unit })
 }
 
 /**
@@ -231,7 +231,7 @@ export async function openRepositoryById(
   const repository = await findRepositoryById(app.db, id)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (!owner) throw missing()
-  return open(app, caller, repository, owner, needed, unit)
+  return open(app, caller, repository, owner, { needed, unit })
 }
 
 /**
@@ -264,13 +264,18 @@ export async function openRepositories(
   })
 }
 
+/** The access that a call needs. */
+interface Need {
+  readonly needed: RepositoryAccess
+  readonly unit: Unit
+}
+
 async function open(
   app: ReposApp,
   caller: Caller,
   repository: Repository,
   owner: Owner,
-  needed: RepositoryAccess,
-  unit: Unit,
+  { needed, unit }: Need,
 ): Promise<OpenRepository> {
   const rights = await rightsOf(app, repositoryReader(app, caller), repository, owner)
   const units = inUse(repository, rights)

@@ -187,6 +187,13 @@ function releaseEventType(
   return before ? 'RELEASE_EDITED' : 'RELEASE_DRAFTED'
 }
 
+/** A change of a protection rule. */
+export interface ProtectionChange {
+  readonly repositoryId: number
+  readonly type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>
+  readonly rule: { readonly id: number; readonly name: string }
+}
+
 /**
  * Records what became of a rule about branches or tags.
  *
@@ -197,9 +204,7 @@ export async function recordProtectionChange(
   app: ReposApp,
   tx: Tx,
   caller: Caller | undefined,
-  repositoryId: number,
-  type: Extract<RepositoryEventType, `${string}_PROTECTION_${string}`>,
-  rule: { readonly id: number; readonly name: string },
+  { repositoryId, type, rule }: ProtectionChange,
 ): Promise<void> {
   const [actor_id, audience] = [idOf(caller), 'administration' as const]
   await recordEvent(app, tx, {

@@ -166,7 +166,7 @@ async function fetchAll(
       await reached.fetchInto(draft, false)
       return reached.readDefaultBranch(draft)
     })
-    await finishCopy(draft, named)
+    await finishCopy(app.git, draft, named)
     return named ?? DEFAULT_BRANCH
   } catch (error) {
     await discardDraft(draft)

@@ -96,7 +96,7 @@ export async function editRepository(
     await rows.updateRepository(tx, repository.id, changes)
     if (changes.private === 1) await rows.makeForksPrivate(tx, repository.id)
     if (repository.mirror === 1) await updateMirror(tx, repository.id, mirror)
-    await recordEvents(app, tx, caller, present, newName, changes)
+    await recordEvents(app, tx, caller, { present, newName, changes })
     return movesHead ? noteUpdatesIn(app, tx, repository.id) : undefined
   })
   wakeWatchers(app)
@@ -112,14 +112,19 @@ export async function editRepository(
   return getRepositoryById(app, caller, repository.id)
 }
 
+/** A repository before a change of its settings, and the change. */
+interface SettingsChange {
+  readonly present: Repository
+  readonly newName: string
+  readonly changes: RepositoryChanges
+}
+
 /** What those who watch are told: each thing that is not as it was. */
 async function recordEvents(
   app: ReposApp,
   tx: Tx,
   caller: Caller,
-  present: Repository,
-  newName: string,
-  changes: RepositoryChanges,
+  { present, newName, changes }: SettingsChange,
 ): Promise<void> {
   const { update_time: _now, archive_time = present.archive_time, ...settings } = changes
   const isEdited = Object.entries(settings).some(

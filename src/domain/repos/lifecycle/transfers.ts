@@ -70,7 +70,7 @@ export async function transferRepository(
   // However often a request names one, it costs one look and one row.
   const teamIds = new Set(draft.teamIds)
   await checkTeams(app, recipient, teamIds)
-  if (place) await handOver(app, caller, opened.repository, place, teamIds)
+  if (place) await handOver(app, caller, opened.repository, { place, teamIds })
   else await offer(app, caller, opened, recipient)
   return getRepositoryById(app, caller, opened.repository.id)
 }
@@ -93,7 +93,7 @@ export async function acceptTransfer(
   const isGood = doer && suffices((await accessOfUser(app, doer, repository, owner)).code, 'owner')
   if (!isGood) throw new DomainError('TRANSFER_NOT_FOUND')
   const place = await openForNewRepository(app, caller, '')
-  await handOver(app, caller, repository, place, new Set(), 'offered')
+  await handOver(app, caller, repository, { place, teamIds: new Set(), asOffered: 'offered' })
   return getRepositoryById(app, caller, repository.id)
 }
 
@@ -195,6 +195,13 @@ async function offer(
   }
 }
 
+/** The new place of a repository, and the teams that get access. */
+interface Handover {
+  readonly place: NewRepositoryPlace
+  readonly teamIds: ReadonlySet<number>
+  readonly asOffered?: 'offered'
+}
+
 /**
  * Makes a repository another owner's, and of the teams that are to have it. What its former owner
  * let others do by teams ends.
@@ -205,9 +212,7 @@ async function handOver(
   app: ReposApp,
   caller: SignedIn,
   repository: Repository,
-  place: NewRepositoryPlace,
-  teamIds: ReadonlySet<number>,
-  asOffered?: 'offered',
+  { place, teamIds, asOffered }: Handover,
 ): Promise<void> {
   const { id } = repository
   try {

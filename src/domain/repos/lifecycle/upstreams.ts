@@ -135,14 +135,14 @@ export async function reachUpstream<T>(
   try {
     return await work({
       async fetchInto(draft, prune) {
-        const failure = await fetchInto(draft, source, { prune, signal })
+        const failure = await fetchInto(app.git, draft, source, { prune, signal })
         until.throwIfAborted()
         if (!failure) return
         const seen = timeout.aborted ? 'TIMEOUT' : gateway.failure()
         app.log.info({ host: url.host, seen, stderr: failure.stderr }, 'a fetch failed')
         throw new FetchError(textOf(failure, seen))
       },
-      readDefaultBranch: (draft) => readUpstreamDefault(draft, source, signal),
+      readDefaultBranch: (draft) => readUpstreamDefault(app.git, draft, source, signal),
     })
   } finally {
     await gateway.close()

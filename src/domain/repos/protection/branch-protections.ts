@@ -123,9 +123,13 @@ export async function createBranchProtection(
     const placed = { ...settings, priority }
     const id = await rows.insertBranchProtection(tx, repositoryId, placed, nowSeconds(app.clock))
     await storeLists(tx, id, lists)
-    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_CREATED', {
-      id,
-      name: ruleName,
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId,
+      type: 'BRANCH_PROTECTION_CREATED',
+      rule: {
+        id,
+        name: ruleName,
+      },
     })
   }).catch((error: unknown) => {
     throw isUniqueViolation(error) ? new DomainError('BRANCH_PROTECTION_EXISTS') : error
@@ -160,7 +164,11 @@ export async function editBranchProtection(
     const emptied = settings.enable_bypass_allowlist ? [] : EMPTY_BYPASS_LISTS
     await storeLists(tx, rule.id, [...lists, ...emptied])
     const named = { id: rule.id, name: ruleName }
-    await recordProtectionChange(app, tx, caller, repositoryId, 'BRANCH_PROTECTION_EDITED', named)
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId,
+      type: 'BRANCH_PROTECTION_EDITED',
+      rule: named,
+    })
   })
   return viewRule(app, open, ruleName)
 }
@@ -183,9 +191,13 @@ export async function deleteBranchProtection(
   await changeRules(app, repository.id, async (tx) => {
     if (!(await rows.deleteBranchProtection(tx, id)))
       throw new DomainError('BRANCH_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, repository.id, 'BRANCH_PROTECTION_DELETED', {
-      id,
-      name: ruleName,
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId: repository.id,
+      type: 'BRANCH_PROTECTION_DELETED',
+      rule: {
+        id,
+        name: ruleName,
+      },
     })
   })
 }

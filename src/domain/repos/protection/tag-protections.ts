@@ -155,7 +155,11 @@ export async function createTagProtection(
     await rows.setTagProtectionUsers(tx, inserted, userIds)
     await rows.setTagProtectionTeams(tx, inserted, teamIds)
     const made = { id: inserted, name: pattern }
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_CREATED', made)
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId: repository.id,
+      type: 'TAG_PROTECTION_CREATED',
+      rule: made,
+    })
     return inserted
   })
   return findRule(app, repository.id, id)
@@ -186,9 +190,13 @@ export async function editTagProtection(
     await rows.updateTagProtection(tx, id, pattern, nowSeconds(app.clock))
     if (userIds) await rows.setTagProtectionUsers(tx, id, userIds)
     if (teamIds) await rows.setTagProtectionTeams(tx, id, teamIds)
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_EDITED', {
-      id,
-      name: pattern,
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId: repository.id,
+      type: 'TAG_PROTECTION_EDITED',
+      rule: {
+        id,
+        name: pattern,
+      },
     })
   })
   return findRule(app, repository.id, id)
@@ -211,9 +219,13 @@ export async function deleteTagProtection(
   const { name_pattern } = await findRule(app, repository.id, id)
   await changeWatched(app, async (tx) => {
     if (!(await rows.deleteTagProtection(tx, id))) throw new DomainError('TAG_PROTECTION_NOT_FOUND')
-    await recordProtectionChange(app, tx, caller, repository.id, 'TAG_PROTECTION_DELETED', {
-      id,
-      name: name_pattern,
+    await recordProtectionChange(app, tx, caller, {
+      repositoryId: repository.id,
+      type: 'TAG_PROTECTION_DELETED',
+      rule: {
+        id,
+        name: name_pattern,
+      },
     })
   })
 }

@@ -10,6 +10,7 @@ import { checkLength, checkVisible } from '../../accounts/users/user-fields.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import type { Page } from '../../core/names.ts'
 import { checkNotArchived } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'
@@ -130,8 +131,7 @@ export async function listCommitStatuses(
   repository: Repository,
   ref: string,
   { sort, state }: StatusQuery,
-  offset: number,
-  limit: number,
+  page: Page,
 ): Promise<{ statuses: readonly CommitStatusView[]; total: number }> {
   const commit = await commitOf(app, repository, ref)
   const wanted = STATES.find((known) => known === state)
@@ -140,8 +140,8 @@ export async function listCommitStatuses(
     app.db,
     commit,
     { state: wanted, order },
-    offset,
-    limit,
+    page.offset,
+    page.limit,
   )
   return {
     statuses: await withCreators(app, statuses),

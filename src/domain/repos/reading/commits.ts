@@ -78,8 +78,7 @@ export async function listCommits(
   caller: Caller,
   name: RepositoryName,
   query: CommitQuery,
-  parts: CommitParts,
-  page: Page,
+  { parts, page }: CommitPageQuery,
 ): Promise<CommitPage> {
   const open = await openRepository(app, caller, name, 'read')
   const path = treePath(query.path)
@@ -87,7 +86,13 @@ export async function listCommits(
   const { since, until } = query
   const without = query.not === '' ? undefined : await commitIdOf(app, open.repository, query.not)
   const from = await startOf(app, open, query.ref)
-  return readPage(app, caller, open, { from, without, path, since, until }, parts, page)
+  return readPage(app, caller, open, { from, without, path, since, until }, { parts, page })
+}
+
+/** The parts of commits to read, and the page. */
+export interface CommitPageQuery {
+  readonly parts: CommitParts
+  readonly page: Page
 }
 
 /** Some commits of a history of a repository, and how many it has. */
@@ -96,8 +101,7 @@ export async function readPage(
   caller: Caller,
   open: OpenRepository,
   history: History,
-  parts: CommitParts,
-  page: Page,
+  { parts, page }: CommitPageQuery,
 ): Promise<CommitPage> {
   const { id } = open.repository
   const [ids, total] = await Promise.all([

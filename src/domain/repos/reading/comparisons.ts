@@ -3,10 +3,11 @@ import { findForkOf } from '../../../storage/repos/forks.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
-import { nameKey, type Page, type RepositoryName } from '../../core/names.ts'
+import { nameKey, type RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import { type CommitPage, type CommitParts, readPage } from './commits.ts'
+import type { CommitPageQuery } from './commits.ts'
+import { type CommitPage, readPage } from './commits.ts'
 import { commitIdOf, notFound } from './git-reading.ts'
 
 /** One side of a comparison, maybe in another repository. */
@@ -56,8 +57,7 @@ export async function compareCommits(
   caller: Caller,
   name: RepositoryName,
   { base, head }: Comparison,
-  parts: CommitParts,
-  page: Page,
+  { parts, page }: CommitPageQuery,
 ): Promise<CommitPage> {
   const open = await openRepository(app, caller, name, 'read')
   const without = await commitIdOf(app, open.repository, base)
@@ -65,7 +65,7 @@ export async function compareCommits(
   const from = await commitIdOf(app, other.repository, head.ref)
   const isElsewhere = other.repository.id !== open.repository.id
   const history = { from, without, ...(isElsewhere && { withoutIn: open.repository.id }) }
-  return readPage(app, caller, other, history, parts, page)
+  return readPage(app, caller, other, history, { parts, page })
 }
 
 /**

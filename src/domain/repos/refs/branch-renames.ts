@@ -62,7 +62,11 @@ export async function settleRenames(
       const ruleId = await renameBranchProtection(tx, id, old_name, new_name)
       if (ruleId !== undefined) {
         const rule = { id: ruleId, name: new_name }
-        await recordProtectionChange(app, tx, undefined, id, 'BRANCH_PROTECTION_EDITED', rule)
+        await recordProtectionChange(app, tx, undefined, {
+          repositoryId: id,
+          type: 'BRANCH_PROTECTION_EDITED',
+          rule,
+        })
       }
       if (default_target_branch === old_name)
         await updateRepository(tx, id, { default_target_branch: new_name })

@@ -119,7 +119,7 @@ function startPush(
     pusher,
     async (question, signal) => {
       try {
-        return await answer(app, caller, repository.id, push, question, signal)
+        return await answer(app, caller, repository.id, push, { question, signal })
       } catch (err) {
         app.log.error({ err, repository: repository.id }, 'a push could not be reviewed')
         throw err
@@ -150,17 +150,25 @@ async function record(app: ReposApp, repositoryId: number, push: Push): Promise<
   await push.recorded
 }
 
+/** A question of a hook, and the signal that withdraws it. */
+interface HookQuestion {
+  readonly question: PushQuestion
+  readonly signal: AbortSignal
+}
+
 /** Answers Git, in the order of the door for refs. */
 async function answer(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
   push: Push,
-  question: PushQuestion,
-  signal: AbortSignal,
+  { question, signal }: HookQuestion,
 ): Promise<PushAnswer> {
   const run = () =>
-    runGitHook(app, caller, repositoryId, question.hook, { ...question, origin: 'push' }, signal)
+    runGitHook(app, caller, repositoryId, question.hook, {
+      pushed: { ...question, origin: 'push' },
+      signal,
+    })
   switch (question.hook) {
     case 'pre-receive': {
       const refusals = await reviewPush(app, caller, repositoryId, question)
@@ -235,7 +243,11 @@ async function reviewPush(
     // A push that only deletes brings no objects.
     const large =
       push.quarantine &&
-      (await findLargeText(repositoryPath(app.git, repositoryId), push.quarantine))
+      (await findLargeText(
+        app.git.processes,
+        repositoryPath(app.git, repositoryId),
+        push.quarantine,
+      ))
     if (large) return [`${large} is a commit or tag of more than ${MAX_COMMIT_BYTES} bytes`]
     const refusals = await reviewUpdates(app, caller, repositoryId, push)
     const texts = [...new Set(refusals.map(({ text }) => text))]

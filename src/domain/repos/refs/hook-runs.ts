@@ -61,6 +61,12 @@ export async function hasGitHooks(app: ReposApp, repositoryId: number): Promise<
   return app.settings.gitHooks && (await listGitHooks(app.db, repositoryId)).length > 0
 }
 
+/** The updates that a hook judges. */
+export interface HookRun {
+  readonly pushed: HookedUpdates
+  readonly signal?: AbortSignal
+}
+
 /**
  * Runs a hook of a repository, if there is one and the instance has hooks.
  *
@@ -71,8 +77,7 @@ export async function runGitHook(
   caller: SignedIn,
   repositoryId: number,
   hook: HookName,
-  pushed: HookedUpdates,
-  signal?: AbortSignal,
+  { pushed, signal }: HookRun,
 ): Promise<HookVerdict> {
   const script = app.settings.gitHooks
     ? await findHookScript(app.db, repositoryId, hook)
@@ -105,6 +110,12 @@ export async function runGitHook(
   )
 }
 
+/** Updates that a call of the API asks for. */
+export interface ApiUpdates {
+  readonly updates: readonly RefUpdate[]
+  readonly pull?: PullPush | undefined
+}
+
 /**
  * Lets a hook refuse what somebody asks for over the API.
  *
@@ -115,13 +126,14 @@ export async function checkByGitHook(
   caller: SignedIn,
   repositoryId: number,
   hook: HookName,
-  updates: readonly RefUpdate[],
-  pull?: PullPush,
+  { updates, pull }: ApiUpdates,
 ): Promise<void> {
   const verdict = await runGitHook(app, caller, repositoryId, hook, {
-    updates,
-    origin: 'api',
-    pull,
+    pushed: {
+      updates,
+      origin: 'api',
+      pull,
+    },
   })
   if (!verdict.accepted) throw new DomainError(verdict.reason, { hook, text: plainText(verdict) })
 }

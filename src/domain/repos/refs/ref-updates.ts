@@ -59,10 +59,10 @@ export async function pushUpdates(
   if (refusal) throw new DomainError(refusal.reason, refusal.metadata)
   // The objects are in the repository already, where nothing leads to them if a hook refuses: there
   // is no quarantine.
-  await checkByGitHook(app, caller, repositoryId, 'pre-receive', updates, pull)
+  await checkByGitHook(app, caller, repositoryId, 'pre-receive', { updates, pull })
   // As in a push that is atomic, one ref that is refused refuses all.
   for (const update of updates)
-    await checkByGitHook(app, caller, repositoryId, 'update', [update], pull)
+    await checkByGitHook(app, caller, repositoryId, 'update', { updates: [update], pull })
   try {
     await applyUpdates(app, repositoryId, updates, {
       pusherId: caller.user.id,
@@ -74,9 +74,11 @@ export async function pushUpdates(
   }
   // What becomes of it changes nothing any more.
   await runGitHook(app, caller, repositoryId, 'post-receive', {
-    updates,
-    origin: 'api',
-    pull,
+    pushed: {
+      updates,
+      origin: 'api',
+      pull,
+    },
   }).catch((err: unknown) => app.log.error({ err, repository: repositoryId }, 'a Git hook failed'))
 }
 

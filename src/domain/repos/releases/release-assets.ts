@@ -102,6 +102,13 @@ export async function openAssets(
   return visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
 }
 
+/** A file to store for a release. */
+export interface Upload {
+  readonly name: string
+  readonly content: AsyncIterable<Uint8Array>
+  readonly reopen: () => Promise<Release>
+}
+
 /**
  * Stores a file for a release, as it comes.
  *
@@ -114,9 +121,7 @@ export async function addAsset(
   app: ReposApp,
   caller: SignedIn,
   release: Release,
-  name: string,
-  content: AsyncIterable<Uint8Array>,
-  reopen: () => Promise<Release>,
+  { name, content, reopen }: Upload,
 ): Promise<ReleaseAsset> {
   checkName(name)
   checkCount(await rows.countReleaseAssets(app.db, release.id))

@@ -65,7 +65,7 @@ export async function createBranch(
   if (await readBranch(app, repository, newName))
     throw new DomainError('BRANCH_EXISTS', { branch: newName })
   const update = { name: refOf(newName), from: undefined, to }
-  await pushNewName(app, caller, id, newName, [update]).catch((error: unknown) => {
+  await pushNewName(app, caller, id, { newName, updates: [update] }).catch((error: unknown) => {
     const isLost = error instanceof DomainError && error.reason === 'REF_CHANGED'
     throw isLost ? new DomainError('BRANCH_EXISTS', { branch: newName }) : error
   })
@@ -174,7 +174,11 @@ export async function renameBranch(
     { name: refOf(newName), from: undefined, to: commit_id },
     { name: refOf(oldName), from: commit_id, to: undefined },
   ]
-  await pushNewName(app, caller, repository.id, newName, updates, { rename: { oldName, newName } })
+  await pushNewName(app, caller, repository.id, {
+    newName,
+    updates,
+    options: { rename: { oldName, newName } },
+  })
 }
 
 /** A repository whose branches somebody may change, and that has some. */
@@ -241,6 +245,13 @@ function checkNewName(field: string, name: string): void {
   if (!isRefName(name)) throw new DomainError('INVALID_FIELD', { field, rule: 'GitRefName' })
 }
 
+/** The refs that a new name of a branch takes. */
+interface NewBranchPush {
+  readonly newName: string
+  readonly updates: readonly RefUpdate[]
+  readonly options?: PushOptions
+}
+
 /**
  * Moves refs so that there is a branch of a new name, and says in the words of compatible systems
  * when it has no place.
@@ -249,9 +260,7 @@ async function pushNewName(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
-  newName: string,
-  updates: readonly RefUpdate[],
-  options?: PushOptions,
+  { newName, updates, options }: NewBranchPush,
 ): Promise<void> {
   try {
     await pushUpdates(app, caller, repositoryId, updates, options)

@@ -55,8 +55,7 @@ export function createHandler(state: ServerState): RestHandler {
       sendError(
         state,
         state.headers?.(request),
-        request,
-        response,
+        { request, response },
         targetTooLong(state.maxTargetBytes),
       )
       return
@@ -81,7 +80,7 @@ function answerMiss(
     send(request, response, reply, state.headers?.(request) ?? NO_HEADERS)
     return
   }
-  sendError(state, state.headers?.(request), request, response, missError(miss, method, url))
+  sendError(state, state.headers?.(request), { request, response }, missError(miss, method, url))
 }
 
 function missError(miss: Miss, httpMethod: string, target: string): ConnectError {
@@ -90,11 +89,16 @@ function missError(miss: Miss, httpMethod: string, target: string): ConnectError
   return noSuchRoute(target.split('?', 1)[0] ?? '')
 }
 
+/** A request and its response. */
+interface HttpExchange {
+  readonly request: NodeServerRequest
+  readonly response: NodeServerResponse
+}
+
 function sendError(
   { errorStyle }: Pick<ServerState, 'errorStyle'>,
   defaults: HeaderList = NO_HEADERS,
-  request: NodeServerRequest,
-  response: NodeServerResponse,
+  { request, response }: HttpExchange,
   error: ConnectError,
   context?: RestContext,
 ): void {
@@ -126,7 +130,7 @@ async function serve(
   const defaults = state.headers?.(request) ?? NO_HEADERS
   let call: Call | undefined
   try {
-    call = openCall(state, endpoint, values, request, response, defaults)
+    call = openCall(state, endpoint, values, { request, response }, defaults)
     const reply = await answer(call)
     const compressing = reply && deliver(call, reply)
     if (compressing !== undefined) await compressing
@@ -135,7 +139,7 @@ async function serve(
     const error = asConnectError(thrown)
     // A call that nobody waits for any more may fail in any way.
     if (error !== thrown && !isGone(response)) state.onError(thrown, request)
-    sendError(endpoint, defaults, request, response, error, call?.context)
+    sendError(endpoint, defaults, { request, response }, error, call?.context)
     call?.cancellation.end(error)
   }
 }
@@ -145,8 +149,7 @@ function openCall(
   state: ServerState,
   endpoint: Endpoint,
   values: readonly string[],
-  request: NodeServerRequest,
-  response: NodeServerResponse,
+  { request, response }: HttpExchange,
   defaults: HeaderList,
 ): Call {
   const { url: target = '', method: requestMethod = 'GET', headers } = request

@@ -78,7 +78,7 @@ export function compileQuery(
       const text = decode(end < 0 ? '' : pair.slice(end + 1), name)
       const parameter = names(name)
       if (parameter !== undefined) {
-        readParameter(message, name, text, parameter, values, dialect)
+        readParameter(message, name, text, parameter, { values, dialect })
       } else if (dialect.query === 'strict') {
         throw new FieldError(name, 'unknown query parameter')
       }
@@ -92,6 +92,12 @@ function decode(text: string, field: string): string {
   return decoded
 }
 
+/** The values that earlier parameters have set, by path, and the dialect. */
+interface ParameterContext {
+  readonly values: Map<string, unknown>
+  readonly dialect: Dialect
+}
+
 /**
  * Sets one field. `values` holds those that earlier parameters of this request have set, by path.
  */
@@ -100,8 +106,7 @@ function readParameter(
   name: string,
   text: string,
   parameter: Parameter | Refusal,
-  values: Map<string, unknown>,
-  dialect: Dialect,
+  { values, dialect }: ParameterContext,
 ): void {
   if ('refusal' in parameter) throw new FieldError(name, parameter.refusal)
   const { kind, parse, expected } = parameter.text

@@ -1,6 +1,6 @@
 import { Code } from '@connectrpc/connect'
-import type { HttpRequest, HttpResponse } from './connection.ts'
-import { codeToHttpStatus } from './rpc/exchange/connect-internals.ts'
+import type { HttpRequest, HttpResponse } from '../http/requests.ts'
+import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 
 /** `/package.Service/Method`, as all three protocols have it. */
 const RPC_PATH = /^\/[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\/[A-Za-z_]\w*$/

@@ -15,10 +15,10 @@ import type { ServerReflectionRequestSchema } from '#gen/grpc/reflection/v1/refl
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.ts'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
-import { createHealth } from '../../src/transport/health.ts'
-import { registerReflection } from '../../src/transport/reflection.ts'
-import type { RpcServer } from './rpc-server.ts'
-import { startRpcServer } from './rpc-server.ts'
+import { createHealth } from '../../../src/transport/grpc/health.ts'
+import { registerReflection } from '../../../src/transport/grpc/reflection.ts'
+import type { RpcServer } from '../rpc-server.ts'
+import { startRpcServer } from '../rpc-server.ts'
 
 let server: RpcServer
 beforeAll(async () => {
@@ -219,7 +219,7 @@ describe('what is not there', () => {
 })
 
 describe('buf curl', () => {
-  const buf = fileURLToPath(new URL('../../node_modules/.bin/buf', import.meta.url))
+  const buf = fileURLToPath(new URL('../../../node_modules/.bin/buf', import.meta.url))
   const curl = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)(buf, ['curl', '--http2-prior-knowledge', ...args])
     return stdout

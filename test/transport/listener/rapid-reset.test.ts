@@ -3,13 +3,13 @@ import http2 from 'node:http2'
 import net from 'node:net'
 import type { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Connection } from '../../src/transport/listener/connection.ts'
-import { PeerCredits } from '../../src/transport/listener/credit.ts'
-import { defaultListenerLimits } from '../../src/transport/listener/limits.ts'
-import { Outgoing } from '../../src/transport/listener/outgoing.ts'
-import { http2Preface } from '../../src/transport/listener/preface.ts'
-import { startTestServer, type TestServer } from '../support/server.ts'
-import { useListeners } from './listener/fixture.ts'
+import { ClientConnection } from '../../../src/transport/listener/connection.ts'
+import { PeerCredits } from '../../../src/transport/listener/credit.ts'
+import { defaultListenerLimits } from '../../../src/transport/listener/limits.ts'
+import { Outgoing } from '../../../src/transport/listener/outgoing.ts'
+import { http2Preface } from '../../../src/transport/listener/preface.ts'
+import { startTestServer, type TestServer } from '../../support/server.ts'
+import { useListeners } from './fixture.ts'
 import {
   connectRaw,
   endHeaders,
@@ -17,7 +17,7 @@ import {
   frame,
   frameType,
   getRequestHeaders,
-} from './listener/raw-client.ts'
+} from './raw-client.ts'
 
 const { maxAbandonedBurst } = defaultListenerLimits
 const cancel = Buffer.from([0, 0, 0, http2.constants.NGHTTP2_CANCEL])
@@ -121,7 +121,7 @@ describe('the credit of a peer', () => {
     })
     const limits = { ...defaultListenerLimits, uncountedAddresses }
     const accounts = { credits: new PeerCredits(1, 1), outgoing: new Outgoing(limits).open() }
-    expect(new Connection(socket, limits, accounts).peer).toBe(peer)
+    expect(new ClientConnection(socket, limits, accounts).peer).toBe(peer)
   })
 
   it('comes back', async () => {

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from './connection.ts'
+import type { HttpRequest, HttpResponse } from './requests.ts'
 
 /**
  * How long a browser may remember a preflight answer; Chromium keeps none for longer than two

@@ -6,8 +6,8 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import { CallDeadline, withDeadline } from '../concurrency/call-deadlines.ts'
-import { refusal } from './errors/index.ts'
+import { CallDeadline, withDeadline } from '../../concurrency/call-deadlines.ts'
+import { refusal } from '../errors/index.ts'
 
 /**
  * When the client of a call stops waiting, by `performance.now()`; undefined if it does not say.

@@ -6,9 +6,9 @@ import { anyPack } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import { type ErrorInfo, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
-import { begunKey } from './connection.ts'
-import { ERROR_DOMAIN } from './errors/index.ts'
-import type { TransportReason } from './errors/refusal.ts'
+import { ERROR_DOMAIN } from '../errors/index.ts'
+import type { TransportReason } from '../errors/refusal.ts'
+import { begunKey } from './context-values.ts'
 
 type UniversalHandler = ConnectRouter['handlers'][number]
 type UniversalResponse = Awaited<ReturnType<UniversalHandler>>

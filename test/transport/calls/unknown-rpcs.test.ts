@@ -2,7 +2,12 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
-import { RPC_PROTOCOLS, startTestServer, type TestServer, transportTo } from '../support/server.ts'
+import {
+  RPC_PROTOCOLS,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { onTestFinished, vi } from 'vitest'
-import { type GitStarter, startGitStarter } from '../../src/git/processes/process-spawner.ts'
-import { GIT_STARTER } from './process.ts'
+import { ProcessSpawner } from '../../src/git/processes/process-spawner.ts'
+import type { GitProcesses } from '../../src/git/processes/running-processes.ts'
+import { PROCESS_SPAWNER } from './process.ts'
 
 /** What a busy machine takes to start one more process. */
 const PATIENCE = { timeout: 20_000, interval: 5 }
@@ -9,22 +10,27 @@ const PATIENCE = { timeout: 20_000, interval: 5 }
 /** Waits until something is so. */
 export const eventually = <T>(check: () => T): Promise<T> => vi.waitFor(check, PATIENCE)
 
-/** Starts what starts gits for this process, and waits until it does. */
-export async function readyGitStarter(
+/** Starts a spawner for Git processes, and waits until it is ready. */
+export async function readySpawner(
+  processes: GitProcesses,
   warn: (message: string) => void = () => {},
-): Promise<GitStarter> {
-  const starter = startGitStarter(GIT_STARTER, warn)
+): Promise<ProcessSpawner> {
+  const spawner = new ProcessSpawner(PROCESS_SPAWNER, warn)
   await eventually(() => {
-    if (starter.readyLines < 64) throw new Error('not ready')
+    if (spawner.readyLines < 64) throw new Error('not ready')
   })
-  return starter
+  processes.spawner = spawner
+  return spawner
 }
 
-/** One that ends with the test. */
-export async function testGitStarter(warn?: (message: string) => void): Promise<GitStarter> {
-  const starter = await readyGitStarter(warn)
-  onTestFinished(() => starter.stop())
-  return starter
+/** Starts a spawner that ends with the test. */
+export async function testSpawner(
+  processes: GitProcesses,
+  warn?: (message: string) => void,
+): Promise<ProcessSpawner> {
+  const spawner = await readySpawner(processes, warn)
+  onTestFinished(() => spawner.stop())
+  return spawner
 }
 
 /** The children of a process, by their ids (proc(5)). */

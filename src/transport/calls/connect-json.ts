@@ -4,14 +4,14 @@ import { base64Decode } from '@bufbuild/protobuf/wire'
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { ERROR_DOMAIN } from './errors/index.ts'
+import { ERROR_DOMAIN } from '../errors/index.ts'
 import {
   pipe,
   transformDecompressEnvelope,
   transformJoinEnvelopes,
   transformSplitEnvelope,
-} from './rpc/exchange/connect-internals.ts'
-import { compileBodyReader, FieldError } from './rpc/rest/index.ts'
+} from '../rpc/exchange/connect-internals.ts'
+import { compileBodyReader, FieldError } from '../rpc/rest/index.ts'
 
 type UniversalHandler = ConnectRouter['handlers'][number]
 type UniversalRequest = Parameters<UniversalHandler>[0]

@@ -12,7 +12,7 @@ import type { ConnectRouter } from '@connectrpc/connect'
 import { Code } from '@connectrpc/connect'
 import { ServerReflection } from '#gen/grpc/reflection/v1/reflection_pb.ts'
 import { ServerReflection as ServerReflectionAlpha } from '#gen/grpc/reflection/v1alpha/reflection_pb.ts'
-import { protoOf } from './pages/schema-files.ts'
+import { protoOf } from '../pages/schema-files.ts'
 
 /**
  * Registers gRPC server reflection, v1 and the v1alpha that older tools still ask for.

@@ -1,9 +1,9 @@
-/** Stops a part of the server. `graceMs` is how long calls in flight may take to finish. */
+/** Stops a part of the server. `graceMs` is the time that calls in flight have to finish. */
 export type StopPart = (graceMs: number) => unknown
 
 /**
- * The parts of a server in the order in which they were started. Each part is added with what stops
- * it, so that a start that fails half way and a shutdown undo the same list.
+ * The parts of a server, in the order of their start. A shutdown and a start that fails halfway
+ * stop the same list.
  */
 export class StartedParts {
   readonly #stops: StopPart[] = []
@@ -15,10 +15,10 @@ export class StartedParts {
   }
 
   /**
-   * Stops the parts, the last one first. A part that fails to stop does not keep the others
-   * running. Later calls wait for the first.
+   * Stops the parts, the last one first. A part that fails to stop does not prevent the others from
+   * stopping. Later calls wait for the first.
    *
-   * @throws what the first part that failed threw, after all others have stopped.
+   * @throws the first failure, after all parts have stopped.
    */
   stop(graceMs: number): Promise<void> {
     this.#stopped ??= this.#stopAll(graceMs)

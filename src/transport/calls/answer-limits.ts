@@ -5,12 +5,13 @@ import {
   createContextKey,
   type Interceptor,
 } from '@connectrpc/connect'
-import type { Caller } from '../domain/core/access.ts'
-import { callerKey, readFor } from '../services/wire/call.ts'
-import type { HttpRequest } from './connection.ts'
-import { refusal } from './errors/index.ts'
-import { answerTo } from './listener/answers.ts'
-import type { Answer, Bound } from './listener/outgoing.ts'
+import type { Caller } from '../../domain/core/access.ts'
+import { callerKey, readFor } from '../../services/wire/call.ts'
+import { refusal } from '../errors/index.ts'
+import type { HttpRequest } from '../http/requests.ts'
+import { answerTo } from '../listener/answers.ts'
+import { RETRY_AFTER_SECONDS } from '../listener/limits.ts'
+import type { Answer, AnswerLimit } from '../listener/outgoing.ts'
 
 /** The account of the answer to a call. Set on every call that came by the listener. */
 export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer | undefined>(
@@ -20,11 +21,8 @@ export const answerKey: ContextKey<Answer | undefined> = createContextKey<Answer
   },
 )
 
-/** Readers on a fair line have taken a large answer by then. */
-export const RETRY_AFTER_SECONDS = 5
-
 /** The refusal of a call whose answer there is no room for. */
-function tooMuchUnread({ scope, maxBytes }: Bound): ConnectError {
+function tooMuchUnread({ scope, maxBytes }: AnswerLimit): ConnectError {
   const retry_after_seconds = String(RETRY_AFTER_SECONDS)
   return refusal('TOO_MUCH_UNREAD', { scope, limit: String(maxBytes), retry_after_seconds })
 }

@@ -1,0 +1,115 @@
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { lockData, openData } from '../data-folder.ts'
+import type { App } from '../domain/app.ts'
+import type { Clock } from '../domain/core/core.ts'
+import { forgetOldEvents } from '../domain/memos/user-events.ts'
+import { boundAddresses } from '../domain/outbound/destinations.ts'
+import { createOutbound } from '../domain/outbound/outbound.ts'
+import { forgetUnpublishedCopies } from '../domain/repos/lifecycle/copies.ts'
+import { healPendingUpdates } from '../domain/repos/refs/ref-index.ts'
+import { finishMeasuring } from '../domain/repos/refs/repository-size.ts'
+import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
+import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
+import { openMailFolder } from '../mail/folder.ts'
+import { createApp, systemClock } from './app.ts'
+import { serve } from './serving.ts'
+import { StartedParts } from './started-parts.ts'
+import { Workers } from './workers.ts'
+
+/** A running server. */
+export interface Server {
+  /** Base of its URLs, with the actual port. */
+  readonly url: string
+  readonly app: App
+  /**
+   * Stops accepting calls, lets calls in flight finish for up to `graceMs`, then closes everything.
+   * Later calls wait for the first.
+   */
+  close(graceMs: number): Promise<void>
+}
+
+/** What a server takes from the process around it. */
+export interface Surroundings {
+  readonly clock?: Clock
+  /** Starts Git processes. Without it the server starts them itself. */
+  readonly spawner?: ProcessSpawner
+}
+
+/**
+ * Starts a server. A start that fails leaves nothing running.
+ *
+ * @throws Error with a sentence for the operator when the data folder, the schema or the address
+ *   cannot be used.
+ */
+export async function startServer(
+  config: Config,
+  log: Logger,
+  surroundings: Surroundings = {},
+): Promise<Server> {
+  const parts = new StartedParts()
+  try {
+    const { url, app } = await startParts(config, log, surroundings, parts)
+    return { url, app, close: (graceMs) => parts.stop(graceMs) }
+  } catch (error) {
+    await parts
+      .stop(0)
+      .catch((err: unknown) => log.error({ err }, 'a part of a failed start could not be stopped'))
+    throw error
+  }
+}
+
+/** Starts the parts of a server, each on top of those before it. */
+async function startParts(
+  config: Config,
+  log: Logger,
+  { clock = systemClock, spawner }: Surroundings,
+  parts: StartedParts,
+): Promise<{ url: string; app: App }> {
+  const { data: folder, settings, mailDir, webhookAllowedHosts, listen } = config
+  const lock = await lockData(folder)
+  parts.add(() => lock.release())
+  const db = await openData(folder)
+  parts.add(() => db.destroy())
+  // Set to the address of the listener before the first call, unless the operator set a URL.
+  const base = { url: config.publicUrl ?? '' }
+  const app = await createApp({
+    db,
+    folder,
+    settings,
+    log,
+    clock,
+    mail: mailDir === undefined ? undefined : await openMailFolder(mailDir, () => clock.now()),
+    publicUrl: () => base.url,
+    outbound: createOutbound({
+      allowedHosts: webhookAllowedHosts,
+      ownAddresses: () => boundAddresses(listen.host),
+    }),
+  })
+  parts.add(() => closeRepositories(app.git))
+  parts.add(async () => {
+    await app.background.settled()
+    await finishMeasuring(app)
+  })
+  app.git.processes.spawner = spawner
+  app.git.processes.limitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
+  await prepareRepositories(app.git)
+  if (settings.gitHooks) await prepareGitHooks(app)
+  await forgetUnpublishedCopies(app)
+  await healPendingUpdates(app)
+  // Workers start after the listener, which knows the address, and stop after the last call: calls
+  // create work until then.
+  const workers = new Workers()
+  parts.add(() => workers.stop())
+  const url = await serve(config, app, base, parts)
+  await workers.start(app)
+  app.background.run('forget old events', () => forgetOldEvents(app))
+  return { url, app }
+}
+
+/** Prepares the sandbox of Git hooks, and logs whether there is one. */
+async function prepareGitHooks({ git, log }: App): Promise<void> {
+  const { kind, failures } = await git.hooks.prepare()
+  if (kind === 'plain') log.warn({ failures }, 'Git hooks run without a sandbox')
+  else log.info({ sandbox: kind }, 'Git hooks run in a sandbox')
+}

@@ -1,0 +1,40 @@
+import type { App } from '../domain/app.ts'
+import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
+import { startLeftoverSweeps } from '../domain/maintenance/leftovers.ts'
+import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
+import { startAutoMerges } from '../domain/pulls/merging/auto-merges.ts'
+import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
+import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
+import { VERSION } from '../version.ts'
+
+/** A background worker. */
+interface Worker {
+  /** Resolves when the work in progress has ended. */
+  stop(): unknown
+}
+
+type StartWorker = (app: App) => Worker | Promise<Worker>
+
+const STARTS: readonly StartWorker[] = [
+  (app) => startDeliveries(app, `branchline-webhook/${VERSION}`),
+  startMirrors,
+  startPullHeads,
+  startAutoMerges,
+  startFollowUps,
+  startLeftoverSweeps,
+]
+
+/** The background workers of a server. */
+export class Workers {
+  readonly #running: Worker[] = []
+
+  /** Starts the workers in the order of their list. */
+  async start(app: App): Promise<void> {
+    for (const start of STARTS) this.#running.push(await start(app))
+  }
+
+  /** Stops the workers that have started, the last one first, and waits for all of them. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#running.reverse().map((worker) => worker.stop()))
+  }
+}

@@ -1,0 +1,17 @@
+import { type ContextKey, createContextKey } from '@connectrpc/connect'
+import type { Peer } from '../../domain/core/access.ts'
+
+/** What the transport knows of a call before authentication. */
+export interface CallOrigin {
+  readonly peer: Peer
+  /** The address that the connection comes from: that of the proxy for a peer behind one. */
+  readonly connectedFrom: string
+  /** The id that the client chose if it is well-formed, otherwise a random one. */
+  readonly requestId: string
+}
+
+/** The origin of a call. Set on every call. */
+export const originKey: ContextKey<CallOrigin> = createContextKey<CallOrigin>(
+  { peer: { address: 'unknown', loopback: false }, connectedFrom: 'unknown', requestId: 'unknown' },
+  { description: 'origin' },
+)

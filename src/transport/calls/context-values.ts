@@ -1,0 +1,57 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  type ContextKey,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+} from '@connectrpc/connect'
+import { secureKey } from '../../services/wire/call.ts'
+import { originKey } from '../callers/origin.ts'
+import type { Peers } from '../callers/peers.ts'
+import { type HttpRequest, requestIdOf } from '../http/requests.ts'
+import { answerTo } from '../listener/answers.ts'
+import { deadlineKept, timeoutOf } from '../rpc/rest/index.ts'
+import { answerKey } from './answer-limits.ts'
+import { expiresAtKey } from './deadlines.ts'
+
+/**
+ * Whether a call has reached the interceptors. The request has been read completely by then, except
+ * for later messages of a stream.
+ */
+export const begunKey: ContextKey<boolean> = createContextKey(false, { description: 'begun' })
+
+/**
+ * Creates the context values of a call.
+ *
+ * @param publicSecure whether the public URL is https. Cookies are then marked as secure even where
+ *   a proxy speaks plain HTTP to this server.
+ */
+export function contextValuesOf(
+  request: HttpRequest,
+  peers: Peers,
+  publicSecure: boolean,
+): ContextValues {
+  const values = createContextValues()
+  values.set(originKey, {
+    peer: peers.peerOf(request),
+    connectedFrom: peers.connectedFrom(request),
+    requestId: requestIdOf(request.headers),
+  })
+  values.set(answerKey, answerTo(request))
+  const timeoutMs = readableTimeoutOf(request.headers)
+  if (timeoutMs !== undefined) {
+    values.set(expiresAtKey, performance.now() + timeoutMs)
+    values.set(deadlineKept, true)
+  }
+  if (publicSecure || peers.isSecure(request)) values.set(secureKey, true)
+  return values
+}
+
+/** Returns undefined for a malformed timeout, which the protocol refuses later. */
+function readableTimeoutOf(headers: IncomingHttpHeaders): number | undefined {
+  try {
+    return timeoutOf(headers, Number.MAX_SAFE_INTEGER)
+  } catch {
+    return undefined
+  }
+}
