@@ -4,7 +4,11 @@ import { deleteMemosOf } from '../../storage/memos/memos.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
-import { checkAdministratorRemains, requirePresent } from '../accounts/users/users.ts'
+import {
+  checkAdministratorRemains,
+  requirePresent,
+  userResourceName,
+} from '../accounts/users/users.ts'
 import { DomainError } from '../core/errors.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
 import { removeRepositories } from '../repos/lifecycle/repositories.ts'
@@ -62,5 +66,5 @@ async function deleteRows(
 }
 
 function hasAssociatedData(user: User): DomainError {
-  return new DomainError('HAS_ASSOCIATED_DATA', { name: `users/${user.user_id ?? user.username}` })
+  return new DomainError('HAS_ASSOCIATED_DATA', { name: userResourceName(user) })
 }

@@ -62,8 +62,8 @@ interface Watched {
   watches: number
 }
 
-/** Polls for new events while watches are open. */
-interface Poller {
+/** Reads new events and notifies their subjects, while watches are open. */
+interface Dispatcher {
   /** Resolves once no new event can be missed. */
   readonly ready: Promise<void>
   stop(): void
@@ -82,7 +82,7 @@ export function createEventWatches(
 ): EventWatches {
   const subjects = new Map<number, Watched>()
   const held = new Map<StreamHolder['key'], number>()
-  let poller: Poller | undefined
+  let dispatcher: Dispatcher | undefined
 
   const enter = (subjectId: number, { key, limit, scope }: StreamHolder) => {
     const streams = held.get(key) ?? 0
@@ -91,8 +91,8 @@ export function createEventWatches(
     const subject = subjects.get(subjectId) ?? { signal: createSignal(), watches: 0 }
     subject.watches += 1
     subjects.set(subjectId, subject)
-    poller ??= startPoller(app, source, (id) => subjects.get(id)?.signal.notify())
-    return { subject, ready: poller.ready }
+    dispatcher ??= startDispatcher(app, source, (id) => subjects.get(id)?.signal.notify())
+    return { subject, ready: dispatcher.ready }
   }
   const leave = (subjectId: number, subject: Watched, { key }: StreamHolder) => {
     const streams = (held.get(key) ?? 0) - 1
@@ -101,8 +101,8 @@ export function createEventWatches(
     subject.watches -= 1
     if (subject.watches === 0) subjects.delete(subjectId)
     if (subjects.size > 0) return
-    poller?.stop()
-    poller = undefined
+    dispatcher?.stop()
+    dispatcher = undefined
   }
 
   return {
@@ -155,13 +155,17 @@ function startWatch(
   }
 }
 
-function startPoller(app: Core, source: EventSource, notify: (subjectId: number) => void): Poller {
+function startDispatcher(
+  app: Core,
+  source: EventSource,
+  notify: (subjectId: number) => void,
+): Dispatcher {
   const stopped = new AbortController()
   let isReady = () => {}
   const ready = new Promise<void>((resolve) => {
     isReady = resolve
   })
-  app.background.run('poll for events to watch', async () => {
+  app.background.run('dispatch events to watches', async () => {
     const { signal } = source
     try {
       let seen = signal.count

@@ -87,14 +87,7 @@ export function listTokens(
   afterId: number,
   limit: number,
 ): Promise<PersonalAccessToken[]> {
-  return db
-    .selectFrom('personal_access_tokens')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('id', '>', afterId)
-    .orderBy('id')
-    .limit(limit)
-    .execute()
+  return selectTokens(db, userId).where('id', '>', afterId).orderBy('id').limit(limit).execute()
 }
 
 /** Lists the tokens of an account from an offset, in order of creation. */
@@ -104,14 +97,7 @@ export function listTokensFrom(
   offset: number,
   limit: number,
 ): Promise<PersonalAccessToken[]> {
-  return db
-    .selectFrom('personal_access_tokens')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .orderBy('id')
-    .limit(limit)
-    .offset(offset)
-    .execute()
+  return selectTokens(db, userId).orderBy('id').limit(limit).offset(offset).execute()
 }
 
 /** Returns the token of an account with an id. */
@@ -120,12 +106,7 @@ export function findTokenById(
   userId: number,
   id: number,
 ): Promise<PersonalAccessToken | undefined> {
-  return db
-    .selectFrom('personal_access_tokens')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .executeTakeFirst()
+  return selectTokens(db, userId).where('id', '=', id).executeTakeFirst()
 }
 
 /** Returns the token of an account with the UUID from its resource name. */
@@ -134,12 +115,7 @@ export function findTokenByUuid(
   userId: number,
   uuid: string,
 ): Promise<PersonalAccessToken | undefined> {
-  return db
-    .selectFrom('personal_access_tokens')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('uuid', '=', uuid)
-    .executeTakeFirst()
+  return selectTokens(db, userId).where('uuid', '=', uuid).executeTakeFirst()
 }
 
 /** Returns the tokens of an account with a description, at most `limit`. */
@@ -149,13 +125,11 @@ export function findTokensByDescription(
   description: string,
   limit: number,
 ): Promise<PersonalAccessToken[]> {
-  return db
-    .selectFrom('personal_access_tokens')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('description', '=', description)
-    .limit(limit)
-    .execute()
+  return selectTokens(db, userId).where('description', '=', description).limit(limit).execute()
+}
+
+function selectTokens(db: Db, userId: number) {
+  return db.selectFrom('personal_access_tokens').selectAll().where('user_id', '=', userId)
 }
 
 export async function countTokens(db: Db, userId: number): Promise<number> {

@@ -9,7 +9,7 @@ describe('Scopes.parse', () => {
     [['write:user', 'write:user'], 'write:user'],
     [['write:issue', 'read:user'], 'read:user write:issue'],
     [['public-only', 'read:repository'], 'read:repository public-only'],
-    // Everything else is in `all`, except for the modifier, which takes away.
+    // `all` includes everything else except the modifier, which restricts.
     [['read:admin', 'public-only', 'all', 'write:user'], 'all public-only'],
   ])('normalises %j to "%s"', (names, text) => {
     expect(Scopes.parse(names).text).toBe(text)
@@ -23,7 +23,7 @@ describe('Scopes.parse', () => {
     [[''], ''],
     [['public-only'], 'public-only'],
     [['public-only', 'public-only'], 'public-only'],
-    // A property of every object is no scope.
+    // A property of every object is not a scope.
     [['constructor'], 'constructor'],
   ])('refuses %j', (names, scope) => {
     expect(() => Scopes.parse(names)).toThrow(
@@ -45,7 +45,7 @@ describe('Scopes', () => {
     expect(Scopes.parse(names).includes(scope)).toBe(included)
   })
 
-  it('names the first scope that others do not grant', () => {
+  it('returns the first scope that others do not grant', () => {
     const held = Scopes.parse(['write:user', 'read:memo'])
     expect(Scopes.parse(['read:user', 'read:memo']).firstOutside(held)).toBeUndefined()
     expect(Scopes.parse(['read:user', 'write:memo']).firstOutside(held)).toBe('write:memo')
@@ -53,7 +53,7 @@ describe('Scopes', () => {
     expect(Scopes.parse(['read:user', 'public-only']).firstOutside(held)).toBeUndefined()
   })
 
-  it('can be restricted to public data, and stays so', () => {
+  it('can be restricted to public data permanently', () => {
     const scopes = Scopes.parse(['read:user'])
     expect(scopes.publicOnly).toBe(false)
     expect(scopes.asPublicOnly().text).toBe('read:user public-only')
@@ -61,7 +61,7 @@ describe('Scopes', () => {
     expect(scopes.text).toBe('read:user')
   })
 
-  it('grants nothing for stored scopes that it does not know', () => {
+  it('grants nothing for unknown stored scopes', () => {
     expect(Scopes.fromText('read:user read:future').names).toEqual(['read:user'])
   })
 })

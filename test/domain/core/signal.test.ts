@@ -3,7 +3,7 @@ import { createSignal } from '../../../src/domain/core/signal.ts'
 
 const never = new AbortController().signal
 
-/** Whether a promise is settled once everything that could settle it now has run. */
+/** Returns whether a promise has settled after all pending callbacks have run. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false
   promise.finally(() => {
@@ -14,7 +14,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a signal', () => {
-  it('wakes everybody who waits', async () => {
+  it('wakes all waiters', async () => {
     const signal = createSignal()
     const waiting = [signal.after(0, never), signal.after(0, never)]
     expect(await isSettled(Promise.race(waiting))).toBe(false)
@@ -22,7 +22,7 @@ describe('a signal', () => {
     await Promise.all(waiting)
   })
 
-  it('is not missed by those who began to wait late', async () => {
+  it('is not missed by a waiter that starts late', async () => {
     const signal = createSignal()
     const seen = signal.count
     signal.notify()
@@ -30,7 +30,7 @@ describe('a signal', () => {
     expect(await isSettled(signal.after(signal.count, never))).toBe(false)
   })
 
-  it('wakes each wait once, also when another wait begins in between', async () => {
+  it('wakes each waiter once, even if another one starts in between', async () => {
     const signal = createSignal()
     let again: Promise<void> | undefined
     const first = signal.after(0, never).then(() => {
@@ -41,7 +41,7 @@ describe('a signal', () => {
     expect(await isSettled(again ?? Promise.resolve())).toBe(false)
   })
 
-  it('lets those go who give up', async () => {
+  it('releases waiters that give up', async () => {
     const signal = createSignal()
     const until = new AbortController()
     const waiting = signal.after(0, until.signal)

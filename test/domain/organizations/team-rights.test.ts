@@ -63,7 +63,7 @@ describe('the rights of a new team', () => {
     expect(readRights({ ...nothing, ...request })).toEqual(expected)
   })
 
-  it('are all of them for administrators, whatever the units', () => {
+  it('are all of them for the level admin, whatever the units', () => {
     const read = readRights({ permission: 'admin', units: ['repo.code'], unitsMap: {} })
     expect(read.permission).toBe('admin')
     expect(new Set(Object.values(unitLevels(read)))).toEqual(new Set(['admin']))
@@ -78,7 +78,7 @@ describe('the rights of a new team', () => {
     [{ unitsMap: { constructor: 'read' } }, 'INVALID_TEAM_UNITS', { unit: 'constructor' }],
     [{ permission: 'owner', units: ['repo.code'] }, 'INVALID_FIELD', { field: 'permission' }],
     [{ permission: 'some', units: ['repo.code'] }, 'INVALID_FIELD', { field: 'permission' }],
-  ])('are not made of %j', (request, reason, metadata) => {
+  ])('cannot be parsed from %j', (request, reason, metadata) => {
     expect(refusal(() => readRights({ ...nothing, ...request }))).toMatchObject({
       reason,
       metadata,
@@ -86,7 +86,7 @@ describe('the rights of a new team', () => {
   })
 })
 
-describe('the rights of a team that is edited', () => {
+describe('the rights of an edited team', () => {
   const readers = rights('read', { 'repo.code': 'read', 'repo.wiki': 'none' })
   const admins = readRights({ permission: 'admin', units: [], unitsMap: {} })
 
@@ -110,7 +110,7 @@ describe('the rights of a team that is edited', () => {
     expect(readChangedRights({ ...nothing, ...request }, present)).toEqual(expected)
   })
 
-  it('stay what they were for, when an administrator is one no more', () => {
+  it('remain for its units when the level admin is removed', () => {
     const edited = readChangedRights({ ...nothing, permission: 'read' }, admins)
     expect(edited.permission).toBe('read')
     expect(new Set(Object.values(unitLevels(edited)))).toEqual(new Set(['read']))
@@ -122,12 +122,12 @@ describe('the rights of a team that is edited', () => {
     { units: ['repo.code'] },
     { unitsMap: { 'repo.code': 'owner' } },
     { unitsMap: { ...unitLevels(OWNER_RIGHTS), 'repo.wiki': 'none' } },
-  ])('cannot be taken from owners by %j', (request) => {
+  ])('of Owners cannot be reduced by %j', (request) => {
     const attempt = refusal(() => readChangedRights({ ...nothing, ...request }, OWNER_RIGHTS))
     expect(attempt).toMatchObject({ reason: 'OWNERS_TEAM_FIXED' })
   })
 
-  it('can be said to owners as they are', () => {
+  it('of Owners may be repeated unchanged', () => {
     const said = {
       permission: 'owner',
       units: openUnits(OWNER_RIGHTS),

@@ -68,13 +68,13 @@ function callerOf(accessToken: string | undefined): Caller | Promise<Caller> {
   return authenticate(app, new Headers({ authorization: `Bearer ${accessToken}` }), LOCAL_PEER)
 }
 
-/** What a browser sends back for a Set-Cookie value. */
+/** Returns the Cookie value that a browser sends for a Set-Cookie value. */
 function sentBack(cookie: string): string {
   return cookie.split(';')[0] ?? ''
 }
 
 describe('SignIn', () => {
-  it('answers the account with its address, an access token and the refresh cookie', async () => {
+  it('returns the account with its address, an access token and the refresh cookie', async () => {
     const { answer, cookie } = await signIn(BY_PASSWORD)
     expect(answer.user).toMatchObject({ name: 'users/ada', email: 'ada@example.org' })
     expect(answer.accessTokenExpiresAt && timestampMs(answer.accessTokenExpiresAt)).toBe(
@@ -88,7 +88,7 @@ describe('SignIn', () => {
     )
   })
 
-  it('marks the cookie Secure when the request came over https', async () => {
+  it('marks the cookie as Secure if the request came over HTTPS', async () => {
     expect((await signIn(BY_PASSWORD, { secure: true })).cookie).toMatch(/; Secure$/)
   })
 
@@ -126,7 +126,7 @@ describe('SignIn', () => {
     await expect(signIn({ case: 'ssoCredentials', value })).rejects.toMatchObject({ reason })
   })
 
-  describe('to an account with a second factor', () => {
+  describe('SignIn to an account with a second factor', () => {
     let secret: string
 
     beforeEach(async () => {
@@ -142,7 +142,7 @@ describe('SignIn', () => {
         { headers },
       )
 
-    it('takes a passcode in the field or in the header, and the field wins', async () => {
+    it('accepts a passcode in the field or in the header, and prefers the field', async () => {
       const next = () => {
         app.clock.advance(STEP_SECONDS)
         return passcodeAt(secret, app.clock)
@@ -171,7 +171,7 @@ describe('SignIn', () => {
     })
   })
 
-  it('sets no cookie when it refuses', async () => {
+  it('sets no cookie if it fails', async () => {
     const context = callContext(AuthService.method.signIn)
     const credentials = {
       case: 'passwordCredentials',
@@ -185,7 +185,7 @@ describe('SignIn', () => {
 })
 
 describe('RefreshToken', () => {
-  it('finds its cookie among others and answers with the next one', async () => {
+  it('finds its cookie among others and returns the next one', async () => {
     const { cookie } = await signIn(BY_PASSWORD)
     app.clock.advance(60)
     const next = await refresh(
@@ -199,13 +199,13 @@ describe('RefreshToken', () => {
     expect((await refresh(sentBack(next.cookie ?? ''))).result.status).toBe('fulfilled')
   })
 
-  it('clears a cookie that is no good', async () => {
+  it('clears an invalid cookie', async () => {
     const { result, cookie } = await refresh('branchline_refresh=nonsense')
     expect(result).toMatchObject({ status: 'rejected', reason: { reason: 'BAD_CREDENTIALS' } })
     expect(cookie).toBe(CLEARED)
   })
 
-  it('leaves the cookie alone when the server is at fault', async () => {
+  it('keeps the cookie if the server is at fault', async () => {
     const { cookie } = await signIn(BY_PASSWORD)
     await sql`create trigger full_disk before update on sessions begin select raise(abort, 'disk is full'); end`.execute(
       app.db,
@@ -234,7 +234,7 @@ describe('SignOut', () => {
     expect((await refresh(sentBack(cookie))).result.status).toBe('rejected')
   })
 
-  it('ends both sessions when the access token and the cookie are of two', async () => {
+  it('ends both sessions if the access token and the cookie belong to two', async () => {
     const one = await signIn(BY_PASSWORD)
     const two = await signIn(BY_PASSWORD)
     await signOut({
@@ -260,7 +260,7 @@ describe('SignOut', () => {
 })
 
 describe('GetCurrentUser', () => {
-  it('answers the caller, address included', async () => {
+  it('returns the caller with the address', async () => {
     const caller = {
       kind: 'user',
       peer: LOCAL_PEER,

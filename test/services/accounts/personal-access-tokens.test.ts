@@ -56,7 +56,7 @@ async function deleteToken(name: string, user = ada): Promise<void> {
 }
 
 describe('CreatePersonalAccessToken', () => {
-  it('answers the token as lists show it, and its text', async () => {
+  it('returns the token as in lists, and its text', async () => {
     const { personalAccessToken, token } = await createToken({
       description: 'ci',
       expiresInDays: 30,
@@ -76,13 +76,13 @@ describe('CreatePersonalAccessToken', () => {
     expect((await list()).personalAccessTokens).toEqual([personalAccessToken])
   })
 
-  it('leaves the expiry unset for a token that never expires', async () => {
+  it('omits the expiry of a token that does not expire', async () => {
     expect((await createToken()).personalAccessToken?.expiresAt).toBeUndefined()
   })
 })
 
 describe('ListPersonalAccessTokens', () => {
-  it('walks all pages, whatever is added or deleted in between', async () => {
+  it('returns all pages, even if tokens are created or deleted in between', async () => {
     const made: string[] = []
     for (let i = 0; i < 5; i++) made.push((await createToken()).personalAccessToken?.name ?? '')
     const first = await list({ pageSize: 2 })
@@ -111,7 +111,7 @@ describe('ListPersonalAccessTokens', () => {
 })
 
 describe('DeletePersonalAccessToken', () => {
-  it('deletes a token, once', async () => {
+  it('deletes a token once', async () => {
     const name = (await createToken()).personalAccessToken?.name ?? ''
     await deleteToken(name)
     await expect(deleteToken(name)).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('DeletePersonalAccessToken', () => {
     expect((await list()).totalSize).toBe(0)
   })
 
-  it('does not find the tokens of another account under the own name', async () => {
+  it("does not find the tokens of another account under the caller's name", async () => {
     const { personalAccessToken } = await createToken({}, await addUser(app, 'bob'))
     const name = personalAccessToken?.name.replace('users/bob', 'users/ada-1') ?? ''
     await expect(deleteToken(name)).rejects.toMatchObject({ reason: 'TOKEN_NOT_FOUND' })

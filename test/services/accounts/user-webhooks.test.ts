@@ -30,7 +30,7 @@ beforeEach(async () => {
   ada = await addUser(app, 'Ada', { user_id: 'ada-1' })
 })
 
-/** Calls a method as the owner of what it names. */
+/** Calls a method as the owner of the named resource. */
 async function call<N extends MethodName>(
   name: N,
   request: MessageInitShape<(typeof methods)[N]['input']>,
@@ -51,8 +51,7 @@ async function call<N extends MethodName>(
     create(method.input, request as never),
     callContext(method, { caller, owner }),
   )
-  // The compiler does not see that the output of this one method is the output of the method by
-  // this name.
+  // The compiler does not infer that the output belongs to the method with this name.
   return create(method.output, answer) as MessageShape<(typeof methods)[N]['output']>
 }
 
@@ -70,7 +69,7 @@ const secretOf = async ({ name }: UserWebhook) =>
   (await call('getUserWebhookSigningSecret', { name })).signingSecret
 
 describe('CreateUserWebhook', () => {
-  it('answers the webhook as lists and the setting show it, without its secret', async () => {
+  it('returns the webhook as in lists and the setting, without its secret', async () => {
     const signingSecret = 'a secret of mine'
     const webhook = await make({
       displayName: 'CI',
@@ -136,13 +135,13 @@ describe('UpdateUserWebhook', () => {
     expect((await call('listUserWebhooks', { parent: 'users/ada-1' })).webhooks).toEqual([updated])
   })
 
-  it('replaces the secret when it is named or given', async () => {
+  it('replaces the secret if it is named or given', async () => {
     const webhook = await make({ signingSecret: 'one' })
     await update({ name: webhook.name, signingSecret: 'two' })
     expect(await secretOf(webhook)).toBe('two')
     await update({ name: webhook.name, signingSecret: 'three' }, ['signingSecret'])
     expect(await secretOf(webhook)).toBe('three')
-    // Whoever writes a whole webhook back cannot know its secret.
+    // A client that writes a whole webhook does not know its secret.
     await update({ name: webhook.name, url: URL }, ['*'])
     expect(await secretOf(webhook)).toBe('three')
   })
@@ -158,7 +157,7 @@ describe('UpdateUserWebhook', () => {
     expect(await userWebhookMessages(app, ada)).toEqual([webhook])
   })
 
-  it('looks for the webhook before it looks at the mask', async () => {
+  it('checks the webhook before the mask', async () => {
     const name = 'users/ada-1/webhooks/0123456789abcdef'
     await expect(update({ name }, ['target'])).rejects.toMatchObject({
       reason: 'WEBHOOK_NOT_FOUND',
@@ -168,7 +167,7 @@ describe('UpdateUserWebhook', () => {
 })
 
 describe('DeleteUserWebhook', () => {
-  it('deletes a webhook, once', async () => {
+  it('deletes a webhook once', async () => {
     const { name } = await make()
     await call('deleteUserWebhook', { name })
     await expect(call('deleteUserWebhook', { name })).rejects.toMatchObject({
@@ -181,7 +180,7 @@ describe('DeleteUserWebhook', () => {
 describe('names of webhooks', () => {
   const withName = ['deleteUserWebhook', 'getUserWebhookSigningSecret', 'testUserWebhook'] as const
 
-  it('find nothing of another account', async () => {
+  it('do not match webhooks of another account', async () => {
     const { name } = await make({}, await addUser(app, 'bob'))
     const under = name.replace('users/bob', 'users/ada-1')
     for (const method of withName) {
@@ -206,7 +205,7 @@ describe('names of webhooks', () => {
     ['users/ada-1/webhooks/a/b'],
     ['users/ada-1/webhooks/a%2fb'],
     ['users/ada-1/personalAccessTokens/a'],
-  ])('are not of the form %s', async (name) => {
+  ])('must not have the form %s', async (name) => {
     for (const method of [...withName, 'redeliverUserWebhookDelivery'] as const) {
       await expect(call(method, { name })).rejects.toMatchObject({ reason: 'INVALID_NAME' })
     }
@@ -214,7 +213,7 @@ describe('names of webhooks', () => {
 })
 
 describe('deliveries', () => {
-  it('are shown with what came of them', async () => {
+  it('are returned with their results', async () => {
     const receiver = await startReceiver((response) => response.writeHead(500).end())
     const { name } = await make({ url: receiver.url })
     const waiting = await call('testUserWebhook', { name })
@@ -254,7 +253,7 @@ describe('deliveries', () => {
     )
   })
 
-  it('are walked newest first, whatever is added in between', async () => {
+  it('are listed newest first, even if others are added in between', async () => {
     const { name: parent } = await make()
     const test = async () => (await call('testUserWebhook', { name: parent })).name
     const made = [await test(), await test(), await test()].reverse()
@@ -269,7 +268,7 @@ describe('deliveries', () => {
     expect(second.nextPageToken).toBe('')
   })
 
-  it('take no page token of another webhook', async () => {
+  it('do not accept the page token of another webhook', async () => {
     const [one, two] = [await make(), await make()]
     for (let i = 0; i < 2; i++) await call('testUserWebhook', { name: one.name })
     const { nextPageToken: pageToken } = await call('listUserWebhookDeliveries', {
@@ -283,7 +282,7 @@ describe('deliveries', () => {
     })
   })
 
-  it('are not sent again when there is no such delivery', async () => {
+  it('cannot be sent again if they do not exist', async () => {
     const { name } = await make()
     const delivery = `${name}/deliveries/msg_0`
     await expect(call('redeliverUserWebhookDelivery', { name: delivery })).rejects.toMatchObject({

@@ -34,7 +34,7 @@ const confirm = (row: TwoFactor, step: number) =>
   transaction(db, (tx) => confirmTwoFactor(tx, row, step, 200))
 
 describe('a second factor', () => {
-  it('is replaced while it waits, and not once it is confirmed', async () => {
+  it('is replaced while it is pending, but not once it is confirmed', async () => {
     await pending('one')
     const two = await pending('two')
     await confirm(two, 5)
@@ -49,7 +49,7 @@ describe('a second factor', () => {
     })
   })
 
-  it('uses up a step and all before it, once', async () => {
+  it('consumes a step and all earlier ones, once', async () => {
     const row = await pending('one')
     await confirm(row, 5)
     const spent = []
@@ -57,7 +57,7 @@ describe('a second factor', () => {
     expect(spent).toEqual([false, false, true, false, false, true])
   })
 
-  it('is not what a slow request takes it for, when its owner has set up another meanwhile', async () => {
+  it('is not changed by a slow request after its owner has set up another one', async () => {
     const stale = await pending('one')
     await confirm(stale, 5)
     expect(await deleteTwoFactor(db, stale)).toBe(true)

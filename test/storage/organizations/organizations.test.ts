@@ -33,7 +33,7 @@ const reader = {
 } as const
 const team = { id: 2, organization_id: 3, includes_all_repositories: 0 } as Team
 
-describe('no query of organisations and teams goes through a whole table', () => {
+describe('queries of organisations and teams scan no whole table', () => {
   it.each<[string, (watched: Db) => Promise<unknown>]>([
     ['organisation by name', (watched) => organizations.findOrganizationByNameKey(watched, 'acme')],
     [
@@ -65,14 +65,14 @@ describe('no query of organisations and teams goes through a whole table', () =>
   ])('%s', async (_, work) => {
     const plans = await plansOf(db, work)
     expect(plans.length).toBeGreaterThan(0)
-    // Owners who hide are few, and have indexes of their own.
+    // Private and limited owners are few and have their own indexes.
     const scans = plans
       .flat()
       .filter((step) => step.startsWith('SCAN') && !step.endsWith('_hidden'))
     expect(scans).toEqual([])
   })
 
-  it('but for the list of all organisations, which goes by their names', async () => {
+  it('except the list of all organisations, which uses the index on names', async () => {
     const [plan = []] = await plansOf(db, (w) =>
       organizations.listOrganizations(w, { viewer: user }, 0, 30),
     )

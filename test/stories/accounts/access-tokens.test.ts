@@ -32,8 +32,8 @@ function basic(username: string, password = PASSWORD) {
 
 const outcome = ({ status, body }: RestAnswer) => [status, body.message]
 
-describe('personal access tokens, as clients of forges know them', () => {
-  it('are made by password, used, listed and deleted', async () => {
+describe('personal access tokens in the API of forges', () => {
+  it('are created with a password, used, listed and deleted', async () => {
     const made = await rest(basic('bob'), 'POST', '/users/Bob/tokens', {
       name: 'ci',
       scopes: ['read:repository', 'write:repository', 'read:user'],
@@ -106,7 +106,7 @@ describe('personal access tokens, as clients of forges know them', () => {
       'invalid access token scope provided: public-only',
     ],
     [{ name: 'taken', scopes: ['all'] }, 400, 'access token name has been used already'],
-  ])('are not made from %j', async (body, status, message) => {
+  ])('cannot be created from %j', async (body, status, message) => {
     await rest(basic('bob'), 'POST', '/users/bob/tokens', { name: 'taken', scopes: ['read:misc'] })
     expect(outcome(await rest(basic('bob'), 'POST', '/users/bob/tokens', body))).toEqual([
       status,
@@ -114,7 +114,7 @@ describe('personal access tokens, as clients of forges know them', () => {
     ])
   })
 
-  it('know the scopes of both kinds of clients', async () => {
+  it('accept the scopes of both kinds of clients', async () => {
     const scopes = ['read:activitypub', 'write:memo', 'read:package', 'public-only']
     const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', {
       name: 'scopes',
@@ -123,7 +123,7 @@ describe('personal access tokens, as clients of forges know them', () => {
     expect(body.scopes).toEqual(['write:memo', 'read:package', 'read:activitypub', 'public-only'])
   })
 
-  it('are deleted by name where it is clear which one that is', async () => {
+  it('are deleted by name if the name is unambiguous', async () => {
     const make = (name: string) =>
       rest(basic('bob'), 'POST', '/users/bob/tokens', { name, scopes: ['all'] })
     const remove = (token: string | number) =>
@@ -142,7 +142,7 @@ describe('personal access tokens, as clients of forges know them', () => {
     expect((await remove('twin')).status).toBe(204)
   })
 
-  it('are those of the account, and of administrators', async () => {
+  it('can be managed by the account and by administrators', async () => {
     const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', {
       name: 'mine',
       scopes: ['all'],
@@ -155,7 +155,7 @@ describe('personal access tokens, as clients of forges know them', () => {
       expect((await rest(basic('carol'), method, path)).status).toBe(403)
       expect((await rest(basic('ada'), method, path.replace('bob', 'nobody'))).status).toBe(404)
     }
-    // A number is one of the account's, or nobody's.
+    // The id of another account's token is not found.
     expect((await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${body.id}`)).status).toBe(
       404,
     )
@@ -169,7 +169,7 @@ describe('personal access tokens, as clients of forges know them', () => {
     ).toBe('bob')
   })
 
-  it('are managed by password alone', async () => {
+  it('can be managed with a password only', async () => {
     const token = await createToken(server.url, cast.bob, ['all'])
     for (const who of [
       undefined,
@@ -192,7 +192,7 @@ describe('personal access tokens, as clients of forges know them', () => {
     expect((await rest(basic('bob', 'wrong'), 'GET', '/users/bob/tokens')).status).toBe(401)
   })
 
-  it('take a passcode, once, from an account with a second factor', async () => {
+  it('require a passcode, once, from an account with a second factor', async () => {
     const twoFactor = createClient(
       TwoFactorService,
       transportTo(server.url, 'gRPC', cast.carol.authorization),
@@ -224,7 +224,7 @@ describe('personal access tokens, as clients of forges know them', () => {
     }
   })
 
-  it('tell what they are, and delete themselves', async () => {
+  it('can describe and delete themselves', async () => {
     const { body } = await rest(basic('bob'), 'POST', '/users/bob/tokens', {
       name: 'self',
       scopes: ['read:misc'],
@@ -242,7 +242,7 @@ describe('personal access tokens, as clients of forges know them', () => {
     expect((await rest(token, 'GET', '/token')).status).toBe(401)
   })
 
-  it('are the same over gRPC', async () => {
+  it('work the same over gRPC', async () => {
     const bob = createClient(
       AccessTokenService,
       transportTo(server.url, 'gRPC', basic('bob').authorization),

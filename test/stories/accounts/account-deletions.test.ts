@@ -28,7 +28,7 @@ afterAll(() => server.stop())
 const usersAs = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') =>
   createClient(UserService, transportTo(server.url, protocol, who.authorization))
 
-/** Makes an account. */
+/** Creates an account. */
 async function invite(username: string): Promise<Actor> {
   await usersAs(cast.ada).createUser({
     user: { username, password: PASSWORD, role: User_Role.USER },
@@ -36,7 +36,7 @@ async function invite(username: string): Promise<Actor> {
   return signIn(server.url, username)
 }
 
-describe('an account is not deleted without force', () => {
+describe('an account cannot be deleted without force', () => {
   const makers: [string, (who: Actor, path: string) => Promise<unknown>][] = [
     [
       'a pull request',
@@ -79,7 +79,7 @@ describe('an account is not deleted without force', () => {
   ]
 
   it.each(makers.map(([what, make], i) => [what, make, `author${i}`] as const))(
-    'when it made %s',
+    'if it is the author of %s',
     async (_what, make, name) => {
       const { path } = await forge.repository(cast.bob, `shared-${name}`)
       await forge.change(cast.bob, path, 'topic')
@@ -106,7 +106,7 @@ describe('an account is not deleted without force', () => {
     },
   )
 
-  it('unless all that it made is of no concern to others', async () => {
+  it('unless none of its content matters to others', async () => {
     const { path } = await forge.repository(cast.bob, 'shared')
     await forge.change(cast.bob, path, 'topic')
     await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
@@ -128,8 +128,8 @@ describe('an account is not deleted without force', () => {
   })
 })
 
-describe('the repositories of an account that is deleted', () => {
-  it('go when what is done to them has ended', async () => {
+describe('the repositories of a deleted account', () => {
+  it('are deleted once running operations have ended', async () => {
     const leaver = await invite('leaver')
     const { id } = await forge.repository(leaver, 'own')
     let finish = () => {}
@@ -138,7 +138,7 @@ describe('the repositories of an account that is deleted', () => {
     })
     const work = withRepositoryLock(server.app.git, id, () => isDone)
     const deleted = forge.rest(cast.ada, 'DELETE', '/users/leaver?force=true')
-    // More than enough for a deletion that waits for nothing.
+    // More than enough for a deletion that does not wait.
     for (let i = 0; i < 50; i += 1) {
       expect((await forge.rest(cast.ada, 'GET', '/repos/leaver/own')).status).toBe(200)
     }
@@ -162,7 +162,7 @@ describe('the repositories of an account that is deleted', () => {
         base: 'main',
       })
 
-      // Until the repository is gone, and the deletion among them.
+      // Until the repository is gone. One iteration also starts the deletion.
       let deleted: Promise<unknown> | undefined
       for (let i = 0; i < 500; i += 1) {
         const content = Buffer.from(`${i}`).toString('base64')

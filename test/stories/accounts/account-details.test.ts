@@ -21,7 +21,7 @@ afterAll(() => forge.stop())
 const usersOf = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') =>
   createClient(UserService, transportTo(forge.server.url, protocol, who.authorization))
 
-/** Sends JSON, to REST or as a Connect call. */
+/** Sends JSON, over REST or as a Connect call. */
 async function send(who: Actor, method: string, path: string, body?: object) {
   const answer = await fetch(forge.server.url + path, {
     method,
@@ -38,7 +38,7 @@ describe('a mask with empty paths', () => {
     ',display_name',
     'displayName,',
     ' displayName , , createTime',
-  ])('names what the others name: "%s"', async (mask) => {
+  ])('ignores the empty ones: "%s"', async (mask) => {
     const rest = `/api/v1/users/bob?updateMask=${encodeURIComponent(mask)}`
     const values = { displayName: mask, email: 'not-named@example.org' }
     const kept = { displayName: mask, email: 'bob@example.org' }
@@ -53,20 +53,20 @@ describe('a mask with empty paths', () => {
     }
   })
 
-  it('is empty when all are', async () => {
+  it('is empty if all of them are', async () => {
     const { status, text } = await send(bob, 'PATCH', '/api/v1/users/bob?updateMask=,', {
       displayName: 'x',
     })
     expect([status, text]).toEqual([400, expect.stringContaining('EMPTY_MASK')])
   })
 
-  it('is one to read by, too', async () => {
+  it('may also be a read mask', async () => {
     const { body } = await send(bob, 'GET', '/api/v1/users/bob?readMask=username,,email')
     expect(body).toMatchObject({ username: 'bob', email: 'bob@example.org', displayName: '' })
   })
 })
 
-describe('characters that nobody sees', () => {
+describe('invisible characters', () => {
   const UNSEEN = [
     '\u0000',
     '\u0007',
@@ -82,7 +82,7 @@ describe('characters that nobody sees', () => {
   ]
 
   it.each(UNSEEN.map((character) => [character.codePointAt(0)?.toString(16), character]))(
-    'such as U+%s are in no address and no URL',
+    'such as U+%s are refused in addresses and URLs',
     async (_code, c) => {
       const { engine, acme } = await place()
       const requests: [string, Promise<{ status: number; text: string }>, number][] = [
@@ -170,7 +170,7 @@ describe('characters that nobody sees', () => {
     },
   )
 
-  it('are refused to RPCs in the same way', async () => {
+  it('are refused in RPCs in the same way', async () => {
     for (const protocol of RPC_PROTOCOLS) {
       const update = {
         user: { name: 'users/bob', email: 'b\u200bob@example.org' },
@@ -188,7 +188,7 @@ describe('characters that nobody sees', () => {
   })
 
   let made: Promise<{ engine: string; acme: string }> | undefined
-  /** A repository and an organisation of bob's. */
+  /** Creates a repository and an organisation of bob. */
   function place() {
     made ??= (async () => {
       await forge.ask(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
@@ -199,10 +199,10 @@ describe('characters that nobody sees', () => {
   }
 })
 
-describe('an address that is kept private', () => {
+describe('a private address', () => {
   const setting = '/api/v1/users/bob/settings/GENERAL'
 
-  it('is in no commit that the server makes, and they are of the account all the same', async () => {
+  it('is in none of the commits that the server creates, which still belong to the account', async () => {
     const { status, body } = await send(bob, 'PATCH', `${setting}?updateMask=keepEmailPrivate`, {
       generalSetting: { keepEmailPrivate: true },
     })
@@ -214,7 +214,7 @@ describe('an address that is kept private', () => {
       const content = Buffer.from(style).toString('base64')
       const file = { content, branch: 'main', new_branch: style }
       await forge.ask(bob, 'POST', `${repo}/contents/${style}.txt`, file)
-      // Away from where the branch left off, so that there is something to merge.
+      // On a base that has moved, so that a merge is necessary.
       await forge.ask(bob, 'POST', `${repo}/contents/beside-${style}.txt`, { content })
       const pull = { title: style, head: style, base: 'main' }
       const { number } = await forge.ask(bob, 'POST', `${repo}/pulls`, pull)
@@ -237,7 +237,7 @@ describe('an address that is kept private', () => {
     expect(JSON.stringify(tag)).not.toContain('bob@example.org')
   })
 
-  it('is not told by squashing what the account has pushed', async () => {
+  it('is not revealed by squashing commits that the account pushed', async () => {
     const repo = '/repos/carol/quiet'
     await forge.ask(forge.cast.carol, 'POST', '/user/repos', { name: 'quiet', auto_init: true })
     await forge.ask(forge.cast.carol, 'PUT', `${repo}/collaborators/bob`, { permission: 'write' })
@@ -265,7 +265,7 @@ describe('an address that is kept private', () => {
     expect(JSON.stringify(squashed.commit)).not.toContain('bob@example.org')
   })
 
-  it('stays private when somebody writes all settings who does not know of this one', async () => {
+  it('stays private when a client that does not know the setting writes all settings', async () => {
     for (const mask of ['*', 'general_setting']) {
       const { body } = await send(bob, 'PATCH', `${setting}?updateMask=${mask}`, {
         generalSetting: { locale: 'fr' },
@@ -293,7 +293,7 @@ describe('an address that is kept private', () => {
 })
 
 describe('statistics', () => {
-  it('say when they do not list everything', async () => {
+  it('say when they are incomplete', async () => {
     const { app } = forge.server
     const [carol] = await app.db
       .selectFrom('users')
@@ -350,8 +350,8 @@ describe('statistics', () => {
   })
 })
 
-describe('the size of pages', () => {
-  it('is set by the operator, for every list', async () => {
+describe('page sizes', () => {
+  it('can be configured by the operator for every list', async () => {
     const sized = await openForge({ settings: { defaultPageSize: 2, maxPageSize: 3 } })
     try {
       const { cast, ask } = sized

@@ -20,7 +20,7 @@ const users = (actor?: Actor) =>
   createClient(UserService, transportTo(server.url, 'gRPC', actor?.authorization))
 
 describe('the first account', () => {
-  it('is one, however many ask for it at once, and administers the instance', async () => {
+  it('is only one, even for concurrent requests, and administers the instance', async () => {
     server = await startTestServer()
     const attempts = Array.from({ length: 10 }, (_, i) =>
       users().createUser({
@@ -31,7 +31,7 @@ describe('the first account', () => {
     expect(made.map(({ value }) => value.role)).toEqual([User_Role.ADMIN])
   })
 
-  it('is refused behind a proxy, whose clients all seem to come from this machine', async () => {
+  it('is refused behind a proxy, whose clients all seem to be on this machine', async () => {
     server = await startTestServer()
     const response = await fetch(`${server.url}/api/v1/users`, {
       method: 'POST',
@@ -48,8 +48,8 @@ describe('the first account', () => {
   })
 })
 
-describe('a create request that is sent again', () => {
-  it('makes one account, also when all copies arrive together', async () => {
+describe('a repeated create request', () => {
+  it('creates one account, even if all copies arrive at once', async () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     const request = { user: { username: 'eve', password: PASSWORD }, requestId: 'c0ffee' }
@@ -61,7 +61,7 @@ describe('a create request that is sent again', () => {
     expect(totalSize).toBe(1)
   })
 
-  it('is refused when it asks for something else, a password included', async () => {
+  it('is refused if it differs in any field, including the password', async () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     const user = { username: 'eve', password: PASSWORD }
@@ -76,7 +76,7 @@ describe('a create request that is sent again', () => {
     }
   })
 
-  it('is another one when somebody else sends it', async () => {
+  it('is a new request if another caller sends it', async () => {
     server = await startTestServer({ settings: { registration: 'open' } })
     const { ada } = await inviteCast(server.url)
     await users(ada).createUser({
@@ -90,7 +90,7 @@ describe('a create request that is sent again', () => {
 })
 
 describe('registration', () => {
-  it('makes users and no administrators, whatever the request asks for', async () => {
+  it('creates users but no administrators, whatever the request says', async () => {
     server = await startTestServer({ settings: { registration: 'open' } })
     await inviteCast(server.url)
     const eve = await users().createUser({
@@ -100,8 +100,8 @@ describe('registration', () => {
   })
 })
 
-describe('a page walk', () => {
-  it('repeats and misses nobody while accounts come and go', async () => {
+describe('paging through accounts', () => {
+  it('neither repeats nor misses an account while others are created and deleted', async () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     const seen: string[] = []
@@ -110,7 +110,7 @@ describe('a page walk', () => {
       const answer = await users(ada).listUsers({ pageSize: 1, pageToken, showDeleted: true })
       seen.push(...answer.users.map(({ username }) => username))
       pageToken = answer.nextPageToken
-      // Newcomers are newest, so they belong before everything that is still to come.
+      // New accounts come first and therefore before the remaining pages.
       if (page < 3)
         await users(ada).createUser({ user: { username: `late-${page}`, password: PASSWORD } })
     }
@@ -118,7 +118,7 @@ describe('a page walk', () => {
     expect(new Set(seen).size).toBe(seen.length)
   })
 
-  it('says no more on the last page, even when it is full', async () => {
+  it('ends on the last page, even if that page is full', async () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     const response = await fetch(`${server.url}/api/v1/users?pageSize=3`, {
@@ -127,7 +127,7 @@ describe('a page walk', () => {
     expect(Object.keys((await response.json()) as object)).toEqual(['users', 'totalSize'])
   })
 
-  it('takes a token back only for the list that it belongs to', async () => {
+  it('accepts a page token only for its own list', async () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     const { nextPageToken } = await users(ada).listUsers({ pageSize: 1 })
@@ -144,7 +144,7 @@ describe('a page walk', () => {
 })
 
 describe('changing an account', () => {
-  it('loses no field when fifty requests change different ones at once', async () => {
+  it('loses no change when fifty requests change different fields at once', async () => {
     server = await startTestServer()
     const { bob } = await inviteCast(server.url)
     const name = 'users/bob'
@@ -164,7 +164,7 @@ describe('changing an account', () => {
     })
   })
 
-  it('takes the members of a REST body for the mask when there is none', async () => {
+  it('uses the fields of a REST body as the mask if there is none', async () => {
     server = await startTestServer()
     const { bob } = await inviteCast(server.url)
     const patch = async (body: object) => {
@@ -176,7 +176,7 @@ describe('changing an account', () => {
       })
       return { status: response.status, body: await response.json() }
     }
-    // A client that sends back what it read names output-only members too.
+    // A client that writes back what it read also sends output-only fields.
     expect(
       await patch({ name: 'users/bob', displayName: 'B', createTime: '2020-01-01T00:00:00Z' }),
     ).toMatchObject({
@@ -200,7 +200,7 @@ describe('changing an account', () => {
     expect(await users(bob).getUser({ name: 'users/bob' })).toMatchObject({ displayName: 'B' })
   })
 
-  it('lets a rename free the old name at once, and keeps the session', async () => {
+  it('to another name frees the old one at once, and keeps the session', async () => {
     server = await startTestServer()
     const { bob, carol } = await inviteCast(server.url)
     const renamed = await users(bob).updateUser({
@@ -227,7 +227,7 @@ describe('changing an account', () => {
     ).toBe('robert')
   })
 
-  it('ends every session but the one in which the password was changed, and every access token', async () => {
+  it('to another password ends all other sessions, and every access token', async () => {
     server = await startTestServer()
     const { bob } = await inviteCast(server.url)
     const elsewhere = await signIn(server.url, 'bob')
@@ -241,7 +241,7 @@ describe('changing an account', () => {
     await signIn(server.url, 'bob', 'another horse')
   })
 
-  it('shuts an archived account out at once, and lets it in again when it is taken back', async () => {
+  it('to archived locks the account out at once, until it is restored', async () => {
     server = await startTestServer()
     const { ada, bob } = await inviteCast(server.url)
     const setState = (state: State) =>
@@ -256,7 +256,7 @@ describe('changing an account', () => {
     await signIn(server.url, 'bob')
   })
 
-  it('leaves one administrator when two demote themselves at once', async () => {
+  it('keeps one administrator when two demote themselves at once', async () => {
     server = await startTestServer()
     const { ada } = await inviteCast(server.url)
     await users(ada).updateUser({
@@ -275,7 +275,7 @@ describe('changing an account', () => {
 })
 
 describe('deleting an account', () => {
-  it('frees its name and voids its credentials, and nobody inherits them', async () => {
+  it('frees its name and revokes its credentials for good', async () => {
     server = await startTestServer()
     const { ada, bob } = await inviteCast(server.url)
     await users(bob).deleteUser({ name: 'users/bob' })
@@ -289,7 +289,7 @@ describe('deleting an account', () => {
 describe('an avatar', () => {
   const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
-  it('comes back as the path that it is served at, as a picture and nothing else', async () => {
+  it('is returned as the path that serves it, as a picture only', async () => {
     server = await startTestServer()
     const { bob } = await inviteCast(server.url)
     const avatarUrl = `data:image/png;base64,${PNG.toString('base64')}`

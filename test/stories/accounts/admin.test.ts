@@ -27,7 +27,7 @@ afterAll(() => server.stop())
 
 const outcome = ({ status, body }: RestAnswer) => [status, body.message]
 
-/** What a client sends for an account, as far as it matters here. */
+/** Returns the request fields of a new account. */
 const draft = (username: string) => ({
   username,
   email: `${username}@example.org`,
@@ -35,13 +35,13 @@ const draft = (username: string) => ({
 })
 
 describe('administrators', () => {
-  it('make accounts', async () => {
+  it('create accounts', async () => {
     const made = await rest(cast.ada, 'POST', '/admin/users', {
       ...draft('Eve'),
       full_name: 'Eve E.',
       visibility: 'limited',
       restricted: true,
-      // Without a meaning here.
+      // Ignored by this server.
       login_name: 'eve',
       source_id: 0,
       must_change_password: false,
@@ -74,12 +74,12 @@ describe('administrators', () => {
     [{ ...draft('-x-') }, 422, 'a username has'],
     [{ ...draft('x'), password: 'short' }, 400, 'a password has'],
     [{ ...draft('x'), visibility: 'secret' }, 422, 'visibility is missing or not allowed'],
-  ])('make none from %j', async (body, status, message) => {
+  ])('cannot create accounts from %j', async (body, status, message) => {
     const refused = await rest(cast.ada, 'POST', '/admin/users', body)
     expect(outcome(refused)).toEqual([status, expect.stringContaining(message)])
   })
 
-  it('change what they name and nothing else, all of it or nothing', async () => {
+  it('change only the named fields, and either all or none', async () => {
     await rest(cast.ada, 'POST', '/admin/users', { ...draft('frank'), full_name: 'Frank' })
     const frank = await signIn(server.url, 'frank')
     const edited = await rest(cast.ada, 'PATCH', '/admin/users/FRANK', {
@@ -111,7 +111,7 @@ describe('administrators', () => {
     expect((await rest(frank, 'GET', '/user')).body.full_name).toBe('Frank')
   })
 
-  it('shut people out and let them in again', async () => {
+  it('archive and restore users', async () => {
     await rest(cast.ada, 'POST', '/admin/users', draft('grace'))
     const { authorization } = await signIn(server.url, 'grace')
     const edit = async (body: object) =>
@@ -132,7 +132,7 @@ describe('administrators', () => {
     expect((await signIn(server.url, 'grace', 'another fine password')).username).toBe('grace')
   })
 
-  it('delete accounts, and what they own when they say so', async () => {
+  it('delete accounts, with their data if requested', async () => {
     await rest(cast.ada, 'POST', '/admin/users', draft('heidi'))
     const heidi = await signIn(server.url, 'heidi')
     await rest(heidi, 'POST', '/user/repos', { name: 'left' })
@@ -142,7 +142,7 @@ describe('administrators', () => {
     expect((await rest(undefined, 'GET', '/repos/heidi/left')).status).toBe(404)
   })
 
-  it('always remain', async () => {
+  it('always include at least one active account', async () => {
     const admins = await server.app.db
       .selectFrom('users')
       .select('username')
@@ -160,7 +160,7 @@ describe('administrators', () => {
     expect((await rest(cast.ada, 'GET', '/user')).body.is_admin).toBe(true)
   })
 
-  it('are the only ones', async () => {
+  it('are the only users with access to these methods', async () => {
     const token = async (scope: string) => ({
       authorization: `token ${await createToken(server.url, cast.ada, [scope])}`,
     })
@@ -184,7 +184,7 @@ describe('administrators', () => {
     ).toBe(201)
   })
 
-  it('do the same over gRPC', async () => {
+  it('can do the same over gRPC', async () => {
     const ada = createClient(AdminService, transportTo(server.url, 'gRPC', cast.ada.authorization))
     const made = await ada.adminCreateUser(draft('judy'))
     expect(made).toMatchObject({ login: 'judy', active: true })
@@ -195,7 +195,7 @@ describe('administrators', () => {
 })
 
 describe('the version of the server', () => {
-  it('is told to everybody, in a form that clients compare', async () => {
+  it('is public and comparable by clients', async () => {
     const { status, body } = await rest(undefined, 'GET', '/version')
     expect(status).toBe(200)
     expect(body).toEqual({

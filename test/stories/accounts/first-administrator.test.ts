@@ -28,7 +28,7 @@ const connect = (headers: Record<string, string>): HttpCall => ({
 })
 const port = () => new URL(server.url).port
 
-/** What a page that is open on the machine makes its browser send. */
+/** Requests that a page in a browser on the machine can send. */
 const FOREIGN: [string, () => Record<string, string>][] = [
   ['the origin of another site', () => ({ ...JSON_TYPE, origin: 'https://evil.example' })],
   ['the origin of another port', () => ({ ...JSON_TYPE, origin: 'http://127.0.0.1:1' })],
@@ -47,7 +47,7 @@ const FOREIGN: [string, () => Record<string, string>][] = [
   ['such a name alone', () => ({ ...JSON_TYPE, host: 'localhost.evil.example' })],
 ]
 
-describe('the first account is refused to a request', () => {
+describe('the first account cannot be created by a request', () => {
   it.each(FOREIGN)('with %s', async (_name, headers) => {
     server = await startTestServer({ publicUrl: 'https://git.example.org' })
     const users = `${server.url}/api/v1/users`
@@ -68,11 +68,11 @@ describe('the first account is refused to a request', () => {
       }
       expect(await sendHttp2(url, asHttp2)).toMatchObject({ status: 403 })
     }
-    // Nobody was made.
+    // No account was created.
     expect((await sendHttp1(users, rest(JSON_TYPE))).status).toBe(200)
   })
 
-  it('without a content type, as the body of a Blob has none', async () => {
+  it('without a content type, like the body of a Blob', async () => {
     server = await startTestServer()
     const answer = await sendHttp1(`${server.url}/api/v1/users`, rest({}))
     expect([answer.status, answer.body]).toEqual([
@@ -82,8 +82,8 @@ describe('the first account is refused to a request', () => {
   })
 })
 
-describe('the first account is made', () => {
-  it.each(RPC_PROTOCOLS)('by a program on the machine, over %s', async (protocol) => {
+describe('the first account can be created', () => {
+  it.each(RPC_PROTOCOLS)('by a program on the machine over %s', async (protocol) => {
     server = await startTestServer()
     const made = await createClient(UserService, transportTo(server.url, protocol)).createUser({
       user: ADA,
@@ -109,7 +109,7 @@ describe('the first account is made', () => {
   })
 })
 
-describe('metrics are shown', () => {
+describe('metrics are available', () => {
   it('to no page of another site', async () => {
     server = await startTestServer({ publicUrl: 'https://git.example.org' })
     for (const [, headers] of FOREIGN) {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A GET over REST, by somebody, by a token or by nobody. */
+/** Sends a GET over REST as a user, with a token or anonymously. */
 function get(who: Actor | string | undefined, path: string) {
   return restAt(server.url)(
     typeof who === 'string' ? { authorization: `token ${who}` } : who,
@@ -34,8 +34,8 @@ function get(who: Actor | string | undefined, path: string) {
 
 const logins = (accounts: readonly { login: string }[]) => accounts.map(({ login }) => login)
 
-describe('the caller', () => {
-  it('is told everything about themselves', async () => {
+describe('the authenticated account', () => {
+  it('sees all of its own fields', async () => {
     const { status, body } = await get(cast.ada, '/user')
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -65,7 +65,7 @@ describe('the caller', () => {
     })
   })
 
-  it('has to be somebody, with the right to know', async () => {
+  it('requires a signed-in caller with the right scope', async () => {
     expect((await get(undefined, '/user')).status).toBe(401)
     expect(
       (await get(await createToken(server.url, cast.bob, ['write:repository']), '/user')).status,
@@ -77,14 +77,14 @@ describe('the caller', () => {
     })
   })
 
-  it('shows a token that is restricted to public data what everybody sees', async () => {
+  it('shows only public fields to a public-only token', async () => {
     const token = await createToken(server.url, cast.ada, ['read:user', 'public-only'])
     const { body } = await get(token, '/user')
     expect(body).toMatchObject({ login: 'ada', is_admin: false, active: false, language: '' })
     expect(body.email).toBe(`${body.id}+ada@noreply.127.0.0.1`)
   })
 
-  it('has a picture at a URL that can be followed', async () => {
+  it('has a picture with a working URL', async () => {
     const client = createClient(
       UserService,
       transportTo(server.url, 'gRPC', cast.carol.authorization),
@@ -97,7 +97,7 @@ describe('the caller', () => {
     expect((await fetch(url)).headers.get('content-type')).toBe('image/gif')
   })
 
-  it('is told the same over gRPC', async () => {
+  it('is the same over gRPC', async () => {
     const client = createClient(
       AccountService,
       transportTo(server.url, 'gRPC', cast.bob.authorization),
@@ -113,7 +113,7 @@ describe('the caller', () => {
 })
 
 describe('a search for users', () => {
-  it('finds active ones by part of a name, in order, with pages', async () => {
+  it('finds active users by part of a name, in order and in pages', async () => {
     const all = await get(cast.bob, '/users/search')
     expect(all.body).toMatchObject({ ok: true })
     expect(logins(all.body.data)).toEqual(['ada', 'bob', 'carol'])
@@ -129,7 +129,7 @@ describe('a search for users', () => {
     expect(logins((await get(cast.bob, `/users/search?uid=${id}&q=bob`)).body.data)).toEqual([])
   })
 
-  it('shows the address of nobody but who searches, unless an administrator does', async () => {
+  it('shows no address of other users, except to administrators', async () => {
     const emails = async (who: Actor) =>
       (await get(who, '/users/search')).body.data.map(({ email }: { email: string }) => email)
     expect(await emails(cast.bob)).toEqual([
@@ -144,15 +144,15 @@ describe('a search for users', () => {
     ])
   })
 
-  it('is not a user called search, takes a caller, and a scope', async () => {
+  it('is not confused with a user named search, and requires a caller and a scope', async () => {
     expect((await get(undefined, '/users/search')).status).toBe(401)
     const token = await createToken(server.url, cast.bob, ['read:repository'])
     expect((await get(token, '/users/search')).status).toBe(403)
   })
 })
 
-describe('an account with another name', () => {
-  it('is found with what it owns by the old one, over REST and by git', async () => {
+describe('a renamed account', () => {
+  it('is found with its repositories under the old name, over REST and by Git', async () => {
     await restAt(server.url)(cast.carol, 'POST', '/user/repos', { name: 'tools', auto_init: true })
     const client = createClient(
       UserService,

@@ -21,7 +21,7 @@ let server: TestServer
 let cast: Cast
 let rest: SendRest
 const HOUR_MS = 60 * 60 * 1000
-/** Stands still, ahead of the time of the system, which is when signatures are made. */
+/** The clock stands still ahead of the system time, which signatures use. */
 let now = (Math.ceil(Date.now() / HOUR_MS) + 1) * HOUR_MS
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ async function newKey(...emails: string[]): Promise<PrivateKey> {
   return privateKey
 }
 
-/** The text whose signature proves that a key is somebody's. */
+/** Returns the text whose signature proves ownership of a key. */
 async function tokenFor({ authorization }: Actor): Promise<string> {
   const response = await fetch(`${server.url}/api/v1/user/gpg_key_token`, {
     headers: { authorization },
@@ -62,8 +62,8 @@ function add(who: Actor, key: PrivateKey, armored_signature?: string) {
   })
 }
 
-/** Removes all keys of somebody. */
-async function forget(who: Actor): Promise<void> {
+/** Deletes all keys of a user. */
+async function deleteKeysOf(who: Actor): Promise<void> {
   const { body } = await rest(who, 'GET', '/user/gpg_keys')
   for (const { id } of body)
     expect((await rest(who, 'DELETE', `/user/gpg_keys/${id}`)).status).toBe(204)
@@ -112,7 +112,7 @@ describe('OpenPGP keys of an account', () => {
     const path = `/user/gpg_keys/${made.body.id}`
     expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([made.body])
-    // A subkey is none by itself, and the key is nobody else's.
+    // A subkey cannot be read alone, and other users cannot read the key.
     expect((await rest(cast.bob, 'GET', `/user/gpg_keys/${made.body.subkeys[0].id}`)).status).toBe(
       404,
     )
@@ -121,7 +121,7 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
     expect((await add(cast.bob, key)).status).toBe(201)
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 
   it('are shown to others without the address of the account', async () => {
@@ -133,10 +133,10 @@ describe('OpenPGP keys of an account', () => {
     expect(bytes).not.toContain('example.org')
     expect((await rest(cast.ada, 'GET', '/users/bob/gpg_keys')).body).toEqual([body])
     expect((await rest(undefined, 'GET', '/users/nobody/gpg_keys')).status).toBe(404)
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 
-  it('of another address take a signature by the key', async () => {
+  it('with another address require a signature by the key', async () => {
     const key = await newKey('somebody@elsewhere.example')
     const unknown = await add(cast.bob, key)
     const token = await tokenFor(cast.bob)
@@ -147,10 +147,10 @@ describe('OpenPGP keys of an account', () => {
     const made = await add(cast.bob, key, await signatureOf(key, token))
     expect(made.status).toBe(201)
     expect(made.body).toMatchObject({ verified: true, emails: [{ verified: false }] })
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 
-  it('are proven later, by the id of the key or of a subkey', async () => {
+  it('are verified later, by the id of the key or of a subkey', async () => {
     const key = await newKey('bob@example.org')
     const { body } = await add(cast.bob, key)
     const prove = (who: Actor, key_id: string, armored_signature: string) =>
@@ -170,7 +170,7 @@ describe('OpenPGP keys of an account', () => {
       verified: true,
       subkeys: [{ verified: true }, { verified: true }],
     })
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 
   it.each<[string, (key: PrivateKey) => Promise<string>]>([
@@ -180,7 +180,7 @@ describe('OpenPGP keys of an account', () => {
       async () => signatureOf(await newKey('bob@example.org'), await tokenFor(cast.bob)),
     ],
     ['that is none', async () => 'hello'],
-  ])('are not proven by a signature %s', async (_, make) => {
+  ])('are not verified by a signature %s', async (_, make) => {
     const key = await newKey('bob@example.org')
     const refused = await add(cast.bob, key, await make(key))
     expect([refused.status, refused.body.message]).toEqual([
@@ -190,7 +190,7 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
   })
 
-  it('are proven by the text of this hour or the one before, and not by an older one', async () => {
+  it('are verified by the text of the current or the previous hour, but not by an older one', async () => {
     const key = await newKey('elsewhere@example.com')
     const signature = await signatureOf(key, await tokenFor(cast.bob))
     const start = now
@@ -199,7 +199,7 @@ describe('OpenPGP keys of an account', () => {
       const { accessToken } = await signInAgain()
       const bob = { username: 'bob', authorization: `Bearer ${accessToken}` }
       expect((await add(bob, key, signature)).status).toBe(201)
-      await forget(bob)
+      await deleteKeysOf(bob)
       now = start + 2 * HOUR_MS
       const again = await signInAgain()
       expect(
@@ -211,7 +211,7 @@ describe('OpenPGP keys of an account', () => {
     }
   })
 
-  it('give way to whoever proves that a key is theirs, and to nobody else', async () => {
+  it('are taken over by a user who proves ownership, but not by others', async () => {
     const key = await newKey('bob@example.org', 'carol@example.org')
     expect((await add(cast.carol, key)).status).toBe(201)
     const claimed = await add(cast.bob, key)
@@ -224,10 +224,10 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.carol, 'GET', '/user/gpg_keys')).body).toEqual([])
     const late = await add(cast.carol, key, await signatureOf(key, await tokenFor(cast.carol)))
     expect([late.status, late.body.message]).toEqual([422, 'A key with the same id already exists'])
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 
-  it('are not added by an address that a token wrote', async () => {
+  it('are not added by an address that a token has set', async () => {
     const token = {
       username: 'carol',
       authorization: `token ${await createToken(server.url, cast.carol, ['all'])}`,
@@ -240,7 +240,7 @@ describe('OpenPGP keys of an account', () => {
     await setEmail(token, 'victim@example.org')
     expect((await add(token, key)).body.message).toContain(EMAIL_UNKNOWN)
     await setEmail(cast.carol, 'victim@example.org')
-    // Said again by somebody who signed in, it counts.
+    // The same address counts once the account has set it by password.
     expect((await add(token, key)).body.emails).toEqual([
       { email: 'victim@example.org', verified: true },
     ])
@@ -248,10 +248,10 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.carol, 'GET', '/user/gpg_keys')).body[0].emails).toEqual([
       { email: 'victim@example.org', verified: false },
     ])
-    await forget(cast.carol)
+    await deleteKeysOf(cast.carol)
   })
 
-  it('are never private ones, which go nowhere', async () => {
+  it('are never private, and private keys appear nowhere', async () => {
     const key = await newKey('bob@example.org')
     const refused = await rest(cast.bob, 'POST', '/user/gpg_keys', {
       armored_public_key: key.armor(),
@@ -264,7 +264,7 @@ describe('OpenPGP keys of an account', () => {
     expect((await rest(cast.bob, 'POST', '/user/gpg_keys', {})).status).toBe(422)
   })
 
-  it('are fifty at most', async () => {
+  it('are limited to fifty', async () => {
     const { id } = await server.app.db
       .selectFrom('users')
       .select('id')
@@ -285,8 +285,8 @@ describe('OpenPGP keys of an account', () => {
       'there are at most 50 keys',
     )
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys?page=2')).body).toHaveLength(20)
-    await forget(cast.bob)
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 
   it.each([
@@ -301,7 +301,7 @@ describe('OpenPGP keys of an account', () => {
     }
     expect((await rest(token, 'GET', '/user/gpg_keys')).status).toBe(reading)
     expect((await add(token, await newKey('bob@example.org'))).status).toBe(adding)
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 
   it('are the same over gRPC', async () => {
@@ -318,7 +318,7 @@ describe('OpenPGP keys of an account', () => {
     await bob.deleteGpgKey({ id })
   })
 
-  /** Sessions end before the hours that a text is good for. */
+  /** Sessions end before the hours for which a text is valid. */
   async function signInAgain(): Promise<{ accessToken: string }> {
     const { body } = await rest(undefined, 'POST', '/auth/signin', {
       passwordCredentials: { username: 'bob', password: 'correct horse battery' },
@@ -329,7 +329,7 @@ describe('OpenPGP keys of an account', () => {
 
 const gnupg = mkdtempSync(join(tmpdir(), 'branchline-gnupg-'))
 afterAll(() => {
-  // It starts an agent, which would stay.
+  // GnuPG starts an agent that would keep running.
   if (isGnupgHere) execFileSync('gpgconf', ['--kill', 'gpg-agent'], { env: gnupgEnv })
   rmSync(gnupg, { recursive: true, force: true })
 })
@@ -364,7 +364,7 @@ const isGnupgHere = (() => {
 })()
 
 describe.skipIf(!isGnupgHere)('a key of GnuPG (skipped without gpg)', () => {
-  it('is added and proven', async () => {
+  it('is added and verified', async () => {
     gpg(['--quick-gen-key', 'Bob <bob@example.org>', 'ed25519', 'sign,cert', '1y'])
     const armored_public_key = gpg([
       '--armor',
@@ -386,6 +386,6 @@ describe.skipIf(!isGnupgHere)('a key of GnuPG (skipped without gpg)', () => {
     expect(listed).toContain(`:${made.body.key_id}:`)
     const [, expiry] = /^pub:(?:[^:]*:){5}(\d+)/m.exec(listed) ?? []
     expect(Date.parse(made.body.expires_at) / 1000).toBe(Number(expiry))
-    await forget(cast.bob)
+    await deleteKeysOf(cast.bob)
   })
 })

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** A new key as OpenSSH writes it. */
+/** Creates a key in the format of OpenSSH. */
 function newKey(comment = ''): string {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = sshpk.parseKey(publicKey.export({ type: 'spki', format: 'pem' }), 'pem')
@@ -64,11 +64,11 @@ describe('SSH keys of an account', () => {
     expect((await rest(cast.bob, 'GET', '/user/keys')).body).toEqual([made.body])
     expect((await rest(cast.bob, 'DELETE', `/user/keys/${made.body.id}`)).status).toBe(204)
     expect((await rest(cast.bob, 'GET', `/user/keys/${made.body.id}`)).status).toBe(404)
-    // It is free again, for others too.
+    // The key is free again, also for other users.
     expect((await rest(cast.carol, 'POST', '/user/keys', { title: 'found', key })).status).toBe(201)
   })
 
-  it('are listed in pages, in the order in which they were added, or the one of a fingerprint', async () => {
+  it('are listed in pages in the order in which they were added, or by fingerprint', async () => {
     const keys = ['c', 'b', 'a'].map((title) => ({ title, key: newKey() }))
     for (const key of keys) await rest(cast.ada, 'POST', '/user/keys', key)
     const page = await rest(cast.ada, 'GET', '/user/keys?limit=2&page=2')
@@ -82,7 +82,7 @@ describe('SSH keys of an account', () => {
     expect((await rest(cast.bob, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body).toEqual([])
   })
 
-  it('are shown to everybody who may know of the account, without what is between it and the server', async () => {
+  it('are public with the account, except for private fields', async () => {
     await rest(cast.carol, 'POST', '/user/keys', { title: 'shown', key: newKey(), read_only: true })
     const seen = await rest(undefined, 'GET', '/users/Carol/keys')
     const shown = seen.body.find(({ title }: { title: string }) => title === 'shown')
@@ -105,7 +105,7 @@ describe('SSH keys of an account', () => {
     await rest(cast.ada, 'PATCH', '/admin/users/carol', { visibility: 'public' })
   })
 
-  it('are nobody else’s to read by number or to delete, and administrators’', async () => {
+  it('can be read by id and deleted only by the owner and administrators', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/keys', { title: 'mine', key: newKey() })
     const path = `/user/keys/${body.id}`
     for (const method of ['GET', 'DELETE']) {
@@ -143,7 +143,7 @@ describe('SSH keys of an account', () => {
     expect(JSON.stringify(server.logged)).not.toContain('c2VjcmV0')
   })
 
-  it('are one account’s, which others are not told', async () => {
+  it('belong to one account, which other users do not learn', async () => {
     const key = newKey('bob@secret-project')
     await rest(cast.bob, 'POST', '/user/keys', { title: 'once', key })
     for (const who of [cast.bob, cast.carol]) {
@@ -163,7 +163,7 @@ describe('SSH keys of an account', () => {
     ).toBe(201)
   })
 
-  it('are a hundred at most', async () => {
+  it('are limited to a hundred', async () => {
     const { id } = await server.app.db
       .selectFrom('users')
       .select('id')
@@ -241,14 +241,14 @@ describe('deploy keys of a repository', () => {
     const path = `/repos/bob/engine/keys/${made.body.id}`
     expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
     expect((await rest(cast.bob, 'GET', '/repos/bob/engine/keys')).body).toEqual([made.body])
-    // It is a key of this repository and no other, and of no account.
+    // The key belongs to this repository only, and to no account.
     expect((await rest(cast.bob, 'GET', path.replace('engine', 'wheel'))).status).toBe(404)
     expect((await rest(cast.bob, 'GET', `/user/keys/${made.body.key_id}`)).status).toBe(404)
     expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
     expect((await rest(cast.bob, 'DELETE', path)).status).toBe(404)
   })
 
-  it('may be shared, and are free when the last repository has let go of them', async () => {
+  it('may be shared, and are free once the last repository has deleted them', async () => {
     const key = newKey('bob only')
     const bare = key.split(' ').slice(0, 2).join(' ')
     const first = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'shared', key })
@@ -261,7 +261,7 @@ describe('deploy keys of a repository', () => {
       key: bare,
     })
     expect([second.body.key_id, third.body.key_id]).toEqual([first.body.key_id, first.body.key_id])
-    // What bob wrote beside it is not carol's to read.
+    // Carol cannot read the comment that bob added.
     expect(third.body.key).toBe(bare)
     const asUser = () => rest(cast.carol, 'POST', '/user/keys', { title: 'was deployed', key })
     expect((await asUser()).body.message).toBe('Key content has been used as non-deploy key')
@@ -272,7 +272,7 @@ describe('deploy keys of a repository', () => {
     expect((await asUser()).status).toBe(201)
   })
 
-  it('are listed by number and fingerprint of the key', async () => {
+  it('are listed by id and fingerprint of the key', async () => {
     const [one, two] = [newKey(), newKey()]
     const made = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'one', key: one })
     await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'two', key: two })
@@ -284,7 +284,7 @@ describe('deploy keys of a repository', () => {
     expect(await list('limit=1&page=2')).toEqual(['two'])
   })
 
-  it('are refused with the reason', async () => {
+  it('are refused with a reason', async () => {
     const key = newKey()
     const add = (title: string, line: string) =>
       rest(cast.bob, 'POST', '/repos/bob/secret/keys', { title, key: line })
@@ -295,7 +295,7 @@ describe('deploy keys of a repository', () => {
       ['again', key, 'This key has already been added to this repository'],
       ['taken', newKey(), 'A key with the same name already exists'],
       ['stolen', personal, 'Key content has been used as non-deploy key'],
-      ['bad', 'ssh-rsa AAAA', 'Invalid key content: its content does not fit its type'],
+      ['bad', 'ssh-rsa AAAA', 'Invalid key content: its content does not match its type'],
       ['', newKey(), 'title is missing or not allowed'],
     ] as const) {
       const refused = await add(title, line)
@@ -303,7 +303,7 @@ describe('deploy keys of a repository', () => {
     }
   })
 
-  it('are those’ who administer the repository', async () => {
+  it('are visible to administrators of the repository only', async () => {
     const body = { title: 'x', key: newKey() }
     for (const [method, path] of [
       ['GET', ''],
@@ -332,7 +332,7 @@ describe('deploy keys of a repository', () => {
     expect((await rest(cast.carol, 'GET', '/repos/bob/engine/keys')).status).toBe(200)
   })
 
-  it('of an archived repository stay as they are', async () => {
+  it('of an archived repository cannot be changed', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'archived' })
     const { body } = await rest(cast.bob, 'POST', '/repos/bob/archived/keys', {
       title: 'kept',

@@ -37,7 +37,7 @@ const get = (path: string, authorization: string) =>
   fetch(`${server.url}/api/v1/${path}`, { headers: { authorization } })
 const basic = (password: string) => `Basic ${Buffer.from(`bob:${password}`).toString('base64')}`
 
-/** Restarts the server, on the same data, with a folder for mail. */
+/** Restarts the server on the same data, with a folder for mails. */
 async function withMail(): Promise<() => Promise<string[]>> {
   await server.close(0)
   const mailDir = join(server.data, 'mail')
@@ -57,12 +57,12 @@ async function withMail(): Promise<() => Promise<string[]>> {
   }
 }
 
-/** The token in a message, whose link is on a line of its own. */
+/** Returns the token from the link in a mail. */
 function tokenIn(mail = ''): string {
   return /^http\S+\?token=(\S+)\r$/m.exec(mail)?.[1] ?? ''
 }
 
-/** The refresh cookie of a new session of bob. */
+/** Starts a session of bob and returns its refresh cookie. */
 async function signInForCookie(): Promise<string> {
   const response = await post('auth/signin', {
     passwordCredentials: { username: 'bob', password: PASSWORD },
@@ -70,7 +70,7 @@ async function signInForCookie(): Promise<string> {
   return response.headers.get('set-cookie')?.split(';')[0] ?? ''
 }
 
-/** Every way in which bob may be signed in, and the status that each gets now. */
+/** Returns each way in which bob may be signed in, with its current status. */
 async function surfaces() {
   const cookie = await signInForCookie()
   const { authorization } = await signIn(server.url, 'bob')
@@ -93,8 +93,8 @@ const patchBob = (body: object, authorization: string) =>
     body: JSON.stringify(body),
   })
 
-describe('somebody who forgot the password', () => {
-  it('gets a link by mail, sets a new one, and whoever was in is out', async () => {
+describe('a user who forgot the password', () => {
+  it('gets a link by mail and sets a new password, which ends all sessions', async () => {
     const readMail = await withMail()
     const statuses = await surfaces()
     expect(await statuses()).toEqual({
@@ -135,7 +135,7 @@ describe('somebody who forgot the password', () => {
       expect(log.toLowerCase()).not.toContain(secret)
   })
 
-  it('finds the link good once, also when a thief uses it at the same moment', async () => {
+  it('can use the link once, even if a thief uses it at the same time', async () => {
     const readMail = await withMail()
     await post('auth/password:requestReset', { username: 'bob' })
     const token = tokenIn((await readMail())[0])
@@ -150,8 +150,8 @@ describe('somebody who forgot the password', () => {
   })
 })
 
-describe('a stranger who asks for resets', () => {
-  it('cannot tell from the answers who has an account', async () => {
+describe('a stranger who requests resets', () => {
+  it('cannot tell from the answers which accounts exist', async () => {
     const readMail = await withMail()
     const answer = async (subject: object) => {
       const response = await post('auth/password:requestReset', subject)
@@ -174,7 +174,7 @@ describe('a stranger who asks for resets', () => {
     ])
   })
 
-  it('learns that no mail is sent here before anything else', async () => {
+  it('learns first of all if no mail is configured', async () => {
     for (const username of ['bob', 'nobody']) {
       const response = await post('auth/password:requestReset', { username })
       expect(response.status).toBe(400)
@@ -183,7 +183,7 @@ describe('a stranger who asks for resets', () => {
   })
 })
 
-describe('a thief with a token of somebody', () => {
+describe("a thief with a user's token", () => {
   it('gets no mail to an address of their own', async () => {
     const readMail = await withMail()
     const token = `Bearer ${await createToken(server.url, cast.bob, ['write:user'])}`
@@ -192,7 +192,7 @@ describe('a thief with a token of somebody', () => {
     await post('auth/password:requestReset', { username: 'bob' })
     expect(await readMail()).toEqual([])
 
-    // Writing the same address again does not make it better; bob does, with his own.
+    // Setting the same address again does not help, but bob can set his own.
     await patchBob({ email: 'thief@example.org' }, token)
     await post('auth/password:requestReset', { username: 'bob' })
     expect(await readMail()).toEqual([])
@@ -204,7 +204,7 @@ describe('a thief with a token of somebody', () => {
   })
 })
 
-describe('where no mail is sent', () => {
+describe('without mail', () => {
   it('an administrator hands over a token', async () => {
     const made = await post(
       'users/bob:createPasswordResetToken',
@@ -223,7 +223,7 @@ describe('where no mail is sent', () => {
 })
 
 describe('a password change', () => {
-  it('shuts everybody out but the session that made it, which needs a new access token', async () => {
+  it('ends all sessions except the current one, which needs a new access token', async () => {
     const statuses = await surfaces()
     const own = await post('auth/signin', {
       passwordCredentials: { username: 'bob', password: PASSWORD },
@@ -245,7 +245,7 @@ describe('a password change', () => {
     expect((await get('auth/me', `Bearer ${refreshed.accessToken}`)).status).toBe(200)
   })
 
-  it('leaves no access token behind that is refreshed at the same moment', async () => {
+  it('leaves no access token that is refreshed at the same time', async () => {
     const cookies = await Promise.all(Array.from({ length: 8 }, () => signInForCookie()))
     const refresh = (cookie: string) => post('auth/refresh', {}, { cookie })
     const [changed, ...refreshes] = await Promise.all([
@@ -263,7 +263,7 @@ describe('a password change', () => {
 })
 
 describe('archiving', () => {
-  it('shuts an account out everywhere, and taking it back brings no session back', async () => {
+  it('locks an account out everywhere, and restoring it restores no session', async () => {
     const statuses = await surfaces()
     expect((await patchBob({ state: 'ARCHIVED' }, cast.ada.authorization)).status).toBe(200)
     expect(await statuses()).toEqual({

@@ -19,7 +19,7 @@ import {
 let server: TestServer
 afterEach(() => server.stop())
 
-/** A server that trusts 127.0.0.1 to name callers, and nobody else. */
+/** Starts a server that trusts only 127.0.0.1 to name callers. */
 async function start(proxyAuth: Partial<ProxyAuth> = {}): Promise<Cast> {
   const trustedProxies = new BlockList()
   trustedProxies.addAddress('127.0.0.1')
@@ -35,11 +35,11 @@ interface Answer {
   readonly status: number
   readonly cookie: string
   readonly headers: Readonly<Record<string, unknown>>
-  /** Text of the answer, in which reasons and names are looked for. */
+  /** Response text, which may contain reasons and names. */
   readonly body: string
 }
 
-/** A request as a proxy passes it on, by default one of a page of the instance. */
+/** Sends a request like the proxy, by default from a page of the instance. */
 function send(
   path: string,
   {
@@ -74,7 +74,7 @@ function send(
       },
     )
     sent.on('error', reject)
-    // Node frames no body of a DELETE by itself.
+    // Node does not frame the body of a DELETE on its own.
     sent.end(method === 'POST' || method === 'PATCH' ? JSON.stringify(body) : undefined)
   })
 }
@@ -88,7 +88,7 @@ const refused = (status: number, reason: string) => ({
 const bob = { status: 200, body: expect.stringContaining('"users/bob"') }
 
 describe('behind a trusted proxy', () => {
-  it('a browser gets a session for whom the proxy names, and goes on with it', async () => {
+  it('a browser gets a session for the user that the proxy names, and can refresh it', async () => {
     await start()
     expect(await me()).toMatchObject(bob)
     const started = await send('auth/refresh')
@@ -110,20 +110,20 @@ describe('behind a trusted proxy', () => {
     expect(next.cookie).not.toBe(started.cookie)
   })
 
-  it('signing in needs no password', async () => {
+  it('signing in requires no password', async () => {
     await start()
     expect(await send('auth/signin')).toMatchObject({
       ...bob,
       cookie: expect.stringMatching(/^branchline_refresh=./),
     })
-    // A password is taken for what it is.
+    // A password takes precedence.
     const passwordCredentials = { username: 'carol', password: PASSWORD }
     expect((await send('auth/signin', { body: { passwordCredentials } })).body).toContain(
       '"users/carol"',
     )
   })
 
-  it('the cookie of whoever used the browser before is of no use', async () => {
+  it('the cookie of an earlier user of the browser is ignored', async () => {
     await start()
     const { cookie } = await send('auth/refresh', { headers: { 'x-webauth-user': 'ada' } })
     const { accessToken } = JSON.parse(
@@ -138,14 +138,14 @@ describe('behind a trusted proxy', () => {
     ).toMatchObject(refused(401, 'BAD_CREDENTIALS'))
   })
 
-  it('methods that are not about sessions take no notice of the header', async () => {
+  it('methods that are not about sessions ignore the header', async () => {
     await start()
     const patched = await send('users/bob', { method: 'PATCH', body: { description: 'by proxy' } })
     expect(patched).toMatchObject(refused(401, 'UNAUTHENTICATED'))
     expect((await send('users/bob', { method: 'GET' })).body).toContain('"email":""')
   })
 
-  it('every method takes the header where the operator wants that', async () => {
+  it('every method accepts the header if the operator configures that', async () => {
     await start({ api: true })
     const patched = await send('users/bob', { method: 'PATCH', body: { description: 'by proxy' } })
     expect(patched).toMatchObject({ status: 200, body: expect.stringContaining('by proxy') })
@@ -172,7 +172,7 @@ describe('behind a trusted proxy', () => {
     await expect(users.updateUser(update, { headers: hostile })).rejects.toThrow('another site')
   })
 
-  it('credentials of the call win over the header, also when they are wrong', async () => {
+  it('credentials of the call take precedence over the header, even if they are wrong', async () => {
     const { carol } = await start({ api: true })
     const answer = await me({ headers: { authorization: carol.authorization } })
     expect(answer.body).toContain('"users/carol"')
@@ -193,7 +193,7 @@ describe('behind a trusted proxy', () => {
     expect(await send('auth/refresh', { headers })).toMatchObject(refused(401, 'BAD_CREDENTIALS'))
   })
 
-  it('the first account is made, and administers the instance, where the operator wants that', async () => {
+  it('the first account is created as an administrator if the operator configures that', async () => {
     const trustedProxies = new BlockList()
     trustedProxies.addAddress('127.0.0.1')
     const names = {
@@ -215,7 +215,7 @@ describe('behind a trusted proxy', () => {
 })
 
 describe('a forged header', () => {
-  it('of a peer that is no trusted proxy names nobody, whatever it says of where it comes from', async () => {
+  it('of a peer that is not a trusted proxy is ignored, whatever its address claims', async () => {
     await start({ api: true })
     const headers = {
       'x-forwarded-for': '127.0.0.1',
@@ -231,7 +231,7 @@ describe('a forged header', () => {
       expect(await send('auth/signin', { from, headers })).toMatchObject(
         refused(400, 'INVALID_FIELD'),
       )
-      // As if absent, and so no reason to refuse what anybody may see.
+      // The header is ignored, so the public method succeeds.
       expect((await send('users/bob', { method: 'GET', from, headers })).status).toBe(200)
     }
     const warnings = server.logged.filter(({ level }) => level === 'warn')
@@ -239,7 +239,7 @@ describe('a forged header', () => {
     expect(JSON.stringify(warnings)).not.toContain('bob')
   })
 
-  it('names nobody where no proxy is trusted, not even from this machine', async () => {
+  it('is ignored if no proxy is trusted, even on this machine', async () => {
     server = await startTestServer()
     await inviteCast(server.url)
     expect(await me()).toMatchObject(refused(401, 'UNAUTHENTICATED'))
@@ -247,7 +247,7 @@ describe('a forged header', () => {
   })
 })
 
-describe('a hostile page in a browser that is behind the proxy', () => {
+describe('a hostile page in a browser behind the proxy', () => {
   const origin = 'https://evil.example'
 
   it('changes nothing and starts no session', async () => {
@@ -269,7 +269,7 @@ describe('a hostile page in a browser that is behind the proxy', () => {
     )
   })
 
-  it('may not send the header itself, nor read the answer with the browser’s credentials', async () => {
+  it('can neither send the header nor read the response with the browser’s credentials', async () => {
     await start({ api: true })
     const preflight = await send('users/bob', {
       method: 'OPTIONS',

@@ -54,7 +54,11 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** @returns the path of the key. */
+/**
+ * Adds a key.
+ *
+ * @returns the path of the key.
+ */
 async function addSshKey(who: Actor, key: string): Promise<string> {
   const { status, body } = await rest(who, 'POST', '/user/keys', { title: key.slice(-20), key })
   expect(status).toBe(201)
@@ -97,13 +101,13 @@ interface Draft {
   readonly committer?: string
   readonly message?: Buffer | string
   readonly headers?: string
-  /** Of what is signed; nothing for a commit that is not. */
+  /** Signs the payload; undefined for an unsigned commit. */
   readonly sign?: (payload: Buffer) => string | Promise<string>
-  /** What is stored in place of what was signed. */
+  /** Stored instead of the signed payload. */
   readonly instead?: string
 }
 
-/** Stores a commit behind another one in bob's clone, puts it on a branch, and returns its id. */
+/** Stores a commit in bob's clone, puts it on a branch and returns its id. */
 async function commit(branch: string, draft: Draft, parent?: string): Promise<string> {
   const { committer = 'Bob <bob@example.org>', headers = '', instead } = draft
   const tree = execFileSync('git', ['-C', join(client.home, 'engine'), 'mktree'], {
@@ -141,7 +145,7 @@ function push(...refs: string[]): Promise<string> {
   )
 }
 
-/** What somebody is told about the signature of a commit that was pushed. */
+/** Returns the verification of a pushed commit as a user sees it. */
 async function verificationOf(id: string, who: Actor | undefined = cast.bob) {
   const { status, body } = await rest(who, 'GET', `/repos/bob/engine/git/commits/${id}`)
   expect(status).toBe(200)
@@ -154,7 +158,7 @@ const ANYBODY: Caller = { kind: 'anonymous', peer: { address: '127.0.0.1', loopb
 const BOBS_FINGERPRINT = /^SHA256:[\w+/]{43}$/
 
 describe('a signed commit', () => {
-  it('is verified by every method that shows it, and says who signed', async () => {
+  it('is verified by every method that returns it, with its signer', async () => {
     const id = await commit('main', { sign: byBob })
     await push('main')
     const { verified, reason, signer, signature, payload } = await verificationOf(id)
@@ -298,13 +302,13 @@ describe('a signed commit', () => {
     await push('--all')
   })
 
-  it.each(cases)('is told about when it is %s', async (name, _, verified, reason) => {
+  it.each(cases)('has a reason when it is %s', async (name, _, verified, reason) => {
     const told = await verificationOf(idsByName.get(name) ?? '')
     expect(told).toMatchObject({ verified, reason: expect.stringMatching(reason) })
     expect(told.signer === null).toBe(!verified)
   })
 
-  it('is verified for as long as the account has the key', async () => {
+  it('is verified as long as the account has the key', async () => {
     const key = newSshSigner('ecdsa-sha2-nistp256')
     const other = await newOpenPgpKey('bob@example.org')
     const ids = [
@@ -322,7 +326,7 @@ describe('a signed commit', () => {
     expect((await verificationOf(ids[0] ?? '')).reason).toBe('gpg.error.no_gpg_keys_found')
   })
 
-  it('is verified by a key of OpenPGP that names the address of the account, or is proven', async () => {
+  it('is verified by an OpenPGP key with the address of the account, or by a verified key', async () => {
     const id = await commit('renamed', {
       committer: 'Bob <2+bob@noreply.127.0.0.1>',
       sign: signer(openPgp),
@@ -345,7 +349,7 @@ describe('a signed commit', () => {
     await write('bob@example.org')
   })
 
-  it('proves nothing by an address that a token wrote', async () => {
+  it('is not verified by an address that a token has set', async () => {
     const id = await commit('by-token', { sign: byBob })
     await push('by-token')
     const write = (email_by_token: number) =>
@@ -359,7 +363,7 @@ describe('a signed commit', () => {
     await write(0)
   })
 
-  it('tells of an account only to those who may know of it', async () => {
+  it('names an account only to callers who may see it', async () => {
     const ids = [
       await commit('seen', { sign: byBob }),
       await commit('unseen', { sign: byBob, instead: 'other\n' }),
@@ -395,7 +399,7 @@ describe('a signed commit', () => {
     await rest(cast.bob, 'POST', '/repos/acme/engine/transfer', { new_owner: 'bob' })
   })
 
-  it('takes as many queries as a page of them', async () => {
+  it('takes the same number of queries for a page of commits', async () => {
     const { body } = await rest(cast.bob, 'GET', '/repos/bob/engine')
     const ids = [await commit('many', { sign: byBob })]
     for (let turn = 0; turn < 9; turn++) {
@@ -454,8 +458,8 @@ describe('a signed tag', () => {
   })
 })
 
-describe('a branch that takes signed commits only', () => {
-  it('takes those of active accounts', async () => {
+describe('a branch that requires signed commits', () => {
+  it('accepts those of active accounts', async () => {
     await rest(cast.bob, 'POST', '/repos/bob/engine/branch_protections', {
       rule_name: 'kept',
       enable_push: true,
@@ -527,7 +531,7 @@ describe.skipIf(!isHere('ssh-keygen'))('git with a key of SSH (skipped without s
 })
 
 describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)', () => {
-  it('signs commits and tags that are verified, before and after the key gets another expiry', async () => {
+  it('signs commits and tags that are verified, before and after the key gets a new expiry', async () => {
     const home = join(client.home, 'gnupg')
     const env = { PATH: process.env.PATH ?? '', HOME: client.home, GNUPGHOME: home }
     execFileSync('mkdir', ['-m', '700', home])
@@ -594,7 +598,7 @@ describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)',
       await add()
       expect(await verificationOf(id)).toMatchObject(verified)
     } finally {
-      // It starts an agent, which would stay.
+      // GnuPG starts an agent that would keep running.
       execFileSync('gpgconf', ['--kill', 'gpg-agent'], { env })
     }
   })

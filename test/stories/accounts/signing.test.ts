@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const keyOf = async ({ url }: TestServer) => (await fetch(`${url}/api/v1/signing-key.pub`)).text()
 
-/** Makes a repository of bob's with one commit by the API, and returns the commit. */
+/** Creates a repository of bob with one API commit, and returns the commit. */
 async function makeCommit({ url }: TestServer, who: Cast, name: string) {
   const send = restAt(url)
   await send(who.bob, 'POST', '/user/repos', { name, auto_init: true })
@@ -44,8 +44,8 @@ async function makeCommit({ url }: TestServer, who: Cast, name: string) {
   return body[0] as { sha: string; commit: { verification: Record<string, unknown> } }
 }
 
-describe('commits that the server makes', () => {
-  it('are signed by the instance, whatever makes them', async () => {
+describe('commits that the server creates', () => {
+  it('are signed by the instance, whichever method creates them', async () => {
     const first = await makeCommit(server, cast, 'engine')
     const file = { content: 'aGVsbG8K', message: 'Say it' }
     const { body } = await rest(cast.bob, 'POST', '/repos/bob/engine/contents/hello', file)
@@ -65,7 +65,7 @@ describe('commits that the server makes', () => {
     expect(read.commit.verification).toEqual(body.verification)
   })
 
-  it('count where a rule asks for signed commits', async () => {
+  it('satisfy a rule that requires signed commits', async () => {
     await makeCommit(server, cast, 'strict')
     const rule = { rule_name: 'main', enable_push: true, require_signed_commits: true }
     expect(
@@ -96,7 +96,7 @@ describe('commits that the server makes', () => {
     })
   })
 
-  it('stay verified when it signs no more, and after a restart', async () => {
+  it('remain verified after signing is disabled, and after a restart', async () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-'))
     try {
       const before = await startTestServer({ data })
@@ -122,7 +122,7 @@ describe('commits that the server makes', () => {
 })
 
 describe('the key of the instance', () => {
-  it('is told to everybody, as a line of text', async () => {
+  it('is public, as a line of text', async () => {
     const answer = await fetch(`${server.url}/api/v1/signing-key.pub`)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       200,

@@ -33,7 +33,7 @@ async function send(method: string, path: string, headers: Record<string, string
   return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-describe('an administrator who acts as somebody else', () => {
+describe('an administrator who acts as another user', () => {
   it.each([
     ['the header', '/user', { sudo: 'bob' }],
     ['the header, in any case', '/user', { Sudo: ' BOB ' }],
@@ -58,7 +58,7 @@ describe('an administrator who acts as somebody else', () => {
     })
   })
 
-  it('does what that account does, and may do no more', async () => {
+  it('acts with the permissions of that account only', async () => {
     const asBob = { authorization: ada.authorization, sudo: 'bob' }
     expect(
       (await send('POST', '/user/repos', asBob, { name: 'made-by-ada' })).body.owner.login,
@@ -69,7 +69,7 @@ describe('an administrator who acts as somebody else', () => {
     expect((await send('GET', '/users/ada/settings', asBob)).status).toBe(403)
   })
 
-  it('is on record with what was done', async () => {
+  it('is recorded in the log', async () => {
     const { body: adaHerself } = await send('GET', '/user', { authorization: ada.authorization })
     const { body: bobHimself } = await send('GET', '/user', { authorization: bob.authorization })
     await send('GET', '/user', {
@@ -103,7 +103,7 @@ describe('an administrator who acts as somebody else', () => {
     ])
   })
 
-  it('may come by a password', async () => {
+  it('may authenticate with a password', async () => {
     const authorization = `Basic ${Buffer.from(`ada:${PASSWORD}`).toString('base64')}`
     expect((await send('GET', '/user', { authorization, sudo: 'carol' })).body.login).toBe('carol')
   })
@@ -114,13 +114,13 @@ describe('an administrator who acts as somebody else', () => {
     ['bob,carol', 404],
     ['dan', 403],
     ['x'.repeat(1000), 404],
-  ])('names an account that there is: %s', async (sudo, status) => {
+  ])('must name an existing account: %s', async (sudo, status) => {
     const answer = await send('GET', '/user', { authorization: ada.authorization, sudo })
     expect(answer.status).toBe(status)
     if (status === 200) expect(answer.body.login).toBe('ada')
   })
 
-  it('names one', async () => {
+  it('must name a single account', async () => {
     const headers = { authorization: ada.authorization, sudo: 'bob' }
     expect((await send('GET', '/user?sudo=carol', headers)).status).toBe(404)
     expect(
@@ -128,7 +128,7 @@ describe('an administrator who acts as somebody else', () => {
     ).toBe(404)
   })
 
-  it('ends with the powers of the administrator', async () => {
+  it('loses access with the role of administrator', async () => {
     await forge.ask(ada, 'POST', '/admin/users', {
       username: 'eve',
       email: 'eve@example.org',
@@ -161,8 +161,8 @@ describe('an administrator who acts as somebody else', () => {
   })
 })
 
-describe('everybody else', () => {
-  it('is refused, and not taken for somebody', async () => {
+describe('other users', () => {
+  it('are refused, and do not act as anyone', async () => {
     const headers = [{ authorization: bob.authorization }, {}]
     for (const who of headers) {
       for (const [path, sudo] of [
@@ -183,7 +183,7 @@ describe('everybody else', () => {
     expect((await send('POST', '/auth/signin', { sudo: 'bob' }, signIn)).status).toBe(403)
   })
 
-  it.each(RPC_PROTOCOLS)('is refused over %s', async (protocol) => {
+  it.each(RPC_PROTOCOLS)('are refused over %s', async (protocol) => {
     for (const authorization of [bob.authorization, undefined]) {
       const auth = createClient(AuthService, transportTo(forge.server.url, protocol, authorization))
       const refused = await auth
@@ -193,7 +193,7 @@ describe('everybody else', () => {
     }
   })
 
-  it('is refused by Git, whoever asks', async () => {
+  it('are refused by Git, like administrators', async () => {
     await forge.ask(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
     const refs = `${forge.server.url}/bob/engine.git/info/refs?service=git-upload-pack`
     expect(

@@ -43,8 +43,8 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 /**
- * A new session that no passcode was used for, so that the passcodes of a test are its own. The
- * clock moves on by more than an access token lasts.
+ * Starts a session without a passcode, so that a test can use all passcodes. Advances the clock
+ * past the lifetime of an access token.
  */
 async function sessionOf(username: string): Promise<SessionGrant> {
   const user = await findUserByNameKey(server.app.db, username)
@@ -64,8 +64,8 @@ async function twoFactorAs(username: string) {
 }
 
 /**
- * Sets bob's second factor up, in place of the one he has, once the wrong codes of the test before
- * are forgotten.
+ * Enables a second factor for bob in place of an existing one, once earlier wrong codes have
+ * expired.
  */
 async function setUp(): Promise<{ secret: string; confirmed: string; recoveryCodes: string[] }> {
   clock.advance(FORGOTTEN_AFTER_SECONDS)
@@ -78,7 +78,7 @@ async function setUp(): Promise<{ secret: string; confirmed: string; recoveryCod
   return { secret, confirmed, recoveryCodes }
 }
 
-/** Lets the current passcode pass. */
+/** Advances past the current passcode. */
 function nextPasscode(secret: string): string {
   clock.advance(STEP_SECONDS)
   return passcodeAt(secret, clock)
@@ -97,7 +97,7 @@ function post(path: string, body: string, headers: Record<string, string> = {}):
   })
 }
 
-/** OK, or the reason of the refusal. */
+/** Returns OK or the reason of the error. */
 async function outcomeOf(response: Response): Promise<string> {
   const answer = (await response.json()) as { details?: { reason?: string }[] }
   return response.ok
@@ -116,7 +116,7 @@ async function outcomeOfRpc(call: Promise<unknown>): Promise<string> {
 
 type Present = (passcode: string) => Promise<string>
 
-/** Every way to present a passcode, once what it needs beside the passcode is there. */
+/** Every way to present a passcode, prepared up to the passcode itself. */
 const SURFACES = {
   'sign-in, in the field': async () => (passcode: string) => signIn({ passcode }),
   'sign-in, in the header': async () => (passcode: string) =>
@@ -158,17 +158,16 @@ async function present(passcode: string, surface: Surface): Promise<string> {
   return (await SURFACES[surface]())(passcode)
 }
 
-describe('a passcode that somebody has looked at over a shoulder, after its owner has used it', () => {
+describe('a passcode that was observed and has been used by its owner', () => {
   const pairs = SURFACE_NAMES.flatMap((first) => SURFACE_NAMES.map((second) => ({ first, second })))
 
   it.each(pairs)(
-    'by $first, is refused by $second, and a fresh one is not',
+    'by $first is refused by $second, and a fresh one is not',
     async ({ first, second }) => {
       let { secret } = await setUp()
       const passcode = nextPasscode(secret)
       expect(await present(passcode, first)).toBe('OK')
-      // Once it is off there is nothing to replay against; the passcodes of the next secret are
-      // others.
+      // Disabling ends the enrolment, and the next secret has other passcodes.
       if (first === 'turning it off') secret = (await setUp()).secret
       expect(await present(passcode, second)).toBe('TWO_FACTOR_INVALID')
       expect(await present(nextPasscode(secret), second)).toBe('OK')
@@ -176,7 +175,7 @@ describe('a passcode that somebody has looked at over a shoulder, after its owne
   )
 
   it.each(SURFACE_NAMES)(
-    'to confirm its secret, is refused by %s, and a fresh one is not',
+    'to confirm its secret is refused by %s, and a fresh one is not',
     async (surface) => {
       const { secret, confirmed } = await setUp()
       expect(await present(confirmed, surface)).toBe('TWO_FACTOR_INVALID')
@@ -185,7 +184,7 @@ describe('a passcode that somebody has looked at over a shoulder, after its owne
   )
 
   it.each(SURFACE_NAMES)(
-    'is refused by %s after a newer one was used, though it never was',
+    'is refused by %s after a newer one was used, even if it was not used itself',
     async (surface) => {
       const { secret } = await setUp()
       const older = nextPasscode(secret)
@@ -196,7 +195,7 @@ describe('a passcode that somebody has looked at over a shoulder, after its owne
 })
 
 describe('a passcode used twenty times at once', () => {
-  it.each(SURFACE_NAMES)('by %s, succeeds once', async (surface) => {
+  it.each(SURFACE_NAMES)('by %s succeeds once', async (surface) => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const presentBySurface = await SURFACES[surface]()
@@ -204,7 +203,7 @@ describe('a passcode used twenty times at once', () => {
     expect(outcomes.filter((outcome) => outcome === 'OK')).toHaveLength(1)
   })
 
-  it('by every way in turn but one, after which none is asked for, succeeds once', async () => {
+  it('by every method in turn but the one that disables the second factor succeeds once', async () => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const ways = await Promise.all(
@@ -218,7 +217,7 @@ describe('a passcode used twenty times at once', () => {
     expect(outcomes.filter((outcome) => outcome === 'OK')).toHaveLength(1)
   })
 
-  it('is still used up after a restart', async () => {
+  it('remains used after a restart', async () => {
     await withFolder(async (data) => {
       const other = await startTestServer({ clock, data })
       const { bob } = await inviteCast(other.url)
@@ -239,7 +238,7 @@ describe('a passcode used twenty times at once', () => {
   })
 })
 
-describe('somebody who knows the password and nothing else', () => {
+describe('a stranger who knows only the password', () => {
   it('gets neither session nor cookie, and is asked for a passcode', async () => {
     await setUp()
     const response = await post(
@@ -252,7 +251,7 @@ describe('somebody who knows the password and nothing else', () => {
     expect(await outcomeOf(response)).toBe('TWO_FACTOR_REQUIRED')
   })
 
-  it.each(RPC_PROTOCOLS)('is asked for it by %s, at sign-in and beside Basic', async (protocol) => {
+  it.each(RPC_PROTOCOLS)('is asked for it by %s, at sign-in and with Basic', async (protocol) => {
     const { secret } = await setUp()
     const refusalOf = async (call: Promise<unknown>) => {
       const { code, metadata } = ConnectError.from(await call.catch((thrown: unknown) => thrown))
@@ -267,7 +266,7 @@ describe('somebody who knows the password and nothing else', () => {
     expect(await refusalOf(byBasic.getCurrentUser({}, { headers }))).toEqual(asked)
   })
 
-  it('has five guesses in five minutes, whichever way, and the owner’s session goes on', async () => {
+  it('has five guesses in five minutes across all methods, and the owner’s session continues', async () => {
     const { secret } = await setUp()
     clock.advance(STEP_SECONDS)
     const wrong = wrongPasscode(secret, clock)
@@ -293,12 +292,12 @@ describe('somebody who knows the password and nothing else', () => {
   })
 })
 
-describe('somebody who does not know the password', () => {
-  it('learns nothing of a second factor, and uses none up', async () => {
+describe('a stranger who does not know the password', () => {
+  it('neither learns of a second factor nor uses one up', async () => {
     const { secret } = await setUp()
     const passcode = nextPasscode(secret)
     const answers = []
-    // bob has a second factor, carol has none, and nobody is called eve.
+    // Bob has a second factor, carol has none, and eve does not exist.
     for (const username of ['bob', 'carol', 'eve']) {
       const body = JSON.stringify({
         passwordCredentials: { username, password: 'wrong', passcode },
@@ -317,7 +316,7 @@ describe('somebody who does not know the password', () => {
 })
 
 describe('programs', () => {
-  it('go on with tokens and refreshed sessions, which ask for no passcode', async () => {
+  it('continue with tokens and refreshed sessions, which require no passcode', async () => {
     await setUp()
     const token = await createToken(
       server.url,
@@ -340,7 +339,7 @@ describe('programs', () => {
     expect(refreshed.status).toBe(200)
   })
 
-  it('cannot touch the second factor with a token', async () => {
+  it('cannot change the second factor with a token', async () => {
     const token = await createToken(
       server.url,
       { username: 'bob', authorization: await authorizationOf('bob') },
@@ -357,8 +356,8 @@ describe('programs', () => {
   })
 })
 
-describe('somebody who has lost phone and recovery codes', () => {
-  it('is helped by an administrator, which the log tells of, and by nobody else', async () => {
+describe('a user who has lost phone and recovery codes', () => {
+  it('is helped by an administrator, which is logged, and by no one else', async () => {
     await setUp()
     const asCarol = await twoFactorAs('carol')
     expect(await outcomeOfRpc(asCarol.disableTwoFactor({ name: NAME }))).toBe('PERMISSION_DENIED')
@@ -375,7 +374,7 @@ describe('somebody who has lost phone and recovery codes', () => {
 })
 
 describe('the log', () => {
-  it('holds no secret, recovery code or passcode, whether they were good or not', async () => {
+  it('contains no secret, recovery code or passcode, whether valid or not', async () => {
     const { secret, recoveryCodes } = await setUp()
     const passcode = nextPasscode(secret)
     await signIn({ passcode })

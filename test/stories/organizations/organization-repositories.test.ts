@@ -41,7 +41,7 @@ const OPEN = '/repos/acme/open'
 const CLOSED = '/repos/acme/closed'
 let teamId: number
 
-/** bob owns acme, and carol is in a team that reads code. */
+/** Bob owns acme. Carol is in a team that reads code. */
 beforeEach(async () => {
   for (const path of [OPEN, CLOSED]) await rest(cast.bob, 'DELETE', path)
   await rest(cast.bob, 'DELETE', ORGANIZATION)
@@ -70,7 +70,7 @@ beforeEach(async () => {
 
 const statusOf = async (...request: Parameters<SendRest>) => (await rest(...request)).status
 
-/** How git fares, in the words that it prints. */
+/** Returns what Git prints when it lists the refs. */
 const listRemote = (path: string, username?: string) =>
   git.git('.', 'ls-remote', remoteOf(server.url, path, username, username && PASSWORD)).then(
     () => 'fine',
@@ -79,7 +79,7 @@ const listRemote = (path: string, username?: string) =>
   )
 
 describe('a repository of an organisation', () => {
-  it('is open to members as far as their teams say', async () => {
+  it('is accessible to members according to their teams', async () => {
     expect((await rest(cast.carol, 'GET', CLOSED)).body.permissions).toEqual({
       admin: false,
       push: false,
@@ -96,13 +96,13 @@ describe('a repository of an organisation', () => {
       await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, { name: 'readers', ...edit }),
     ).toBe(200)
     await git.git('closed', 'push', '-q')
-    // To write is not to administer.
+    // Write access does not include administration.
     expect(await statusOf(cast.carol, 'PATCH', CLOSED, { description: 'ours' })).toBe(403)
     expect(await statusOf(cast.bob, 'DELETE', `/teams/${teamId}/members/carol`)).toBe(204)
     await expect(git.git('closed', 'fetch', '-q')).rejects.toThrow('not found')
   })
 
-  it('has parts that a team may not see', async () => {
+  it('has units that a team may not see', async () => {
     const edit = { name: 'readers', units_map: { 'repo.issues': 'write' } }
     expect(await statusOf(cast.bob, 'PATCH', `/teams/${teamId}`, edit)).toBe(200)
     expect(await statusOf(cast.carol, 'GET', CLOSED)).toBe(200)
@@ -121,21 +121,21 @@ describe('a repository of an organisation', () => {
     ['public', { anybody: 200, signedIn: 200, git: 'fine' }],
     ['limited', { anybody: 404, signedIn: 200, git: 'could not read Username' }],
     ['private', { anybody: 404, signedIn: 404, git: 'could not read Username' }],
-  ])('that is %s is seen by whom it lets', async (visibility, seen) => {
+  ])('that is %s is visible to the right callers', async (visibility, seen) => {
     expect(await statusOf(cast.bob, 'PATCH', ORGANIZATION, { visibility })).toBe(200)
     expect(await statusOf(undefined, 'GET', OPEN)).toBe(seen.anybody)
     expect(await statusOf(eve, 'GET', OPEN)).toBe(seen.signedIn)
     expect(await statusOf(cast.carol, 'GET', OPEN)).toBe(200)
     expect(await statusOf(cast.ada, 'GET', OPEN)).toBe(200)
     expect(await listRemote('acme/open')).toBe(seen.git)
-    // A token that sees public data only sees what everybody does.
+    // A public-only token sees what everyone sees.
     const publicOnly = await createToken(server.url, cast.carol, ['all', 'public-only'])
     expect(await statusOf({ authorization: `token ${publicOnly}` }, 'GET', OPEN)).toBe(seen.anybody)
     const found = await rest(eve, 'GET', '/repos/search?q=open')
     expect(found.body.data.length).toBe(seen.signedIn === 200 ? 1 : 0)
   })
 
-  it('lets in whom it was opened to by name, whoever may know of the organisation', async () => {
+  it('is accessible to collaborators, whatever the visibility of the organisation', async () => {
     await rest(cast.bob, 'PATCH', ORGANIZATION, { visibility: 'private' })
     expect(
       await statusOf(cast.bob, 'PUT', `${CLOSED}/collaborators/eve`, { permission: 'write' }),

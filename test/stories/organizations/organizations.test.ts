@@ -19,7 +19,7 @@ import {
 let server: TestServer
 let cast: Cast
 let rest: SendRest
-/** Name of an organisation of bob, with carol in a team; a new one for each test. */
+/** An organisation of bob with carol in a team; new for each test. */
 let org: string
 let team: number
 
@@ -47,7 +47,7 @@ const names = (list: { name?: string; login?: string }[]) =>
   list.map(({ name, login }) => login ?? name)
 
 describe('an organisation', () => {
-  it('is made with its maker as the owner', async () => {
+  it('is created with its creator as the owner', async () => {
     const profile = {
       full_name: 'Gears and more',
       email: 'gears@example.org',
@@ -123,7 +123,7 @@ describe('an organisation', () => {
       'full_name is longer than 100 characters',
     ],
     [{ username: 'fine', description: 'x'.repeat(256) }, 422, 'description'],
-  ])('cannot be made from %j', async (body, status, message) => {
+  ])('cannot be created from %j', async (body, status, message) => {
     const refused = await rest(cast.carol, 'POST', '/orgs', body)
     expect(refused.body).toEqual({
       message: expect.stringContaining(message),
@@ -132,7 +132,7 @@ describe('an organisation', () => {
     expect(refused.status).toBe(status)
   })
 
-  it('keeps its name from users', async () => {
+  it('has a name that users cannot take', async () => {
     const taken = await rest(cast.ada, 'POST', '/users', {
       username: org.toUpperCase(),
       password: 'long enough for it',
@@ -140,7 +140,7 @@ describe('an organisation', () => {
     expect(taken.status).toBe(409)
   })
 
-  it('is edited by its owners, what is said and no more', async () => {
+  it('is edited by its owners, who change only the named fields', async () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { description: 'old', location: 'Graz' })
     const edit = {
       description: '',
@@ -164,7 +164,7 @@ describe('an organisation', () => {
     expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).body.description).toBe('')
   })
 
-  it('is not deleted while it owns something', async () => {
+  it('cannot be deleted while it owns repositories', async () => {
     await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine' })
     const refused = await rest(cast.bob, 'DELETE', `/orgs/${org}`)
     expect([refused.status, refused.body.message]).toEqual([
@@ -178,7 +178,7 @@ describe('an organisation', () => {
     expect((await rest(cast.carol, 'GET', '/user/orgs')).body).not.toContainEqual(
       expect.objectContaining({ name: org }),
     )
-    // Its name is free again, for a user too.
+    // The name is free again, also for a user.
     const user = await rest(cast.ada, 'POST', '/users', {
       username: org,
       password: 'long enough for it',
@@ -187,7 +187,7 @@ describe('an organisation', () => {
   })
 })
 
-describe('who knows of an organisation', () => {
+describe('the visibility of an organisation', () => {
   const callers = [
     'nobody',
     'stranger',
@@ -227,7 +227,7 @@ describe('who knows of an organisation', () => {
     ['limited', 'stranger', 200],
     ['limited', 'public-only member', 403],
     ['private', 'nobody', 404],
-    // By a token without the scope of administrators, ada is like anybody.
+    // Without the scope of administrators, ada has no special access.
     ['private', 'stranger', 404],
     ['private', 'member', 200],
     ['private', 'owner', 200],
@@ -268,7 +268,7 @@ describe('who knows of an organisation', () => {
     expect(names(listed).includes(org)).toBe(status === 200)
   })
 
-  it('that somebody belongs to', async () => {
+  it('also determines who sees it in the lists of its members', async () => {
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'limited' })
     const orgsOfCarol = async (who: Actor | undefined) =>
       names((await rest(who, 'GET', '/users/carol/orgs')).body)
@@ -286,7 +286,7 @@ describe('who knows of an organisation', () => {
     expect(own.headers.get('link')).toContain('rel="next"')
   })
 
-  it('only with the scopes for it', async () => {
+  it('requires the scopes for it', async () => {
     const reader = await tokenOf(server.url, cast.bob, ['read:organization'])
     expect((await rest(reader, 'GET', `/orgs/${org}`)).status).toBe(200)
     expect((await rest(reader, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
@@ -295,7 +295,7 @@ describe('who knows of an organisation', () => {
     expect((await rest(other, 'GET', `/orgs/${org}`)).status).toBe(403)
   })
 
-  it('and may do something to it', async () => {
+  it('limits what a caller may do to it', async () => {
     for (const [who, edit, remove] of [
       [undefined, 401, 401],
       [cast.carol, 403, 403],
@@ -310,7 +310,7 @@ describe('who knows of an organisation', () => {
 })
 
 describe('a restricted user', () => {
-  it('finds in lists what they can open, by a token for public data too', async () => {
+  it('finds in lists what they may read, also with a public-only token', async () => {
     const account = {
       username: `rex-${made}`,
       email: `rex-${made}@example.org`,
@@ -336,7 +336,7 @@ describe('a restricted user', () => {
 })
 
 describe('members', () => {
-  it('are shown to outsiders only when they want to be', async () => {
+  it('are visible to outsiders only if they choose to be', async () => {
     const shown = async () => names((await rest(undefined, 'GET', `/orgs/${org}/members`)).body)
     expect(await shown()).toEqual([])
     expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual([
@@ -355,14 +355,14 @@ describe('members', () => {
     expect((await rest(cast.bob, 'GET', `/orgs/${org}/public_members`)).body).toEqual([])
   })
 
-  it('are no more to a token for public data than they show', async () => {
+  it('are hidden from a public-only token unless their membership is public', async () => {
     const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
     expect((await rest(token, 'GET', `/orgs/${org}/members`)).body).toEqual([])
     expect((await rest(token, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
   })
 
   it.each(['limited', 'private'])(
-    'is not made %s by a token for public data, which could not see it any more',
+    'cannot be made %s by a public-only token, which could then no longer see it',
     async (visibility) => {
       const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
       expect(
@@ -376,7 +376,7 @@ describe('members', () => {
     },
   )
 
-  it('leave with all of their teams, by themselves or by an owner', async () => {
+  it('leave with all of their teams, or are removed by an owner', async () => {
     const second = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
       name: 'second',
       units: ['repo.code'],
@@ -388,19 +388,19 @@ describe('members', () => {
     for (const id of [team, second.body.id]) {
       expect((await rest(cast.bob, 'GET', `/teams/${id}/members`)).body).toEqual([])
     }
-    // Nobody is missing, so nothing is wrong.
+    // Removing a user who is not a member succeeds.
     expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/nobody`)).status).toBe(404)
   })
 
-  it('never leave it without an owner', async () => {
+  it('always include an owner', async () => {
     const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
     const refusals = [
       await rest(cast.bob, 'DELETE', `/orgs/${org}/members/bob`),
       await rest(cast.ada, 'DELETE', `/orgs/${org}/members/bob`),
       await rest(cast.bob, 'DELETE', `/teams/${owners.id}/members/bob`),
       await rest(cast.ada, 'DELETE', '/admin/users/bob?purge=true'),
-      // Of the accounts' part of the API, where every such refusal is 400.
+      // A method of the accounts API, whose errors of this kind have status 400.
       await rest(cast.ada, 'DELETE', '/users/bob?force=true'),
     ]
     expect(refusals.map(({ status }) => status)).toEqual([422, 422, 422, 422, 400])
@@ -410,7 +410,7 @@ describe('members', () => {
     expect((await rest(cast.bob, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
   })
 
-  it('never leave it without an owner, even when two go at once', async () => {
+  it('always include an owner, even when two leave at once', async () => {
     const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
     await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
     const answers = await Promise.all([

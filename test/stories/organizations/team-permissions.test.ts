@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 /**
- * An organisation of bob with carol in a team, and two private repositories, of which the team has
+ * An organisation of bob with carol in a team, and two private repositories. The team has access to
  * `engine`.
  */
 interface Stage {
@@ -59,7 +59,7 @@ async function gitOutcome(folder: string, ...args: string[]): Promise<string> {
   }
 }
 
-/** What carol can do to a repository, each by really doing it. */
+/** Tries operations on a repository as carol and returns their results. */
 async function whatCarolMayDo(path: string) {
   const url = remoteOf(server.url, path, 'carol', PASSWORD)
   const folder = path.replace('/', '-')
@@ -182,7 +182,7 @@ describe('a team with one repository of two', () => {
       { units_map: { 'repo.code': 'none', 'repo.issues': 'none' } },
       NOTHING,
     ],
-    // It is nothing that this server has.
+    // This server has no wikis.
     ['readers of a wiki', { units: ['repo.wiki'] }, NOTHING],
   ])('of %s', async (_, settings, expected) => {
     const { org } = await makeStage(settings)
@@ -206,7 +206,7 @@ describe('a team with one repository of two', () => {
 })
 
 describe('a team that includes all repositories', () => {
-  it('has those that are made later', async () => {
+  it('has access to those that are created later', async () => {
     const { org } = await makeStage({
       permission: 'write',
       units: ['repo.code'],
@@ -226,7 +226,7 @@ describe('a team that includes all repositories', () => {
     }
   })
 
-  it('has only what it was given when it includes all no more', async () => {
+  it('keeps only the assigned ones when it no longer includes all', async () => {
     const { org, team } = await makeStage({ units: ['repo.code'], includes_all_repositories: true })
     await rest(cast.bob, 'PATCH', `/teams/${team}`, { includes_all_repositories: false })
     expect((await rest(cast.carol, 'GET', `/repos/${org}/engine`)).status).toBe(200)
@@ -235,7 +235,7 @@ describe('a team that includes all repositories', () => {
 })
 
 describe('several teams', () => {
-  it('give the highest level of each unit', async () => {
+  it('give the highest level for each unit', async () => {
     const { org } = await makeStage({ units_map: { 'repo.code': 'write' } })
     const settings = {
       units_map: { 'repo.code': 'read', 'repo.issues': 'write' },
@@ -259,7 +259,7 @@ describe('several teams', () => {
   })
 })
 
-describe('what a team gave', () => {
+describe('access through a team', () => {
   it.each<[name: string, method: string, path: (stage: Stage) => string, body?: object]>([
     ['leaves the team', 'DELETE', ({ team }) => `/teams/${team}/members/carol`],
     ['leaves the organisation', 'DELETE', ({ org }) => `/orgs/${org}/members/carol`],
@@ -275,7 +275,7 @@ describe('what a team gave', () => {
       ({ team }) => `/teams/${team}`,
       { units_map: { 'repo.code': 'none' } },
     ],
-  ])('is gone at once when a member %s', async (_, method, path, body) => {
+  ])('ends at once when a member %s', async (_, method, path, body) => {
     const stage = await makeStage({ permission: 'write', units: ['repo.code'] })
     expect((await rest(cast.carol, 'GET', `/repos/${stage.org}/engine`)).status).toBe(200)
     expect((await rest(cast.bob, method, path(stage), body)).status).toBeLessThan(300)
@@ -284,7 +284,7 @@ describe('what a team gave', () => {
 })
 
 describe('members of an organisation', () => {
-  it('that is private read its public repositories, whatever their teams', async () => {
+  it('that is private may read its public repositories, whatever their teams', async () => {
     const { org } = await makeStage({ units_map: { 'repo.code': 'none' } })
     await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
     await rest(cast.bob, 'PATCH', `/repos/${org}/wheel`, { private: false })
@@ -300,7 +300,7 @@ describe('members of an organisation', () => {
     expect((await rest(cast.carol, 'GET', path)).status).toBe(404)
   })
 
-  it('make repositories when a team lets them', async () => {
+  it('create repositories if a team allows them to', async () => {
     const { org, team } = await makeStage({ units: ['repo.code'] })
     const refused = await rest(cast.carol, 'POST', `/orgs/${org}/repos`, { name: 'new' })
     expect(refused.status).toBe(403)
@@ -314,7 +314,7 @@ describe('members of an organisation', () => {
       auto_init: true,
     })
     expect(added.status).toBe(201)
-    // Who made it administers it, and the organisation owns it.
+    // The creator administers the repository, and the organisation owns it.
     expect(await whatCarolMayDo(`${org}/new`)).toMatchObject({
       push: 'ok',
       administer: 200,
@@ -323,7 +323,7 @@ describe('members of an organisation', () => {
     expect((await rest(cast.bob, 'DELETE', `/repos/${org}/new`)).status).toBe(204)
   })
 
-  it('own everything when they are in the team Owners', async () => {
+  it('have full access if they are in the team Owners', async () => {
     const { org } = await makeStage({ units: ['repo.code'] })
     const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=Owners`)).body.data
     await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)

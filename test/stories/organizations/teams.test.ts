@@ -13,7 +13,7 @@ import {
 let server: TestServer
 let cast: Cast
 let rest: SendRest
-/** Name of an organisation of bob; a new one for each test. */
+/** An organisation of bob; new for each test. */
 let org: string
 let owners: number
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.stop()
-  // The folder of a server that was started again stays.
+  // Restarted servers keep their folder.
   await rm(server.data, { recursive: true, force: true })
 })
 
@@ -39,7 +39,7 @@ beforeEach(async () => {
 const names = (list: { name?: string; login?: string }[]) =>
   list.map(({ name, login }) => login ?? name)
 
-/** Makes a team of the organisation and returns its number. */
+/** Creates a team of the organisation and returns its id. */
 async function makeTeam(
   name: string,
   settings: object = { units: ['repo.code'] },
@@ -60,7 +60,7 @@ async function makeRepository(name: string, settings: object = {}): Promise<void
 }
 
 describe('a team', () => {
-  it('is made, found, edited and deleted by owners', async () => {
+  it('is created, found, edited and deleted by owners', async () => {
     const settings = {
       name: 'Crew',
       description: 'on board',
@@ -94,7 +94,7 @@ describe('a team', () => {
       can_create_org_repo: true,
       visibility: 'private',
     })
-    // As clients send what they do not mean to change.
+    // As clients send unchanged fields.
     const same = {
       name: 'crew',
       description: null,
@@ -130,7 +130,7 @@ describe('a team', () => {
       'description is longer than',
     ],
     [{ name: 'owners', permission: 'admin' }, 'team already exists [name: owners]'],
-  ])('cannot be made from %j', async (body, message) => {
+  ])('cannot be created from %j', async (body, message) => {
     const refused = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, body)
     expect(refused.body).toEqual({
       message: expect.stringContaining(message),
@@ -139,7 +139,7 @@ describe('a team', () => {
     expect(refused.status).toBe(422)
   })
 
-  it('cannot take the name of another one', async () => {
+  it('cannot have the name of another one', async () => {
     const id = await makeTeam('crew')
     const refused = await rest(cast.bob, 'PATCH', `/teams/${id}`, { name: 'OWNERS' })
     expect([refused.status, refused.body.message]).toEqual([
@@ -168,7 +168,7 @@ describe('a team', () => {
     expect((await rest(cast.bob, 'GET', `/teams/${owners}`)).body).toEqual(before.body)
   })
 
-  it('of owners takes a description, and what it has already', async () => {
+  it('of owners may be edited in its description, and repeat its rights', async () => {
     const { body } = await rest(cast.bob, 'GET', `/teams/${owners}`)
     const { id: _, organization: __, ...said } = body
     const edited = await rest(cast.bob, 'PATCH', `/teams/${owners}`, {
@@ -179,7 +179,7 @@ describe('a team', () => {
     expect(edited.body).toEqual({ ...body, description: 'who decides' })
   })
 
-  it('does not exist under an id that is none', async () => {
+  it('does not exist under an invalid id', async () => {
     for (const id of [
       '0',
       '-1',
@@ -194,10 +194,10 @@ describe('a team', () => {
   })
 })
 
-describe('who sees a team', () => {
+describe('the visibility of a team', () => {
   const visibilities = ['public', 'limited', 'private'] as const
 
-  /** Makes a team of each visibility with carol only in the private one. */
+  /** Creates a team of each visibility, with carol only in the private one. */
   async function makeTeams(): Promise<number[]> {
     const ids: number[] = []
     for (const visibility of visibilities) {
@@ -244,7 +244,7 @@ describe('who sees a team', () => {
     }
   })
 
-  it('searches by name and description, in pages', async () => {
+  it('applies to searches by name and description, in pages', async () => {
     await makeTeams()
     const search = async (query: string) =>
       rest(cast.bob, 'GET', `/orgs/${org}/teams/search?${query}`)
@@ -260,7 +260,7 @@ describe('who sees a team', () => {
     expect((await search('')).body.data).toHaveLength(4)
   })
 
-  it('lists those that the caller is in', async () => {
+  it('includes the teams of the caller', async () => {
     const id = await makeTeam('crew', { units: ['repo.code'], visibility: 'private' }, ['carol'])
     const own = await rest(cast.carol, 'GET', '/user/teams?limit=50')
     expect(own.body).toContainEqual(
@@ -280,7 +280,7 @@ describe('who sees a team', () => {
 })
 
 describe('members of a team', () => {
-  it('are members of the organisation for as long as they are in any', async () => {
+  it('are members of the organisation as long as they are in any team', async () => {
     const [first, second] = [
       await makeTeam('first', undefined, ['carol']),
       await makeTeam('second'),
@@ -299,7 +299,7 @@ describe('members of a team', () => {
     expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual(['bob'])
   })
 
-  it('come by owners, and go by owners or by themselves', async () => {
+  it('are added by owners, and removed by owners or themselves', async () => {
     const crew = await makeTeam('crew', undefined, ['carol'])
     expect((await rest(cast.carol, 'PUT', `/teams/${crew}/members/ada`)).status).toBe(403)
     expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/members/bob`)).status).toBe(403)
@@ -310,12 +310,12 @@ describe('members of a team', () => {
     expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/members/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/nobody`)).status).toBe(404)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/${org}`)).status).toBe(404)
-    // Whom the organisation blocked does not come back.
+    // A blocked user cannot be added.
     expect((await rest(cast.bob, 'PUT', `/orgs/${org}/blocks/carol`)).status).toBe(204)
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/carol`)).status).toBe(403)
   })
 
-  it('are shown to outsiders when they want to be', async () => {
+  it('are visible to outsiders if they choose to be', async () => {
     const crew = await makeTeam('crew', { units: ['repo.code'], visibility: 'public' }, [
       'bob',
       'ada',
@@ -332,7 +332,7 @@ describe('members of a team', () => {
     expect((await rest(cast.carol, 'GET', `/teams/${crew}/members/bob`)).status).toBe(200)
   })
 
-  it('go with their account', async () => {
+  it('are removed with their account', async () => {
     await rest(cast.ada, 'POST', '/users', { username: 'eve', password: 'long enough for it' })
     const crew = await makeTeam('crew', undefined, ['eve'])
     await rest(cast.bob, 'PUT', `/teams/${owners}/members/eve`)
@@ -343,7 +343,7 @@ describe('members of a team', () => {
 })
 
 describe('repositories of a team', () => {
-  it('are given and taken by owners', async () => {
+  it('are assigned and unassigned by owners', async () => {
     const crew = await makeTeam('crew', undefined, ['carol'])
     for (const name of ['engine', 'wheel']) await makeRepository(name, { private: true })
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
@@ -365,7 +365,7 @@ describe('repositories of a team', () => {
     expect((await rest(cast.carol, 'GET', `/teams/${crew}/repos`)).body).toEqual([])
   })
 
-  it('are those of its organisation only', async () => {
+  it('must belong to its organisation', async () => {
     const crew = await makeTeam('crew')
     await rest(cast.bob, 'POST', '/user/repos', { name: `of-bob-${made}` })
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/bob/of-bob-${made}`)).status).toBe(
@@ -374,7 +374,7 @@ describe('repositories of a team', () => {
     expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/${org}/nothing`)).status).toBe(404)
   })
 
-  it('are all of them, those to come too, for a team that includes all', async () => {
+  it('include all present and future ones for a team that includes all', async () => {
     await makeRepository('engine', { private: true })
     const all = await makeTeam('all', { units: ['repo.code'], includes_all_repositories: true }, [
       'carol',
@@ -391,7 +391,7 @@ describe('repositories of a team', () => {
     ])
   })
 
-  it('are no secret that a team gives away', async () => {
+  it('remain hidden from callers who may not read them', async () => {
     const crew = await makeTeam('crew', { units: ['repo.code'], visibility: 'public' })
     for (const name of ['open', 'secret']) {
       await makeRepository(name, { private: name === 'secret' })
@@ -405,7 +405,7 @@ describe('repositories of a team', () => {
 })
 
 describe('teams of a repository', () => {
-  it('are chosen by its administrators, if the organisation lets them', async () => {
+  it('are chosen by its administrators if the organisation allows that', async () => {
     await makeRepository('engine', { private: true })
     const admins = await makeTeam('admins', { permission: 'admin' }, ['carol'])
     await rest(cast.bob, 'PUT', `/teams/${admins}/repos/${org}/engine`)
@@ -433,7 +433,7 @@ describe('teams of a repository', () => {
     expect((await rest(cast.carol, 'DELETE', `${path}/owners`)).status).toBe(422)
   })
 
-  it('are none for a repository of a user', async () => {
+  it('do not exist for a repository of a user', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: `own-${made}` })
     for (const [method, path] of [
       ['GET', ''],
@@ -449,7 +449,7 @@ describe('teams of a repository', () => {
     }
   })
 
-  it('are known to readers as far as the teams are, and changed by administrators alone', async () => {
+  it('are visible to readers who see the teams, and changed by administrators only', async () => {
     await makeRepository('engine')
     await makeTeam('crew', {
       units: ['repo.code'],
@@ -471,7 +471,7 @@ describe('teams of a repository', () => {
     expect((await rest(reader, 'PUT', `${path}/crew`)).status).toBe(403)
   })
 
-  it('are those that everybody knows, to a token for public data', async () => {
+  it('are those that everyone sees for a public-only token', async () => {
     await makeRepository('engine')
     await makeTeam('crew', {
       units: ['repo.code'],
@@ -485,7 +485,7 @@ describe('teams of a repository', () => {
   })
 })
 
-it('teams are still there after a restart', async () => {
+it('teams remain unchanged after a restart', async () => {
   const crew = await makeTeam('crew', { units_map: { 'repo.code': 'write' } }, ['carol'])
   const before = await rest(cast.carol, 'GET', `/teams/${crew}`)
   await server.close(0)

@@ -1,9 +1,9 @@
-import { findUserByNameKey } from '../../../storage/accounts/users.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Caller, Peer, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
+import { findUserByUsername } from '../users/owners.ts'
 import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
 import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
@@ -109,11 +109,9 @@ async function userByPassword(
   peer: Peer,
   { username, password }: PasswordCredentials,
 ): Promise<User> {
-  const key = nameKey(username)
-  const user = await app.guesses.attempt(key, peer.address, async () => {
-    const found = await findUserByNameKey(app.db, key)
-    // The name may be the custom id of an account, which is not valid for signing in.
-    if (!found || nameKey(found.username) !== key) {
+  const user = await app.guesses.attempt(nameKey(username), peer.address, async () => {
+    const found = await findUserByUsername(app.db, username)
+    if (!found) {
       await app.passwords.verifyNothing()
       return undefined
     }

@@ -20,14 +20,14 @@ export function passwordResetMail(
     to: email,
     subject: 'Set a new password',
     text: [
-      `Somebody, hopefully you, asked to set a new password for the account ${username} at`,
+      `Someone, hopefully you, requested a new password for the account ${username} at`,
       base,
       '',
-      `To do so, follow this link within ${lifetimeMinutes} minutes:`,
+      `To set it, open this link within ${lifetimeMinutes} minutes:`,
       '',
       `${base}/reset-password?token=${token}`,
       '',
-      'If it was not you, do nothing: the password stays as it is.',
+      'If this was not you, ignore this mail. The password does not change.',
       '',
     ].join('\n'),
   }

@@ -6,12 +6,7 @@ import {
   putPasswordReset,
   usePasswordReset,
 } from '../../../storage/accounts/password-resets.ts'
-import {
-  findUserByEmailKey,
-  findUserById,
-  findUserByNameKey,
-  updateUser,
-} from '../../../storage/accounts/users.ts'
+import { findUserByEmailKey, findUserById, updateUser } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
@@ -20,7 +15,9 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { AccountsApp, MailTransport, ResetRequests, ResetSubject } from '../ports.ts'
+import { findUserByUsername } from '../users/owners.ts'
 import { emailKey } from '../users/user-fields.ts'
+import { requirePresent } from '../users/users.ts'
 import { passwordResetMail } from './mail.ts'
 import { checkNewPassword, NO_PASSWORD } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -116,12 +113,10 @@ async function mailToken(
   await mail.send(passwordResetMail(app, user, token, TOKEN_LIFETIME_MINUTES))
 }
 
-async function findSubject(app: AccountsApp, subject: ResetSubject): Promise<User | undefined> {
-  if ('email' in subject) return findUserByEmailKey(app.db, emailKey(subject.email))
-  const key = nameKey(subject.username)
-  const user = await findUserByNameKey(app.db, key)
-  // The name may be the custom id of an account, which is not valid for signing in.
-  return user && nameKey(user.username) === key ? user : undefined
+function findSubject(app: AccountsApp, subject: ResetSubject): Promise<User | undefined> {
+  return 'email' in subject
+    ? findUserByEmailKey(app.db, emailKey(subject.email))
+    : findUserByUsername(app.db, subject.username)
 }
 
 /**
@@ -152,9 +147,7 @@ export async function createPasswordResetToken(
   if (caller.user.id === user.id && caller.credential.kind === 'token')
     throw new DomainError('SESSION_REQUIRED')
   return transaction(app.db, async (tx) => {
-    const present = await findUserById(tx, user.id)
-    if (!present)
-      throw new DomainError('USER_NOT_FOUND', { name: `users/${user.user_id ?? user.username}` })
+    const present = await requirePresent(tx, user)
     if (present.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
     return issueToken(app, tx, present)
   })

@@ -126,7 +126,7 @@ async function advance(
   if (replaced || superseded) return { user, session }
   app.log.warn(
     { userId: user.id, sessionId: session.id },
-    'a refresh token came back after its use: session ended',
+    'a refresh token was used again; its session was ended',
   )
   await deleteSession(tx, session.id)
   return undefined

@@ -144,16 +144,16 @@ const ANY_TIME = null as unknown as Date
 async function parse(armored: string): Promise<PublicKey> {
   // Checked before parsing. Other forms of private keys are refused below.
   if (armored.includes('PRIVATE KEY'))
-    throw invalid('this is a private key, which nobody but its owner should see')
+    throw invalid('this is a private key, which must be kept secret')
   let keys: Key[]
   try {
     keys = await readKeys({ armoredKeys: armored })
   } catch {
-    throw invalid('it is no armored OpenPGP public key')
+    throw invalid('it is not an armored OpenPGP public key')
   }
   const [key] = keys
-  if (!key || keys.length > 1) throw invalid(`it has ${keys.length} keys; add them one by one`)
-  if (key.isPrivate()) throw invalid('this is a private key, which nobody but its owner should see')
+  if (!key || keys.length > 1) throw invalid(`it has ${keys.length} keys; add them separately`)
+  if (key.isPrivate()) throw invalid('this is a private key, which must be kept secret')
   return key
 }
 
@@ -166,11 +166,11 @@ function checkAlgorithm(part: Key | Subkey, mayEncryptOnly: boolean): void {
   const { algorithm, bits, curve } = part.getAlgorithmInfo()
   if (mayEncryptOnly && ENCRYPTING.has(algorithm)) return
   if (!SIGNING.has(algorithm) || (curve !== undefined && !CURVES.has(curve))) {
-    throw invalid(`keys of the kind ${[algorithm, curve].join(' ').trim()} are not taken`)
+    throw invalid(`keys of the kind ${[algorithm, curve].join(' ').trim()} are not supported`)
   }
   if (bits !== undefined && (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS)) {
     throw invalid(
-      `an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, and this one has ${bits}`,
+      `an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, but this one has ${bits}`,
     )
   }
 }
@@ -180,7 +180,7 @@ async function selfSignatureOf(key: Key): Promise<SignaturePacket> {
     const { selfCertification } = await key.getPrimaryUser(ANY_TIME)
     return selfCertification
   } catch {
-    throw invalid('it has no name that it signed itself')
+    throw invalid('it has no self-signed user id')
   }
 }
 

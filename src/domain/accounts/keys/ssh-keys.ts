@@ -49,11 +49,11 @@ export function readSshKey(text: string): SshKey {
   if (text.length > MAX_LINE_CHARACTERS)
     throw invalid(`it is longer than ${MAX_LINE_CHARACTERS} characters`)
   if (text.includes('PRIVATE KEY'))
-    throw invalid('this is a private key, which nobody but its owner should see')
+    throw invalid('this is a private key, which must be kept secret')
   const [, type = '', base64 = '', comment = ''] = LINE.exec(text.trim()) ?? []
-  if (type === '') throw invalid('it is not one line of a type, base64 and a comment')
+  if (type === '') throw invalid('it is not a line with a type, base64 and an optional comment')
   const plainType = TYPES.get(type)
-  if (plainType === undefined) throw invalid(`keys of the type ${type} are not taken`)
+  if (plainType === undefined) throw invalid(`keys of the type ${type} are not supported`)
   const blob = Buffer.from(base64, 'base64')
   const parts = readStrings(blob)
   if (parts[0]?.toString() !== type) throw misfit()
@@ -89,10 +89,10 @@ function checkMaterial(blob: Buffer, type: string): void {
   if (!key?.toBuffer('rfc4253').equals(blob)) throw misfit()
   if (key.type === 'rsa' && (key.size < MIN_RSA_BITS || key.size > MAX_RSA_BITS)) {
     throw invalid(
-      `an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, and this one has ${key.size}`,
+      `an RSA key has ${MIN_RSA_BITS} to ${MAX_RSA_BITS} bits, but this one has ${key.size}`,
     )
   }
-  if (!isSound(key)) throw invalid(`its numbers are those of no ${type} key`)
+  if (!isSound(key)) throw invalid(`it is not a valid ${type} key`)
 }
 
 function parse(blob: Buffer): sshpk.Key | undefined {
@@ -116,7 +116,7 @@ function isSound(key: sshpk.Key): boolean {
 }
 
 function misfit(): DomainError {
-  return invalid('its content does not fit its type')
+  return invalid('its content does not match its type')
 }
 
 function invalid(problem: string): DomainError {

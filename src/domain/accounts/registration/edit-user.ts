@@ -18,19 +18,6 @@ import {
   requirePresent,
 } from '../users/users.ts'
 
-/** The fields that UpdateUser may change. */
-export type UserField =
-  | 'username'
-  | 'display_name'
-  | 'email'
-  | 'avatar_url'
-  | 'description'
-  | 'role'
-  | 'password'
-  | 'state'
-  | 'visibility'
-  | 'restricted'
-
 /** Values of an account. An update ignores the values of fields that it does not name. */
 export interface UserValues {
   readonly username: string
@@ -48,6 +35,9 @@ export interface UserValues {
   /** Whether the account sees only what it was given access to explicitly. */
   readonly restricted?: boolean | undefined
 }
+
+/** The fields that UpdateUser may change. */
+export type UserField = keyof UserValues
 
 /** Fields that only administrators may change. */
 const ADMINISTRATORS_FIELDS: readonly UserField[] = ['role', 'state', 'restricted']

@@ -6,8 +6,6 @@ import { admitsIdentifier } from './identifier-filter.ts'
 import { clientSecretOf, getIdentityProvider, identityProviderName } from './identity-providers.ts'
 import { OAuth2Error } from './oauth2.ts'
 
-export type { AuthorizationGrant }
-
 /** A person's identity at a provider. */
 export interface ExternalIdentity {
   readonly provider: IdentityProvider

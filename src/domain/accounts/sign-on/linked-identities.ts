@@ -3,9 +3,9 @@ import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import { DomainError } from '../../core/errors.ts'
 import { NO_PASSWORD } from '../credentials/passwords.ts'
-import type { AccountsApp } from '../ports.ts'
-import { requirePresent } from '../users/users.ts'
-import { type AuthorizationGrant, identify } from './external-identities.ts'
+import type { AccountsApp, AuthorizationGrant } from '../ports.ts'
+import { requirePresent, userResourceName } from '../users/users.ts'
+import { identify } from './external-identities.ts'
 import { requirePresentProvider } from './identity-providers.ts'
 
 export type LinkedIdentity = rows.LinkedIdentity
@@ -97,6 +97,6 @@ function signsInByPassword(app: AccountsApp, user: User): boolean {
   )
 }
 
-function linkedIdentityName({ user_id, username }: User, providerUid: string): string {
-  return `users/${user_id ?? username}/linkedIdentities/${providerUid}`
+function linkedIdentityName(user: User, providerUid: string): string {
+  return `${userResourceName(user)}/linkedIdentities/${providerUid}`
 }

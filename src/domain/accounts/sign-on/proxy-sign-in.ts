@@ -1,14 +1,11 @@
-import {
-  anyUserExists,
-  findNameHolder,
-  findUserByNameKey,
-} from '../../../storage/accounts/users.ts'
+import { anyUserExists, findNameHolder } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
+import { findUserByUsername } from '../users/owners.ts'
 import { isUsername } from '../users/user-fields.ts'
 import { insertPasswordlessUser } from './passwordless-users.ts'
 
@@ -35,18 +32,16 @@ export async function userOfProxy(
   identity: ProxyIdentity,
   register: boolean,
 ): Promise<User> {
-  const found = await findUserByNameKey(app.db, nameKey(identity.username))
+  const found = await findUserByUsername(app.db, identity.username)
   const user =
     found || !register ? found : await transaction(app.db, (tx) => registerUser(app, tx, identity))
-  // The name may be the custom id of an account, which is not valid for signing in.
-  const isMeant = user?.state === 'NORMAL' && nameKey(user.username) === nameKey(identity.username)
-  if (!isMeant) throw new DomainError('BAD_CREDENTIALS')
+  if (user?.state !== 'NORMAL') throw new DomainError('BAD_CREDENTIALS')
   return user
 }
 
 /**
  * Creates an account, or returns one created in the meantime. Returns undefined if the username is
- * invalid or belongs to an organisation.
+ * invalid, or is an organisation or the custom id of an account.
  */
 async function registerUser(
   app: AccountsApp,
@@ -54,7 +49,7 @@ async function registerUser(
   { username, ...profile }: ProxyIdentity,
 ): Promise<User | undefined> {
   if (!isUsername(username)) return undefined
-  const raced = await findUserByNameKey(tx, nameKey(username))
+  const raced = await findUserByUsername(tx, username)
   if (raced) return raced
   if ((await findNameHolder(tx, nameKey(username))) !== undefined) return undefined
   const role = (await anyUserExists(tx)) ? 'USER' : 'ADMIN'

@@ -23,11 +23,10 @@ const MAX_SEARCH_CHARACTERS = 128
 /** Maximum number of characters of an unknown name in an error. */
 const MAX_SHOWN_NAME_CHARACTERS = 64
 
-/** Represents deleted accounts. */
-export const GHOST: Owner = {
+const EMPTY_OWNER: Owner = {
   id: -1,
   kind: 'USER',
-  name: 'Ghost',
+  name: '',
   full_name: '',
   email: '',
   avatar_url: '',
@@ -41,6 +40,9 @@ export const GHOST: Owner = {
   state: null,
   create_time: 0,
 }
+
+/** Represents deleted accounts. */
+export const GHOST: Owner = { ...EMPTY_OWNER, name: 'Ghost' }
 
 /**
  * Returns the user or organisation with a name, compared case-insensitively.
@@ -177,51 +179,16 @@ export function instanceAddress(app: AccountsApp): string {
 
 /** Returns a user as an owner. */
 export function userAsOwner(user: User): Owner {
-  const {
-    id,
-    username: name,
-    display_name: full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-  } = user
-  const { visibility, restricted, role, state, create_time } = user
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url,
-    user_id,
-    description,
-    website: '',
-    location: '',
-  }
-  return { id, kind: 'USER', ...texts, visibility, restricted, role, state, create_time }
+  const { id, username: name, display_name: full_name, email, avatar_url, user_id } = user
+  const { description, visibility, restricted, role, state, create_time } = user
+  const profile = { name, full_name, email, avatar_url, user_id, description }
+  return { ...EMPTY_OWNER, id, ...profile, visibility, restricted, role, state, create_time }
 }
 
 /** Returns an organisation as an owner. */
 export function organizationAsOwner(organization: Organization): Owner {
-  const { id, name, full_name, email, description, website, location, visibility, create_time } =
-    organization
-  const texts = {
-    name,
-    full_name,
-    email,
-    avatar_url: '',
-    user_id: null,
-    description,
-    website,
-    location,
-  }
-  return {
-    id,
-    kind: 'ORGANIZATION',
-    ...texts,
-    visibility,
-    restricted: 0,
-    role: null,
-    state: null,
-    create_time,
-  }
+  const { id, name, full_name, email, description, website, location } = organization
+  const { visibility, create_time } = organization
+  const profile = { name, full_name, email, description, website, location }
+  return { ...EMPTY_OWNER, id, kind: 'ORGANIZATION', ...profile, visibility, create_time }
 }

@@ -85,9 +85,17 @@ export async function getAvatar(
   const avatar = user.avatar_url === UPLOADED ? await rows.findAvatar(app.db, user.id) : undefined
   if (!avatar)
     throw new DomainError('AVATAR_NOT_FOUND', {
-      name: `users/${user.user_id ?? user.username}/avatar`,
+      name: `${userResourceName(user)}/avatar`,
     })
   return { contentType: avatar.content_type, data: avatar.data }
+}
+
+/** Returns the resource name of a user. */
+export function userResourceName({
+  user_id,
+  username,
+}: Pick<User, 'user_id' | 'username'>): string {
+  return `users/${user_id ?? username}`
 }
 
 /** Returns the names that identify an account: its username and its custom id. */
@@ -130,8 +138,7 @@ export async function checkNamesFree(
  */
 export async function requirePresent(tx: Tx, user: User): Promise<User> {
   const present = await rows.findUserById(tx, user.id)
-  if (!present)
-    throw new DomainError('USER_NOT_FOUND', { name: `users/${user.user_id ?? user.username}` })
+  if (!present) throw new DomainError('USER_NOT_FOUND', { name: userResourceName(user) })
   return present
 }
 
@@ -149,5 +156,5 @@ export async function checkAdministratorRemains(
     (changes.role ?? user.role) === 'ADMIN' && (changes.state ?? user.state) === 'NORMAL'
   if (user.role !== 'ADMIN' || user.state !== 'NORMAL' || stays) return
   if (await rows.anotherAdministratorExists(tx, user.id)) return
-  throw new DomainError('LAST_ADMIN', { name: `users/${user.user_id ?? user.username}` })
+  throw new DomainError('LAST_ADMIN', { name: userResourceName(user) })
 }

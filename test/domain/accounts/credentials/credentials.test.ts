@@ -29,7 +29,7 @@ function reasons(outcomes: readonly PromiseSettledResult<unknown>[]): Record<str
 }
 
 describe('signInByPassword', () => {
-  it('starts a session, whatever the case of the name', async () => {
+  it('starts a session and ignores the case of the username', async () => {
     const app = await testApp()
     const ada = await addUser(app, 'Ada')
     const session = await signIn(app, 'aDA')
@@ -41,7 +41,7 @@ describe('signInByPassword', () => {
     ])
   })
 
-  it('answers unknown names, chosen ids and wrong passwords alike, and takes the time of a hash for each', async () => {
+  it('gives the same answer for unknown names, custom ids and wrong passwords, after the time of a hash', async () => {
     const real = createPasswordHasher()
     const hashes: string[] = []
     const passwords: PasswordHasher = {
@@ -60,7 +60,7 @@ describe('signInByPassword', () => {
     for (const [username, password] of [
       ['ada', 'wrong'],
       ['nobody', PASSWORD],
-      // An id is no name to sign in with, though the account exists and the password is right.
+      // A custom id is not valid for signing in, even with the right password.
       ['chosen', PASSWORD],
       [' ada', PASSWORD],
     ] as const) {
@@ -72,14 +72,14 @@ describe('signInByPassword', () => {
     expect(hashes).toEqual(['verify', 'verifyNothing', 'verifyNothing', 'verifyNothing'])
   })
 
-  it('tells that an account is archived only to those who know its password', async () => {
+  it('reveals that an account is archived only to callers who know its password', async () => {
     const app = await testApp()
     await addUser(app, 'ada', { state: 'ARCHIVED' })
     await expect(signIn(app, 'ada', 'wrong')).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
     await expect(signIn(app, 'ada')).rejects.toMatchObject({ reason: 'ACCOUNT_ARCHIVED' })
   })
 
-  it('keeps passwords for administrators where so configured, and tells only those who know the password', async () => {
+  it('restricts passwords to administrators if so configured, and says so only to callers who know the password', async () => {
     const app = await testApp({ passwordSignIn: false })
     await addUser(app, 'ada')
     await addUser(app, 'root', { role: 'ADMIN' })
@@ -88,7 +88,7 @@ describe('signInByPassword', () => {
     await expect(signIn(app, 'root')).resolves.toBeDefined()
   })
 
-  it('looks at ten of a hundred wrong passwords sent at once, from many addresses', async () => {
+  it('checks ten of a hundred wrong passwords sent at once from many addresses', async () => {
     const app = await testApp()
     await addUser(app, 'ada')
     const guesses = Array.from({ length: 100 }, (_, i) =>
@@ -109,7 +109,7 @@ describe('signInByPassword', () => {
     await expect(signIn(app, 'ada')).resolves.toBeDefined()
   })
 
-  it('counts names that no account has like those that exist', async () => {
+  it('limits guesses for names without an account as well', async () => {
     const app = await testApp()
     const guesses = Array.from({ length: 11 }, () => signIn(app, 'nobody', 'guess'))
     expect(reasons(await Promise.allSettled(guesses))).toEqual({
@@ -118,7 +118,7 @@ describe('signInByPassword', () => {
     })
   })
 
-  it('starts no session for a password that was replaced while it was being checked', async () => {
+  it('starts no session if the password changes during the check', async () => {
     const real = createPasswordHasher()
     const app = await testApp(
       {},

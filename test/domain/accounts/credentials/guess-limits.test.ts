@@ -21,32 +21,32 @@ async function guessWrong(limits: GuessLimits, times: number, account: string, p
 }
 
 describe('GuessLimits', () => {
-  it('admits ten wrong passwords per account in ten minutes, from wherever they come', async () => {
+  it('admits ten wrong passwords per account in ten minutes, from any peers', async () => {
     const clock = testClock()
     const limits = createGuessLimits(clock)
     await guessWrong(limits, 5, 'ada', '192.0.2.1')
     clock.advance(60)
     await guessWrong(limits, 5, 'ada', '192.0.2.2')
-    // Even the right password: an answer would tell a guesser that it was.
+    // Even the right password is refused, since accepting it would confirm a guess.
     await expect(limits.attempt('ada', '192.0.2.3', right)).rejects.toEqual(limited(540))
     await expect(limits.attempt('bob', '192.0.2.1', right)).resolves.toBe('account')
     clock.advance(539)
     await expect(limits.attempt('ada', '192.0.2.3', wrong)).rejects.toEqual(limited(1))
     clock.advance(1)
-    // The five of the first minute are over, those of the second are not; refused guesses counted
-    // for nothing.
+    // The five of the first minute have expired, those of the second have not. Refused guesses do
+    // not count.
     await guessWrong(limits, 5, 'ada', '192.0.2.3')
     await expect(limits.attempt('ada', '192.0.2.3', wrong)).rejects.toEqual(limited(60))
   })
 
-  it('admits fifty wrong passwords per peer in ten minutes, for whatever accounts', async () => {
+  it('admits fifty wrong passwords per peer in ten minutes, for any accounts', async () => {
     const limits = createGuessLimits(testClock())
     for (let i = 0; i < 50; i++) await limits.attempt(`user-${i}`, '192.0.2.1', wrong)
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
     await expect(limits.attempt('ada', '192.0.2.2', right)).resolves.toBe('account')
   })
 
-  it('counts refused codes of single sign-on for the peer, together with its wrong passwords', async () => {
+  it('counts refused single sign-on codes together with the wrong passwords of the peer', async () => {
     const limits = createGuessLimits(testClock())
     for (let i = 0; i < 25; i++) {
       await limits.attempt(`user-${i}`, '192.0.2.1', wrong)
@@ -60,7 +60,7 @@ describe('GuessLimits', () => {
       await expect(limits.attemptCode('192.0.2.2', right)).resolves.toBe('account')
   })
 
-  it('counts guesses while they are under way', async () => {
+  it('counts guesses while they are being checked', async () => {
     const limits = createGuessLimits(testClock())
     let checked = 0
     const guesses = Array.from({ length: 100 }, () =>
@@ -74,7 +74,7 @@ describe('GuessLimits', () => {
     expect(outcomes.filter((outcome) => outcome.status === 'rejected')).toHaveLength(90)
   })
 
-  it('forgives an account its wrong passwords after a right one, but not the peer', async () => {
+  it('resets the counter of the account after a correct password, but not that of the peer', async () => {
     const limits = createGuessLimits(testClock())
     for (let round = 0; round < 5; round++) {
       await guessWrong(limits, 9, 'ada', '192.0.2.1')
@@ -84,13 +84,13 @@ describe('GuessLimits', () => {
     await expect(limits.attempt('mallory', '192.0.2.1', right)).rejects.toEqual(limited(600))
   })
 
-  it('lets a peer sign in as often as it likes with the right passwords', async () => {
+  it('does not limit sign-ins with correct passwords', async () => {
     const limits = createGuessLimits(testClock())
     for (let i = 0; i < 200; i++) await limits.attempt('ada', '192.0.2.1', right)
     await expect(limits.attempt('ada', '192.0.2.1', right)).resolves.toBe('account')
   })
 
-  it('counts nothing for checks that could not be made', async () => {
+  it('does not count checks that fail with an error', async () => {
     const limits = createGuessLimits(testClock())
     for (let i = 0; i < 60; i++)
       await expect(limits.attempt('ada', '192.0.2.1', broken)).rejects.toThrow('database')
@@ -110,7 +110,7 @@ describe('GuessLimits', () => {
     await expect(limits.attemptSecondFactor(1, right)).resolves.toBe('account')
   })
 
-  it('counts second factors while they are being checked, and forgives them after a right one', async () => {
+  it('counts second factors while they are being checked, and resets the counter after a correct one', async () => {
     const limits = createGuessLimits(testClock())
     for (let i = 0; i < 4; i++) await limits.attemptSecondFactor(1, wrong)
     await limits.attemptSecondFactor(1, right)
@@ -125,13 +125,13 @@ describe('GuessLimits', () => {
     ['2001:db8:1:2::1', '2001:0DB8:0001:0002::9', true],
     ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
     ['2001:db8::1', '2001:db8:0:0:5::', true],
-    // Seven groups written out: the one that is left out is the second.
+    // Seven groups are written out. The second one is left out.
     ['1::3:4:5:6:7:8', '1:0:3:4::', true],
     ['64:ff9b::192.0.2.1', '64:ff9b::192.0.2.99', true],
     ['fe80::1%eth0', 'fe80::2%eth0', true],
     ['192.0.2.1', '192.0.2.2', false],
     ['unix', 'unix', true],
-  ])('peers %s and %s count together: %s', async (one, other, together) => {
+  ])('counts peers %s and %s together: %s', async (one, other, together) => {
     const limits = createGuessLimits(testClock())
     for (let i = 0; i < 50; i++) await limits.attempt(`user-${i}`, one, wrong)
     const attempt = limits.attempt('ada', other, right)
@@ -139,11 +139,11 @@ describe('GuessLimits', () => {
     else await expect(attempt).resolves.toBe('account')
   })
 
-  it('does not forget an account under attack when flooded with other names', async () => {
+  it('does not evict an account under attack when flooded with other names', async () => {
     const limits = createGuessLimits(testClock())
     await guessWrong(limits, 2, 'bob', '192.0.2.1')
     await guessWrong(limits, 10, 'ada', '192.0.2.1')
-    // More names, from more networks, than are remembered.
+    // More names, from more networks, than the log can hold.
     for (let i = 0; i < 50_010; i++) {
       await limits.attempt(
         `user-${i}`,
@@ -154,7 +154,7 @@ describe('GuessLimits', () => {
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
     await guessWrong(limits, 8, 'bob', '192.0.2.9')
     await expect(limits.attempt('bob', '192.0.2.9', right)).rejects.toEqual(limited(600))
-    // The flood evicted its own: a name in it may be guessed ten times again.
+    // The flood evicted its own names, so ten more guesses are possible.
     await guessWrong(limits, 10, 'user-0', '192.0.2.10')
   })
 })

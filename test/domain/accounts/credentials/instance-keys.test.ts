@@ -7,7 +7,7 @@ import {
 import { addUser, testApp } from '../../../support/app.ts'
 
 describe('loadInstanceKeys', () => {
-  it('finds the same keys at each start, also when two processes start at once', async () => {
+  it('returns the same keys at each start, even if two processes start at once', async () => {
     const app = await testApp()
     const { accessToken } = await startSession(app, await addUser(app, 'ada'), '')
     const [one, two] = await Promise.all([
@@ -18,7 +18,7 @@ describe('loadInstanceKeys', () => {
     await expect(authenticateAccessToken({ ...app, keys: one }, accessToken)).resolves.toBeDefined()
   })
 
-  it('makes other keys for each instance and each purpose, of 256 bits, none of them the secret', async () => {
+  it('derives different 256-bit keys for each instance and purpose, and never the secret', async () => {
     const [app, other] = await Promise.all([testApp(), testApp()])
     const { secret } = await app.db
       .selectFrom('instance_keys')

@@ -49,7 +49,7 @@ async function request(...subjects: ResetSubject[]): Promise<void> {
   await app.background.settled()
 }
 
-/** The token in the mail that was sent last. */
+/** Returns the token in the latest mail. */
 function mailedToken(): string {
   return /token=(\S+)$/m.exec(sent.at(-1)?.text ?? '')?.[1] ?? ''
 }
@@ -66,7 +66,7 @@ const change = (user: User, changes: UserChanges) =>
 const signIn = (password: string) =>
   signInByPassword(app, LOCAL_PEER, { username: 'bob', password }, NONE, '').then(() => 'signed in')
 
-describe('asking for a reset', () => {
+describe('a request for a reset', () => {
   it.each<[string, ResetSubject]>([
     ['the username', { username: 'Bob' }],
     ['the username in another case', { username: 'bOB' }],
@@ -88,7 +88,7 @@ describe('asking for a reset', () => {
     await expect(signIn(NEW_PASSWORD)).resolves.toBe('signed in')
   })
 
-  it('sends nothing to anybody else', async () => {
+  it('sends nothing to other accounts', async () => {
     await addUser(app, 'archived', {
       email: 'a@example.org',
       email_key: 'a@example.org',
@@ -116,7 +116,7 @@ describe('asking for a reset', () => {
       // An account without an address, and the address that all of those have.
       { username: 'ada' },
       { email: '' },
-      // The chosen id is not the username.
+      // The custom id is not the username.
       { username: 'the-id' },
       { username: 'x'.repeat(100_000) },
       { email: `${'x'.repeat(100_000)}@example.org` },
@@ -124,7 +124,7 @@ describe('asking for a reset', () => {
     expect(sent).toEqual([])
   })
 
-  it('sends one mail to an account in three minutes, whoever asks by whatever name', async () => {
+  it('sends at most one mail to an account in three minutes, under any of its names', async () => {
     await request({ username: 'bob' }, { email: 'bob@example.org' }, { username: 'BOB' })
     app.clock.advance(179)
     await request({ username: 'bob' })
@@ -136,7 +136,7 @@ describe('asking for a reset', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('answers before the account is looked up', async () => {
+  it('is answered before the account is looked up', async () => {
     await change(bob, { state: 'ARCHIVED' })
     requestPasswordReset(app, { username: 'bob' })
     await change(bob, { state: 'NORMAL' })
@@ -153,7 +153,7 @@ describe('asking for a reset', () => {
     await expect(resetPassword(app, mailedToken(), NEW_PASSWORD, NONE)).resolves.toBeUndefined()
   })
 
-  it('lets a thousand wait, by whatever names, and takes more once they have been seen to', async () => {
+  it('waits in a queue of a thousand, which accepts more once it is processed', async () => {
     for (let i = 0; i < 1000; i++) requestPasswordReset(app, { username: `nobody-${i}` })
     expect(() => requestPasswordReset(app, { username: 'bob' })).toThrow(
       expect.objectContaining({ reason: 'RATE_LIMITED' }),
@@ -163,7 +163,7 @@ describe('asking for a reset', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('goes on when one mail fails, and says so in the log', async () => {
+  it('is processed after another one has failed, which is logged', async () => {
     const errors: unknown[] = []
     app.log.error = (...line: unknown[]) => errors.push(line)
     await addUser(app, 'carol', { email: 'carol@example.org', email_key: 'carol@example.org' })
@@ -181,7 +181,7 @@ describe('asking for a reset', () => {
     ])
   })
 
-  it('is refused where no mail is sent', () => {
+  it('is refused if no mail is configured', () => {
     expect(() => requestPasswordReset({ ...app, mail: undefined }, { username: 'bob' })).toThrow(
       expect.objectContaining({ reason: 'MAIL_NOT_CONFIGURED' }),
     )
@@ -191,7 +191,7 @@ describe('asking for a reset', () => {
     ['http://127.0.0.1:8080', 'noreply@[127.0.0.1]'],
     ['http://[::1]:8080', 'noreply@[IPv6:::1]'],
     ['https://git.example.org/forge', 'noreply@git.example.org'],
-  ])('sends from the host of %s', async (publicUrl, from) => {
+  ])('has the sender address of the host of %s', async (publicUrl, from) => {
     app = { ...app, publicUrl: () => publicUrl }
     await request({ username: 'bob' })
     expect(sent[0]).toMatchObject({
@@ -202,7 +202,7 @@ describe('asking for a reset', () => {
 })
 
 describe('a reset token', () => {
-  it('works once, also when twenty use it at once', async () => {
+  it('works once, even if it is used twenty times at once', async () => {
     const token = await tokenFor(bob)
     const attempts = Array.from({ length: 20 }, (_, i) =>
       resetPassword(app, token, `password ${i}`, NONE),
@@ -220,7 +220,7 @@ describe('a reset token', () => {
   it.each([
     [180 * 60 - 1, true],
     [180 * 60, false],
-  ])('after %i seconds is good: %s', async (seconds, good) => {
+  ])('after %i seconds is valid: %s', async (seconds, good) => {
     const token = await tokenFor(bob)
     app.clock.advance(seconds)
     const outcome = resetPassword(app, token, NEW_PASSWORD, NONE)
@@ -232,13 +232,13 @@ describe('a reset token', () => {
   it.each<[string, UserChanges, boolean]>([
     ['the password', { password_hash: 'another' }, false],
     ['the address', { email: 'robert@example.org', email_key: 'robert@example.org' }, false],
-    // Only the case differs, but the mail may have gone to somebody else's mailbox.
+    // Only the case differs, but the mail may have gone to another mailbox.
     ['the case of the address', { email: 'bob@example.org' }, false],
     ['the username', { username: 'robert' }, false],
     ['the display name', { display_name: 'Robert' }, true],
     ['the role', { role: 'ADMIN' }, true],
     ['nothing', { username: 'Bob', email: 'Bob@example.org', state: 'NORMAL' }, true],
-  ])('when %s changes', async (_, changes, good) => {
+  ])('after a change of %s is valid: %s', async (_, changes, good) => {
     const token = await tokenFor(bob)
     await change(bob, changes)
     const outcome = resetPassword(app, token, NEW_PASSWORD, NONE)
@@ -247,7 +247,7 @@ describe('a reset token', () => {
       : expect(outcome).rejects.toEqual(INVALID))
   })
 
-  it('is void once the account has been archived, also when it is taken back', async () => {
+  it('is void once the account has been archived, even after it is restored', async () => {
     const token = await tokenFor(bob)
     await change(bob, { state: 'ARCHIVED' })
     await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).rejects.toEqual(INVALID)
@@ -255,7 +255,7 @@ describe('a reset token', () => {
     await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).rejects.toEqual(INVALID)
   })
 
-  it('goes with the account', async () => {
+  it('is deleted with the account', async () => {
     const token = await tokenFor(bob)
     await deleteUser(app, bob, false)
     await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).rejects.toEqual(INVALID)
@@ -267,7 +267,7 @@ describe('a reset token', () => {
   })
 
   it.each(['', 'short', 'x'.repeat(257)])(
-    'is not used up by a password that is refused: %j',
+    'is not consumed if the new password is refused: %j',
     async (password) => {
       const token = await tokenFor(await change(bob, { username: 'robert-tables' }))
       for (const refused of [password, 'Robert-Tables']) {
@@ -290,7 +290,7 @@ describe('a reset token', () => {
 })
 
 describe('a reset', () => {
-  it('ends every session with its access tokens, and leaves personal access tokens alone', async () => {
+  it('ends all sessions and their access tokens, but not personal access tokens', async () => {
     const session = await startSession(app, bob, '')
     const pat = await createPersonalAccessToken(app, as(bob), {
       description: '',
@@ -310,7 +310,7 @@ describe('a reset', () => {
     })
   })
 
-  it('leaves no session behind that is refreshed, or started by the old password, at the same time', async () => {
+  it('leaves no session that is refreshed, or started with the old password, at the same time', async () => {
     const session = await startSession(app, bob, '')
     const token = await tokenFor(bob)
     const raced = await Promise.allSettled([
@@ -332,7 +332,7 @@ describe('a reset', () => {
     }
   })
 
-  it('needs the second factor too, and a wrong one leaves the token usable', async () => {
+  it('requires the second factor, and a wrong one does not consume the token', async () => {
     const { secret } = await enrollTwoFactor(app, as(bob), PASSWORD)
     const { recoveryCodes } = await confirmTwoFactor(app, bob, passcodeAt(secret, app.clock))
     app.clock.advance(STEP_SECONDS)
@@ -345,7 +345,7 @@ describe('a reset', () => {
       reason: 'TWO_FACTOR_INVALID',
     })
     const passcode = { passcode: passcodeAt(secret, app.clock), recoveryCode: '' }
-    // A password that is refused does not cost the passcode either.
+    // A refused password does not consume the passcode either.
     await expect(resetPassword(app, token, 'short', passcode)).rejects.toMatchObject({
       reason: 'WEAK_PASSWORD',
     })
@@ -357,15 +357,15 @@ describe('a reset', () => {
   })
 })
 
-describe('a token from an administrator', () => {
-  it('gives a password to an account that has none', async () => {
+describe('a reset token from an administrator', () => {
+  it('sets a password for an account that has none', async () => {
     const sso = await addUser(app, 'sso', { password_hash: '' })
     await resetPassword(app, await tokenFor(sso), NEW_PASSWORD, NONE)
     const found = await findUserById(app.db, sso.id)
     await expect(app.passwords.verify(found?.password_hash ?? '', NEW_PASSWORD)).resolves.toBe(true)
   })
 
-  it('replaces the one before, and does not delay the next mail', async () => {
+  it('replaces the previous token and does not delay the next mail', async () => {
     const first = await tokenFor(bob)
     const { expireTime } = await createPasswordResetToken(app, as(ada), bob)
     expect(expireTime * 1000).toBe(app.clock.now() + 180 * 60 * 1000)
@@ -374,21 +374,21 @@ describe('a token from an administrator', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('does not hasten it either', async () => {
+  it('does not allow an earlier mail', async () => {
     await request({ username: 'bob' })
     await tokenFor(bob)
     await request({ username: 'bob' })
     expect(sent).toHaveLength(1)
   })
 
-  it('is not made for archived accounts, nor for one that is gone', async () => {
+  it('is not created for archived or deleted accounts', async () => {
     await change(bob, { state: 'ARCHIVED' })
     await expect(tokenFor(bob)).rejects.toMatchObject({ reason: 'ACCOUNT_ARCHIVED' })
     await deleteUser(app, bob, false)
     await expect(tokenFor(bob)).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
   })
 
-  it('is not made by a personal access token for its own account', async () => {
+  it('is not created by a personal access token for its own account', async () => {
     const byToken: SignedIn = {
       ...as(ada),
       credential: { kind: 'token', uuid: '', scopes: Scopes.fromText('write:admin') },

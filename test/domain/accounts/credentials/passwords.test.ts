@@ -8,7 +8,7 @@ import {
 describe('PasswordHasher', () => {
   const hasher = createPasswordHasher()
 
-  it('makes argon2id hashes with the documented cost, each with its own salt', async () => {
+  it('creates argon2id hashes with the documented cost and their own salt', async () => {
     const [one, two] = await Promise.all([
       hasher.hash('correct horse'),
       hasher.hash('correct horse'),
@@ -20,28 +20,25 @@ describe('PasswordHasher', () => {
     expect(await hasher.verify(one, '')).toBe(false)
   })
 
-  it('takes composed and decomposed characters for the same', async () => {
+  it('treats composed and decomposed characters as equal', async () => {
     const composed = 'caf\u00e9 caf\u00e9'
     expect(await hasher.verify(await hasher.hash(composed), composed.normalize('NFD'))).toBe(true)
   })
 
   it('refuses a text too long for a password without normalising it', async () => {
     const hash = await hasher.hash('correct horse')
-    // Alternating combining classes make normalisation sort, in quadratic time: this would take
+    // Alternating combining classes make normalisation sort in quadratic time, which would take
     // minutes.
     expect(await hasher.verify(hash, '\u0315\u0300\u031b'.repeat(500_000))).toBe(false)
   })
 
-  it.each(['', ' ', 'correct horse'])(
-    'takes %j for wrong where there is no password',
-    async (password) => {
-      expect(await hasher.verify(NO_PASSWORD, password)).toBe(false)
-    },
-  )
+  it.each(['', ' ', 'correct horse'])('refuses %j if there is no password', async (password) => {
+    expect(await hasher.verify(NO_PASSWORD, password)).toBe(false)
+  })
 
-  it('sheds load beyond its queue, and works again afterwards', async () => {
+  it('refuses work beyond its queue and recovers afterwards', async () => {
     const crowded = createPasswordHasher()
-    // Looking for no password in vain takes its turn like any other work.
+    // Checking against no password waits in the queue like other work.
     const work = [() => crowded.verifyNothing(), () => crowded.verify(NO_PASSWORD, 'correct horse')]
     const outcomes = await Promise.allSettled(
       Array.from({ length: 105 }, () => work.map((start) => start())).flat(),
@@ -90,7 +87,7 @@ describe('checkNewPassword', () => {
     )
   })
 
-  it('refuses an empty password even where no length is asked for', () => {
+  it('refuses an empty password even without a minimum length', () => {
     expect(() => checkNewPassword({ minPasswordLength: 0 }, 'ada', '')).toThrow()
     expect(() => checkNewPassword({ minPasswordLength: 0 }, 'ada', 'x')).not.toThrow()
   })

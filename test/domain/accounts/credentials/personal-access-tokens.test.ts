@@ -49,7 +49,7 @@ async function listed(user: User) {
 }
 
 describe('createPersonalAccessToken', () => {
-  it('makes a text that a scanner can recognise and check', async () => {
+  it('creates a text that a scanner can recognise and check', async () => {
     const { text } = await mint(bySession(ada))
     expect(text).toMatch(/^branchline_pat_[0-9A-Za-z]{32}[0-9A-Za-z]{6}$/)
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -61,7 +61,7 @@ describe('createPersonalAccessToken', () => {
     expect((await mint(bySession(ada))).text).not.toBe(text)
   })
 
-  it('stores the text nowhere', async () => {
+  it('does not store the text', async () => {
     const { text } = await mint(bySession(ada))
     const tables = await sql<{
       name: string
@@ -73,7 +73,7 @@ describe('createPersonalAccessToken', () => {
     expect(JSON.stringify(dump)).not.toContain(text.slice('branchline_pat_'.length))
   })
 
-  it('grants all scopes when none are asked for, and stores them normalised', async () => {
+  it('grants all scopes if none are requested, and stores them normalised', async () => {
     expect((await mint(bySession(ada))).token.scopes).toBe('all')
     expect((await mint(bySession(ada), { scopes: ['read:user', 'write:user'] })).token.scopes).toBe(
       'write:user',
@@ -98,25 +98,25 @@ describe('createPersonalAccessToken', () => {
     expect(await listed(ada)).toEqual([])
   })
 
-  it('makes none for an account that was deleted meanwhile', async () => {
+  it('creates no token for an account that was deleted in the meantime', async () => {
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     await expect(mint(bySession(ada))).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
   })
 
-  it('counts characters of a description, not their parts', async () => {
+  it('counts the characters of a description, not their code units', async () => {
     await expect(
       mint(bySession(ada), { description: '\u{1f40e}'.repeat(256) }),
     ).resolves.toBeDefined()
   })
 
   it.each([
-    // What the calling token holds, what is asked for, what is missing.
+    // Scopes of the calling token, requested scopes, missing scope.
     [['write:user'], [], 'all'],
     [['write:user'], ['all'], 'all'],
     [['write:user'], ['write:user', 'read:repository'], 'read:repository'],
     [['read:repository', 'write:user'], ['write:repository'], 'write:repository'],
     [['write:user', 'public-only'], ['read:memo', 'public-only'], 'read:memo'],
-  ])('refuses a token with %j that asks for %j', async (held, asked, scope) => {
+  ])('refuses a token with %j that requests %j', async (held, asked, scope) => {
     await expect(mint(byToken(ada, ...held), { scopes: asked })).rejects.toMatchObject({
       reason: 'SCOPE_NOT_HELD',
       metadata: { scope },
@@ -128,16 +128,16 @@ describe('createPersonalAccessToken', () => {
     [['all'], [], 'all'],
     [['write:user'], ['read:user'], 'read:user'],
     [['write:user'], ['write:user', 'public-only'], 'write:user public-only'],
-    // The restriction is handed on, asked for or not.
+    // The restriction is inherited, whether or not it is requested.
     [['all', 'public-only'], [], 'all public-only'],
     [['write:user', 'public-only'], ['read:user'], 'read:user public-only'],
-  ])('lets a token with %j ask for %j', async (held, asked, scopes) => {
+  ])('lets a token with %j request %j', async (held, asked, scopes) => {
     expect((await mint(byToken(ada, ...held), { scopes: asked })).token.scopes).toBe(scopes)
   })
 })
 
 describe('authenticatePersonalAccessToken', () => {
-  it('answers the owner as stored now, with the scopes of the token', async () => {
+  it('returns the current row of the owner and the scopes of the token', async () => {
     const { text, token } = await mint(bySession(ada), { scopes: ['read:user'] })
     const { user, uuid, scopes } = await authenticatePersonalAccessToken(app, text)
     expect(user).toEqual(ada)
@@ -145,7 +145,7 @@ describe('authenticatePersonalAccessToken', () => {
     expect(scopes.names).toEqual(['read:user'])
   })
 
-  it('ends with the last moment of its last day', async () => {
+  it('refuses a token after its last day', async () => {
     const { text } = await mint(bySession(ada), { expiresInDays: 1 })
     const forever = await mint(bySession(ada), { expiresInDays: 0 })
     app.clock.advance(DAY - 1)
@@ -168,14 +168,14 @@ describe('authenticatePersonalAccessToken', () => {
     await expect(authenticatePersonalAccessToken(app, alter(text))).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('is refused once the token is deleted', async () => {
+  it('refuses a deleted token', async () => {
     const { text, token } = await mint(bySession(ada))
     expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(true)
     await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
     expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(false)
   })
 
-  it('is refused while the owner is archived, and once the owner is deleted', async () => {
+  it('refuses a token while its owner is archived, and after its owner is deleted', async () => {
     const { text } = await mint(bySession(ada))
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
     await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
@@ -185,7 +185,7 @@ describe('authenticatePersonalAccessToken', () => {
     await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('outlives a change of password', async () => {
+  it('accepts a token after a password change', async () => {
     const { text } = await mint(bySession(ada))
     await transaction(app.db, (tx) =>
       updateUser(tx, ada.id, { token_version: ada.token_version + 1 }),
@@ -214,7 +214,7 @@ describe('last_used_at', () => {
     expect(await lastUse()).toBe(first + 60_000)
   })
 
-  it('never goes backwards when the clock does', async () => {
+  it('never decreases, even if the clock does', async () => {
     const { text } = await mint(bySession(ada))
     const first = app.clock.now()
     await authenticatePersonalAccessToken(app, text)
@@ -223,7 +223,7 @@ describe('last_used_at', () => {
     expect(await lastUse()).toBe(first)
   })
 
-  it('stays untouched by a refused token', async () => {
+  it('does not change when a token is refused', async () => {
     const { text } = await mint(bySession(ada), { expiresInDays: 1 })
     app.clock.advance(DAY)
     await expect(authenticatePersonalAccessToken(app, text)).rejects.toEqual(BAD_CREDENTIALS)
@@ -243,7 +243,7 @@ describe('last_used_at', () => {
 })
 
 describe('listPersonalAccessTokens', () => {
-  it('pages through the tokens of one account in the order of creation, with the number of all', async () => {
+  it('returns pages of the tokens of one account in order of creation, with their total number', async () => {
     const bob = await addUser(app, 'bob')
     for (const description of ['a', 'b', 'c', 'd']) {
       await mint(bySession(ada), { description })
@@ -252,7 +252,7 @@ describe('listPersonalAccessTokens', () => {
     const first = await listPersonalAccessTokens(app, ada, 0, 2)
     expect(first).toMatchObject({ more: true, total: 4 })
     expect(first.tokens.map((token) => token.description)).toEqual(['a', 'b'])
-    // A page that is exactly full is the last one when nothing follows.
+    // A full page is the last one if nothing follows.
     const second = await listPersonalAccessTokens(app, ada, first.tokens[1]?.id ?? 0, 2)
     expect(second).toMatchObject({ more: false, total: 4 })
     expect(second.tokens.map((token) => token.description)).toEqual(['c', 'd'])
@@ -260,7 +260,7 @@ describe('listPersonalAccessTokens', () => {
 })
 
 describe('deletePersonalAccessToken', () => {
-  it('does not reach the tokens of another account', async () => {
+  it('does not delete the tokens of another account', async () => {
     const bob = await addUser(app, 'bob')
     const { token, text } = await mint(bySession(bob))
     expect(await deletePersonalAccessToken(app, ada, token.uuid)).toBe(false)

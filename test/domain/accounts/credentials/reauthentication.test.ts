@@ -25,7 +25,7 @@ beforeEach(async () => {
   ada = await addUser(app, 'ada')
 })
 
-/** A call by each kind of credential. */
+/** A caller for each kind of credential. */
 const callers = {
   session: async () => {
     const { accessToken } = await startSession(app, ada, '')
@@ -56,9 +56,9 @@ function change(changes: UserChanges) {
   return transaction(app.db, (tx) => updateUser(tx, ada.id, changes))
 }
 
-describe('the caller of a long call', () => {
+describe('the caller of a long-running call', () => {
   it.each(['session', 'token', 'password'] as const)(
-    'stays good, with the account as it is now, by %s',
+    'remains authenticated by %s, with the current row of the account',
     async (kind) => {
       const caller = await callers[kind]()
       await change({ username: 'lovelace' })
@@ -67,7 +67,7 @@ describe('the caller of a long call', () => {
     },
   )
 
-  it('outlives an access token, whose session goes on', async () => {
+  it('remains authenticated after the access token expires, if the session continues', async () => {
     const caller = await callers.session()
     app.clock.advance(DAY_SECONDS)
     expect(await reauthenticate(app, caller)).toMatchObject({ user: { id: ada.id } })
@@ -109,7 +109,7 @@ describe('the caller of a long call', () => {
     await expect(reauthenticate(app, caller)).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('keeps a token when the password changes, as a new call would', async () => {
+  it('remains authenticated by a token after a password change, as in a new call', async () => {
     const caller = await callers.token()
     await change({ token_version: 2 })
     expect(await reauthenticate(app, caller)).toMatchObject({ user: { id: ada.id } })

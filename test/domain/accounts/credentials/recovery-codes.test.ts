@@ -5,7 +5,7 @@ import {
 } from '../../../../src/domain/accounts/credentials/recovery-codes.ts'
 
 describe('newRecoveryCodes', () => {
-  it('makes ten codes of five groups of base32, found by their first group', () => {
+  it('creates ten codes of five base32 groups, with the first group as the lookup', () => {
     const codes = newRecoveryCodes()
     expect(codes).toHaveLength(10)
     for (const { text, lookup } of codes) {
@@ -14,13 +14,13 @@ describe('newRecoveryCodes', () => {
     }
   })
 
-  it('finds no two codes of a set by the same group, and repeats none', () => {
+  it('creates different lookups within a set, and different codes', () => {
     const sets = Array.from({ length: 100 }, newRecoveryCodes)
     for (const set of sets) expect(new Set(set.map(({ lookup }) => lookup)).size).toBe(10)
     expect(new Set(sets.flat().map(({ text }) => text)).size).toBe(1000)
   })
 
-  it('uses every character at every place', () => {
+  it('uses every character in every position', () => {
     const codes = Array.from({ length: 100 }, newRecoveryCodes).flat()
     for (const place of [...(codes[0]?.text.replaceAll('-', '')?.split('') ?? [])].keys()) {
       const characters = new Set(codes.map(({ text }) => text.replaceAll('-', '')[place]))
@@ -42,7 +42,7 @@ describe('parseRecoveryCode', () => {
     ['with a character that is not in the alphabet', 'ABCD-EFGH-IJKL-MNOP-QR28', undefined],
     ['nothing', '', undefined],
     ['a passcode', '123456', undefined],
-  ])('reads a code %s', (_, text, want) => {
+  ])('parses a code %s', (_, text, want) => {
     expect(parseRecoveryCode(text)).toEqual(want)
   })
 })

@@ -3,7 +3,7 @@ import { open, seal } from '../../../../src/domain/accounts/credentials/sealed-s
 import { testApp } from '../../../support/app.ts'
 
 describe('a sealed secret', () => {
-  it('opens on the same instance for the same purpose only', async () => {
+  it('can be opened only on the same instance and for the same purpose', async () => {
     const [app, other] = await Promise.all([testApp(), testApp()])
     const sealed = seal(app, 'one', Buffer.from('the secret'))
     expect(open(app, 'one', sealed).toString()).toBe('the secret')
@@ -11,7 +11,7 @@ describe('a sealed secret', () => {
     expect(() => open(other, 'one', sealed)).toThrow()
   })
 
-  it('shows neither the secret nor that two are equal', async () => {
+  it('reveals neither the secret nor whether two secrets are equal', async () => {
     const app = await testApp()
     const [a, b] = [
       seal(app, 'one', Buffer.from('the secret')),
@@ -26,7 +26,7 @@ describe('a sealed secret', () => {
     expect(open(app, 'one', seal(app, 'one', Buffer.alloc(0)))).toHaveLength(0)
   })
 
-  it('does not open when any byte was changed, or when it was cut', async () => {
+  it('cannot be opened after any byte was changed or removed', async () => {
     const app = await testApp()
     const sealed = seal(app, 'one', Buffer.from('the secret'))
     for (const [i, byte] of sealed.entries()) {

@@ -28,7 +28,7 @@ beforeEach(async () => {
   session = await startSession(app, ada, 'curl/8')
 })
 
-/** Signs as the server would, apart from what the case changes. */
+/** Signs a token like the server, except for the changes of the test case. */
 function forge(
   claims: Record<string, unknown>,
   { header = {}, key = app.keys.tokenKey as CryptoKey | Uint8Array } = {},
@@ -74,7 +74,7 @@ describe('an access token', () => {
     expect(session.accessTokenExpireTime).toBe(now + 15 * 60)
   })
 
-  it('stands for its user for fifteen minutes', async () => {
+  it('authenticates its user for fifteen minutes', async () => {
     app.clock.advance(15 * 60 - 1)
     await expect(authenticateAccessToken(app, session.accessToken)).resolves.toMatchObject({
       user: { id: ada.id },
@@ -119,7 +119,7 @@ describe('an access token', () => {
     ['that is no token', () => 'a.b.c'],
     ['that is nothing', () => ''],
   ])('is refused %s', async (_, text) => {
-    // Unchanged, what the cases start from is good.
+    // The unchanged token is valid.
     await expect(authenticateAccessToken(app, await forge({}))).resolves.toMatchObject({
       user: { id: ada.id },
     })
@@ -131,13 +131,13 @@ describe('an access token', () => {
     ['changed the password', () => change(ada, { token_version: 2 })],
     ['was archived', () => change(ada, { state: 'ARCHIVED' })],
     ['was deleted', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
-  ])('ends when its user %s, however often it was good before', async (_, happen) => {
+  ])('is revoked when its user %s, even after it was accepted before', async (_, happen) => {
     await authenticateAccessToken(app, session.accessToken)
     await happen()
     await expect(authenticateAccessToken(app, session.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('never passes to an account made after its own was deleted', async () => {
+  it('never authenticates an account created after its own was deleted', async () => {
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     const next = await addUser(app, 'ada')
     await startSession(app, next, '')
@@ -151,14 +151,14 @@ describe('startSession', () => {
     ['changed its password', () => change(ada, { token_version: 2 })],
     ['was archived', () => change(ada, { state: 'ARCHIVED' })],
     ['was deleted', () => transaction(app.db, (tx) => deleteUser(tx, ada.id))],
-  ])('refuses an account that %s after the proof was checked', async (_, happen) => {
+  ])('refuses an account that %s after the credentials were checked', async (_, happen) => {
     await endSession(app, session.sessionId)
     await happen()
     await expect(startSession(app, ada, '')).rejects.toEqual(BAD_CREDENTIALS)
     expect(await sessionCount()).toBe(0)
   })
 
-  it('keeps the hundred sessions of an account that were refreshed last', async () => {
+  it('keeps the hundred most recently refreshed sessions of an account', async () => {
     const bob = await addUser(app, 'bob')
     const bobs = await startSession(app, bob, '')
     app.clock.advance(1)
@@ -167,14 +167,14 @@ describe('startSession', () => {
     const refreshed = await refreshSession(app, session.refreshToken)
     app.clock.advance(1)
     for (let i = 0; i < 99; i++) await startSession(app, ada, '')
-    // The first was refreshed after the second had started.
+    // The first session was refreshed after the second one had started.
     await expect(authenticateAccessToken(app, refreshed.accessToken)).resolves.toBeDefined()
     await expect(authenticateAccessToken(app, second.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
     await expect(authenticateAccessToken(app, bobs.accessToken)).resolves.toBeDefined()
     expect(await sessionCount()).toBe(101)
   })
 
-  it('clears away expired sessions, and cuts endless user agents', async () => {
+  it('deletes expired sessions and truncates long user agents', async () => {
     app.clock.advance(30 * DAY)
     await startSession(app, ada, 'x'.repeat(10_000))
     const rows = await app.db.selectFrom('sessions').selectAll().execute()
@@ -183,7 +183,7 @@ describe('startSession', () => {
 })
 
 describe('refreshSession', () => {
-  it('answers a new access token and a new refresh token, good for another thirty days', async () => {
+  it('returns a new access token and a new refresh token, valid for another thirty days', async () => {
     app.clock.advance(29 * DAY)
     const next = await refreshSession(app, session.refreshToken)
     expect(next.refreshToken).not.toBe(session.refreshToken)
@@ -195,7 +195,7 @@ describe('refreshSession', () => {
     await expect(refreshSession(app, next.refreshToken)).resolves.toBeDefined()
   })
 
-  it('gives tabs that refresh at once the same successor', async () => {
+  it('returns the same successor to tabs that refresh at once', async () => {
     const [one, two, three] = await Promise.all([
       refreshSession(app, session.refreshToken),
       refreshSession(app, session.refreshToken),
@@ -210,7 +210,7 @@ describe('refreshSession', () => {
     await expect(refreshSession(app, one.refreshToken)).resolves.toBeDefined()
   })
 
-  it('ends the session when a stolen token comes back after its owner has moved on', async () => {
+  it('ends the session when a stolen token is used after its owner has refreshed', async () => {
     const stolen = session.refreshToken
     const owners = await refreshSession(app, stolen)
     app.clock.advance(31)
@@ -219,21 +219,21 @@ describe('refreshSession', () => {
     await expect(authenticateAccessToken(app, owners.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('ends the session when the owner comes back after a thief has moved on', async () => {
+  it('ends the session when the owner returns after a thief has refreshed', async () => {
     const thiefs = await refreshSession(app, session.refreshToken)
     app.clock.advance(31)
     await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
     await expect(refreshSession(app, thiefs.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('takes a token two steps back for stolen, however fresh', async () => {
+  it('treats a token two steps back as stolen, however recent', async () => {
     const second = await refreshSession(app, session.refreshToken)
     const third = await refreshSession(app, second.refreshToken)
     await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
     await expect(refreshSession(app, third.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('leaves the other sessions of the account alone when one was stolen', async () => {
+  it('does not end other sessions of the account', async () => {
     const other = await startSession(app, ada, '')
     await refreshSession(app, session.refreshToken)
     app.clock.advance(31)
@@ -254,7 +254,7 @@ describe('refreshSession', () => {
       () => forge(decodeJwt(session.refreshToken), { key: randomBytes(32) }),
     ],
     ['a token for another user', () => forge({ ...decodeJwt(session.refreshToken), sub: '999' })],
-  ])('refuses %s, and the session goes on', async (_, text) => {
+  ])('refuses %s, and the session continues', async (_, text) => {
     await expect(refreshSession(app, await text())).rejects.toEqual(BAD_CREDENTIALS)
     await expect(refreshSession(app, session.refreshToken)).resolves.toBeDefined()
   })
@@ -270,7 +270,7 @@ describe('refreshSession', () => {
 })
 
 describe('endOtherSessions', () => {
-  it('leaves the one session that is kept, and those of others', async () => {
+  it('keeps the excepted session and those of other users', async () => {
     const other = await startSession(app, ada, '')
     const bobs = await startSession(app, await addUser(app, 'bob'), '')
     await transaction(app.db, (tx) => endOtherSessions(tx, ada.id, session.sessionId))
@@ -279,7 +279,7 @@ describe('endOtherSessions', () => {
     await expect(refreshSession(app, bobs.refreshToken)).resolves.toBeDefined()
   })
 
-  it('ends all when none is kept', async () => {
+  it('ends all sessions if none is excepted', async () => {
     await startSession(app, ada, '')
     await transaction(app.db, (tx) => endOtherSessions(tx, ada.id))
     expect(await sessionCount()).toBe(0)
@@ -287,7 +287,7 @@ describe('endOtherSessions', () => {
 })
 
 describe('sessionOfRefreshToken', () => {
-  it('names the session of a good token, whether current or not', async () => {
+  it('returns the session of a valid token, whether current or not', async () => {
     const next = await refreshSession(app, session.refreshToken)
     expect(await sessionOfRefreshToken(app, session.refreshToken)).toBe(session.sessionId)
     expect(await sessionOfRefreshToken(app, next.refreshToken)).toBe(session.sessionId)
@@ -296,7 +296,7 @@ describe('sessionOfRefreshToken', () => {
 })
 
 describe('the database', () => {
-  it('holds no token that could be used', async () => {
+  it('contains no usable token', async () => {
     const rows = JSON.stringify(await app.db.selectFrom('sessions').selectAll().execute())
     expect(rows).toContain(session.sessionId)
     expect(rows).not.toContain(session.refreshToken.split('.')[2])

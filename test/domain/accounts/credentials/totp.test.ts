@@ -19,11 +19,11 @@ describe('passcodeStep', () => {
     [1234567890, 41152263, '005924'],
     [2000000000, 66666666, '279037'],
     [20000000000, 666666666, '353130'],
-  ])('at %i is %i for %s', (seconds, step, passcode) => {
+  ])('at %i is in step %i for %s', (seconds, step, passcode) => {
     expect(passcodeStep(SECRET, passcode, seconds * 1000)).toBe(step)
   })
 
-  // The passcode 050471 is that of the seconds 1111111110 up to, and without, 1111111140.
+  // The passcode 050471 is valid from second 1111111110 until before second 1111111140.
   it.each([
     ['the last millisecond before the step before', 1111111080_000 - 1, false],
     ['the start of the step before, for clocks that are fast', 1111111080_000, true],
@@ -31,7 +31,7 @@ describe('passcodeStep', () => {
     ['the last millisecond of its step', 1111111140_000 - 1, true],
     ['the last millisecond of the step after', 1111111170_000 - 1, true],
     ['the end of the step after', 1111111170_000, false],
-  ])('at %s (%i) is known: %s', (_, nowMs, known) => {
+  ])('at %s (%i) is accepted: %s', (_, nowMs, known) => {
     expect(passcodeStep(SECRET, '050471', nowMs)).toBe(known ? 37037037 : undefined)
   })
 
@@ -45,24 +45,24 @@ describe('passcodeStep', () => {
     ['050-471', false],
     ['+50471', false],
     ['050471, 050471', false],
-    // Arabic-Indic digits, which \d of some languages takes.
+    // Arabic-Indic digits, which \d matches in some languages.
     ['٠٥٠٤٧١', false],
-  ])('reads "%s": %s', (text, known) => {
+  ])('accepts "%s": %s', (text, known) => {
     expect(passcodeStep(SECRET, text, 1111111111_000)).toBe(known ? 37037037 : undefined)
   })
 })
 
 describe('a secret', () => {
-  it('is twenty random bytes', () => {
+  it('has twenty random bytes', () => {
     const [one, two] = [newTotpSecret(), newTotpSecret()]
     expect([one.length, two.length, one.equals(two)]).toEqual([20, 20, false])
   })
 
-  it('is typed in as base32 without padding', () => {
+  it('is base32 without padding for typing', () => {
     expect(totpSecretText(SECRET)).toBe('GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ')
   })
 
-  it('is scanned as a URI that authenticator apps read', () => {
+  it('is a URI that authenticator apps scan', () => {
     const uri = otpauthUri(SECRET, 'ada')
     expect(uri).toMatch(/^otpauth:\/\/totp\/Branchline:ada\?/)
     expect(Object.fromEntries(new URL(uri).searchParams)).toEqual({
@@ -80,7 +80,7 @@ describe('a secret', () => {
     })
   })
 
-  it('keeps a username of another time apart from the issuer', () => {
+  it('has a URI that keeps a username with a colon apart from the issuer', () => {
     expect(URI.parse(otpauthUri(SECRET, 'a:b & c'))).toMatchObject({
       issuer: 'Branchline',
       label: 'a:b & c',

@@ -40,7 +40,7 @@ const byPasscode = (passcode: string) => ({ passcode, recoveryCode: '' })
 const byRecoveryCode = (recoveryCode = '') => ({ passcode: '', recoveryCode })
 const require = (factor = NONE, user = ada) => requireSecondFactor(app, user, factor, 'sign-in')
 
-/** Enrolls and confirms, and lets the confirming step pass. */
+/** Enrols, confirms, and advances past the step that confirmed. */
 async function enable(user = ada): Promise<{ secret: string; recoveryCodes: string[] }> {
   const { secret } = await enrollTwoFactor(app, as(user), PASSWORD)
   const { recoveryCodes } = await confirmTwoFactor(app, user, passcodeAt(secret, app.clock))
@@ -57,8 +57,8 @@ function countReasons(outcomes: readonly PromiseSettledResult<unknown>[]): Recor
   return counts
 }
 
-describe('setting a second factor up', () => {
-  it('goes from DISABLED over PENDING to ENABLED', async () => {
+describe('enabling a second factor', () => {
+  it('changes the state from DISABLED to PENDING to ENABLED', async () => {
     const start = app.clock.now() / 1000
     const off = {
       state: 'DISABLED',
@@ -83,14 +83,14 @@ describe('setting a second factor up', () => {
     expect(await getTwoFactor(app, ada)).toEqual(confirmed.twoFactor)
   })
 
-  it('asks nobody for a second factor before it is confirmed', async () => {
+  it('requires no second factor before it is confirmed', async () => {
     await expect(require()).resolves.toBeUndefined()
     await enrollTwoFactor(app, as(ada), PASSWORD)
     await expect(require()).resolves.toBeUndefined()
     await expect(require(byPasscode('000000'))).resolves.toBeUndefined()
   })
 
-  it('needs the password, and counts wrong ones with those of signing in', async () => {
+  it('requires the password, whose guesses count together with those of sign-ins', async () => {
     for (let i = 0; i < 10; i++) {
       await expect(enrollTwoFactor(app, as(ada), `guess ${i}`)).rejects.toMatchObject({
         reason: 'BAD_CREDENTIALS',
@@ -106,7 +106,7 @@ describe('setting a second factor up', () => {
     expect(await getTwoFactor(app, ada)).toMatchObject({ state: 'DISABLED' })
   })
 
-  it('needs none of an account that has none', async () => {
+  it('requires no password of an account without one', async () => {
     const sso = await addUser(app, 'sso', { password_hash: NO_PASSWORD })
     const { secret } = await enrollTwoFactor(app, as(sso), '')
     await confirmTwoFactor(app, sso, passcodeAt(secret, app.clock))
@@ -118,7 +118,7 @@ describe('setting a second factor up', () => {
     expect(await getTwoFactor(app, sso)).toMatchObject({ state: 'DISABLED' })
   })
 
-  it('takes only the newest secret', async () => {
+  it('accepts only the latest secret', async () => {
     const first = await enrollTwoFactor(app, as(ada), PASSWORD)
     const second = await enrollTwoFactor(app, as(ada), PASSWORD)
     await expect(confirmTwoFactor(app, ada, passcodeAt(first.secret, app.clock))).rejects.toEqual(
@@ -129,7 +129,7 @@ describe('setting a second factor up', () => {
     ).resolves.toBeDefined()
   })
 
-  it('waits for an hour', async () => {
+  it('expires after an hour', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     app.clock.advance(3599)
     expect(await getTwoFactor(app, ada)).toMatchObject({ state: 'PENDING' })
@@ -144,7 +144,7 @@ describe('setting a second factor up', () => {
     ).resolves.toBeDefined()
   })
 
-  it('is not begun anew once it is on', async () => {
+  it('cannot start again once the second factor is enabled', async () => {
     const { secret } = await enable()
     await expect(enrollTwoFactor(app, as(ada), PASSWORD)).rejects.toMatchObject({
       reason: 'TWO_FACTOR_ALREADY_ENABLED',
@@ -152,14 +152,14 @@ describe('setting a second factor up', () => {
     await expect(require(byPasscode(passcodeAt(secret, app.clock)))).resolves.toBeUndefined()
   })
 
-  it('is not begun for an account that is deleted while its password is checked', async () => {
+  it('fails for an account that is deleted while its password is checked', async () => {
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     await expect(enrollTwoFactor(app, as(ada), PASSWORD)).rejects.toMatchObject({
       reason: 'USER_NOT_FOUND',
     })
   })
 
-  it('is confirmed by one of many requests at once, whose codes are those that work', async () => {
+  it('succeeds for one of many requests at once, whose recovery codes are valid', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     const passcode = passcodeAt(secret, app.clock)
     const outcomes = await Promise.allSettled(
@@ -170,7 +170,7 @@ describe('setting a second factor up', () => {
     await expect(require(byRecoveryCode(won?.value.recoveryCodes[9]))).resolves.toBeUndefined()
   })
 
-  it('stores neither the secret nor the codes in a form that can be read', async () => {
+  it('stores neither the secret nor the codes in readable form', async () => {
     const { secret, recoveryCodes } = await enable()
     const stored = [
       ...(await app.db.selectFrom('two_factors').selectAll().execute()),
@@ -184,7 +184,7 @@ describe('setting a second factor up', () => {
     for (const code of recoveryCodes) expect(texts).not.toContain(code.slice(5))
   })
 
-  it('survives a new password and an archived account, and goes with a deleted one', async () => {
+  it('survives a new password and archiving, and ends when the account is deleted', async () => {
     const { secret } = await enable()
     const password_hash = await app.passwords.hash('another horse')
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { password_hash, token_version: 2 }))
@@ -206,7 +206,7 @@ describe('a passcode', () => {
     await expect(require(passcode)).rejects.toEqual(INVALID)
   })
 
-  it('that confirmed the secret is used up', async () => {
+  it('that confirmed the secret cannot be used again', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     const passcode = passcodeAt(secret, app.clock)
     await confirmTwoFactor(app, ada, passcode)
@@ -215,7 +215,7 @@ describe('a passcode', () => {
     await expect(require(byPasscode(passcodeAt(secret, app.clock, 1)))).resolves.toBeUndefined()
   })
 
-  it('does not work after a newer one, though its time has not passed', async () => {
+  it('does not work after a newer one, even if it has not expired', async () => {
     const { secret } = await enable()
     const [before, now, after] = [-1, 0, 1].map((steps) =>
       byPasscode(passcodeAt(secret, app.clock, steps)),
@@ -225,7 +225,7 @@ describe('a passcode', () => {
     await expect(require(before)).rejects.toEqual(INVALID)
   })
 
-  it('is refused as wrong when it is used again: nothing tells the two apart', async () => {
+  it('is refused like a wrong one when it is used again', async () => {
     const { secret } = await enable()
     const used = byPasscode(passcodeAt(secret, app.clock))
     await require(used)
@@ -241,27 +241,27 @@ describe('a passcode', () => {
     )
   })
 
-  it('of another account is none', async () => {
+  it('of another account is refused', async () => {
     await enable()
     const bob = await addUser(app, 'bob')
     const ofBob = await enable(bob)
     await expect(require(byPasscode(passcodeAt(ofBob.secret, app.clock)))).rejects.toEqual(INVALID)
   })
 
-  it('is told apart from none given', async () => {
+  it('that is missing leads to a different error than a wrong one', async () => {
     await enable()
     await expect(require()).rejects.toMatchObject({ reason: 'TWO_FACTOR_REQUIRED' })
     await expect(require(byPasscode(' '))).rejects.toEqual(INVALID)
   })
 
-  it('succeeds once of twenty times that it is used at once', async () => {
+  it('succeeds once when it is used twenty times at once', async () => {
     const { secret } = await enable()
     const passcode = byPasscode(passcodeAt(secret, app.clock))
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => require(passcode)))
     expect(countReasons(outcomes).OK).toBe(1)
   })
 
-  it('is used up by a request that fails later, and not by one that is refused before', async () => {
+  it('is consumed by a request that fails later, but not by one that is refused earlier', async () => {
     const { secret } = await enable()
     const passcode = byPasscode(passcodeAt(secret, app.clock))
     const wrong = { username: 'ada', password: 'wrong' }
@@ -287,7 +287,7 @@ describe('a passcode', () => {
     await expect(require(passcode)).rejects.toEqual(INVALID)
   })
 
-  it('of an archived account is not looked at', async () => {
+  it('of an archived account is not checked', async () => {
     const { secret } = await enable()
     const credentials = { username: 'ada', password: PASSWORD }
     const passcode = byPasscode(passcodeAt(secret, app.clock))
@@ -307,7 +307,7 @@ describe('a passcode', () => {
 })
 
 describe('wrong second factors', () => {
-  it('are admitted five times in five minutes, by whatever way they come', async () => {
+  it('are limited to five in five minutes, across all methods', async () => {
     const { secret, recoveryCodes } = await enable()
     const wrong = wrongPasscode(secret, app.clock)
     const good = () => byPasscode(passcodeAt(secret, app.clock))
@@ -324,13 +324,13 @@ describe('wrong second factors', () => {
     const limited = { reason: 'RATE_LIMITED', metadata: { retry_after_seconds: '300' } }
     await expect(require(good())).rejects.toMatchObject(limited)
     await expect(require(byRecoveryCode(recoveryCodes[0]))).rejects.toMatchObject(limited)
-    // What is refused like this is not looked at, and so not used up.
+    // A refused code was not checked and therefore not consumed.
     app.clock.advance(300)
     await expect(require(good())).resolves.toBeUndefined()
     await expect(require(byRecoveryCode(recoveryCodes[0]))).resolves.toBeUndefined()
   })
 
-  it('are counted while they are being checked', async () => {
+  it('count while they are being checked', async () => {
     await enable()
     const guesses = Array.from({ length: 50 }, () =>
       require(byRecoveryCode('AAAA-AAAA-AAAA-AAAA-AAAA')),
@@ -341,7 +341,7 @@ describe('wrong second factors', () => {
     })
   })
 
-  it('are forgiven after a good one', async () => {
+  it('are forgotten after a correct one', async () => {
     const { secret } = await enable()
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < 4; i++) {
@@ -352,7 +352,7 @@ describe('wrong second factors', () => {
     }
   })
 
-  it('of one account hinder no other, nor the peer that they came from', async () => {
+  it('of one account affect neither other accounts nor the peer', async () => {
     const { secret } = await enable()
     for (let i = 0; i < 5; i++)
       await require(byPasscode(wrongPasscode(secret, app.clock))).catch(() => undefined)
@@ -363,7 +363,7 @@ describe('wrong second factors', () => {
     ).resolves.toBeUndefined()
   })
 
-  it('limit confirming too', async () => {
+  it('also limit confirmation', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     for (let i = 0; i < 5; i++) {
       await expect(confirmTwoFactor(app, ada, wrongPasscode(secret, app.clock))).rejects.toEqual(
@@ -377,7 +377,7 @@ describe('wrong second factors', () => {
 })
 
 describe('a recovery code', () => {
-  it('works once, in any case, without using the other nine', async () => {
+  it('works once, in any case, and does not affect the other nine', async () => {
     const { recoveryCodes } = await enable()
     for (const code of recoveryCodes) {
       await expect(require(byRecoveryCode(code.toLowerCase()))).resolves.toBeUndefined()
@@ -386,7 +386,7 @@ describe('a recovery code', () => {
     expect(await getTwoFactor(app, ada)).toMatchObject({ recoveryCodesRemaining: 0 })
   })
 
-  it('succeeds once of several times that it is used at once', async () => {
+  it('succeeds once when it is used several times at once', async () => {
     const { recoveryCodes } = await enable()
     const outcomes = await Promise.allSettled(
       Array.from({ length: 5 }, () => require(byRecoveryCode(recoveryCodes[0]))),
@@ -395,7 +395,7 @@ describe('a recovery code', () => {
     expect(await getTwoFactor(app, ada)).toMatchObject({ recoveryCodesRemaining: 9 })
   })
 
-  it('costs one slow hash to check, whether it is good, wrong or used', async () => {
+  it('costs one slow hash to check, whether it is valid, wrong or used', async () => {
     const { recoveryCodes } = await enable()
     const hashes: string[] = []
     const { passwords } = app
@@ -427,7 +427,7 @@ describe('a recovery code', () => {
     expect(hashes).toEqual(['verify', 'verify', 'verifyNothing', 'verifyNothing'])
   })
 
-  it('is void once new ones were made', async () => {
+  it('is revoked when new ones are created', async () => {
     const { secret, recoveryCodes } = await enable()
     const anew = await regenerateRecoveryCodes(app, ada, passcodeAt(secret, app.clock))
     expect(new Set(anew).size).toBe(10)
@@ -436,13 +436,13 @@ describe('a recovery code', () => {
     expect(await getTwoFactor(app, ada)).toMatchObject({ recoveryCodesRemaining: 9 })
   })
 
-  it('is no passcode, and makes no new codes', async () => {
+  it('does not work as a passcode and creates no new codes', async () => {
     const { recoveryCodes } = await enable()
     await expect(require(byPasscode(recoveryCodes[0] ?? ''))).rejects.toEqual(INVALID)
     await expect(regenerateRecoveryCodes(app, ada, recoveryCodes[0] ?? '')).rejects.toEqual(INVALID)
   })
 
-  it('is left alone when a passcode is given beside it', async () => {
+  it('is not consumed if a passcode is also given', async () => {
     const { secret, recoveryCodes } = await enable()
     const [recoveryCode = ''] = recoveryCodes
     await expect(
@@ -454,7 +454,7 @@ describe('a recovery code', () => {
     await expect(require(byRecoveryCode(recoveryCode))).resolves.toBeUndefined()
   })
 
-  it('is not made for an account that turns its second factor off meanwhile', async () => {
+  it('is not created for an account that disables its second factor in the meantime', async () => {
     const { secret } = await enable()
     const { passwords } = app
     const slow = {
@@ -476,9 +476,9 @@ describe('a recovery code', () => {
   })
 })
 
-describe('turning a second factor off', () => {
+describe('disabling a second factor', () => {
   it.each(['passcode', 'recovery code'])(
-    'takes the password and a %s, and leaves nothing behind',
+    'requires the password and a %s, and deletes all data',
     async (means) => {
       const { secret, recoveryCodes } = await enable()
       const factor =
@@ -499,7 +499,7 @@ describe('turning a second factor off', () => {
     },
   )
 
-  it('takes no proof from an administrator who helps somebody else, and is logged', async () => {
+  it('by an administrator for another user requires no proof and is logged', async () => {
     const lines: { level: string; line: unknown }[] = []
     const log = app.log.child({}, { level: 'info' })
     log.warn = (line: unknown) => lines.push({ level: 'warn', line })
@@ -510,7 +510,7 @@ describe('turning a second factor off', () => {
     expect(lines).toEqual([{ level: 'warn', line: { userId: ada.id, administratorId: root.id } }])
   })
 
-  it('takes the proof from an administrator who does it for themselves', async () => {
+  it('by an administrator for themselves requires proof', async () => {
     const root = await addUser(app, 'root', { role: 'ADMIN' })
     await enable(root)
     await expect(
@@ -520,7 +520,7 @@ describe('turning a second factor off', () => {
     })
   })
 
-  it('is nothing to do while it is not confirmed', async () => {
+  it('fails while it is not confirmed', async () => {
     const { secret } = await enrollTwoFactor(app, as(ada), PASSWORD)
     const proof = { password: PASSWORD, ...byPasscode(passcodeAt(secret, app.clock)) }
     await expect(disableTwoFactor(app, as(ada), ada, proof)).rejects.toMatchObject({

@@ -31,7 +31,7 @@ async function newKey(
   return privateKey
 }
 
-/** The public part, in armor. */
+/** Returns the armored public key. */
 function publicKeyOf(key: PrivateKey): string {
   return key.toPublic().armor()
 }
@@ -53,7 +53,7 @@ beforeAll(async () => {
 })
 
 describe('an OpenPGP key', () => {
-  it('is read with its subkeys, addresses and what each part may do', async () => {
+  it('is parsed with its subkeys, addresses and key flags', async () => {
     const read = await readOpenPgpKey(publicKeyOf(bob))
     const [signing, encrypting] = bob.subkeys
     expect(read.emails).toEqual(['bob@example.org'])
@@ -71,7 +71,7 @@ describe('an OpenPGP key', () => {
         flags: KEY_FLAGS.encryptComms | KEY_FLAGS.encryptStorage,
       },
     ])
-    // The packet is that of the key alone: nobody's name is in it.
+    // The packet contains the key only, without user ids.
     expect(Buffer.from(read.primary.packet, 'base64').length).toBeLessThan(100)
     expect((await readKey({ binaryKey: read.certificate })).getFingerprint()).toBe(
       bob.getFingerprint(),
@@ -86,7 +86,7 @@ describe('an OpenPGP key', () => {
     expect((await readOpenPgpKey(publicKeyOf(await newKey(options)))).subkeys).toHaveLength(1)
   })
 
-  it('loses signatures of other people', async () => {
+  it('is stored without third-party signatures', async () => {
     const signed = await bob.toPublic().signAllUsers([carol])
     const { certificate } = await readOpenPgpKey(signed.armor())
     expect(signed.users[0]?.otherCertifications).toHaveLength(1)
@@ -95,12 +95,12 @@ describe('an OpenPGP key', () => {
     )
   })
 
-  it('loses names and subkeys that were revoked', async () => {
+  it('is stored without revoked user ids and subkeys', async () => {
     const key = await newKey({
       userIDs: [...userIDs, { email: 'old@example.org' }],
       subkeys: [{ sign: true }, {}],
     })
-    // Of a private key the packet is a secret one.
+    // The packet of a private key is a secret key packet.
     const secret = key.keyPacket as SecretKeyPacket
     const [kept, old] = key.users
     const [first, second] = key.subkeys
@@ -112,7 +112,7 @@ describe('an OpenPGP key', () => {
     expect(read.subkeys.map(({ fingerprint }) => fingerprint)).toEqual([second.getFingerprint()])
   })
 
-  it('signs with no subkey of somebody else that is bound to it', async () => {
+  it("does not sign with another person's subkey that is bound to it", async () => {
     const [stolen] = (await readKey({ armoredKey: publicKeyOf(bob) })).subkeys
     if (!stolen) throw new Error('bob has a subkey that signs')
     const thief = await newKey({ subkeys: [] })
@@ -122,7 +122,7 @@ describe('an OpenPGP key', () => {
     binding.hashAlgorithm = enums.hash.sha512
     binding.keyFlags = new Uint8Array([KEY_FLAGS.sign])
     const secret = thief.keyPacket as SecretKeyPacket
-    // The library's types know of a part of the arguments.
+    // The types of the library omit some parameters.
     const signBinding = binding.sign.bind(binding) as unknown as (
       ...args: unknown[]
     ) => Promise<void>
@@ -136,7 +136,7 @@ describe('an OpenPGP key', () => {
     ).toBe(false)
   })
 
-  it('is read after it has expired, because it may have signed before', async () => {
+  it('is accepted after it has expired, because it may have signed before', async () => {
     const date = new Date(Date.now() - 2 * DAY_MS)
     const read = await readOpenPgpKey(
       publicKeyOf(await newKey({ date, keyExpirationTime: 60, subkeys: [{}] })),
@@ -145,21 +145,21 @@ describe('an OpenPGP key', () => {
     expect(read.subkeys).toHaveLength(1)
   })
 
-  it('is not one that was revoked', async () => {
+  it('is refused if it was revoked', async () => {
     const { publicKey } = await revokeKey({ key: bob, format: 'armored' })
     await expect(readOpenPgpKey(publicKey)).rejects.toEqual(refused('revoked'))
   })
 
-  it('is not private, whatever its armor says', async () => {
+  it('is refused if it is private, whatever its armor says', async () => {
     await expect(readOpenPgpKey(bob.armor())).rejects.toEqual(refused('private'))
     const disguised = armor(enums.armor.publicKey, bob.write())
     await expect(readOpenPgpKey(disguised)).rejects.toEqual(refused('private'))
   })
 
   it.each<[string, () => Promise<string> | string, string]>([
-    ['nothing', () => '', 'no armored'],
-    ['a text', () => 'hello', 'no armored'],
-    ['a signature', () => signatureOf(bob, 'hello'), 'no armored'],
+    ['nothing', () => '', 'not an armored'],
+    ['a text', () => 'hello', 'not an armored'],
+    ['a signature', () => signatureOf(bob, 'hello'), 'not an armored'],
     [
       'two keys',
       () =>
@@ -169,7 +169,7 @@ describe('an OpenPGP key', () => {
         ),
       '2 keys',
     ],
-    ['cut off', () => publicKeyOf(bob).slice(0, 400), 'no armored'],
+    ['cut off', () => publicKeyOf(bob).slice(0, 400), 'not an armored'],
     ['too large', () => publicKeyOf(bob) + ' '.repeat(64 * 1024), '65536 bytes'],
     ['Ed448', async () => publicKeyOf(await newKey({ type: 'curve448' })), 'ed448'],
     [
@@ -197,7 +197,7 @@ describe('an OpenPGP key', () => {
         key.users = carol.toPublic().users
         return key.armor()
       },
-      'no name that it signed itself',
+      'no self-signed user id',
     ],
     [
       'one whose signature was changed',
@@ -207,7 +207,7 @@ describe('an OpenPGP key', () => {
         bytes[name] = 'x'.charCodeAt(0)
         return armor(enums.armor.publicKey, bytes)
       },
-      'no name that it signed itself',
+      'no self-signed user id',
     ],
   ])('is not %s', async (_, make, problem) => {
     await expect(readOpenPgpKey(await make())).rejects.toEqual(refused(problem))
@@ -219,7 +219,7 @@ describe('a detached signature', () => {
   const check = async (signature: string, key = bob, nowMs = Date.now() + 1000) =>
     hasSigned((await readOpenPgpKey(publicKeyOf(key))).certificate, signature, texts, nowMs)
 
-  it('is one of any of the texts, by the key or a subkey that signs', async () => {
+  it('is valid for any of the texts, by the key or a signing subkey', async () => {
     expect(await check(await signatureOf(bob, 'one'))).toBe(true)
     expect(await check(await signatureOf(bob, 'two\n'))).toBe(true)
     const plain = await newKey({ subkeys: [] })
@@ -236,7 +236,7 @@ describe('a detached signature', () => {
       async () => `${await signatureOf(bob, 'one')}${' '.repeat(8192)}`,
     ],
     ['cut off', async () => (await signatureOf(bob, 'one')).slice(0, 120)],
-  ])('proves nothing that is %s', async (_, make) => {
+  ])('proves nothing if it is %s', async (_, make) => {
     expect(await check(await make())).toBe(false)
   })
 

@@ -46,8 +46,7 @@ async function signatureOf(key: PrivateKey, date: Date, text = TEXT): Promise<st
 }
 
 /**
- * Whether an armored signature is good by a key as the forge stores it; undefined if it is no
- * signature at all.
+ * Returns whether an armored signature is valid for a stored key; undefined if it cannot be parsed.
  */
 async function check(armored: string, key: PublicKey, text = TEXT): Promise<boolean | undefined> {
   const signature = await readOpenPgpSignature(armored)
@@ -62,7 +61,7 @@ beforeAll(async () => {
 })
 
 describe('an OpenPGP signature', () => {
-  it('says by which part of a key it is, and when it was made', async () => {
+  it('names the key or subkey that made it, and its time', async () => {
     expect(await readOpenPgpSignature(await signatureOf(bob, daysLater(1)))).toMatchObject({
       keyId: bob.subkeys[0]?.getKeyID().toHex().toUpperCase(),
       createTime: daysLater(1).getTime(),
@@ -76,7 +75,7 @@ describe('an OpenPGP signature', () => {
     ['RSA', { type: 'rsa', rsaBits: 2048 }],
     ['a curve', { type: 'ecc', curve: 'nistP384' }],
     ['the new packets of curves', { type: 'curve25519' }],
-  ])('is good by %s, for its own text only', async (_, options) => {
+  ])('by %s is valid for its own text only', async (_, options) => {
     const key = await newKey(options)
     const armored = await signatureOf(key, daysLater(1))
     expect(await check(armored, key.toPublic())).toBe(true)
@@ -88,12 +87,12 @@ describe('an OpenPGP signature', () => {
     ['expired when it was made', 3, false],
     ['expired after it was made', 1, true],
     ['did not exist yet', -1, false],
-  ])('is judged by a key that %s', async (_, day, isGood) => {
+  ])('is checked against a key that %s', async (_, day, isGood) => {
     const key = await newKey({ keyExpirationTime: (2 * DAY_MS) / 1000 })
     expect(await check(await byHand(key, daysLater(day)), key.toPublic())).toBe(isGood)
   })
 
-  it('stays good when the key gets another expiry, and another signature of its own for it', async () => {
+  it('remains valid when the key gets a new expiry and self-signature', async () => {
     const key = await newKey({ keyExpirationTime: (2 * DAY_MS) / 1000 })
     const [early, late] = [await signatureOf(key, daysLater(1)), await byHand(key, daysLater(3))]
     const extended = await reformatKey({
@@ -111,7 +110,7 @@ describe('an OpenPGP signature', () => {
   it.each([
     ['stolen', enums.reasonForRevocation.keyCompromised, [false, false]],
     ['no longer used', enums.reasonForRevocation.keyRetired, [true, false]],
-  ])('is judged by a subkey that was revoked as %s', async (_, flag, expected) => {
+  ])('is checked against a subkey that was revoked as %s', async (_, flag, expected) => {
     const key = await newKey({ subkeys: [{ sign: true }] })
     const [before, after] = [
       await signatureOf(key, daysLater(1)),
@@ -132,7 +131,7 @@ describe('an OpenPGP signature', () => {
     expect(results).toEqual(expected)
   })
 
-  it('is not good by a key that is revoked as a whole', async () => {
+  it('is invalid if the key is revoked', async () => {
     const key = await newKey()
     const armored = await signatureOf(key, daysLater(1))
     const reasonForRevocation = { flag: enums.reasonForRevocation.keyCompromised }
@@ -144,7 +143,7 @@ describe('an OpenPGP signature', () => {
     ).toBe(false)
   })
 
-  it('is not good by a key that cannot be read any more', async () => {
+  it('is invalid if the key cannot be parsed any more', async () => {
     const signature = await readOpenPgpSignature(await signatureOf(bob, daysLater(1)))
     const certificate = openCertificate(Buffer.from('no key'))
     expect(
@@ -152,7 +151,7 @@ describe('an OpenPGP signature', () => {
     ).toBe(false)
   })
 
-  it('is not good with a weak hash', async () => {
+  it('is invalid with a weak hash', async () => {
     const key = await newKey({ type: 'rsa', rsaBits: 2048 })
     const armored = await byHand(key, daysLater(1), { hashAlgorithm: enums.hash.sha1 })
     expect(await check(armored, key.toPublic())).toBe(false)
@@ -160,7 +159,7 @@ describe('an OpenPGP signature', () => {
   })
 
   it.each<[string, () => Promise<string>]>([
-    // It is good for every text.
+    // It would be valid for every text.
     ['of nothing', () => byHand(bob, daysLater(1), { signatureType: enums.signature.standalone })],
     ['twice', async () => (await signatureOf(bob, START)).repeat(2)],
     ['with something behind it', async () => `${await signatureOf(bob, START)}more`],
@@ -174,11 +173,11 @@ describe('an OpenPGP signature', () => {
     ],
     ['that is a key', async () => bob.toPublic().armor()],
     ['that is empty', async () => ''],
-  ])('is none when it is one %s', async (_, make) => {
+  ])('is refused if it is one %s', async (_, make) => {
     expect(await readOpenPgpSignature(await make())).toBeUndefined()
   })
 
-  it('may come with line feeds of another system, and with a comment', async () => {
+  it('may have line endings of another system, and a comment', async () => {
     const armored = (await signatureOf(bob, START)).replace(
       '\n\n',
       '\nComment: https://a-b.example/--x\n\n',
@@ -188,7 +187,7 @@ describe('an OpenPGP signature', () => {
   })
 })
 
-/** A signature by the key itself that the library would not make, in armor. */
+/** Creates an armored signature that the library would not create. */
 async function byHand(
   key: PrivateKey,
   date: Date,
@@ -203,7 +202,7 @@ async function byHand(
     issuerFingerprint: key.keyPacket.getFingerprintBytes(),
   })
   const { packets } = await createMessage({ binary: Buffer.from(TEXT) })
-  // The library's types know of a part of the arguments.
+  // The types of the library omit some parameters.
   const signText = packet.sign.bind(packet) as unknown as (...args: unknown[]) => Promise<void>
   await signText(key.keyPacket, packets[0], date, true, {
     ...config,

@@ -10,7 +10,7 @@ import { readSshKey } from '../../../../src/domain/accounts/keys/ssh-keys.ts'
 const folder = mkdtempSync(join(tmpdir(), 'branchline-ssh-keys-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Strings of RFC 4251, in base64. */
+/** Returns strings of RFC 4251 in base64. */
 function wire(...strings: (string | Buffer)[]): string {
   const parts = strings.map((text) => {
     const bytes = Buffer.from(text)
@@ -24,7 +24,7 @@ function wire(...strings: (string | Buffer)[]): string {
 const ED25519 = 'AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl'
 const point = Buffer.from(ED25519, 'base64').subarray(-32)
 
-/** A public key of Node in the form of OpenSSH. */
+/** Returns a public key of Node in the format of OpenSSH. */
 function lineOf({ publicKey }: { publicKey: KeyObject }): string {
   return sshpk.parseKey(publicKey.export({ type: 'spki', format: 'pem' }), 'pem').toString('ssh')
 }
@@ -32,11 +32,11 @@ const rsaLine = (modulusLength: number) => lineOf(generateKeyPairSync('rsa', { m
 const ecLine = (namedCurve: string) => lineOf(generateKeyPairSync('ec', { namedCurve }))
 
 describe('an SSH key', () => {
-  it('keeps its comment, and has one blank between its parts', () => {
+  it('keeps its comment and has single spaces between its parts', () => {
     expect(readSshKey(` ssh-ed25519 \t${ED25519}   bob at   work \r\n`)).toEqual({
       line: `ssh-ed25519 ${ED25519} bob at   work`,
       lineWithoutComment: `ssh-ed25519 ${ED25519}`,
-      // As GitHub publishes it for this host key.
+      // The fingerprint that GitHub publishes for this host key.
       fingerprint: 'SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU',
     })
     expect(readSshKey(`ssh-ed25519 ${ED25519}`).line).toBe(`ssh-ed25519 ${ED25519}`)
@@ -66,11 +66,11 @@ describe('an SSH key', () => {
   })
 
   it.each([
-    ['nothing', '', 'not one line'],
-    ['no base64', 'ssh-ed25519', 'not one line'],
-    ['options before the type', `no-pty ssh-ed25519 ${ED25519}`, 'not one line'],
-    ['two lines', `ssh-ed25519 ${ED25519}\nssh-ed25519 ${ED25519}`, 'not one line'],
-    ['an escape in the comment', `ssh-ed25519 ${ED25519} \u001b[2J`, 'not one line'],
+    ['nothing', '', 'not a line'],
+    ['no base64', 'ssh-ed25519', 'not a line'],
+    ['options before the type', `no-pty ssh-ed25519 ${ED25519}`, 'not a line'],
+    ['two lines', `ssh-ed25519 ${ED25519}\nssh-ed25519 ${ED25519}`, 'not a line'],
+    ['an escape in the comment', `ssh-ed25519 ${ED25519} \u001b[2J`, 'not a line'],
     ['a line that is too long', `ssh-ed25519 ${ED25519} ${'x'.repeat(4096)}`, '4096'],
     [
       'a private key',
@@ -84,14 +84,14 @@ describe('an SSH key', () => {
       'ssh-ed25519-cert-v01@openssh.com',
     ],
     ['DSA', `ssh-dss ${wire('ssh-dss', 'p', 'q', 'g', 'y')}`, 'ssh-dss'],
-    ['another type than it says', `ssh-rsa ${ED25519}`, 'does not fit'],
+    ['another type than it says', `ssh-rsa ${ED25519}`, 'does not match'],
     [
       'another curve than it says',
       `ecdsa-sha2-nistp256 ${wire('ecdsa-sha2-nistp256', 'nistp384', 'q')}`,
-      'does not fit',
+      'does not match',
     ],
     ['RSA of 1024 bits', rsaLine(1024), '1024'],
-    // Not made, because that takes minutes.
+    // Not generated, because that takes minutes.
     [
       'RSA of 16392 bits',
       `ssh-rsa ${wire('ssh-rsa', '\u0001\u0000\u0001', Buffer.alloc(2049, 0x7f))}`,
@@ -100,24 +100,24 @@ describe('an SSH key', () => {
     [
       'a point that is too short',
       `ssh-ed25519 ${wire('ssh-ed25519', point.subarray(1))}`,
-      'does not fit',
+      'does not match',
     ],
-    ['bytes behind it', `ssh-ed25519 ${wire('ssh-ed25519', point, 'more')}`, 'does not fit'],
+    ['bytes behind it', `ssh-ed25519 ${wire('ssh-ed25519', point, 'more')}`, 'does not match'],
     [
       'a length beyond its end',
       `ssh-ed25519 ${Buffer.from('ffffffff00', 'hex').toString('base64')}`,
-      'does not fit',
+      'does not match',
     ],
-    // sshpk would take it for a private key and leave its public part.
+    // sshpk would parse it as a private key and return its public part.
     [
       'private parts',
       `ssh-ed25519 ${wire('ssh-ed25519', point, Buffer.alloc(64, 1))}`,
-      'does not fit',
+      'does not match',
     ],
     [
       'a point beside the curve',
       `ecdsa-sha2-nistp256 ${wire('ecdsa-sha2-nistp256', 'nistp256', Buffer.concat([Buffer.from([4]), Buffer.alloc(64, 1)]))}`,
-      'its numbers',
+      'not a valid',
     ],
     [
       'a security key without an application',
@@ -127,7 +127,7 @@ describe('an SSH key', () => {
     [
       'a security key of another type',
       `sk-ssh-ed25519@openssh.com ${wire('ssh-ed25519', point, 'ssh:')}`,
-      'does not fit',
+      'does not match',
     ],
   ])('is not %s', (_, text, problem) => {
     expect(() => readSshKey(text)).toThrow(

@@ -25,14 +25,15 @@ function signerOf(type: SshKeyType) {
 }
 
 /**
- * Whether an armored signature is one of a text for Git; undefined if it is no signature at all.
+ * Returns whether an armored signature of a text is valid for Git; undefined if it cannot be
+ * parsed.
  */
 async function check(armored: string, text: string | Buffer = TEXT): Promise<boolean | undefined> {
   const signature = readSshSignature(armored)
   return signature && isSshSignatureOf(signature, 'git', Buffer.from(text))
 }
 
-/** Made by ssh-keygen of OpenSSH 9.2. */
+/** Created by ssh-keygen of OpenSSH 9.2. */
 const OF_OPENSSH = {
   key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDYPLtkQHmFU0omh6cRFu1CfKaoCxcbdct/D/z3W/NBO',
   signature: `-----BEGIN SSH SIGNATURE-----
@@ -45,7 +46,7 @@ bOL5cWM84MMM6nrp4Ovw8=
 }
 
 describe('an SSH signature', () => {
-  it('is read as OpenSSH writes it', async () => {
+  it('is parsed as OpenSSH writes it', async () => {
     expect(readSshSignature(OF_OPENSSH.signature)).toMatchObject({
       fingerprint: readSshKey(OF_OPENSSH.key).fingerprint,
       namespace: 'git',
@@ -55,11 +56,11 @@ describe('an SSH signature', () => {
     expect(await check(OF_OPENSSH.signature.replaceAll('\n', '\r\n').trim())).toBe(true)
   })
 
-  it.each(SSH_KEY_TYPES)('is good by a key of the type %s, for its own text only', async (type) => {
+  it.each(SSH_KEY_TYPES)('by a key of the type %s is valid for its own text only', async (type) => {
     const { sign, line } = signerOf(type)
     expect(readSshSignature(sign(TEXT))?.fingerprint).toBe(readSshKey(line).fingerprint)
-    // Numbers of a curve are shorter now and then.
-    for (let turn = 0; turn < 20; turn++) expect(await check(sign(TEXT))).toBe(true)
+    // Some numbers are shorter than the curve's coordinates.
+    for (let round = 0; round < 20; round++) expect(await check(sign(TEXT))).toBe(true)
     expect(await check(sign(TEXT), `${TEXT} `)).toBe(false)
     expect(await check(sign(''), '')).toBe(true)
   })
@@ -100,7 +101,7 @@ describe('an SSH signature', () => {
     ],
     ['with another counter than was signed', 'sk-ssh-ed25519@openssh.com', { sentCounter: 8 }],
     ['for another application', 'sk-ssh-ed25519@openssh.com', { blob: otherApplication() }],
-  ])('is not good when it is one %s', async (_, type, how) => {
+  ])('is invalid if it is one %s', async (_, type, how) => {
     expect(await check(signerOf(type).sign(TEXT, how))).toBe(false)
   })
 
@@ -116,12 +117,12 @@ describe('an SSH signature', () => {
     ['that is too long', armor(Buffer.alloc(8192))],
     ['of OpenPGP', '-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----'],
     ['that is empty', ''],
-  ])('is none when it is one %s', (_, armored) => {
+  ])('is refused if it is one %s', (_, armored) => {
     expect(readSshSignature(armored)).toBeUndefined()
   })
 
   it.each<SshKeyType>(['ssh-ed25519', 'sk-ecdsa-sha2-nistp256@openssh.com'])(
-    'by a key of the type %s is not good when a byte of it is missing or another one',
+    'by a key of the type %s is invalid if a byte is missing or changed',
     async (type) => {
       const whole = signerOf(type).sign(TEXT)
       const [, base64 = ''] = /-\n([^-]+)\n-/.exec(whole) ?? []
@@ -130,7 +131,7 @@ describe('an SSH signature', () => {
         expect(await check(armor(bytes.subarray(0, at)))).not.toBe(true)
         const changed = Buffer.from(bytes)
         changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
-        // It may be good by a key that nobody has.
+        // It may be valid for a different key.
         const isByAnother =
           readSshSignature(armor(changed))?.fingerprint !== readSshSignature(whole)?.fingerprint
         if (!isByAnother) expect(await check(armor(changed))).not.toBe(true)
@@ -139,7 +140,7 @@ describe('an SSH signature', () => {
   )
 })
 
-/** A key like that of the signer, whose application has another name. */
+/** Returns the signer's key with another application name. */
 function otherApplication(): Buffer {
   const { blob } = signerOf('sk-ssh-ed25519@openssh.com')
   return Buffer.concat([blob.subarray(0, -4), Buffer.from('SSH:')])
@@ -164,7 +165,7 @@ describe.skipIf(!isOpenSshHere)('a signature of OpenSSH (skipped without ssh-key
     ['ecdsa', ['-b', '384']],
     ['ecdsa', ['-b', '521']],
     ['rsa', ['-b', '3072']],
-  ])('by a key of the type %s %j is good', async (type, bits) => {
+  ])('by a key of the type %s %j is valid', async (type, bits) => {
     const key = join(folder, `${type}${bits.join('')}`)
     execFileSync('ssh-keygen', ['-q', '-t', type, ...bits, '-N', '', '-f', key])
     for (const hash of ['sha256', 'sha512']) {
@@ -185,7 +186,7 @@ describe.skipIf(!isOpenSshHere)('a signature of OpenSSH (skipped without ssh-key
     }
   })
 
-  it('is what these tests make too', () => {
+  it('has the same form as those of these tests', () => {
     for (const type of SSH_KEY_TYPES) {
       const { line, sign } = signerOf(type)
       const [signers, signature] = [join(folder, 'signers'), join(folder, 'signature')]

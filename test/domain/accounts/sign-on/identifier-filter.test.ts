@@ -9,14 +9,14 @@ describe('admitsIdentifier', () => {
     ['', 'anybody', true],
     ['@example\\.org$', 'bob@example.org', true],
     ['@example\\.org$', 'bob@example.org.evil.net', false],
-    // Found anywhere, unless the pattern says otherwise.
+    // Matches anywhere unless the pattern is anchored.
     ['ob', 'bob', true],
     ['^ob', 'bob', false],
     ['(?i)^BOB$', 'bob', true],
     ['^\\d+$', '9007199254740993', true],
     ['^\\pL+$', 'Łukasz', true],
     ['^.$', '\u{1f40e}', true],
-    // A line break in the identifier does not end it.
+    // A line break in the identifier is not an end of text.
     ['^bob$', 'eve\nbob', false],
   ])('%j on %j: %s', (filter, identifier, admitted) => {
     expect(checkIdentifierFilter(filter)).toBe(filter)
@@ -30,7 +30,7 @@ describe('admitsIdentifier', () => {
     '(.*a){20}!',
     '(?:a?){30}(?:a){300}',
     '^(([a-z])+.)+[A-Z]([a-z])+$',
-  ])('is not kept busy by %s, on which engines that go back never end', (filter) => {
+  ])('takes little time for %s, on which backtracking engines do not terminate', (filter) => {
     expect(admitsIdentifier(checkIdentifierFilter(filter), `${'a'.repeat(254)}\u00a0`)).toBe(false)
   })
 })
@@ -40,7 +40,7 @@ describe('checkIdentifierFilter', () => {
     ['a group that does not end', '('],
     ['a class that does not end', '[a'],
     ['nothing to repeat', '*'],
-    // Not in RE2, since they cannot be matched in linear time.
+    // Not part of RE2, since linear-time matching is impossible.
     ['a look ahead', '(?=bob)'],
     ['a look behind', '(?<=bob)x'],
     ['a back reference', '(a)\\1'],
@@ -54,7 +54,7 @@ describe('checkIdentifierFilter', () => {
     )
   })
 
-  it('accepts 256 characters, of any kind', () => {
+  it('accepts 256 characters of any kind', () => {
     expect(() => checkIdentifierFilter('\u{1f40e}'.repeat(256))).not.toThrow()
   })
 })

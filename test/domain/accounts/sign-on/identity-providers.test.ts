@@ -60,7 +60,7 @@ function update(values: Partial<IdentityProviderValues>, ...fields: IdentityProv
 }
 
 describe('createIdentityProvider', () => {
-  it('stores what it is given', async () => {
+  it('stores the given values', async () => {
     const provider = await make()
     expect(provider).toMatchObject({
       uid: 'example',
@@ -73,10 +73,10 @@ describe('createIdentityProvider', () => {
     expect(await getIdentityProvider(app, 'example')).toEqual(provider)
   })
 
-  it('stores the secret so that the database alone does not tell it', async () => {
+  it('encrypts the secret in the database', async () => {
     const provider = await make()
     expect(clientSecretOf(app, provider)).toBe('open sesame')
-    // Reads the column as text, too, should it ever be stored as one.
+    // Also reads the column as text, in case it is stored as text.
     const dump = await sql<{
       secret: string
     }>`select cast(client_secret as text) as secret from identity_providers`.execute(app.db)
@@ -84,7 +84,7 @@ describe('createIdentityProvider', () => {
     expect(dump.rows[0]?.secret).not.toContain('sesame')
   })
 
-  it('makes ids of its own', async () => {
+  it('generates ids', async () => {
     const [one, two] = [await make(''), await make('')]
     expect(one.uid).toMatch(/^[0-9a-f]{12}$/)
     expect(two.uid).not.toBe(one.uid)
@@ -102,7 +102,7 @@ describe('createIdentityProvider', () => {
     },
   )
 
-  it('refuses an id that is taken, at the same moment too', async () => {
+  it('refuses an id that is taken, even for concurrent requests', async () => {
     const outcomes = await Promise.allSettled([make('same'), make('same')])
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     await expect(make('same')).rejects.toMatchObject({
@@ -165,7 +165,7 @@ describe('createIdentityProvider', () => {
 describe('updateIdentityProvider', () => {
   beforeEach(() => make())
 
-  it('changes what is named and nothing else', async () => {
+  it('changes only the named fields', async () => {
     const before = await getIdentityProvider(app, 'example')
     const values = { title: 'New', identifierFilter: '(', config: { ...CONFIG, clientId: 'other' } }
     expect(await update(values, 'title')).toEqual({ ...before, title: 'New' })
@@ -179,7 +179,7 @@ describe('updateIdentityProvider', () => {
     })
   })
 
-  it('replaces the config as a whole, and keeps the secret when none is given', async () => {
+  it('replaces the whole config, and keeps the secret if none is given', async () => {
     const kept = await update(
       { config: { ...CONFIG, clientSecret: '', scopes: [], authUrl: '' } },
       'config',
@@ -190,7 +190,7 @@ describe('updateIdentityProvider', () => {
     expect(clientSecretOf(app, replaced)).toBe('another')
   })
 
-  it('changes nothing when a part of it is refused', async () => {
+  it('changes nothing if any value is refused', async () => {
     const before = await getIdentityProvider(app, 'example')
     await expect(
       update({ title: 'New', identifierFilter: '[' }, 'title', 'identifier_filter'),
@@ -203,7 +203,7 @@ describe('updateIdentityProvider', () => {
     expect(await getIdentityProvider(app, 'example')).toEqual(before)
   })
 
-  it('refuses a provider that was deleted in between', async () => {
+  it('refuses a provider that was deleted in the meantime', async () => {
     const provider = await getIdentityProvider(app, 'example')
     await deleteIdentityProvider(app, 'example')
     const values = { title: 'New', identifierFilter: '', config: undefined }
@@ -217,7 +217,7 @@ describe('updateIdentityProvider', () => {
 })
 
 describe('deleteIdentityProvider', () => {
-  it('takes the identities that are linked at it along, and no others', async () => {
+  it('deletes the identities linked at it, and no others', async () => {
     const [one, two, bob] = [await make('one'), await make('two'), await addUser(app, 'bob')]
     await transaction(app.db, async (tx) => {
       for (const { id } of [one, two]) {
@@ -232,7 +232,7 @@ describe('deleteIdentityProvider', () => {
     })
   })
 
-  it('keeps the last one where people may not use passwords', async () => {
+  it('refuses to delete the last one if passwords are disabled', async () => {
     app = await testApp({ passwordSignIn: false })
     await make('one')
     await make('two')

@@ -50,7 +50,7 @@ async function linkedTo(user: User) {
 }
 
 describe('linkIdentity', () => {
-  it('links whom the provider names', async () => {
+  it('links the identity that the provider returns', async () => {
     expect(await link(bob, { sub: 'b-7' })).toMatchObject({
       provider_uid: 'example',
       extern_uid: 'b-7',
@@ -58,18 +58,18 @@ describe('linkIdentity', () => {
     expect(await linkedTo(bob)).toEqual(['example/b-7'])
   })
 
-  it('answers what is there when it comes again', async () => {
+  it('returns the existing link for the same identity', async () => {
     const first = await link(bob, { sub: 'b-7' })
     expect(await link(bob, { sub: 'b-7' })).toEqual(first)
   })
 
-  it('makes one row of equal requests at once, and answers all of them', async () => {
+  it('stores one row for identical concurrent requests, and returns it to all of them', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => link(bob, { sub: 'b-7' })))
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
     expect(await linkedTo(bob)).toEqual(['example/b-7'])
   })
 
-  it('refuses an identity of somebody else, at the same moment too', async () => {
+  it('refuses an identity linked to another account, even for concurrent requests', async () => {
     const outcomes = await Promise.allSettled([link(ada, { sub: 'x' }), link(bob, { sub: 'x' })])
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     const other = (await linkedTo(ada)).length === 0 ? ada : bob
@@ -86,7 +86,7 @@ describe('linkIdentity', () => {
     expect(await linkedTo(bob)).toEqual(['example/b-7'])
   })
 
-  it('tells identifiers apart that differ in case, or in a digit that a number would lose', async () => {
+  it('distinguishes identifiers by case, and by digits that a number would lose', async () => {
     await link(ada, '{"sub":9007199254740993}')
     await link(bob, '{"sub":9007199254740992}')
     expect([await linkedTo(ada), await linkedTo(bob)]).toEqual([
@@ -97,7 +97,7 @@ describe('linkIdentity', () => {
     await expect(link(await addUser(app, 'dan'), { sub: 'x' })).resolves.toBeDefined()
   })
 
-  it('lets one person be the same at two providers', async () => {
+  it('lets one person have the same identifier at two providers', async () => {
     await createIdentityProvider(app, 'other', providerValues(provider))
     await link(bob, { sub: 'b-7' }, { uid: 'other' })
     await link(bob, { sub: 'b-7' })
@@ -113,9 +113,9 @@ describe('linkIdentity', () => {
     ['an object', { sub: { id: 7 } }],
     ['an endless one', { sub: 'x'.repeat(256) }],
     ['one with a line break', { sub: 'bob\n' }],
-    // Stored, it would be the same as any other of its kind.
+    // The database would store all of these as the same text.
     ['half a character', '{"sub":"\\ud83d"}'],
-  ])('refuses the identifier of a provider that gives %s', async (_, userInfo) => {
+  ])('refuses the identifier of a provider that returns %s', async (_, userInfo) => {
     await expect(link(bob, userInfo)).rejects.toMatchObject({
       reason: 'IDENTITY_PROVIDER_UNAVAILABLE',
       metadata: { name: 'identity-providers/example' },
@@ -123,7 +123,7 @@ describe('linkIdentity', () => {
     expect(await linkedTo(bob)).toEqual([])
   })
 
-  it('refuses whom the filter does not admit', async () => {
+  it('refuses identities that the filter does not admit', async () => {
     await createIdentityProvider(app, 'staff', {
       ...providerValues(provider),
       identifierFilter: '@example\\.org$',
@@ -148,7 +148,7 @@ describe('linkIdentity', () => {
       { code: 'x'.repeat(8193) },
       { reason: 'INVALID_FIELD', metadata: { max_length: '8192' } },
     ],
-  ])('stores nothing when the provider %s', async (_, how, error) => {
+  ])('stores nothing if the provider %s', async (_, how, error) => {
     await expect(link(bob, { sub: 'bob' }, how)).rejects.toMatchObject(error)
     expect(await linkedTo(bob)).toEqual([])
   })
@@ -157,7 +157,7 @@ describe('linkIdentity', () => {
     ['the provider', 'IDENTITY_PROVIDER_NOT_FOUND', () => deleteIdentityProvider(app, 'example')],
     ['the account', 'USER_NOT_FOUND', () => transaction(app.db, (tx) => deleteUser(tx, bob.id))],
     [
-      // Its id is free then, and whoever takes it is somebody else.
+      // The id may be used for a new provider with other identities.
       'the provider, and replaced',
       'IDENTITY_PROVIDER_NOT_FOUND',
       async () => {
@@ -165,7 +165,7 @@ describe('linkIdentity', () => {
         await createIdentityProvider(app, 'example', providerValues(provider))
       },
     ],
-  ])('notices that %s was deleted while it asked', async (_, reason, happen) => {
+  ])('detects that %s was deleted during the exchange', async (_, reason, happen) => {
     provider.answerUserInfo = (response) => {
       void happen().then(() => response.end('{"sub":"b-7"}'))
     }
@@ -173,10 +173,10 @@ describe('linkIdentity', () => {
     expect(await app.db.selectFrom('linked_identities').selectAll().execute()).toEqual([])
   })
 
-  it('leaves other work alone while it waits for the provider', async () => {
+  it('does not block other work while it waits for the provider', async () => {
     provider.answerUserInfo = (response) => {
-      // A transaction that waited for the provider would keep this one waiting, and so the
-      // provider.
+      // A transaction that waited for the provider would block this one, which the provider waits
+      // for.
       void addUser(app, 'carol').then(() => response.end('{"sub":"b-7"}'))
     }
     await expect(link(bob, {})).resolves.toMatchObject({ extern_uid: 'b-7' })
@@ -195,7 +195,7 @@ describe('unlinkIdentity', () => {
     })
   })
 
-  it('keeps the last way to sign in, however many are taken away at once', async () => {
+  it('keeps the last way to sign in, even for concurrent requests', async () => {
     await createIdentityProvider(app, 'other', providerValues(provider))
     const eve = await addUser(app, 'eve', { password_hash: NO_PASSWORD })
     await link(eve, { sub: 'x' })
@@ -216,10 +216,10 @@ describe('unlinkIdentity', () => {
   })
 
   it.each([
-    // A password that may not be used is none.
+    // A password that the account may not use does not count.
     ['USER', 'rejected'],
     ['ADMIN', 'fulfilled'],
-  ] as const)('where only administrators may use passwords, is %s: %s', async (role, status) => {
+  ] as const)('with passwords restricted to administrators, is %s: %s', async (role, status) => {
     app = await testApp({ passwordSignIn: false })
     await createIdentityProvider(app, 'example', providerValues(provider))
     const eve = await addUser(app, 'eve', { role })

@@ -23,7 +23,7 @@ const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 let provider: OAuthProvider
 let client: OAuth2Client
 
-// No host is allowed: administrators may set URLs that nobody else may send the server to.
+// No host is allowed. Administrators may configure URLs that other users may not.
 const outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] })
 
 beforeEach(async () => {
@@ -58,7 +58,7 @@ function fetchClaims(
 const refused = (detail: string) => ({ name: 'OAuth2Error', isRefusal: true, detail })
 const unavailable = (detail: string) => ({ name: 'OAuth2Error', isRefusal: false, detail })
 
-/** An answer that only its content makes useless. */
+/** The failure for a useless answer with status 200. */
 const NONSENSE = unavailable('token answer of status 200 makes no sense')
 
 function answer(status: number, type: string, body: string | Buffer) {
@@ -69,7 +69,7 @@ function answer(status: number, type: string, body: string | Buffer) {
 }
 
 describe('redeeming a code', () => {
-  it('sends what RFC 6749 section 4.1.3 asks for, and reads who it is with the token', async () => {
+  it('sends what RFC 6749 section 4.1.3 requires, and reads the claims with the token', async () => {
     const claims = await fetchClaims({ code: provider.signIn({ sub: 'bob', name: 'Bob' }) })
     expect([...claims]).toEqual([
       ['sub', 'bob'],
@@ -87,7 +87,7 @@ describe('redeeming a code', () => {
     ])
   })
 
-  it('proves that it started the flow (PKCE, S256)', async () => {
+  it('proves with PKCE (S256) that it started the flow', async () => {
     const code = provider.signIn({ sub: 'bob' }, CODE_VERIFIER)
     await expect(fetchClaims({ code, codeVerifier: CODE_VERIFIER })).resolves.toBeDefined()
     const stolen = provider.signIn({ sub: 'bob' }, CODE_VERIFIER)
@@ -107,14 +107,14 @@ describe('redeeming a code', () => {
     ],
     ['a code that was never given', async () => ({ code: 'anything' })],
     ['another redirect URI', async () => ({ redirectUri: 'https://evil.example.org/' })],
-  ])('is refused for %s, once', async (_, makeGrant) => {
+  ])('is refused for %s, after one request', async (_, makeGrant) => {
     const grant = await makeGrant()
     const before = provider.tokenRequests.length
     await expect(fetchClaims(grant)).rejects.toMatchObject(refused('invalid_grant'))
     expect(provider.tokenRequests).toHaveLength(before + 1)
   })
 
-  it('never carries what the provider wrote about the code, nor the code, nor the secret', async () => {
+  it('never reveals the code, the secret or the error text of the provider', async () => {
     const error = await fetchClaims({ code: 'a-private-code' }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject(refused('invalid_grant'))
     expect(JSON.stringify([error, String(error), (error as Error).stack])).not.toMatch(
@@ -124,7 +124,7 @@ describe('redeeming a code', () => {
 })
 
 describe('client authentication', () => {
-  it('goes into the form when the provider takes no header, and is remembered', async () => {
+  it('moves into the form if the provider refuses the header, and is remembered', async () => {
     provider.takes = 'form'
     await fetchClaims({})
     await fetchClaims({})
@@ -139,7 +139,7 @@ describe('client authentication', () => {
     ])
   })
 
-  it('goes back to the header when the provider changes its mind', async () => {
+  it('moves back to the header if the provider changes', async () => {
     provider.takes = 'form'
     await fetchClaims({})
     provider.takes = 'basic'
@@ -158,7 +158,7 @@ describe('client authentication', () => {
     expect(provider.tokenRequests).toHaveLength(2)
   })
 
-  it('is tried in both ways and no third', async () => {
+  it('is tried in two ways only', async () => {
     await expect(fetchClaims({}, { clientSecret: 'wrong' })).rejects.toMatchObject(
       refused('invalid_client'),
     )
@@ -279,7 +279,7 @@ describe('the claims', () => {
     expect(claims.get('toString')).toBeUndefined()
   })
 
-  it('survive a long text of escapes', async () => {
+  it('are read from a long text of escapes', async () => {
     const claims = await fetchClaims({
       code: provider.signIn(`{"x":"${'\\\\'.repeat(400_000)}","sub":1}`),
     })
@@ -297,7 +297,7 @@ describe('the claims', () => {
     ['almost JSON', 200, 'application/json', '{"sub":01}'],
     ['more than a mebibyte', 200, 'application/json', `{"sub":"bob"}${' '.repeat(1024 * 1024)}`],
     ['not UTF-8', 200, 'application/json', Buffer.from('{"sub":"b\u00f6b"}', 'latin1')],
-  ])('are not taken from %s', async (_, status, type, body) => {
+  ])('are not read from %s', async (_, status, type, body) => {
     provider.answerUserInfo = answer(status, type, body)
     await expect(fetchClaims({})).rejects.toMatchObject(
       unavailable(`user info answer of status ${status} makes no sense`),
@@ -307,7 +307,7 @@ describe('the claims', () => {
 
 describe('a provider that misbehaves', () => {
   it.each(['answerToken', 'answerUserInfo'] as const)(
-    'is not followed to another place (%s)',
+    'is not followed to another URL (%s)',
     async (endpoint) => {
       provider[endpoint] = (response) => {
         response.writeHead(307, { location: provider.tokenUrl })
@@ -319,7 +319,7 @@ describe('a provider that misbehaves', () => {
   )
 
   it.each(['answerToken', 'answerUserInfo'] as const)(
-    'is given up when it says nothing (%s)',
+    'is aborted when it does not respond (%s)',
     async (endpoint) => {
       client = createOAuth2Client({ outbound, userAgent: 'branchline/test', timeoutMs: 50 })
       provider[endpoint] = () => {}
@@ -327,7 +327,7 @@ describe('a provider that misbehaves', () => {
     },
   )
 
-  it('is given up when it never stops', async () => {
+  it('is aborted when its response does not end', async () => {
     provider.answerUserInfo = (response) => {
       response.writeHead(200)
       const more = () => {
@@ -339,7 +339,7 @@ describe('a provider that misbehaves', () => {
     await expect(fetchClaims({})).rejects.toMatchObject({ isRefusal: false })
   })
 
-  it('is given up when nobody waits any more', async () => {
+  it('is aborted when the caller cancels', async () => {
     const waiting = new AbortController()
     provider.answerToken = () => waiting.abort()
     await expect(fetchClaims({}, {}, waiting.signal)).rejects.toMatchObject(
@@ -347,7 +347,7 @@ describe('a provider that misbehaves', () => {
     )
   })
 
-  it('is unavailable when nobody is there', async () => {
+  it('is unavailable when nothing listens there', async () => {
     const { tokenUrl } = provider
     await provider.stop()
     await expect(fetchClaims({}, { tokenUrl })).rejects.toMatchObject(
@@ -355,7 +355,7 @@ describe('a provider that misbehaves', () => {
     )
   })
 
-  it('holds no more than twenty exchanges, and others none', async () => {
+  it('is limited to twenty exchanges, which do not affect other providers', async () => {
     const held: ServerResponse[] = []
     const full = new Promise<void>((resolve) => {
       provider.answerToken = (response) => {

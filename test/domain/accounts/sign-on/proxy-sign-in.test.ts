@@ -31,7 +31,7 @@ describe('the account that a proxy names', () => {
   it.each([
     ['unknown', false],
     ['archived', false],
-    // Registering changes nothing for accounts that exist.
+    // Registration does not affect existing accounts.
     ['archived', true],
     ['chosen-id', false],
     ['chosen-id', true],
@@ -41,7 +41,7 @@ describe('the account that a proxy names', () => {
     await expect(find(username, { register })).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('is made when it is unknown, as a user, although people may not register', async () => {
+  it('is created as a user if it is unknown, even if registration is closed', async () => {
     await addUser(app, 'ada')
     const made = await find('Bob', {
       register: true,
@@ -58,7 +58,7 @@ describe('the account that a proxy names', () => {
     await expect(find('bob', { register: true, displayName: 'Robert' })).resolves.toEqual(made)
   })
 
-  it('administers the instance when it is the first, which is one however many come at once', async () => {
+  it('is an administrator if it is the first one, and only one is, even for concurrent requests', async () => {
     const names = ['ada', 'bob', 'carol', 'Ada', 'ADA']
     const made = await Promise.all(names.map((name) => find(name, { register: true })))
     expect(made.map(({ role }) => role)).toEqual(['ADMIN', 'USER', 'USER', 'ADMIN', 'ADMIN'])
@@ -66,7 +66,7 @@ describe('the account that a proxy names', () => {
   })
 
   it.each(['', 'me', 'bob@example.org', 'bob b', '-bob', 'x'.repeat(37), 'bob/..'])(
-    'is not made under the name "%s"',
+    'is not created under the name "%s"',
     async (username) => {
       await expect(find(username, { register: true })).rejects.toEqual(BAD_CREDENTIALS)
     },
@@ -76,7 +76,7 @@ describe('the account that a proxy names', () => {
     ['taken', 'ADA@example.org'],
     ['no address', 'bob'],
     ['a list', 'bob@example.org, eve@example.org'],
-  ])('is made without an address that is %s', async (_, email) => {
+  ])('is created without an address that is %s', async (_, email) => {
     await addUser(app, 'ada', { email: 'ada@example.org', email_key: 'ada@example.org' })
     await expect(find('bob', { register: true, email })).resolves.toMatchObject({
       email: '',
@@ -84,12 +84,12 @@ describe('the account that a proxy names', () => {
     })
   })
 
-  it('has at most 128 characters of the name that the proxy gives', async () => {
+  it('has at most 128 characters of the display name', async () => {
     const { display_name } = await find('bob', { register: true, displayName: '🐎'.repeat(200) })
     expect(display_name).toBe('🐎'.repeat(128))
   })
 
-  it('has no password to sign in with', async () => {
+  it('has no password', async () => {
     await find('bob', { register: true })
     const factor = { passcode: '', recoveryCode: '' }
     for (const password of ['', 'password']) {

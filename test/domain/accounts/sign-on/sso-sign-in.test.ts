@@ -51,12 +51,12 @@ function userCount() {
 }
 
 describe('sign-in of a linked identity', () => {
-  it('starts a session of its account, even where nobody may register', async () => {
+  it('starts a session of its account, even if registration is closed', async () => {
     await start({ registration: 'closed' })
     const bob = await addUser(app, 'bob')
     await linkIdentity(app, bob, 'example', grantOf({ sub: 'b-7' }), new AbortController().signal)
     const session = await signIn({ sub: 'b-7', name: 'Somebody Else', email: 'new@example.org' })
-    // Whatever the provider says now, the account stays as its owner has it.
+    // Later claims of the provider do not change the account.
     expect(session.user).toEqual(bob)
     const [row] = await app.db.selectFrom('sessions').selectAll().execute()
     expect(row).toMatchObject({ id: session.sessionId, user_agent: 'Firefox' })
@@ -68,7 +68,7 @@ describe('sign-in of a linked identity', () => {
     await expect(signIn({ sub: 'b-7' })).rejects.toMatchObject({ reason: 'ACCOUNT_ARCHIVED' })
   })
 
-  it('is refused once the filter does not admit it any more', async () => {
+  it('is refused once the filter no longer admits it', async () => {
     await signIn({ sub: 'b-7' })
     await app.db.updateTable('identity_providers').set({ identifier_filter: '^a' }).execute()
     await expect(signIn({ sub: 'b-7' })).rejects.toMatchObject({ reason: 'IDENTITY_REFUSED' })
@@ -76,7 +76,7 @@ describe('sign-in of a linked identity', () => {
 })
 
 describe('sign-in of an unknown identity', () => {
-  it('makes an account of role USER with what the provider says', async () => {
+  it('creates an account with the role USER and the claims of the provider', async () => {
     const { user } = await signIn({
       sub: 'Bob',
       name: 'Bob B.',
@@ -102,14 +102,14 @@ describe('sign-in of an unknown identity', () => {
     ['a name of 37 characters', 'b'.repeat(37)],
     ['a name that is taken in another case', 'ADA'],
     ['the chosen id of an account', 'carols-id'],
-  ])('makes a random username when the identifier is %s', async (_, sub) => {
+  ])('creates a random username if the identifier is %s', async (_, sub) => {
     await addUser(app, 'carol', { user_id: 'carols-id' })
     const { user } = await signIn({ sub })
     expect(user.username).toMatch(UUID)
     expect(user.display_name).toBe(sub)
   })
 
-  it('never takes over an account that shares its name or its address', async () => {
+  it('never links an account that has the same name or address', async () => {
     const bob = await addUser(app, 'bob', {
       email: 'bob@example.org',
       email_key: 'bob@example.org',
@@ -127,7 +127,7 @@ describe('sign-in of an unknown identity', () => {
       'that is not known to be theirs, in a text',
       { email: 'bob@example.org', email_verified: 'false' },
     ],
-  ])('leaves out an address %s', async (_, claims) => {
+  ])('omits an address %s', async (_, claims) => {
     expect((await signIn({ sub: 'bob', ...claims })).user.email).toBe('')
   })
 
@@ -135,7 +135,7 @@ describe('sign-in of an unknown identity', () => {
     ['a script', 'javascript:alert(1)'],
     ['a data URI', 'data:image/png;base64,iVBORw0KGgo='],
     ['endless', `https://x.example/${'x'.repeat(2048)}`],
-  ])('leaves out a picture that is %s', async (_, picture) => {
+  ])('omits a picture that is %s', async (_, picture) => {
     expect((await signIn({ sub: 'bob', picture })).user.avatar_url).toBe('')
   })
 
@@ -147,32 +147,32 @@ describe('sign-in of an unknown identity', () => {
     expect((await signIn({ sub: 'bob', name })).user.display_name).toBe(stored)
   })
 
-  it('makes one account of first sign-ins at once', async () => {
+  it('creates one account for concurrent first sign-ins', async () => {
     const sessions = await Promise.all(Array.from({ length: 10 }, () => signIn({ sub: 'bob' })))
     expect(new Set(sessions.map(({ user }) => user.id)).size).toBe(1)
     expect(await userCount()).toBe(2)
   })
 
-  it('is refused where nobody may register', async () => {
+  it('is refused if registration is closed', async () => {
     await start({ registration: 'closed' })
     await addUser(app, 'ada', { role: 'ADMIN' })
     await expect(signIn({ sub: 'bob' })).rejects.toMatchObject({ reason: 'REGISTRATION_CLOSED' })
     expect(await userCount()).toBe(1)
   })
 
-  it('never makes the first account, which would administer the instance', async () => {
+  it('never creates the first account, which would administer the instance', async () => {
     await start({ registration: 'open' })
     await expect(signIn({ sub: 'bob' })).rejects.toMatchObject({ reason: 'REGISTRATION_CLOSED' })
     expect(await userCount()).toBe(0)
   })
 
-  it('is possible where passwords are not', async () => {
+  it('works if passwords are disabled', async () => {
     await start({ registration: 'open', passwordSignIn: false })
     await addUser(app, 'ada', { role: 'ADMIN' })
     await expect(signIn({ sub: 'bob' })).resolves.toBeDefined()
   })
 
-  it('makes an account that no password opens', async () => {
+  it('creates an account without a password', async () => {
     const { user } = await signIn({ sub: 'bob' })
     for (const password of [' ', PASSWORD]) {
       const credentials = { username: user.username, password }
@@ -196,7 +196,7 @@ describe('sign-in of an unknown identity', () => {
 })
 
 describe('a code that the provider refuses', () => {
-  it('counts for the peer, whatever it tries next', async () => {
+  it('counts towards the peer for all sign-in methods', async () => {
     const peer = { address: '203.0.113.7', loopback: false }
     for (let i = 0; i < 50; i++) {
       await expect(signIn({}, { code: 'guess', peer })).rejects.toMatchObject({

@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(() => app.db.destroy())
 
 describe('an owner', () => {
-  it('is a user or an organisation, in one space of names and numbers', async () => {
+  it('is a user or an organisation, with common names and ids', async () => {
     const id = await transaction(app.db, (tx) =>
       addOrganization(tx, { name: 'Acme', email: 'it@acme.example' }),
     )
@@ -53,11 +53,11 @@ describe('an owner', () => {
     })
   })
 
-  it('carries nothing that leads to a password', () => {
+  it('contains no password data', () => {
     expect(Object.values(userAsOwner(bob))).not.toContain(bob.password_hash)
   })
 
-  it('takes its names, its repositories and its number along when it goes', async () => {
+  it('is deleted with its names and repositories, and its id is not reused', async () => {
     await transaction(app.db, (tx) => addRepository(tx, { owner_id: bob.id, name: 'tools' }))
     await transaction(app.db, (tx) => deleteUser(tx, bob.id))
     for (const table of ['accounts', 'users'] as const) {
@@ -100,7 +100,7 @@ describe('an owner', () => {
     ['limited', false, true, false, true],
     ['private', false, false, false, true],
   ])(
-    'that is a %s organisation is known to who may know',
+    'that is a %s organisation is visible to those who may see it',
     async (visibility, anybody, signedIn, restricted, member) => {
       const kay = await addUser(app, 'kay', { restricted: 1 })
       await transaction(app.db, async (tx) => {
@@ -122,7 +122,7 @@ describe('an owner', () => {
     },
   )
 
-  it('that hides is known to itself', async () => {
+  it('that is private is visible to itself', async () => {
     await app.db
       .updateTable('users')
       .set({ visibility: 'private' })
@@ -134,7 +134,7 @@ describe('an owner', () => {
     })
   })
 
-  it('has an address for whoever may see it, and one that takes no mail for others', async () => {
+  it('has its address for viewers who may see it, and a no-reply address for others', async () => {
     const acme = await transaction(app.db, (tx) =>
       addOrganization(tx, { name: 'Acme', email: 'it@acme.example' }),
     )
@@ -149,7 +149,7 @@ describe('an owner', () => {
     expect(addresses(session(ada))).toEqual(['bob@example.org', 'it@acme.example'])
     expect(addresses(token(ada, 'write:user'))[0]).toBe(nobodys)
     expect(addresses(token(bob, 'all', 'public-only'))[0]).toBe(nobodys)
-    // Who has none is not asked to write to nobody.
+    // An account without an address gets a no-reply address even for viewers with access.
     expect(emailFor(app, session(eve), userAsOwner(eve))).toBe(
       `${eve.id}+eve@noreply.git.example.org`,
     )
@@ -162,7 +162,7 @@ describe('a search for users', () => {
       ({ username }) => username,
     )
 
-  it('looks at both names, for the text as it stands', async () => {
+  it('matches both names literally', async () => {
     expect(await found(session(eve))).toEqual(['ada', 'Bob', 'eve'])
     expect(await found(session(eve), 'ROB')).toEqual(['Bob'])
     expect(await found(session(eve), '%')).toEqual([])
@@ -171,7 +171,7 @@ describe('a search for users', () => {
     expect(await found(session(eve), '', Number.MAX_SAFE_INTEGER)).toEqual([])
   })
 
-  it('leaves out who hides from the searcher, and who is archived', async () => {
+  it('omits users that the caller may not see, and archived users', async () => {
     await addUser(app, 'lil', { visibility: 'limited' })
     await addUser(app, 'pat', { visibility: 'private' })
     await addUser(app, 'old', { state: 'ARCHIVED' })
@@ -181,7 +181,7 @@ describe('a search for users', () => {
     expect(await found(token(bob, 'all', 'public-only'))).toEqual(['ada', 'Bob', 'eve'])
   })
 
-  it('reads names from an index, in their order', async () => {
+  it('reads names from an index, in order', async () => {
     const plans = await plansOf(app.db, (db) =>
       searchUsers(
         { ...app, db },

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/domain/accounts/users/user-fields.ts'
 
 describe('usernames', () => {
-  it.each(['a', '1', 'Ada', 'a-b', 'a--b', '42', 'x'.repeat(36)])('%s may be taken', (username) => {
+  it.each(['a', '1', 'Ada', 'a-b', 'a--b', '42', 'x'.repeat(36)])('may be %s', (username) => {
     expect(checkUsername(username)).toBe(username)
   })
 
@@ -26,33 +26,33 @@ describe('usernames', () => {
     'x'.repeat(37),
     'a/b',
     '..',
-  ])('%j may not', (username) => {
+  ])('may not be %j', (username) => {
     expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
   })
 
-  // Their repositories would be where other things are, `GET /users/search` finds users, and Ghost
-  // is whoever was deleted.
+  // These names are top-level paths, the path `GET /users/search`, and the name of deleted
+  // accounts.
   it.each(['api', 'Attachments', 'file', 'healthz', 'metrics', 'readyz', 'search', 'Ghost'])(
-    '%s may not',
+    'may not be %s',
     (username) => {
       expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
     },
   )
 })
 
-describe('chosen ids', () => {
-  it.each(['a', '0', 'a-1', '-a'])('%s may be chosen', (id) => {
+describe('custom ids', () => {
+  it.each(['a', '0', 'a-1', '-a'])('may be %s', (id) => {
     expect(checkUserId(id)).toBe(id)
   })
 
-  it.each(['A', 'a_b', 'a.b', 'me', '-', 'a'.repeat(37), 'a\n'])('%j may not', (id) => {
+  it.each(['A', 'a_b', 'a.b', 'me', '-', 'a'.repeat(37), 'a\n'])('may not be %j', (id) => {
     expect(() => checkUserId(id)).toThrow('INVALID_USER_ID')
   })
 })
 
 describe('profiles', () => {
   it.each(['ada@example.org', 'a+b@x.y', 'ada@localhost', 'ünï@example.org'])(
-    '%s is an address',
+    'may have the address %s',
     (email) => {
       expect(checkProfile({ email })).toEqual({ email, email_key: email.toLowerCase() })
     },
@@ -69,7 +69,7 @@ describe('profiles', () => {
     'a@b.',
     'a@b\nBcc: x@y',
     `${'a'.repeat(250)}@b.cd`,
-  ])('%j is none', (email) => {
+  ])('may not have the address %j', (email) => {
     expect(() => checkProfile({ email })).toThrow('INVALID_EMAIL')
   })
 
@@ -77,7 +77,7 @@ describe('profiles', () => {
     expect(checkProfile({ email: '' })).toEqual({ email: '', email_key: '' })
   })
 
-  it('counts characters, not code units', () => {
+  it('count characters, not code units', () => {
     expect(checkProfile({ display_name: '🦊'.repeat(128) })).toEqual({
       display_name: '🦊'.repeat(128),
     })
@@ -95,11 +95,11 @@ describe('avatars', () => {
     ['image/jpeg', Buffer.from('ffd8ffe0', 'hex')],
     ['image/gif', Buffer.from('GIF89a')],
     ['image/webp', Buffer.from('RIFF\0\0\0\0WEBPVP8 ')],
-  ])('%s is known by its first bytes', (contentType, data) => {
+  ])('of type %s are recognised by their first bytes', (contentType, data) => {
     expect(parseAvatar(dataUri(contentType, data))).toEqual({ contentType, data })
   })
 
-  it('takes jpg for jpeg, and links as they are', () => {
+  it('may be jpg for jpeg, and links', () => {
     expect(parseAvatar(dataUri('image/jpg', Buffer.from('ffd8ff', 'hex')))).toMatchObject({
       contentType: 'image/jpeg',
     })
@@ -125,7 +125,7 @@ describe('avatars', () => {
     [dataUri('image/png', Buffer.concat([png, Buffer.alloc(1024 * 1024)])), 'more than a mebibyte'],
     ['data:image/png;base64,', 'nothing'],
     ['data:image/png,plain', 'no base64'],
-  ])('%.40s is refused: %s', (text) => {
+  ])('may not be %.40s: %s', (text) => {
     expect(() => parseAvatar(text)).toThrow('INVALID_AVATAR')
   })
 })

@@ -15,11 +15,11 @@ describe('parseUserFilter', () => {
     [String.raw`username == "\x61\u0064\U00000061"`, 'ada'],
     [String.raw`username == "\141\n"`, 'a\n'],
     [`username == 'a"b'`, 'a"b'],
-  ])('%j names %j', (filter, username) => {
+  ])('reads %j as %j', (filter, username) => {
     expect(parseUserFilter(filter)).toBe(username)
   })
 
-  it.each(['', ' ', '\n\t'])('%j is no filter', (filter) => {
+  it.each(['', ' ', '\n\t'])('reads %j as no filter', (filter) => {
     expect(parseUserFilter(filter)).toBeUndefined()
   })
 
@@ -44,7 +44,7 @@ describe('parseUserFilter', () => {
     [String.raw`username == '\U00110000'`, 'beyond Unicode'],
     ['(', 'nothing in it'],
     [`username == '${'a'.repeat(600)}'`, 'too long'],
-  ])('%j is refused: %s', (filter) => {
+  ])('refuses %j: %s', (filter) => {
     expect(() => parseUserFilter(filter)).toThrow('INVALID_FILTER')
   })
 })

@@ -30,7 +30,7 @@ function put(
 }
 
 describe('settings', () => {
-  it('are the defaults until one is written, and the others stay so then', async () => {
+  it('have defaults, and storing one does not change the others', async () => {
     expect(await getUserSettings(app, ada)).toEqual(DEFAULTS)
     expect(await put({ theme: 'midnight' })).toEqual({ ...DEFAULTS, theme: 'midnight' })
     expect(await put({ locale: 'fr' })).toEqual({ ...DEFAULTS, locale: 'fr', theme: 'midnight' })
@@ -42,7 +42,7 @@ describe('settings', () => {
     expect(await getUserSettings(app, await addUser(app, 'bob'))).toEqual(DEFAULTS)
   })
 
-  it('ignore values that are not named, and go back to the default for an empty one', async () => {
+  it('ignore fields that are not named, and reset to the default if empty', async () => {
     await put({ locale: 'fr', memo_visibility: 'PUBLIC', theme: 'midnight' })
     expect(await put({ locale: '!', theme: 'noon' }, ['theme'])).toMatchObject({
       locale: 'fr',
@@ -73,7 +73,7 @@ describe('settings', () => {
     expect(await getUserSettings(app, ada)).toEqual(DEFAULTS)
   })
 
-  it('lose no change when different ones are changed at once', async () => {
+  it('keep concurrent changes of different fields', async () => {
     await Promise.all([
       put({ locale: 'fr' }),
       put({ theme: 'midnight' }),
@@ -87,7 +87,7 @@ describe('settings', () => {
     })
   })
 
-  it('go with their account', async () => {
+  it('are deleted with their account', async () => {
     await put({ locale: 'fr' })
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     expect(await app.db.selectFrom('user_settings').selectAll().execute()).toEqual([])
@@ -96,7 +96,7 @@ describe('settings', () => {
 })
 
 describe('defaultMemoVisibility', () => {
-  it('is PRIVATE, or what the account chose', async () => {
+  it('returns PRIVATE, or the choice of the account', async () => {
     expect(await defaultMemoVisibility(app.db, ada.id)).toBe('PRIVATE')
     await put({ memo_visibility: 'PROTECTED' })
     expect(await defaultMemoVisibility(app.db, ada.id)).toBe('PROTECTED')
