@@ -7,7 +7,7 @@ import { forgetOldEvents } from '../domain/memos/user-events.ts'
 import { boundAddresses } from '../domain/outbound/destinations.ts'
 import { createOutbound } from '../domain/outbound/outbound.ts'
 import { forgetUnpublishedCopies } from '../domain/repos/lifecycle/copies.ts'
-import { healPendingUpdates } from '../domain/repos/refs/ref-index.ts'
+import { reconcilePendingUpdates } from '../domain/repos/refs/ref-index.ts'
 import { finishMeasuring } from '../domain/repos/refs/repository-size.ts'
 import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
@@ -96,7 +96,7 @@ async function startParts(
   await prepareRepositories(app.git)
   if (settings.gitHooks) await prepareGitHooks(app)
   await forgetUnpublishedCopies(app)
-  await healPendingUpdates(app)
+  await reconcilePendingUpdates(app)
   // Workers start after the listener, which knows the address, and stop after the last call: calls
   // create work until then.
   const workers = new Workers()

@@ -16,6 +16,7 @@ import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
@@ -63,6 +64,7 @@ const reviews = ReviewService.method
 const issues = IssueService.method
 const issueComments = IssueCommentService.method
 const mirrors = MirrorService.method
+const languages = LanguageService.method
 const topics = TopicService.method
 
 /** What the calls of the story need that only chance knows. */
@@ -357,6 +359,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(milestones.getMilestone, 'GET /repos/bob/garden/milestones/1'),
   bob(milestones.listMilestones, 'GET /repos/bob/garden/milestones?state=all'),
   bob(milestones.deleteMilestone, 'DELETE /repos/bob/garden/milestones/1'),
+  bob(languages.getRepositoryLanguages, 'GET /repos/bob/garden/languages'),
   bob(topics.replaceRepositoryTopics, 'PUT /repos/bob/garden/topics', { topics: ['flowers'] }),
   bob(topics.addRepositoryTopic, 'PUT /repos/bob/garden/topics/trees'),
   bob(topics.listRepositoryTopics, 'GET /repos/bob/garden/topics'),

@@ -233,7 +233,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   size: bigint;
 
   /**
-   * URL over REST for the languages of its content. Nothing is served there.
+   * URL over REST for the languages of its content.
    *
    * @generated from field: string languages_url = 30;
    */

@@ -9,7 +9,7 @@ import type { Repositories } from '../repositories/repositories.ts'
  * @param maxCommits how many to list.
  * @throws GitError NOT_FOUND, BUSY, TIMEOUT
  */
-export async function listBrought(
+export async function listMergedCommits(
   repositories: Repositories,
   id: number,
   tips: readonly string[],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Gate } from '../processes/process-limits.ts'
+import { ProcessLimit } from '../processes/process-limits.ts'
 import { HOME_FOLDER, type HookLauncher, LAUNCHERS } from './hook-launchers.ts'
 import { sweep } from './hook-processes.ts'
 import {
@@ -31,7 +31,7 @@ export interface HookReadiness {
 /** Runs scripts of people, so many at a time, each in the tightest way that the machine has. */
 export class HookRunner {
   readonly #scratch: string
-  readonly #gate = new Gate(MAX_RUNNING, MAX_WAITING)
+  readonly #gate = new ProcessLimit(MAX_RUNNING, MAX_WAITING)
   #launcher: HookLauncher | undefined
 
   /**

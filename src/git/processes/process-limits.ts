@@ -2,7 +2,7 @@ import type { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 
 /** Who asks for a place. */
-export interface Guest {
+export interface Holder {
   /**
    * Whoever places are counted for; undefined for one that is not counted, such as the server
    * itself.
@@ -16,7 +16,7 @@ export interface Guest {
 
 /** A guest that waits. */
 interface Waiting {
-  readonly guest: Guest
+  readonly guest: Holder
   readonly enter: () => void
 }
 
@@ -29,10 +29,10 @@ interface Waiting {
  * switches", 1998). Of those who wait, the one whose holder has the fewest places is next. Whoever
  * reads too slowly loses the place when somebody else finds none.
  */
-export class Gate {
+export class ProcessLimit {
   readonly #maxInside: number
   readonly #maxWaiting: number
-  readonly #inside = new Set<Guest>()
+  readonly #inside = new Set<Holder>()
   readonly #waiting: Waiting[] = []
   readonly #held = new Map<string, number>()
 
@@ -47,7 +47,7 @@ export class Gate {
    * @returns what gives the place back; calling it twice is the same as calling it once.
    * @throws GitError BUSY when too many wait already, in all or of this holder.
    */
-  async enter(guest: Guest = {}): Promise<() => void> {
+  async enter(guest: Holder = {}): Promise<() => void> {
     if (!this.#admits(guest)) this.#evictSlow()
     if (this.#admits(guest)) this.#take(guest)
     else if (!this.#mayWait(guest)) throw new GitError('BUSY', 'too many processes')
@@ -60,12 +60,12 @@ export class Gate {
     }
   }
 
-  #admits({ holder }: Guest): boolean {
+  #admits({ holder }: Holder): boolean {
     const free = this.#maxInside - this.#inside.size
     return free > 0 && this.#heldBy(holder) < free
   }
 
-  #mayWait({ holder }: Guest): boolean {
+  #mayWait({ holder }: Holder): boolean {
     const free = this.#maxWaiting - this.#waiting.length
     const own =
       holder === undefined ? 0 : this.#waiting.filter(({ guest }) => guest.holder === holder).length
@@ -76,12 +76,12 @@ export class Gate {
     return holder === undefined ? 0 : (this.#held.get(holder) ?? 0)
   }
 
-  #take(guest: Guest): void {
+  #take(guest: Holder): void {
     this.#inside.add(guest)
     if (guest.holder !== undefined) this.#held.set(guest.holder, this.#heldBy(guest.holder) + 1)
   }
 
-  #leave(guest: Guest): void {
+  #leave(guest: Holder): void {
     this.#inside.delete(guest)
     if (guest.holder !== undefined) {
       const left = this.#heldBy(guest.holder) - 1

@@ -1,5 +1,5 @@
 /** A process that somebody else may need in a moment. */
-export interface KeptProcess {
+export interface PooledProcess {
   /** Ends it. Twice is the same as once. */
   end(): Promise<void>
 }
@@ -8,7 +8,7 @@ export interface KeptProcess {
  * Processes that have done what they were started for, one of each repository: the next who wants
  * the same need not start one, which takes longer than most of what they do.
  */
-export class KeptProcesses<T extends KeptProcess> {
+export class ProcessPool<T extends PooledProcess> {
   readonly #idle = new Map<number, { readonly item: T; readonly timer: NodeJS.Timeout }>()
   readonly #maxKept: number
   readonly #keptMs: number

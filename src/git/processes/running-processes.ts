@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { GitError } from '../core/errors.ts'
-import { Gate } from './process-limits.ts'
+import { ProcessLimit } from './process-limits.ts'
 import type { ProcessSpawner } from './process-spawner.ts'
 
 /**
@@ -59,7 +59,7 @@ export type WarnOfMemory = (
 export class GitProcesses {
   /** In the order of their start. */
   readonly #running = new Set<RunningProcess>()
-  readonly #own = new Gate(MAX_OWN, Number.POSITIVE_INFINITY)
+  readonly #own = new ProcessLimit(MAX_OWN, Number.POSITIVE_INFINITY)
   #maxBytes = DEFAULT_MAX_BYTES
   #warn: WarnOfMemory = () => {}
   #timer: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 import { EMPTY_TREE } from '../core/object-ids.ts'
 import { spawnGit } from '../processes/child-process.ts'
-import { Gate } from '../processes/process-limits.ts'
+import { ProcessLimit } from '../processes/process-limits.ts'
 import { currentReader } from '../processes/readers.ts'
 import type { GitProcess } from '../processes/running-git.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
@@ -19,7 +19,7 @@ const STREAM_TIMEOUT_MS = 10 * 60_000
 export const MAX_CONVERSATION_MS = 10 * 60_000
 
 /** For those who have a place already. */
-const OPEN_GATE = new Gate(Number.POSITIVE_INFINITY, 0)
+const OPEN_GATE = new ProcessLimit(Number.POSITIVE_INFINITY, 0)
 
 /**
  * For who is stopped by the timeout of a reading to be stopped by it, and not by that of the
@@ -143,7 +143,7 @@ async function* run(
   repositories: Repositories,
   id: number,
   args: readonly string[],
-  gate: Gate,
+  gate: ProcessLimit,
   options: ReadOptions & { readonly pace?: Pace },
 ): AsyncGenerator<Buffer, void, undefined> {
   const { input, timeoutMs = READ_TIMEOUT_MS, signal, pace } = options

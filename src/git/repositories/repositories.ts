@@ -10,8 +10,8 @@ import { explained, GitError } from '../core/errors.ts'
 import { hasCode } from '../core/system-errors.ts'
 import { HookRunner } from '../hooks/hook-runner.ts'
 import { createReviewLimits, installHooks } from '../hooks/push-review.ts'
-import { Gate } from '../processes/process-limits.ts'
-import { type KeptProcess, KeptProcesses } from '../processes/process-pool.ts'
+import { ProcessLimit } from '../processes/process-limits.ts'
+import { type PooledProcess, ProcessPool } from '../processes/process-pool.ts'
 import { GitProcesses } from '../processes/running-processes.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
@@ -31,19 +31,19 @@ export interface Repositories {
   /** How many pushes to a repository are under way, of those that have one. For this room only. */
   readonly pushes: Map<number, number>
   /** Processes that read and end by themselves. For this room only. */
-  readonly readers: Gate
+  readonly readers: ProcessLimit
   /** Processes that last as long as the clients that they print for. For this room only. */
-  readonly streams: Gate
+  readonly streams: ProcessLimit
   /**
    * How fast these clients have to be where others find no place; left out, as `pace.ts` has it.
    */
   readonly streamPace?: PaceLimits
   /** Processes that bring objects from one repository to another. For this room only. */
-  readonly transfers: Gate
+  readonly transfers: ProcessLimit
   /** Runs scripts of people, once it is prepared. */
   readonly hooks: HookRunner
   /** Pools of processes, by the names of their modules. Use `poolOf`. */
-  readonly pools: Map<string, KeptProcesses<KeptProcess>>
+  readonly pools: Map<string, ProcessPool<PooledProcess>>
   /** What modules have cached about repositories, by the names of the caches. Use `cacheOf`. */
   readonly caches: Map<string, unknown>
 }
@@ -54,7 +54,7 @@ const MAX_WAITING_READERS = 500
 
 /**
  * A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes;
- * `Gate` says who gets a place.
+ * `ProcessLimit` says who gets a place.
  */
 const MAX_STREAMS = 32
 
@@ -87,9 +87,9 @@ export function repositoriesIn(folder: string): Repositories {
     pushes: new Map(),
     locks: createExclusive(),
     refCreations: createExclusive(),
-    readers: new Gate(MAX_READERS, MAX_WAITING_READERS),
-    streams: new Gate(MAX_STREAMS, 0),
-    transfers: new Gate(MAX_TRANSFERS, MAX_WAITING_TRANSFERS),
+    readers: new ProcessLimit(MAX_READERS, MAX_WAITING_READERS),
+    streams: new ProcessLimit(MAX_STREAMS, 0),
+    transfers: new ProcessLimit(MAX_TRANSFERS, MAX_WAITING_TRANSFERS),
     hooks: new HookRunner(join(folder, SCRATCH_FOLDER)),
     pools: new Map(),
     caches: new Map(),
@@ -97,14 +97,14 @@ export function repositoriesIn(folder: string): Repositories {
 }
 
 /** Returns the pool of a module, which is created when it is first used. */
-export function poolOf<T extends KeptProcess>(
+export function poolOf<T extends PooledProcess>(
   { pools }: Repositories,
   name: string,
-): KeptProcesses<T> {
-  const pool = pools.get(name) ?? new KeptProcesses<T>(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS)
+): ProcessPool<T> {
+  const pool = pools.get(name) ?? new ProcessPool<T>(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS)
   pools.set(name, pool)
   // Each name belongs to one module, and so to one type.
-  return pool as KeptProcesses<T>
+  return pool as ProcessPool<T>
 }
 
 /**

@@ -72,9 +72,7 @@ export function branchProtectionService(app: App): ServiceImpl<typeof BranchProt
   }
 }
 
-/**
- * The fields that requests which make and edit a rule have in common, by their names in the domain.
- */
+/** The fields that requests to create and edit a rule share, by their names in the domain. */
 function settingsOf(request: CreateBranchProtectionRequest | EditBranchProtectionRequest) {
   const { priority, requiredApprovals, protectedFilePatterns, unprotectedFilePatterns } = request
   return {
@@ -105,7 +103,7 @@ function settingsOf(request: CreateBranchProtectionRequest | EditBranchProtectio
 }
 
 function draftOf(request: CreateBranchProtectionRequest): ProtectionEdit {
-  // Clients that send a zero, or a negative number, mean no place in particular.
+  // Zero and negative numbers mean no particular priority.
   const settings = settingsOf(request)
   const approvers = [...request.approvalsWhitelistUsername, ...request.approvalsWhitelistUsernames]
   return {
@@ -130,7 +128,7 @@ function editOf(request: EditBranchProtectionRequest): ProtectionEdit {
   }
 }
 
-/** The lists of a request, each of which one permission is given by. */
+/** Reads the lists of a request by the permission that they grant. */
 interface ListFields<List> {
   readonly pushWhitelistUsernames?: List
   readonly pushWhitelistTeams?: List
@@ -143,7 +141,7 @@ interface ListFields<List> {
   readonly approvalsWhitelistTeams?: List
 }
 
-/** @param approvers the list that has two names. */
+/** @param approvers the approvals list, whose field has two names */
 function listsOf<List>(
   request: ListFields<List>,
   approvers: List | undefined,

@@ -80,7 +80,7 @@ export function branchService(app: App): ServiceImpl<typeof BranchService> {
 }
 
 /**
- * A branch as a caller sees it. What the rule is called is for those who administer the repository.
+ * Returns the message of a branch. Only administrators of the repository see the name of the rule.
  */
 function branchMessage(app: App, { name, head, protection }: BranchView): BranchMessage {
   const { rule, userCanPush, userCanMerge } = protection

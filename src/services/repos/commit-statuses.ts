@@ -78,7 +78,7 @@ export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusSe
 
 type Home = Pick<OpenRepository, 'repository' | 'owner'>
 
-/** A status of a commit, for somebody. */
+/** Returns the message of a commit status. */
 function statusMessage(
   app: App,
   viewer: Caller,

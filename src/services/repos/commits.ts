@@ -37,7 +37,7 @@ import { plainText } from '../wire/http-bodies.ts'
 import { readNumberedPage, setPageHeaders } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
-/** Commits of a comparison that did not ask for a page. */
+/** The number of commits of a comparison without a page. */
 const MAX_COMPARED = 250
 
 /** Implements CommitService. */
@@ -62,7 +62,7 @@ export function commitService(app: App): ServiceImpl<typeof CommitService> {
         },
       })
       setPageHeaders(context, page.total, { offset, limit })
-      // Of this list alone, for clients from before it had the header of all lists.
+      // A legacy header of this list for older clients.
       context.responseHeader.set('x-total', String(page.total))
       return { commits: commitMessages(app, caller, page), total: BigInt(page.total), limit }
     },
@@ -111,28 +111,32 @@ type AskedParts = { readonly [Part in keyof CommitParts]?: boolean | undefined }
 
 const ALL_PARTS: CommitParts = { stat: true, verification: true, files: true }
 
-/** What a request wants to see: everything that it does not say no to. */
+/** Returns the parts of commits that a request asks for. All parts are on by default. */
 function partsOf({ stat = true, verification = true, files = true }: AskedParts): CommitParts {
   return { stat, verification, files }
 }
 
-/** @throws INVALID_FIELD for what is neither. */
+/**
+ * Reads the format of a diff.
+ *
+ * @throws INVALID_FIELD for an unknown format
+ */
 export function diffFormatOf(text: string): DiffFormat {
   if (text === 'diff' || text === 'patch') return text
   throw new DomainError('INVALID_FIELD', { field: 'format' })
 }
 
 function secondsOf(time: Timestamp | undefined): number | undefined {
-  // Git counts from 1970.
+  // Git dates start in 1970.
   return time && Math.max(Math.floor(timestampMs(time) / 1000), 0)
 }
 
-/** The commits of a page as a caller sees them. */
+/** Returns the messages of a page of commits. */
 export function commitMessages(app: App, caller: Caller, { commits }: CommitPage): CommitMessage[] {
   return commits.map((view) => commitMessage(app, caller, view))
 }
 
-/** A commit as a caller sees it. */
+/** Returns the message of a commit. */
 export function commitMessage(app: App, caller: Caller, view: CommitView): CommitMessage {
   const { open, commit, author, committer, changes, verification } = view
   const urls = gitUrls(app, open)
@@ -175,9 +179,9 @@ function affectedFile({
 }
 
 /**
- * A commit by name.
+ * Returns the reference to a commit.
  *
- * @param time Unix seconds; undefined where it is not known.
+ * @param time Unix seconds, if known
  */
 export function commitMeta(app: App, open: OpenRepository, id: string, time?: number): CommitMeta {
   return create(CommitMetaSchema, {
@@ -187,7 +191,7 @@ export function commitMeta(app: App, open: OpenRepository, id: string, time?: nu
   })
 }
 
-/** The tree of a commit by name; `time` is that of the commit. */
+/** Returns the reference to the tree of a commit. `time` is that of the commit. */
 export function treeMeta(app: App, open: OpenRepository, id: string, time: number): CommitMeta {
   return create(CommitMetaSchema, {
     url: gitUrls(app, open).api(`/git/trees/${id}`),
@@ -196,13 +200,13 @@ export function treeMeta(app: App, open: OpenRepository, id: string, time: numbe
   })
 }
 
-/** The years that a Timestamp can have, in seconds (google/protobuf/timestamp.proto). */
+/** The range of a Timestamp in Unix seconds (google/protobuf/timestamp.proto). */
 const FIRST_SECOND = Date.parse('0001-01-01T00:00:00Z') / 1000
 const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000
 
 /**
- * A time from a commit, where anybody can write any number; the beginning of year 1 where it is not
- * known.
+ * Returns a time of a commit as a Timestamp. Commits can have any number, which is clamped; an
+ * unknown time is the start of year 1.
  */
 export function gitTime(seconds: number | undefined): Timestamp {
   if (seconds === undefined) return NEVER
@@ -213,7 +217,7 @@ function withinYears(seconds: number): number {
   return Math.min(Math.max(seconds, FIRST_SECOND), LAST_SECOND)
 }
 
-/** A person as a commit or tag names them; `date` is in their own time zone (RFC 3339). */
+/** Returns the author or committer of a commit or tag. `date` is in their time zone (RFC 3339). */
 export function commitUser({
   name,
   email,
@@ -223,7 +227,7 @@ export function commitUser({
   return create(CommitUserSchema, { name, email, date: localTime(time, offsetMinutes) })
 }
 
-/** Beyond a day there are no time zones, and near the ends of all years no local times. */
+/** Time zones are less than a day, and local times must not leave the range of a Timestamp. */
 const MAX_OFFSET_MINUTES = 24 * 60 - 1
 const SECONDS_PER_DAY = 24 * 60 * 60
 
@@ -237,7 +241,7 @@ function localTime(seconds: number, offsetMinutes: number): string {
   return `${local}${offset < 0 ? '-' : '+'}${twoDigits(zone / 60)}:${twoDigits(zone % 60)}`
 }
 
-/** What is known about a signature. */
+/** Returns the message of a signature verification. */
 export function verificationMessage({
   verified,
   reason,

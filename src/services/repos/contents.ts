@@ -83,7 +83,7 @@ export function contentMethods(app: App): ContentMethods {
           path,
         },
       )
-      // Weak: another version of Git may compress the same files to other bytes.
+      // A weak ETag, because another version of Git may compress the same files to different bytes.
       const entityTag = `W/"${objectId}"`
       setDownloadHeaders(context, {
         disposition: 'attachment',
@@ -100,8 +100,8 @@ export function contentMethods(app: App): ContentMethods {
 }
 
 /**
- * Something at a path of a commit, as clients see it. In a list of many it has no message of its
- * last commit.
+ * Returns the message of a file, directory, symbolic link or submodule. In lists, the message has
+ * no last commit.
  */
 export function contentsMessage(app: App, view: EntryView, isListed = false): ContentsResponse {
   const { open, commitId, ref, entry, bytes, content, submoduleUrl, lastCommit } = view
@@ -137,7 +137,7 @@ export function contentsMessage(app: App, view: EntryView, isListed = false): Co
   })
 }
 
-/** A commit that changed files, as the answer to the change shows it. */
+/** Returns the message of a commit that changed files. */
 export function fileCommitMessage(
   app: App,
   open: OpenRepository,

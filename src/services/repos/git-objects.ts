@@ -30,7 +30,7 @@ import { defineService } from '../wire/define-service.ts'
 import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { commitUser, verificationMessage } from './commits.ts'
 
-/** Size of a page of a tree, by default and at most, as in compatible systems. */
+/** The default and maximum page size of a tree, as in compatible systems. */
 const MAX_TREE_ENTRIES = 1000
 
 /** Implements GitObjectService. */
@@ -81,7 +81,7 @@ function referenceMessage(app: App, open: OpenRepository, { name, id, type }: Re
   return create(ReferenceSchema, { ref: name, url, object: objectMessage(app, open, type, id) })
 }
 
-/** An object by name. */
+/** Returns the reference to an object. */
 function objectMessage(app: App, open: OpenRepository, type: string, id: string): GitObject {
   return create(GitObjectSchema, {
     type,

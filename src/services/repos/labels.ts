@@ -96,8 +96,8 @@ async function list(app: App, home: LabelHome, request: { page: number; limit: n
 }
 
 /**
- * Labels of a thing in a repository: those of the repository, and those of the organisation that
- * owns it.
+ * Returns the messages of labels on something in a repository: labels of the repository and of the
+ * organisation that owns it.
  */
 export function labelMessagesIn(
   app: App,
@@ -110,7 +110,7 @@ export function labelMessagesIn(
   )
 }
 
-/** A label of a repository or organisation. */
+/** Returns the message of a label. */
 function labelMessage(app: App, { path }: Pick<LabelHome, 'path'>, label: Label): LabelMessage {
   return create(LabelSchema, {
     id: BigInt(label.id),

@@ -67,14 +67,15 @@ export function milestoneService(app: App): ServiceImpl<typeof MilestoneService>
 }
 
 /**
- * Unix seconds; null for no date, and undefined for what says nothing, as the zero time of Go does.
+ * Reads a due date in Unix seconds: null for no date, and undefined for the zero time of Go, which
+ * means no change.
  */
 export function dueTimeOf(time: Timestamp | undefined): number | null | undefined {
   if (time === undefined || time.seconds < 0n) return undefined
   return time.seconds >= NO_DATE_FROM_SECONDS ? null : Number(time.seconds)
 }
 
-/** A milestone. */
+/** Returns the message of a milestone. */
 export function milestoneMessage(milestone: Milestone): MilestoneMessage {
   const { due_time, close_time } = milestone
   return create(MilestoneSchema, {

@@ -223,7 +223,7 @@ function editOf(request: EditReleaseRequest): ReleaseEdit {
   }
 }
 
-/** A release as a viewer may see it. */
+/** Returns the message of a release. */
 export function releaseMessage(
   app: App,
   viewer: Caller,

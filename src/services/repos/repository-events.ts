@@ -37,7 +37,7 @@ type Answer = MessageInitShape<typeof WatchRepositoryResponseSchema>
 /**
  * Implements RepositoryEventService.
  *
- * @param startTimer of heartbeats; Node's by default.
+ * @param startTimer starts the timer of heartbeats; that of Node by default
  */
 export function repositoryEventService(
   app: App,
@@ -69,12 +69,12 @@ export function repositoryEventService(
   }
 }
 
-/** What its cursors belong to. */
+/** The resource that cursors belong to. */
 function listOf(repositoryId: number): ListIdentity {
   return { method: 'WatchRepository', parent: String(repositoryId), filter: '' }
 }
 
-/** Events behind a position, and how they are shown as of now. */
+/** Reads the events after a position with the caller's present access. */
 async function readPage(
   app: App,
   opened: Caller,

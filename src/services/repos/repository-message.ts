@@ -13,7 +13,7 @@ import { atSecond } from '../wire/times.ts'
 
 type Fields = Exclude<MessageInitShape<typeof RepositorySchema>, RepositoryMessage>
 
-/** A repository as its viewer sees it. */
+/** Returns the message of a repository. */
 export function repositoryMessage(
   app: App,
   viewer: Caller,
@@ -78,8 +78,8 @@ function stateOf({ repository, owner, topics }: RepositoryView): Fields {
     defaultBranch: repository.default_branch,
     objectFormatName: 'sha1',
     hasCode: true,
-    // Clients that see true ask for issues, and some give up when there is no such path. The switch
-    // is kept for the time when there are.
+    // Always false, because some clients fail if they request issues and the path does not exist.
+    // The setting is stored for a later version with issues.
     hasIssues: false,
     hasPullRequests: repository.has_pull_requests === 1,
     hasReleases: repository.has_releases === 1,
@@ -109,7 +109,7 @@ function mirrorOf({ mirror }: RepositoryView): Fields {
 }
 
 function pullSettingsOf({ repository }: RepositoryView): Fields {
-  // What compatible systems say where pull requests are not in use.
+  // The values that compatible systems send if pull requests are disabled.
   if (repository.has_pull_requests === 0) {
     return { allowManualMerge: true, defaultMergeStyle: 'merge', defaultUpdateStyle: 'merge' }
   }

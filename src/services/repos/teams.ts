@@ -39,8 +39,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /**
- * Most teams of a repository in one answer, for clients that do not ask for pages. Organisations
- * have far fewer.
+ * The number of teams of a repository in a response without a page. Organisations have far fewer.
  */
 const MAX_WHOLE_LIST = 1000
 
@@ -221,7 +220,7 @@ function listMessage(viewer: Caller, { teams, total }: TeamPage, limit: number) 
   return { teams: teams.map((team) => teamMessage(viewer, team)), total: BigInt(total), limit }
 }
 
-/** A team as a viewer who may know of it sees it. */
+/** Returns the message of a team. */
 export function teamMessage(viewer: Caller, { team, organization }: TeamView): TeamMessage {
   return create(TeamSchema, {
     id: BigInt(team.id),

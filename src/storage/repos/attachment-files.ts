@@ -6,9 +6,8 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Files that people attach to what they write. A file is never changed, and belongs to nobody until
- * a row names it: what a crash leaves of one that was being written is found by `doctor`, and is
- * never served.
+ * Files that users upload, such as release assets. A file never changes. A file without a row is
+ * never served; `doctor` finds such files, which a crash can leave behind.
  *
  *     attachments/<two digits>/<repository>/<uuid>
  */
@@ -18,21 +17,21 @@ export interface AttachmentFiles {
 }
 
 /**
- * Folders by the last two hexadecimal digits of the repository's id, so that none of them gets
- * huge.
+ * The number of folders, named by the last two hexadecimal digits of the repository id, so that no
+ * folder becomes too large.
  */
 const SHARDS = 256
 
-/** Of a removal that finds a folder to be no longer empty. */
+/** The number of retries of a removal whose folder is not empty. */
 const MAX_RETRIES = 3
 
-/** A file that was stored. */
+/** A stored file. */
 export interface AttachmentFile {
   readonly uuid: string
   readonly bytes: number
 }
 
-/** More came than may be stored. */
+/** Thrown for a file above the size limit. */
 export class AttachmentTooLargeError extends Error {
   constructor() {
     super('the attachment is too large')
@@ -40,7 +39,7 @@ export class AttachmentTooLargeError extends Error {
   }
 }
 
-/** Its repository's files were removed while it was being written. */
+/** Thrown if the files of the repository are removed during the upload. */
 export class AttachmentGoneError extends Error {
   constructor() {
     super('the attachment is gone')
@@ -48,7 +47,7 @@ export class AttachmentGoneError extends Error {
   }
 }
 
-/** Path of a file below the folder. */
+/** Returns the path of a file, relative to the folder. */
 export function attachmentPath(repositoryId: number, uuid: string): string {
   return join(repositoryFolder(repositoryId), uuid)
 }
@@ -58,8 +57,8 @@ function repositoryFolder(repositoryId: number): string {
 }
 
 /**
- * Stores what comes, holding no more of it in memory than a chunk. It is on disk when this
- * resolves, and gone when this rejects.
+ * Stores a stream as a file. The file is on disk when the promise resolves, and removed when it
+ * rejects.
  *
  * @throws AttachmentTooLargeError, AttachmentGoneError, and whatever the source throws.
  */
@@ -95,7 +94,7 @@ export async function writeAttachment(
   return { uuid, bytes }
 }
 
-/** Names of files are lost with the power unless the folders that have them are synced too. */
+/** Syncs folders, so that the names of their files survive a power failure. */
 async function syncFolders(...folders: string[]): Promise<void> {
   const [top = '', leaf = ''] = folders
   for (const path of [leaf, join(leaf, '..'), top]) {
@@ -105,8 +104,8 @@ async function syncFolders(...folders: string[]): Promise<void> {
 }
 
 /**
- * A file, open for reading until whoever asked for it closes it, even if it is removed meanwhile;
- * undefined when there is none.
+ * Opens a file for reading; undefined if it does not exist. The caller closes it. The content stays
+ * readable even if the file is removed meanwhile.
  */
 export function openAttachment(
   { folder }: AttachmentFiles,
@@ -116,7 +115,7 @@ export function openAttachment(
   return unlessMissing(open(join(folder, attachmentPath(repositoryId, uuid))))
 }
 
-/** Size of a file; undefined when there is none. */
+/** Returns the size of a file; undefined if it does not exist. */
 export async function attachmentBytes(
   { folder }: AttachmentFiles,
   repositoryId: number,
@@ -127,7 +126,7 @@ export async function attachmentBytes(
   )
 }
 
-/** Removes a file; one that is gone is no error. */
+/** Removes a file if it exists. */
 export async function removeAttachment(
   { folder }: AttachmentFiles,
   repositoryId: number,
@@ -141,7 +140,7 @@ export async function removeAttachmentsOf(
   { folder }: AttachmentFiles,
   repositoryId: number,
 ): Promise<void> {
-  // An upload may put another file there meanwhile.
+  // A concurrent upload may add a file to the folder.
   await rm(join(folder, repositoryFolder(repositoryId)), {
     recursive: true,
     force: true,
@@ -149,10 +148,7 @@ export async function removeAttachmentsOf(
   })
 }
 
-/**
- * All files that there are, whether rows name them or not; in no order. What somebody else put
- * between the folders is passed over.
- */
+/** Yields all files, with or without a row, in no order. Other files in the folders are skipped. */
 export async function* storedAttachments({
   folder,
 }: AttachmentFiles): AsyncGenerator<
@@ -170,7 +166,7 @@ export async function* storedAttachments({
   }
 }
 
-/** Name of the folder of a repository. */
+/** The form of the names of repository folders. */
 const REPOSITORY = /^[1-9]\d{0,15}$/
 
 async function* entriesOf(folder: string): AsyncGenerator<Dirent, void, undefined> {

@@ -7,7 +7,7 @@ import type {
 } from '../schema/protections.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Settings of a rule that are on or off, 0 or 1 in rows. */
+/** The boolean settings of a rule, 0 or 1 in rows. */
 export const PROTECTION_FLAGS = [
   'enable_push',
   'enable_push_whitelist',
@@ -29,8 +29,8 @@ export const PROTECTION_FLAGS = [
 ] as const satisfies readonly ProtectionFlag[]
 
 /**
- * What the users and teams on a list may do: push, push by force, merge, merge what is not ready;
- * or whose approval counts.
+ * The lists of a rule: who may push, force-push, merge, and merge a pull request that is not ready,
+ * and whose approval counts.
  */
 export const PROTECTION_LISTS = [
   'push',
@@ -42,14 +42,14 @@ export const PROTECTION_LISTS = [
 
 type Row = Selectable<BranchProtectionsTable>
 
-/** A rule about branches. */
+/** A branch protection. */
 export interface BranchProtection
   extends Omit<Row, ProtectionFlag | 'status_check_contexts'>,
     Readonly<Record<ProtectionFlag, boolean>> {
   readonly status_check_contexts: readonly string[]
 }
 
-/** What may change of a rule. */
+/** The settings of a rule that can change. */
 export type ProtectionSettings = Omit<
   BranchProtection,
   'id' | 'repository_id' | 'create_time' | 'update_time'
@@ -69,7 +69,7 @@ export interface ListedAccounts {
   readonly teams: readonly ListedAccount[]
 }
 
-/** A list of a rule. */
+/** One list of a rule. */
 export type Listing = Pick<ListedAccount, 'protection_id' | 'list'>
 
 const rulesOf = prepareQuery((db, repositoryId: number) =>
@@ -121,8 +121,8 @@ const listingsByTeam = prepareQuery((db, repositoryId: number, userId: number) =
 )
 
 /**
- * The lists of teams, as far as the repository is one of the team's: it may have passed to another
- * owner.
+ * Joins the lists with the teams that have access to the repository, because its owner may have
+ * changed.
  */
 function selectTeams(db: Db, repositoryId: number) {
   return db
@@ -150,7 +150,7 @@ function selectTeams(db: Db, repositoryId: number) {
     )
 }
 
-/** The rules of a repository, oldest first. */
+/** Returns the rules of a repository, oldest first. */
 export async function listBranchProtections(
   db: Db,
   repositoryId: number,
@@ -158,7 +158,7 @@ export async function listBranchProtections(
   return (await rulesOf(db, repositoryId)).map(fromRow)
 }
 
-/** The rule of a name. */
+/** Returns the rule with a name. */
 export async function findBranchProtection(
   db: Db,
   repositoryId: number,
@@ -168,12 +168,12 @@ export async function findBranchProtection(
   return row && fromRow(row)
 }
 
-/** Everybody on the lists of a repository's rules, by number. */
+/** Returns the users and teams on the lists of a repository's rules, by id. */
 export async function findListed(db: Db, repositoryId: number): Promise<ListedAccounts> {
   return { users: await usersOf(db, repositoryId), teams: await teamsOf(db, repositoryId) }
 }
 
-/** The lists of a repository's rules that a user is on, by name or as a member of a team. */
+/** Returns the lists of a repository's rules with a user, by name or as a member of a team. */
 export async function findListings(
   db: Db,
   repositoryId: number,
@@ -186,10 +186,10 @@ export async function findListings(
 }
 
 /**
- * Stores a rule whose lists are empty.
+ * Inserts a rule with empty lists.
  *
- * @returns its id.
- * @throws a unique violation when the repository has one of that name.
+ * @returns the id of the rule
+ * @throws a unique violation if the repository has a rule with that name
  */
 export async function insertBranchProtection(
   tx: Tx,
@@ -211,7 +211,7 @@ export async function insertBranchProtection(
   return id
 }
 
-/** Changes a rule that exists. */
+/** Updates a rule. */
 export async function updateBranchProtection(
   tx: Tx,
   id: number,
@@ -250,15 +250,15 @@ export async function setListed(
   }
 }
 
-/** Gives a rule another place in the order. */
+/** Changes the priority of a rule. */
 export async function setPriority(tx: Tx, id: number, priority: number): Promise<void> {
   await tx.updateTable('branch_protections').set({ priority }).where('id', '=', id).execute()
 }
 
 /**
- * Gives the rule of a name, if there is one, another name, unless there is one of that name too.
+ * Renames a rule, unless another one has the new name.
  *
- * @returns its number, undefined when no rule has another name now.
+ * @returns the id of the renamed rule; undefined if no rule was renamed
  */
 export async function renameBranchProtection(
   tx: Tx,
@@ -277,7 +277,7 @@ export async function renameBranchProtection(
   return renamed?.id
 }
 
-/** @returns whether it was there. */
+/** @returns whether the rule existed */
 export async function deleteBranchProtection(tx: Tx, id: number): Promise<boolean> {
   const deleted = await tx
     .deleteFrom('branch_protections')

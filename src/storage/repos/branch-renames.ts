@@ -10,7 +10,7 @@ const renameOf = prepareFirst((db, repositoryId: number, oldName: string) =>
     .where('old_name', '=', oldName),
 )
 
-/** What became of a name, or is about to; undefined when nothing is known of it. */
+/** Returns the rename of a branch name, completed or pending; undefined if there is none. */
 export function findBranchRename(
   db: Db,
   repositoryId: number,
@@ -19,22 +19,19 @@ export function findBranchRename(
   return renameOf(db, repositoryId, oldName)
 }
 
-/** The renames that belong to some notes. */
+/** Returns the renames of pending updates. */
 export function listRenamesOf(db: Db, notes: readonly number[]): Promise<BranchRename[]> {
   return db.selectFrom('branch_renames').selectAll().where('note_id', 'in', notes).execute()
 }
 
-/**
- * Says that a branch is about to have another name, instead of whatever was known about its old
- * one.
- */
+/** Records a pending rename of a branch. It replaces an earlier rename of the old name. */
 export async function putBranchRename(tx: Tx, rename: BranchRename): Promise<void> {
   await tx.replaceInto('branch_renames').values(rename).execute()
 }
 
 /**
- * Says that a branch has another name now: who looks for one of its former names finds it, and
- * nothing else by its new one.
+ * Records a completed rename. Former names of the branch lead to the new name, and a rename of the
+ * new name is removed.
  */
 export async function settleBranchRename(
   tx: Tx,
@@ -46,7 +43,7 @@ export async function settleBranchRename(
   await ofRepository.set({ new_name }).where('new_name', '=', old_name).execute()
 }
 
-/** Forgets what was known about the old name of a branch. */
+/** Removes the rename of a former branch name. */
 export async function deleteBranchRename(
   tx: Tx,
   { repository_id, old_name }: Pick<BranchRename, 'repository_id' | 'old_name'>,

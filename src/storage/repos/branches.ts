@@ -20,7 +20,7 @@ const branchCount = prepareFirst((db, repositoryId: number) =>
   db.selectFrom('repositories').select('branch_count').where('id', '=', repositoryId),
 )
 
-/** The branch of a name. */
+/** Returns the branch with a name. */
 export function findBranch(
   db: Db,
   repositoryId: number,
@@ -29,7 +29,7 @@ export function findBranch(
   return branchByName(db, repositoryId, name)
 }
 
-/** Of some branches, each by the id of its repository and its name, those that are there. */
+/** Returns the branches that exist, by repository id and name. */
 export function findBranches(
   db: Db,
   names: readonly (readonly [number, string])[],
@@ -44,7 +44,8 @@ export function findBranches(
 }
 
 /**
- * Branches whose names have a part, in any case of its letters; latest commit first, then by name.
+ * Returns the branches whose names contain a text, in upper or lower case; latest commit first,
+ * then by name.
  */
 export function pageOfBranches(
   db: Db,
@@ -65,9 +66,7 @@ export function pageOfBranches(
     .execute()
 }
 
-/**
- * How many there are in that list. All of them are not counted anew: triggers keep their number.
- */
+/** Returns the number of branches in that list. Triggers maintain the number of all branches. */
 export async function countBranches(db: Db, repositoryId: number, part: string): Promise<number> {
   if (part === '') return (await branchCount(db, repositoryId))?.branch_count ?? 0
   const { count } = await db
@@ -79,7 +78,7 @@ export async function countBranches(db: Db, repositoryId: number, part: string):
   return count
 }
 
-/** Stores what branches point to. */
+/** Inserts or updates branches. */
 export async function putBranches(tx: Tx, branches: readonly Branch[]): Promise<void> {
   if (branches.length === 0) return
   await tx
@@ -94,7 +93,7 @@ export async function putBranches(tx: Tx, branches: readonly Branch[]): Promise<
     .execute()
 }
 
-/** Forgets branches; one that is not known is no error. */
+/** Deletes the branches that exist. */
 export async function deleteBranches(
   tx: Tx,
   repositoryId: number,
@@ -108,7 +107,7 @@ export async function deleteBranches(
     .execute()
 }
 
-/** Notes that refs are about to be updated, and returns the number of the note. */
+/** Records a pending update of refs and returns its id. */
 export async function insertPendingRefUpdate(
   tx: Tx,
   repositoryId: number,
@@ -127,12 +126,12 @@ export async function deletePendingRefUpdates(tx: Tx, ids: readonly number[]): P
   await tx.deleteFrom('pending_ref_updates').where('id', 'in', ids).execute()
 }
 
-/** The notes of a repository. */
+/** Returns the pending updates of a repository. */
 export function pendingRefUpdatesOf(db: Db, repositoryId: number): Promise<PendingRefUpdate[]> {
   return pendingByRepository(db, repositoryId)
 }
 
-/** The repositories that there are notes of. */
+/** Returns the ids of the repositories with pending updates. */
 export async function repositoriesWithPendingRefUpdates(db: Db): Promise<number[]> {
   const rows = await db
     .selectFrom('pending_ref_updates')

@@ -2,7 +2,7 @@ import type { User } from '../schema/accounts.ts'
 import type { Collaborator } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Collaborators of a repository, by number. */
+/** Returns collaborators of a repository, by id. */
 export function listCollaborators(
   db: Db,
   repositoryId: number,
@@ -20,7 +20,7 @@ export function listCollaborators(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of collaborators in that list. */
 export async function countCollaborators(db: Db, repositoryId: number): Promise<number> {
   const { count } = await db
     .selectFrom('collaborators')
@@ -30,7 +30,7 @@ export async function countCollaborators(db: Db, repositoryId: number): Promise<
   return count
 }
 
-/** What a user was given on a repository; undefined for nothing. */
+/** Returns the collaborator with a user id, if there is one. */
 export function findCollaborator(
   db: Db,
   repositoryId: number,
@@ -44,7 +44,7 @@ export function findCollaborator(
     .executeTakeFirst()
 }
 
-/** Gives a user access, in place of what the user had. */
+/** Inserts or updates a collaborator. */
 export async function putCollaborator(tx: Tx, collaborator: Collaborator): Promise<void> {
   const { level } = collaborator
   await tx
@@ -54,7 +54,7 @@ export async function putCollaborator(tx: Tx, collaborator: Collaborator): Promi
     .execute()
 }
 
-/** Takes access away; who had none is no error. */
+/** Deletes a collaborator if there is one. */
 export async function deleteCollaborator(
   tx: Tx,
   repositoryId: number,
@@ -67,7 +67,7 @@ export async function deleteCollaborator(
     .execute()
 }
 
-/** Takes away what a user was given on each repository of an owner. */
+/** Removes a user from the collaborators of all repositories of an owner. */
 export async function deleteCollaborationsWith(
   tx: Tx,
   ownerId: number,
@@ -83,9 +83,9 @@ export async function deleteCollaborationsWith(
 }
 
 /**
- * Active users to whom a repository may have been given: its owner, its collaborators, and the
- * members of the teams of the organisation that owns it, in the order in which their accounts were
- * made. What exactly was given is in repository-grants.ts.
+ * Returns the active users that may have access to a repository: its owner, its collaborators, and
+ * the members of the teams of its organisation, by age of the account. `repository-grants.ts` has
+ * their levels.
  */
 export function listParticipants(
   db: Db,

@@ -1,20 +1,20 @@
 import type { CommitStatus, NewCommitStatus } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Which commit of which repository. */
+/** The key of a commit: its repository and its id. */
 export interface CommitKey {
   readonly repository_id: number
   readonly commit_id: string
 }
 
-/** Which statuses of a commit to list, and how. */
+/** A filter for the statuses of a commit, and their order. */
 export interface CommitStatusFilter {
   /** Undefined for all. */
   readonly state: CommitStatus['state'] | undefined
   readonly order: 'newest first' | 'oldest first'
 }
 
-/** Statuses of a commit. */
+/** Returns statuses of a commit. */
 export function listCommitStatuses(
   db: Db,
   commit: CommitKey,
@@ -30,7 +30,7 @@ export function listCommitStatuses(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of statuses in that list. */
 export async function countCommitStatuses(
   db: Db,
   commit: CommitKey,
@@ -42,7 +42,7 @@ export async function countCommitStatuses(
   return count
 }
 
-/** The latest status of each context of a commit, newest first. */
+/** Returns the latest status of each context of a commit, newest first. */
 export function listLatestCommitStatuses(
   db: Db,
   commit: CommitKey,
@@ -64,8 +64,8 @@ export function listLatestCommitStatuses(
 }
 
 /**
- * How many contexts of a commit are in which state by their latest status. States without any are
- * left out.
+ * Returns the number of contexts of a commit by the state of their latest status. States without
+ * contexts are left out.
  */
 export async function countLatestStates(
   db: Db,
@@ -78,7 +78,7 @@ export async function countLatestStates(
   return new Map(rows.map(({ state, count }) => [state, count]))
 }
 
-/** The contexts of a commit, each with the state of its latest status. */
+/** Returns the contexts of a commit, each with the state of its latest status. */
 export function listContextStates(
   db: Db,
   commit: CommitKey,
@@ -86,7 +86,7 @@ export function listContextStates(
   return selectContexts(db, commit).select(['context', 'state']).execute()
 }
 
-/** Whether something was said of a commit in a context. */
+/** Returns whether a commit has a status in a context. */
 export async function hasContext(db: Db, commit: CommitKey, context: string): Promise<boolean> {
   const found = await selectContexts(db, commit)
     .select('number')
@@ -95,9 +95,7 @@ export async function hasContext(db: Db, commit: CommitKey, context: string): Pr
   return found !== undefined
 }
 
-/**
- * Stores a status, with the next number of its commit. It is the latest of its context from now on.
- */
+/** Inserts a status with the next number of its commit. It becomes the latest of its context. */
 export async function insertCommitStatus(tx: Tx, status: NewCommitStatus): Promise<CommitStatus> {
   const { repository_id, commit_id, context, state } = status
   const last = await selectStatuses(tx, status, undefined)
@@ -120,10 +118,7 @@ export async function insertCommitStatus(tx: Tx, status: NewCommitStatus): Promi
     .executeTakeFirstOrThrow()
 }
 
-/**
- * Deletes the statuses of a commit up to a number, except those that are the latest of their
- * context.
- */
+/** Deletes the statuses of a commit up to a number, except the latest of each context. */
 export async function deleteOldCommitStatuses(
   tx: Tx,
   commit: CommitKey,

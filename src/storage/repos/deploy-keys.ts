@@ -3,7 +3,7 @@ import type { KeyPage } from '../schema/accounts.ts'
 import type { DeployKey, DeployKeysTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Which keys of a repository to list. */
+/** A filter for deploy keys. */
 export interface DeployKeyFilter {
   /** 0 for all. */
   readonly keyId: number
@@ -11,7 +11,7 @@ export interface DeployKeyFilter {
   readonly fingerprint: string
 }
 
-/** Keys of a repository, in the order in which they were added. */
+/** Returns deploy keys of a repository, oldest first. */
 export async function listDeployKeys(
   db: Db,
   repositoryId: number,
@@ -44,7 +44,7 @@ export async function countDeployKeys(db: Db, repositoryId: number): Promise<num
   return count
 }
 
-/** The key of a repository with a number. */
+/** Returns the deploy key with an id. */
 export function findDeployKey(
   db: Db,
   repositoryId: number,
@@ -57,7 +57,7 @@ export function findDeployKey(
     .executeTakeFirst()
 }
 
-/** Whether a key of the repository has the title. */
+/** Returns whether the repository has a deploy key with a title. */
 export async function hasDeployKeyTitle(
   db: Db,
   repositoryId: number,
@@ -72,7 +72,7 @@ export async function hasDeployKeyTitle(
   return found !== undefined
 }
 
-/** Whether the repository has a key. */
+/** Returns whether the repository has a public key. */
 export async function hasDeployKey(db: Db, repositoryId: number, keyId: number): Promise<boolean> {
   const found = await db
     .selectFrom('deploy_keys')
@@ -92,7 +92,11 @@ export async function insertDeployKey(tx: Tx, key: Insertable<DeployKeysTable>):
   return id
 }
 
-/** @returns whether the repository had such a key. */
+/**
+ * Deletes a deploy key.
+ *
+ * @returns whether the key existed
+ */
 export async function deleteDeployKey(db: Db, repositoryId: number, id: number): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('deploy_keys')

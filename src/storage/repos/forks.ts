@@ -11,7 +11,7 @@ const forkOfOwner = prepareFirst((db, ownerId: number, parentId: number) =>
     .where('parent_id', '=', parentId),
 )
 
-/** The fork of a repository that an owner has. */
+/** Returns the fork of a repository with an owner. */
 export function findForkOf(
   db: Db,
   ownerId: number,
@@ -20,7 +20,7 @@ export function findForkOf(
   return forkOfOwner(db, ownerId, parentId)
 }
 
-/** Forks of a repository that somebody may read, oldest first. */
+/** Returns the forks of a repository that a reader can access, oldest first. */
 export function listForks(
   db: Db,
   parentId: number,
@@ -39,7 +39,7 @@ export function listForks(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of forks in that list. */
 export async function countForks(
   db: Db,
   parentId: number,

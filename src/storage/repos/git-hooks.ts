@@ -14,7 +14,7 @@ const scriptOf = prepareFirst((db, repositoryId: number, name: string) =>
     .where('name', '=', name),
 )
 
-/** The hooks of a repository that have a script, in no order. */
+/** Returns the Git hooks of a repository, in no order. */
 export function listGitHooks(
   db: Db,
   repositoryId: number,
@@ -22,7 +22,7 @@ export function listGitHooks(
   return hooksOf(db, repositoryId)
 }
 
-/** The script of a hook; undefined when it has none. */
+/** Returns the script of a hook, if there is one. */
 export async function findHookScript(
   db: Db,
   repositoryId: number,
@@ -31,7 +31,7 @@ export async function findHookScript(
   return (await scriptOf(db, repositoryId, name))?.content
 }
 
-/** Gives a hook its script. */
+/** Inserts or updates the script of a hook. */
 export async function putGitHook(db: Db, hook: GitHook): Promise<void> {
   const { content, update_time } = hook
   await db
@@ -43,7 +43,7 @@ export async function putGitHook(db: Db, hook: GitHook): Promise<void> {
     .execute()
 }
 
-/** Takes its script from a hook. One that has none is no error. */
+/** Deletes the script of a hook if there is one. */
 export async function deleteGitHook(db: Db, repositoryId: number, name: string): Promise<void> {
   await db
     .deleteFrom('git_hooks')

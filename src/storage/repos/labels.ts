@@ -2,14 +2,14 @@ import type { Insertable } from 'kysely'
 import type { Label, LabelsTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Whose a label is. */
+/** The repository or organisation of a label. */
 export type LabelOwner = Pick<LabelsTable, 'repository_id' | 'organization_id'>
 
-/** What there is to say about a label, besides whose it is. */
+/** The fields of a label without its owner. */
 export type NewLabel = Omit<Insertable<LabelsTable>, 'id' | keyof LabelOwner>
 export type LabelChanges = Partial<NewLabel>
 
-/** Labels by name, and by number where names are equal. */
+/** Returns labels, sorted by name and id. */
 export function listLabels(
   db: Db,
   owner: LabelOwner,
@@ -25,7 +25,7 @@ export function listLabels(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of labels in that list. */
 export async function countLabels(db: Db, owner: LabelOwner): Promise<number> {
   const { count } = await labelsOf(db, owner)
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -45,7 +45,7 @@ export function insertLabel(tx: Tx, owner: LabelOwner, label: NewLabel): Promise
     .executeTakeFirstOrThrow()
 }
 
-/** Changes a label that exists. */
+/** Updates a label. */
 export function updateLabel(tx: Tx, id: number, changes: LabelChanges): Promise<Label> {
   return tx
     .updateTable('labels')
@@ -55,7 +55,7 @@ export function updateLabel(tx: Tx, id: number, changes: LabelChanges): Promise<
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes a label with every row that hangs off it. */
+/** Deletes a label and its dependent rows. */
 export async function deleteLabel(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('labels').where('id', '=', id).execute()
 }

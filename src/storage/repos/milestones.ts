@@ -3,15 +3,18 @@ import { containsSql } from '../database/database.ts'
 import type { Milestone, MilestoneChanges, NewMilestone } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Which milestones to list. */
+/** A filter for milestones. */
 export interface MilestoneFilter {
-  /** Undefined for both. */
+  /** Undefined for all. */
   readonly state: Milestone['state'] | undefined
-  /** Part of the title; empty for all. */
+  /** A substring of the title; empty for all. */
   readonly titlePart: string
 }
 
-/** Milestones of a repository: by when they are due, those without a date last; then by title. */
+/**
+ * Returns milestones of a repository, sorted by due date, then by title. Milestones without a date
+ * are last.
+ */
 export function listMilestones(
   db: Db,
   repositoryId: number,
@@ -22,7 +25,7 @@ export function listMilestones(
   return (
     selectMilestones(db, repositoryId, filter)
       .selectAll()
-      // The words of the index.
+      // The same expression as in the index.
       .orderBy(sql`due_time is null`)
       .orderBy('due_time')
       .orderBy('title')
@@ -33,7 +36,7 @@ export function listMilestones(
   )
 }
 
-/** How many there are in that list. */
+/** Returns the number of milestones in that list. */
 export async function countMilestones(
   db: Db,
   repositoryId: number,
@@ -58,7 +61,7 @@ export function findMilestone(
     .executeTakeFirst()
 }
 
-/** The milestones with these numbers, by number. */
+/** Returns milestones by their ids. */
 export async function findMilestonesByIds(
   db: Db,
   ids: readonly number[],
@@ -68,7 +71,7 @@ export async function findMilestonesByIds(
   return new Map(found.map((milestone) => [milestone.id, milestone]))
 }
 
-/** The milestone of a title; the oldest one when there are several. */
+/** Returns the oldest milestone with a title. */
 export function findMilestoneByTitle(
   db: Db,
   repositoryId: number,
@@ -88,7 +91,7 @@ export function insertMilestone(tx: Tx, milestone: NewMilestone): Promise<Milest
   return tx.insertInto('milestones').values(milestone).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Changes a milestone that exists. */
+/** Updates a milestone. */
 export function updateMilestone(tx: Tx, id: number, changes: MilestoneChanges): Promise<Milestone> {
   return tx
     .updateTable('milestones')
@@ -98,7 +101,7 @@ export function updateMilestone(tx: Tx, id: number, changes: MilestoneChanges): 
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes a milestone with every row that hangs off it. */
+/** Deletes a milestone and its dependent rows. */
 export async function deleteMilestone(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('milestones').where('id', '=', id).execute()
 }

@@ -2,11 +2,11 @@ import { type DueQueue, dueQueue } from '../database/due-queue.ts'
 import type { Mirror, MirrorChanges } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** What a synchronisation leaves behind. */
+/** The result of a synchronisation. */
 export type SyncResult = Pick<Mirror, 'error'> &
   Partial<Pick<Mirror, 'last_sync_time' | 'change_time'>>
 
-/** The mirrors among repositories, by the id of the repository. */
+/** Returns the mirrors among repositories, by repository id. */
 export async function mirrorsOf(
   db: Db,
   repositoryIds: readonly number[],
@@ -20,12 +20,12 @@ export async function mirrorsOf(
   return new Map(rows.map((row) => [row.repository_id, row]))
 }
 
-/** Stores that a repository follows another one. */
+/** Inserts a mirror. */
 export async function insertMirror(tx: Tx, mirror: Mirror): Promise<void> {
   await tx.insertInto('mirrors').values(mirror).execute()
 }
 
-/** Changes how a mirror follows. */
+/** Updates the settings of a mirror. */
 export async function updateMirror(
   tx: Tx,
   repositoryId: number,
@@ -36,7 +36,7 @@ export async function updateMirror(
 }
 
 /**
- * Makes a mirror due.
+ * Requests a synchronisation.
  *
  * @param now Unix milliseconds.
  */
@@ -44,8 +44,8 @@ export async function requestSync(tx: Tx, repositoryId: number, now: number): Pr
   await tx
     .updateTable('mirrors')
     .set((eb) => ({
-      // Never what it was, so that the end of a synchronisation under way does not pass for the
-      // answer to this request.
+      // Always a new value, so that the end of a running synchronisation does not clear this
+      // request.
       next_sync_time: eb
         .case()
         .when('next_sync_time', '=', now)
@@ -57,7 +57,7 @@ export async function requestSync(tx: Tx, repositoryId: number, now: number): Pr
     .execute()
 }
 
-/** Mirrors as they fall due, by the ids of their repositories. */
+/** The queue of due mirrors, by repository id. */
 export function mirrorQueue(db: Db): DueQueue {
   const mirrors = db
     .selectFrom('mirrors')
@@ -70,7 +70,7 @@ export function mirrorQueue(db: Db): DueQueue {
   return dueQueue(db, mirrors)
 }
 
-/** How a repository follows another one; undefined when it does not. */
+/** Returns the mirror settings of a repository, if there are any. */
 export async function findMirror(db: Db, repositoryId: number): Promise<Mirror | undefined> {
   return db
     .selectFrom('mirrors')
@@ -80,9 +80,9 @@ export async function findMirror(db: Db, repositoryId: number): Promise<Mirror |
 }
 
 /**
- * Stores what came of a synchronisation. One that was asked for meanwhile stays due.
+ * Stores the result of a synchronisation. A request made meanwhile stays due.
  *
- * @param synced as it was when the synchronisation began.
+ * @param synced the mirror at the start of the synchronisation
  * @param nextSyncTime Unix milliseconds; null for none.
  */
 export async function recordSync(

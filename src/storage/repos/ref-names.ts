@@ -1,20 +1,17 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema/schema.ts'
 
-/** The two kinds of refs that rows are kept of. */
+/** The kinds of refs with an index in the database. */
 export type IndexedRefs = 'branches' | 'tags'
 
-/** A branch or a tag, and the id of the object that it holds. */
+/** A branch or tag, and the id of the object that it points to. */
 export interface HeldRef {
   /** Without `refs/heads/` or `refs/tags/`. */
   readonly name: string
   readonly object_id: string
 }
 
-/**
- * What rows say that the refs of a repository hold: all of them, or those of some names; in no
- * order.
- */
+/** Returns the indexed refs of a repository: all of them, or those with some names; in no order. */
 export function listHeldRefs(
   db: Db,
   table: IndexedRefs,
@@ -30,7 +27,7 @@ export function listHeldRefs(
     .execute()
 }
 
-/** Name of a ref below a path, as `a/b` is below `a`; undefined when there is none. */
+/** Returns the name of a ref below a path, as `a/b` is below `a`, if there is one. */
 export async function refNameBelow(
   db: Db,
   table: IndexedRefs,
@@ -41,7 +38,7 @@ export async function refNameBelow(
     .selectFrom(table)
     .select('name')
     .where('repository_id', '=', repositoryId)
-    // From the slash to the character behind it.
+    // All names from the slash to the next character.
     .where('name', '>=', `${path}/`)
     .where('name', '<', `${path}0`)
     .limit(1)

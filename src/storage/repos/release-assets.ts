@@ -1,14 +1,14 @@
 import type { NewReleaseAsset, ReleaseAsset } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** A file that a row says is there. */
+/** A file with a row. */
 export interface StoredAttachment {
   readonly uuid: string
   readonly repository_id: number
   readonly bytes: number
 }
 
-/** The assets of releases, oldest first. */
+/** Returns the assets of releases, oldest first. */
 export function listReleaseAssets(db: Db, releaseIds: readonly number[]): Promise<ReleaseAsset[]> {
   return db
     .selectFrom('release_assets')
@@ -18,7 +18,7 @@ export function listReleaseAssets(db: Db, releaseIds: readonly number[]): Promis
     .execute()
 }
 
-/** The asset of a release with an id. */
+/** Returns the asset of a release with an id. */
 export function findReleaseAsset(
   db: Db,
   releaseId: number,
@@ -32,7 +32,7 @@ export function findReleaseAsset(
     .executeTakeFirst()
 }
 
-/** The asset behind a download URL, and where its release is. */
+/** Returns the asset of a download URL, with its release. */
 export function findAttachment(
   db: Db,
   uuid: string,
@@ -48,7 +48,7 @@ export function findAttachment(
     .executeTakeFirst()
 }
 
-/** How many a release has. */
+/** Returns the number of assets of a release. */
 export async function countReleaseAssets(db: Db, releaseId: number): Promise<number> {
   const { count } = await db
     .selectFrom('release_assets')
@@ -62,7 +62,7 @@ export function insertReleaseAsset(tx: Tx, asset: NewReleaseAsset): Promise<Rele
   return tx.insertInto('release_assets').values(asset).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Gives an asset another name; undefined when it is gone. */
+/** Renames an asset. Returns undefined if it has been deleted. */
 export function renameReleaseAsset(
   tx: Tx,
   id: number,
@@ -100,15 +100,15 @@ export async function deleteAssetsOfRelease(tx: Tx, releaseId: number): Promise<
   return deleted.map(({ uuid }) => uuid)
 }
 
-/** Forgets assets whose files are gone. */
+/** Deletes the rows of assets whose files are missing. */
 export async function deleteReleaseAssets(tx: Tx, uuids: readonly string[]): Promise<void> {
   for (const uuid of uuids) await tx.deleteFrom('release_assets').where('uuid', '=', uuid).execute()
 }
 
 /**
- * A part of all files that rows say are there, in the order of their uuids.
+ * Returns a page of all files with a row, sorted by uuid.
  *
- * @param after uuid of the last one before; empty for the first part.
+ * @param after the last uuid of the previous page; empty for the first page
  */
 export function pageOfAttachments(
   db: Db,

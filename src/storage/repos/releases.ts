@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { NewRelease, Release, ReleaseChanges } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Which releases to list. */
+/** A filter for releases. */
 export interface ReleaseFilter {
   /** Undefined for both. */
   readonly draft: boolean | undefined
@@ -10,7 +10,7 @@ export interface ReleaseFilter {
   readonly prerelease: boolean | undefined
 }
 
-/** Releases of a repository, latest first. */
+/** Returns releases of a repository, latest first. */
 export function listReleases(
   db: Db,
   repositoryId: number,
@@ -27,7 +27,7 @@ export function listReleases(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of releases in that list. */
 export async function countReleases(
   db: Db,
   repositoryId: number,
@@ -39,7 +39,7 @@ export async function countReleases(
   return count
 }
 
-/** The release with an id. */
+/** Returns the release with an id. */
 export function findRelease(
   db: Db,
   repositoryId: number,
@@ -48,7 +48,10 @@ export function findRelease(
   return selectReleases(db, repositoryId, EVERY).selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Whatever has a tag, in any case of its ASCII letters: a release, or what one left behind. */
+/**
+ * Returns the entry with a tag name, regardless of the case of ASCII letters: a release, or the
+ * entry that a deleted release left.
+ */
 export function findEntryByTag(
   db: Db,
   repositoryId: number,
@@ -62,12 +65,12 @@ export function findEntryByTag(
     .executeTakeFirst()
 }
 
-/** Inserts a release. A tag that has an entry already violates a UNIQUE constraint. */
+/** Inserts a release. A second entry for a tag violates a UNIQUE constraint. */
 export function insertRelease(tx: Tx, release: NewRelease): Promise<Release> {
   return tx.insertInto('releases').values(release).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Changes an entry that exists. */
+/** Updates an entry. */
 export function updateRelease(tx: Tx, id: number, changes: ReleaseChanges): Promise<Release> {
   return tx
     .updateTable('releases')
@@ -77,12 +80,15 @@ export function updateRelease(tx: Tx, id: number, changes: ReleaseChanges): Prom
     .executeTakeFirstOrThrow()
 }
 
-/** Deletes an entry with every row that hangs off it. */
+/** Deletes an entry and its dependent rows. */
 export async function deleteRelease(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('releases').where('id', '=', id).execute()
 }
 
-/** What the tags that Git has no more leave: of a release a draft, of less nothing. */
+/**
+ * Handles deleted Git tags: their releases become drafts, and entries of deleted releases are
+ * removed.
+ */
 export async function withdrawReleasesOfTags(
   tx: Tx,
   repositoryId: number,
@@ -105,7 +111,7 @@ export async function withdrawReleasesOfTags(
     .execute()
 }
 
-/** Published releases whose tags name something else now are as old as that. */
+/** Sets the time of published releases whose tags have moved to that of the tag. */
 export async function redateReleasesOfTags(
   tx: Tx,
   repositoryId: number,
@@ -125,7 +131,7 @@ export async function redateReleasesOfTags(
 
 const EVERY: ReleaseFilter = { draft: undefined, prerelease: undefined }
 
-/** The expression of the index. */
+/** The same expression as in the index. */
 const FOLDED_TAG = sql<string>`lower(tag_name)`
 
 function foldSql(tagName: string) {
@@ -137,7 +143,7 @@ function selectReleases(db: Db, repositoryId: number, { draft, prerelease }: Rel
     db
       .selectFrom('releases')
       .where('repository_id', '=', repositoryId)
-      // Not a parameter: the condition of the index.
+      // A literal, as in the condition of the index.
       .where(sql<boolean>`tag_only = 0`)
       .$if(draft !== undefined, (query) => query.where('draft', '=', Number(draft)))
       .$if(prerelease !== undefined, (query) => query.where('prerelease', '=', Number(prerelease)))

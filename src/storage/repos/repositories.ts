@@ -23,7 +23,7 @@ const redirectByName = prepareFirst((db, ownerId: number, key: string) =>
     .where('repository_redirects.name_key', '=', key),
 )
 
-/** The repository with a folded name. */
+/** Returns the repository with a name key. */
 export function findRepository(
   db: Db,
   ownerId: number,
@@ -36,7 +36,7 @@ export function findRepositoryById(db: Db, id: number): Promise<Repository | und
   return repositoryById(db, id)
 }
 
-/** The repository that had a folded name before, and has another one now. */
+/** Returns the repository with a former name key. */
 export function findRenamedRepository(
   db: Db,
   ownerId: number,
@@ -45,7 +45,7 @@ export function findRenamedRepository(
   return redirectByName(db, ownerId, nameKey)
 }
 
-/** The repositories with these ids, by id. */
+/** Returns repositories by their ids. */
 export async function findRepositoriesByIds(
   db: Db,
   ids: readonly number[],
@@ -55,7 +55,7 @@ export async function findRepositoriesByIds(
   return new Map(found.map((repository) => [repository.id, repository]))
 }
 
-/** The ids of all repositories of an owner. */
+/** Returns the ids of all repositories of an owner. */
 export async function repositoryIdsOf(db: Db, ownerId: number): Promise<number[]> {
   const rows = await db
     .selectFrom('repositories')
@@ -66,10 +66,10 @@ export async function repositoryIdsOf(db: Db, ownerId: number): Promise<number[]
 }
 
 /**
- * Stores a repository, which takes its name over from one that had it before.
+ * Inserts a repository. A redirect from the same name is removed.
  *
- * @returns its id.
- * @throws a unique violation when the owner has one of that name.
+ * @returns the id of the repository
+ * @throws a unique violation if the owner has a repository with that name
  */
 export async function insertRepository(tx: Tx, repository: NewRepository): Promise<number> {
   const { id } = await tx
@@ -81,7 +81,7 @@ export async function insertRepository(tx: Tx, repository: NewRepository): Promi
   return id
 }
 
-/** Changes a repository that exists. */
+/** Updates a repository. */
 export async function updateRepository(
   tx: Tx,
   id: number,
@@ -91,12 +91,11 @@ export async function updateRepository(
 }
 
 /**
- * Gives a repository another name, another owner, or both. What it was called leads to it from now
- * on.
+ * Renames or transfers a repository. Its former name redirects to it.
  *
- * @param from the repository as it is in this transaction.
- * @throws a unique violation when the owner has another one of that name, or another fork of the
- *   same parent.
+ * @param from the repository as read in this transaction
+ * @throws a unique violation if the owner has a repository with that name, or another fork of the
+ *   same parent
  */
 export async function moveRepository(
   tx: Tx,
@@ -113,7 +112,7 @@ export async function moveRepository(
     .execute()
 }
 
-/** Makes the forks of a repository private, and theirs, and so on. */
+/** Makes all direct and indirect forks of a repository private. */
 export async function makeForksPrivate(tx: Tx, id: number): Promise<void> {
   await tx
     .withRecursive('descendants(id)', (db) =>
@@ -134,7 +133,7 @@ export async function makeForksPrivate(tx: Tx, id: number): Promise<void> {
     .execute()
 }
 
-/** Deletes a repository with every row that hangs off it. */
+/** Deletes a repository and its dependent rows. */
 export async function deleteRepository(tx: Tx, id: number): Promise<void> {
   await tx.deleteFrom('repositories').where('id', '=', id).execute()
 }

@@ -7,14 +7,14 @@ import type {
 } from '../schema/repository-events.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Which events of a repository a reader wants, and may know of. */
+/** A filter for events: the types that a reader wants, and the audiences that the reader is in. */
 export interface RepositoryEventFilter {
   /** Undefined for all. */
   readonly types: readonly RepositoryEvent['type'][] | undefined
   readonly audiences: readonly RepositoryEvent['audience'][]
 }
 
-/** @returns the id of the event, and how many events of its repository are stored now. */
+/** @returns the id of the event, and the number of stored events of its repository */
 export async function insertRepositoryEvent(
   tx: Tx,
   event: Insertable<RepositoryEventsTable>,
@@ -37,7 +37,7 @@ export async function insertRepositoryEvent(
   return { id, count }
 }
 
-/** The log of a repository; that of one without events is empty. */
+/** Returns the event log of a repository. A repository without events has an empty log. */
 export async function findRepositoryEventLog(
   db: Db,
   repositoryId: number,
@@ -50,7 +50,9 @@ export async function findRepositoryEventLog(
   return log ?? { repository_id: repositoryId, newest: 0, floor: 0, count: 0 }
 }
 
-/** Events of a repository with ids above `after`, in order, and its log, as one snapshot. */
+/**
+ * Returns the log of a repository and its events with ids above `after`, in order, in one snapshot.
+ */
 export async function listRepositoryEvents(
   db: Db,
   repositoryId: number,
@@ -58,7 +60,7 @@ export async function listRepositoryEvents(
   { types, audiences }: RepositoryEventFilter,
   limit: number,
 ): Promise<{ log: Pick<RepositoryEventLog, 'newest' | 'floor'>; events: RepositoryEvent[] }> {
-  // One statement reads the log and the events, so that nothing is forgotten or added in between.
+  // One statement reads the log and the events, so that no event is added or pruned in between.
   const rows = await db
     .selectFrom('repository_event_logs as log')
     .leftJoin('repository_events as event', (join) => {
@@ -98,7 +100,7 @@ const repositoriesWithEvents = prepareQuery((db, after: number) =>
     .groupBy('repository_id'),
 )
 
-/** The repositories that have events with ids above `after`, each with the id of its latest one. */
+/** Returns the repositories with events after an id, each with the id of its latest event. */
 export function findRepositoriesWithEvents(
   db: Db,
   after: number,
@@ -106,7 +108,7 @@ export function findRepositoriesWithEvents(
   return repositoriesWithEvents(db, after)
 }
 
-/** Id of the latest event that is stored, of whichever repository; 0 when there is none. */
+/** Returns the highest event id of all repositories; 0 without events. */
 export async function findNewestRepositoryEventId(db: Db): Promise<number> {
   const row = await db
     .selectFrom('repository_events')
@@ -117,7 +119,7 @@ export async function findNewestRepositoryEventId(db: Db): Promise<number> {
   return row?.id ?? 0
 }
 
-/** The oldest events that are stored, of all repositories or of one, in order. */
+/** Returns the oldest events of one or all repositories, in order. */
 export function listOldestRepositoryEvents(
   tx: Tx,
   repositoryId: number | undefined,
@@ -134,7 +136,7 @@ export function listOldestRepositoryEvents(
     .execute()
 }
 
-/** Forgets events, which must be the oldest ones of their repositories, in order. */
+/** Deletes events, which must be the oldest of their repositories, in order. */
 export async function deleteRepositoryEvents(
   tx: Tx,
   events: readonly Pick<RepositoryEvent, 'id' | 'repository_id'>[],

@@ -4,19 +4,19 @@ import type { TeamsTable } from '../schema/organizations.ts'
 import type { Db } from '../schema/schema.ts'
 
 /**
- * What a user was given on a repository by name, or through a team of the organisation that owns
- * it.
+ * A grant for a repository: that of a collaborator, or that of a team of the organisation that owns
+ * the repository.
  */
 export type RepositoryGrant =
   | { readonly kind: 'collaborator'; readonly level: TeamsTable['permission'] }
   | {
       readonly kind: 'team'
       readonly permission: TeamsTable['permission']
-      /** Levels by names of units, such as `repo.code`. */
+      /** The level of each unit, such as `repo.code`. */
       readonly units: Readonly<Record<string, unknown>>
       /**
-       * Whether the repository is one of the team's. If not, the team says no more than that the
-       * user is a member.
+       * Whether the team has access to the repository. If not, the grant only shows that the user
+       * is a member of the team.
        */
       readonly applies: boolean
     }
@@ -41,7 +41,7 @@ const grantsOnOne = prepareQuery((db, userId: number, repositoryId: number) =>
     ),
 )
 
-/** What a user was given on a repository. */
+/** Returns the grants of a user for a repository. */
 export async function findGrants(
   db: Db,
   userId: number,
@@ -51,8 +51,8 @@ export async function findGrants(
 }
 
 /**
- * What a user was given on repositories, by their ids; those on which nothing was given are left
- * out.
+ * Returns the grants of a user for repositories, by repository id. Repositories without grants are
+ * left out.
  */
 export async function findGrantsOn(
   db: Db,
@@ -73,8 +73,7 @@ export async function findGrantsOn(
 }
 
 /**
- * What users were given on one repository, by their ids; those to whom nothing was given are left
- * out.
+ * Returns the grants of users for one repository, by user id. Users without grants are left out.
  */
 export async function findGrantsTo(
   db: Db,
@@ -125,7 +124,7 @@ function collaboratorGrants(db: Db) {
     .$castTo<GrantRow>()
 }
 
-/** Starts with the teams of a user, who is in few: joins that are crossed keep their order. */
+/** Starts with the few teams of the user. A CROSS JOIN in SQLite keeps the order of its tables. */
 function teamGrants(db: Db) {
   return db
     .selectFrom('team_members')

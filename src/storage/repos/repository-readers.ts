@@ -1,21 +1,21 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Schema } from '../schema/schema.ts'
 
-/** What a caller brings to the question which repositories they may read. */
+/** The properties of a caller that decide about read access to repositories. */
 export interface RepositoryReader {
-  /** Undefined for somebody who is not signed in. */
+  /** Undefined for an anonymous caller. */
   readonly userId: number | undefined
-  /** Nobody may read anything without signing in. */
+  /** Whether the caller can read nothing, because the instance requires sign-in. */
   readonly shutOut: boolean
-  /** Sees only what was opened to them by name. */
+  /** Whether the caller can read only repositories with an explicit grant. */
   readonly restricted: boolean
-  /** Sees only what everybody may see, whoever they are. */
+  /** Whether the caller can read only public repositories. */
   readonly publicOnly: boolean
-  /** May read everything, or do everything, as an administrator of the site. */
+  /** Whether the caller can read or change everything as an administrator. */
   readonly administrator: 'none' | 'read' | 'write'
 }
 
-/** Names of the units of teams, at least one of which has to be readable for a repository to be. */
+/** The unit names of teams. A repository is readable if at least one unit is. */
 export const TEAM_UNITS = {
   code: 'repo.code',
   issues: 'repo.issues',
@@ -26,8 +26,8 @@ export const TEAM_UNITS = {
 type Repositories = ExpressionBuilder<Schema, 'repositories'>
 
 /**
- * The condition under which a row of `repositories` may be read, for lists. It says what the rules
- * of permissions.ts in the domain say of one repository.
+ * Returns the condition under which a row of `repositories` is readable, for lists. It expresses
+ * the same rule as `decideAccess` of the domain.
  */
 export function readableBy(reader: RepositoryReader): (eb: Repositories) => Expression<SqlBool> {
   const { userId, shutOut, restricted, publicOnly, administrator } = reader
@@ -60,7 +60,7 @@ function isPublic(eb: Repositories): Expression<SqlBool> {
   return eb('repositories.private', '=', sql.lit(0))
 }
 
-/** Hidden owners are few: they are looked up once, by indexes that have nobody else. */
+/** Owners with limited visibility are few. Indexes find them with one query. */
 function isOwnerVisibleTo(
   eb: Repositories,
   visible: readonly ('public' | 'limited')[],
@@ -108,7 +108,7 @@ function isOfTeamThatHasAll(eb: Repositories, userId: number): Expression<SqlBoo
 function isOfTeam(eb: Repositories, userId: number): Expression<SqlBool> {
   const assigned = teamsOf(eb, userId)
     .innerJoin('team_repositories', 'team_repositories.team_id', 'teams.id')
-    // A repository that went to another owner is no longer the team's.
+    // Teams lose a repository that is transferred to another owner.
     .innerJoin('repositories as owned', (join) =>
       join
         .onRef('owned.id', '=', 'team_repositories.repository_id')
@@ -126,7 +126,7 @@ function teamsOf(eb: Repositories, userId: number) {
     .where('team_members.user_id', '=', userId)
 }
 
-/** Of a team: whether it opens one of the units. */
+/** The condition under which a team can read at least one unit. */
 function readsSomething(): Expression<SqlBool> {
   const opened = Object.values(TEAM_UNITS).map(
     (unit) => sql<SqlBool>`teams.units ->> ${sql.lit(unit)} in ('read', 'write', 'admin', 'owner')`,

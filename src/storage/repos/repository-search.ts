@@ -12,14 +12,14 @@ import { findRepositoriesByIds } from './repositories.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 
 /**
- * How many repositories one search looks for a text in: the newest. Bounds the time that everybody
- * else waits.
+ * The number of repositories, newest first, that one search examines for a text. It bounds the time
+ * that a search blocks the process.
  */
 const MAX_SEARCHED = 50_000
 
 /**
- * What a list of repositories holds: all that the reader may read, narrowed by whatever is not
- * undefined.
+ * A search for repositories that the reader can access. Undefined fields do not restrict the
+ * result.
  */
 export interface RepositorySearch {
   readonly reader: RepositoryReader
@@ -27,7 +27,7 @@ export interface RepositorySearch {
   readonly participant?: Participant | undefined
   readonly teamId?: number | undefined
   readonly text?: SearchedText | undefined
-  /** Topics of which it has one. */
+  /** Topics, at least one of which the repository has. */
   readonly topics?: readonly string[] | undefined
   readonly private?: boolean | undefined
   readonly template?: boolean | undefined
@@ -36,39 +36,33 @@ export interface RepositorySearch {
   readonly mirror?: boolean | undefined
 }
 
-/**
- * Somebody who has a part in a repository: as owner, collaborator, or member of the organisation
- * that owns it.
- */
+/** A user with access to repositories as owner, collaborator, or member of the organisation. */
 export interface Participant {
   readonly id: number
-  /** Whether what the participant owns counts. */
+  /** Whether the participant's own repositories are included. */
   readonly asOwner: boolean
-  /** Whether memberships count that outsiders do not know of. */
+  /** Whether hidden memberships in organisations are included. */
   readonly withHiddenMemberships: boolean
 }
 
-/** A text in lower case that a repository has in its name. */
+/** A lowercase substring of the name of a repository. */
 export interface SearchedText {
   readonly name: string
-  /**
-   * What the name of the owner ends in, where the name of the repository has to begin with the text
-   * then.
-   */
+  /** The end of the owner's name. The text is then the start of the repository's name. */
   readonly ownerEnding: string | undefined
-  /** Whether it may be in the description instead, in which case it is this. */
+  /** A substring of the description, which also matches. */
   readonly description: string | undefined
 }
 
-/** What a list is ordered by. Where that is equal, the ids decide. */
+/** The sort key of a list. Repositories with equal keys are sorted by id. */
 export interface RepositoryOrder {
   readonly column: 'name_key' | 'create_time' | 'update_time' | 'size_kib' | 'forks_count' | 'id'
   readonly direction: 'asc' | 'desc'
-  /** Whose repositories come first, whatever the order. */
+  /** The owner whose repositories come first. */
   readonly firstOwnerId?: number | undefined
 }
 
-/** A page of a list of repositories. */
+/** Returns a page of the repositories that match a search. */
 export async function searchRepositories(
   db: Db,
   search: RepositorySearch,
@@ -84,7 +78,7 @@ export async function searchRepositories(
   return page.flatMap(({ id }) => found.get(id) ?? [])
 }
 
-/** How many there are in that list. */
+/** Returns the number of repositories in that list. */
 export async function countRepositories(db: Db, search: RepositorySearch): Promise<number> {
   const { count } = await db
     .selectFrom(matching(db, search).as('found'))
@@ -146,7 +140,7 @@ function isPartOf({ id, asOwner, withHiddenMemberships }: Participant): Conditio
   }
 }
 
-/** Of a team that the reader may look into: one of an organisation that the reader is in. */
+/** The condition for the repositories of a team in an organisation of the reader. */
 function isOfTeam(id: number, { administrator, userId }: RepositoryReader): Condition {
   return (eb) => {
     const team = eb.selectFrom('teams').where('teams.id', '=', id)

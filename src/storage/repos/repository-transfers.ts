@@ -1,7 +1,7 @@
 import type { RepositoryTransfer } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** The offer of a repository; undefined when it is not offered to anybody. */
+/** Returns the pending transfer of a repository, if there is one. */
 export function findTransfer(
   db: Db,
   repositoryId: number,
@@ -13,9 +13,7 @@ export function findTransfer(
     .executeTakeFirst()
 }
 
-/**
- * The offers of those among some repositories that are offered, by the number of the repository.
- */
+/** Returns the pending transfers among repositories, by repository id. */
 export async function findTransfers(
   db: Db,
   repositoryIds: readonly number[],
@@ -30,15 +28,19 @@ export async function findTransfers(
 }
 
 /**
- * Stores an offer.
+ * Inserts a transfer.
  *
- * @throws a unique violation when the repository is offered to somebody already.
+ * @throws a unique violation if the repository has a pending transfer
  */
 export async function insertTransfer(tx: Tx, transfer: RepositoryTransfer): Promise<void> {
   await tx.insertInto('repository_transfers').values(transfer).execute()
 }
 
-/** Ends an offer. @returns whether there was one. */
+/**
+ * Deletes a transfer.
+ *
+ * @returns whether there was one
+ */
 export async function deleteTransfer(tx: Tx, repositoryId: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('repository_transfers')

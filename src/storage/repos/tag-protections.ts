@@ -20,7 +20,7 @@ const usersOf = prepareQuery((db, repositoryId: number) =>
     .orderBy('users.id'),
 )
 
-// A repository that has passed to another owner has left the teams of the former one behind.
+// A transferred repository no longer belongs to teams of its former owner.
 const teamsOf = prepareQuery((db, repositoryId: number) =>
   selectTeams(db)
     .select(['protection_id', 'teams.id', 'teams.name'])
@@ -35,7 +35,7 @@ const exemptionsByTeam = prepareQuery((db, repositoryId: number, userId: number)
     .where('team_members.user_id', '=', userId),
 )
 
-/** The lists of teams, as far as the teams are those of the repository's owner. */
+/** Joins the exemptions with the teams of the repository's owner. */
 function selectTeams(db: Db) {
   return db
     .selectFrom('tag_protection_teams')
@@ -49,7 +49,7 @@ function selectTeams(db: Db) {
     .orderBy('teams.id')
 }
 
-/** All rules of a repository, oldest first. */
+/** Returns the rules of a repository, oldest first. */
 export async function listTagProtections(db: Db, repositoryId: number): Promise<TagProtection[]> {
   const rules = await protectionsOf(db, repositoryId)
   if (rules.length === 0) return []
@@ -62,7 +62,7 @@ export async function listTagProtections(db: Db, repositoryId: number): Promise<
   }))
 }
 
-/** The patterns of a repository's rules, by their ids. */
+/** Returns the patterns of a repository's rules, by rule id. */
 export async function listTagPatterns(
   db: Db,
   repositoryId: number,
@@ -71,7 +71,7 @@ export async function listTagPatterns(
   return new Map(rules.map(({ id, name_pattern }) => [id, name_pattern]))
 }
 
-/** The ids of the rules that exempt a user, or a team that the user is in. */
+/** Returns the ids of the rules that exempt a user, by name or as a member of a team. */
 export async function findExemptions(
   db: Db,
   repositoryId: number,
@@ -82,7 +82,7 @@ export async function findExemptions(
   return new Set([...own, ...byTeam].map(({ protection_id }) => protection_id))
 }
 
-/** How many rules a repository has. */
+/** Returns the number of rules of a repository. */
 export async function countTagProtections(db: Db, repositoryId: number): Promise<number> {
   const { count } = await db
     .selectFrom('tag_protections')
@@ -93,10 +93,10 @@ export async function countTagProtections(db: Db, repositoryId: number): Promise
 }
 
 /**
- * Stores a rule that exempts nobody yet.
+ * Inserts a rule without exemptions.
  *
- * @returns its id.
- * @throws a unique violation when the repository has one of that pattern.
+ * @returns the id of the rule
+ * @throws a unique violation if the repository has a rule with that pattern
  */
 export async function insertTagProtection(
   tx: Tx,
@@ -118,7 +118,7 @@ export async function insertTagProtection(
   return id
 }
 
-/** @throws a unique violation when the repository has another rule of that pattern. */
+/** @throws a unique violation if the repository has another rule with that pattern */
 export async function updateTagProtection(
   tx: Tx,
   id: number,
@@ -132,7 +132,7 @@ export async function updateTagProtection(
     .execute()
 }
 
-/** Replaces the users whom a rule exempts. */
+/** Replaces the users that a rule exempts. */
 export async function setTagProtectionUsers(
   tx: Tx,
   id: number,
@@ -156,7 +156,7 @@ export async function setTagProtectionTeams(
   await tx.insertInto('tag_protection_teams').values(rows).execute()
 }
 
-/** @returns whether it was there. */
+/** @returns whether the rule existed */
 export async function deleteTagProtection(tx: Tx, id: number): Promise<boolean> {
   const deleted = await tx
     .deleteFrom('tag_protections')

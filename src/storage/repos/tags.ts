@@ -22,12 +22,12 @@ const tagPage = prepareQuery((db, repositoryId: number, offset: number, limit: n
     .offset(offset),
 )
 
-/** The tag of a name. */
+/** Returns the tag with a name. */
 export function findTag(db: Db, repositoryId: number, name: string): Promise<Tag | undefined> {
   return tagByName(db, repositoryId, name)
 }
 
-/** A tag whose name is another one but for the case of ASCII letters. */
+/** Returns a tag whose name differs only in the case of ASCII letters. */
 export function findTagInAnyCase(
   db: Db,
   repositoryId: number,
@@ -38,7 +38,7 @@ export function findTagInAnyCase(
       .selectFrom('tags')
       .selectAll()
       .where('repository_id', '=', repositoryId)
-      // The expression of an index.
+      // The same expression as in the index.
       .where(sql<string>`lower(name)`, '=', sql<string>`lower(${name})`)
       .orderBy('name')
       .limit(1)
@@ -46,7 +46,7 @@ export function findTagInAnyCase(
   )
 }
 
-/** Tags of a repository, latest first, then by name. */
+/** Returns tags of a repository, latest first, then by name. */
 export function pageOfTags(
   db: Db,
   repositoryId: number,
@@ -56,7 +56,7 @@ export function pageOfTags(
   return tagPage(db, repositoryId, offset, limit)
 }
 
-/** How many there are. */
+/** Returns the number of tags of a repository. */
 export async function countTags(db: Db, repositoryId: number): Promise<number> {
   const { count } = await db
     .selectFrom('tags')
@@ -66,7 +66,7 @@ export async function countTags(db: Db, repositoryId: number): Promise<number> {
   return count
 }
 
-/** Stores what tags point to. */
+/** Inserts or updates tags. */
 export async function putTags(tx: Tx, tags: readonly Tag[]): Promise<void> {
   if (tags.length === 0) return
   await tx
@@ -84,7 +84,7 @@ export async function putTags(tx: Tx, tags: readonly Tag[]): Promise<void> {
     .execute()
 }
 
-/** Forgets tags; one that is not known is no error. */
+/** Deletes the tags that exist. */
 export async function deleteTags(
   tx: Tx,
   repositoryId: number,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Topic } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** The topics of repositories in the order of the alphabet, by the id of the repository. */
+/** Returns the topics of repositories in alphabetical order, by repository id. */
 export async function topicsOf(
   db: Db,
   repositoryIds: readonly number[],
@@ -21,7 +21,7 @@ export async function topicsOf(
   return topics
 }
 
-/** Gives a repository topics that it does not have. */
+/** Adds topics to a repository, which must not have them. */
 export async function attachTopics(
   tx: Tx,
   repositoryId: number,
@@ -46,7 +46,7 @@ export async function attachTopics(
     .execute()
 }
 
-/** Takes topics from a repository. */
+/** Removes topics from a repository. */
 export async function detachTopics(
   tx: Tx,
   repositoryId: number,
@@ -62,10 +62,7 @@ export async function detachTopics(
     .execute()
 }
 
-/**
- * Topics of repositories that everybody may read, with a text in them: those that most of them have
- * first.
- */
+/** Returns the topics of public repositories that contain a text, most frequent first. */
 export function searchTopics(
   db: Db,
   text: string,
@@ -81,7 +78,7 @@ export function searchTopics(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of topics in that list. */
 export async function countTopics(db: Db, text: string): Promise<number> {
   const { count } = await matching(db, text)
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -90,7 +87,7 @@ export async function countTopics(db: Db, text: string): Promise<number> {
 }
 
 function matching(db: Db, text: string) {
-  // A literal, so that the index is one for this query.
+  // A literal, so that SQLite can use the partial index.
   const shown = db.selectFrom('topics').where('public_count', '>', sql.lit(0))
   return text === ''
     ? shown

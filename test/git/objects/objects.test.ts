@@ -7,7 +7,7 @@ import {
   readObject,
   streamBlob,
 } from '../../../src/git/objects/objects.ts'
-import { Gate } from '../../../src/git/processes/process-limits.ts'
+import { ProcessLimit } from '../../../src/git/processes/process-limits.ts'
 import { readGit, splitAtZeros, textOf } from '../../../src/git/repositories/reading.ts'
 import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
@@ -51,7 +51,7 @@ describe('a git that reads', () => {
   })
 
   it('gives its place back, however it ends', async () => {
-    const crowded = { ...repositories, readers: new Gate(1, 0) }
+    const crowded = { ...repositories, readers: new ProcessLimit(1, 0) }
     for await (const _ of readGit(crowded, 1, ['cat-file', 'blob', idOf('main:a')])) {
       await expect(inspectObject(crowded, 1, NOTHING)).rejects.toMatchObject({ kind: 'BUSY' })
       break
@@ -65,7 +65,7 @@ describe('a git that reads', () => {
 
 describe('a gate', () => {
   it('lets those in who wait, in their order, as others leave', async () => {
-    const gate = new Gate(1, 2)
+    const gate = new ProcessLimit(1, 2)
     const order: string[] = []
     const leave = await gate.enter()
     const visits = ['a', 'b'].map(async (name) => {
@@ -82,7 +82,7 @@ describe('a gate', () => {
   })
 
   it('leaves places for others to wait for, and lets those in first who have the fewest', async () => {
-    const gate = new Gate(4, 4)
+    const gate = new ProcessLimit(4, 4)
     const order: string[] = []
     const visit = (holder: string) =>
       gate.enter({ holder }).then(

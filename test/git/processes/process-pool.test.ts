@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { KeptProcesses } from '../../../src/git/processes/process-pool.ts'
+import { ProcessPool } from '../../../src/git/processes/process-pool.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -12,7 +12,7 @@ const process = () => ({ end: vi.fn(async () => {}) })
 
 describe('processes that wait for somebody', () => {
   it('are taken by one', () => {
-    const kept = new KeptProcesses(2, 1000)
+    const kept = new ProcessPool(2, 1000)
     const one = process()
     kept.keep(1, one)
     expect(kept.take(2)).toBeUndefined()
@@ -23,7 +23,7 @@ describe('processes that wait for somebody', () => {
   })
 
   it('end when nobody comes, and wait anew after each use', () => {
-    const kept = new KeptProcesses(2, 1000)
+    const kept = new ProcessPool(2, 1000)
     const one = process()
     kept.keep(1, one)
     vi.advanceTimersByTime(900)
@@ -36,7 +36,7 @@ describe('processes that wait for somebody', () => {
   })
 
   it('are one of each repository, of those used last', () => {
-    const kept = new KeptProcesses(2, 1000)
+    const kept = new ProcessPool(2, 1000)
     const [first, second, other, third] = [process(), process(), process(), process()]
     kept.keep(1, first)
     kept.keep(1, second)
@@ -49,7 +49,7 @@ describe('processes that wait for somebody', () => {
   })
 
   it('end with the repository, and with the server, although one fails to clear away', async () => {
-    const kept = new KeptProcesses(3, 1000)
+    const kept = new ProcessPool(3, 1000)
     const [one, two, three] = [process(), process(), process()]
     two.end.mockRejectedValue(new Error('EACCES'))
     kept.keep(1, one)

@@ -12,6 +12,7 @@ import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
@@ -140,6 +141,7 @@ const reviews = ReviewService.method
 const tags = TagService.method
 const tagProtections = TagProtectionService.method
 const teams = TeamService.method
+const languages = LanguageService.method
 const topics = TopicService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
@@ -207,6 +209,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(objects.getGitBlob, readers, { sha: NO_OBJECT }),
   row(objects.getAnnotatedTag, readers, { sha: NO_OBJECT }),
 
+  row(languages.getRepositoryLanguages, readers),
   row(branches.listBranches, readers),
   row(branches.getBranch, readers, { branch: NOTHING }),
   // With nothing wrong in it: what it asks for is looked at before the repository is.

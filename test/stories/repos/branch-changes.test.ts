@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
-import { noteUpdates } from '../../../src/domain/repos/refs/pending-ref-updates.ts'
-import { healPendingUpdates } from '../../../src/domain/repos/refs/ref-index.ts'
+import { recordPendingUpdate } from '../../../src/domain/repos/refs/pending-ref-updates.ts'
+import { reconcilePendingUpdates } from '../../../src/domain/repos/refs/ref-index.ts'
 import { isRefName, updateRefs } from '../../../src/git/refs/refs.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { putBranchRename } from '../../../src/storage/repos/branch-renames.ts'
@@ -475,7 +475,7 @@ describe('a branch that is renamed', () => {
     await rule('main', { enable_push: true })
     await rule('old', { enable_push: true })
     const begin = (old_name: string, new_name: string) =>
-      noteUpdates(server.app, id, (tx, note_id) =>
+      recordPendingUpdate(server.app, id, (tx, note_id) =>
         putBranchRename(tx, { repository_id: id, old_name, new_name, note_id }),
       )
     // As a server leaves it that was killed between Git and the rows, and one that was killed
@@ -487,7 +487,7 @@ describe('a branch that is renamed', () => {
     ])
     await begin('old', 'never')
     // A server that has just started knows of no work.
-    await healPendingUpdates({ ...server.app, db: server.app.db.withTables() })
+    await reconcilePendingUpdates({ ...server.app, db: server.app.db.withTables() })
     expect((await rest(cast.bob, 'GET', path)).body.default_branch).toBe('trunk')
     const rules = (await rest(cast.bob, 'GET', `${path}/branch_protections`)).body
     expect(rules.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual(['trunk', 'old'])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Code, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
-import { Gate } from '../../../src/git/processes/process-limits.ts'
+import { ProcessLimit } from '../../../src/git/processes/process-limits.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { importHistory } from '../../support/histories.ts'
@@ -218,7 +218,7 @@ describe('raw files', () => {
 
   it('give their place back when a client goes away in the middle', async () => {
     const { streams } = server.app.git
-    Object.assign(server.app.git, { streams: new Gate(1, 0) })
+    Object.assign(server.app.git, { streams: new ProcessLimit(1, 0) })
     const leaving = new AbortController()
     const ask = (signal?: AbortSignal) =>
       fetch(`${server.url}/api/v1/repos/bob/engine/raw/huge?ref=large`, signal ? { signal } : {})
@@ -307,7 +307,7 @@ describe('over RPC', () => {
     async (protocol) => {
       const client = createClient(ContentService, transportTo(server.url, protocol))
       const { streams } = server.app.git
-      Object.assign(server.app.git, { streams: new Gate(1, 0) })
+      Object.assign(server.app.git, { streams: new ProcessLimit(1, 0) })
       const open = (signal: AbortSignal) => {
         const request = { owner: 'bob', repo: 'engine', path: 'huge', ref: 'large' }
         return client.getRawFile(request, { signal })[Symbol.asyncIterator]().next()

@@ -5,7 +5,7 @@ import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PaceLimits } from '../../../src/concurrency/pace.ts'
-import { Gate } from '../../../src/git/processes/process-limits.ts'
+import { ProcessLimit } from '../../../src/git/processes/process-limits.ts'
 import { type Forge, openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
@@ -71,13 +71,13 @@ describe('places of Git for large answers', () => {
   })
 
   it('are kept by who reads slowly for less than a minute, also when others find none', async () => {
-    Object.assign(forge.server.app.git, { streams: new Gate(1, 0) })
+    Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0) })
     expect((await askFrom('127.0.0.2', RAW)).statusCode).toBe(200)
     expect((await askFrom('127.0.0.3', RAW)).statusCode).toBe(503)
   })
 
   it('pass from who reads too slowly to who finds none', async () => {
-    Object.assign(forge.server.app.git, { streams: new Gate(1, 0), streamPace: IMPATIENT })
+    Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0), streamPace: IMPATIENT })
     const slow = await askFrom('127.0.0.2', RAW)
     expect(slow.statusCode).toBe(200)
     await expect.poll(async () => (await askFrom('127.0.0.3', ARCHIVE)).statusCode).toBe(200)

@@ -12,7 +12,7 @@ import {
   openRepository,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { healRefs } from '../../repos/refs/ref-index.ts'
+import { reconcileRefs } from '../../repos/refs/ref-index.ts'
 /**
  * A pull request that a caller may read. Its repository is that of the base, `access` the level of
  * the pull requests there.
@@ -43,7 +43,7 @@ export async function openPulls(
   if (!suffices(open.units.code, 'read'))
     throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
   // Among what was left may be a merge.
-  await healRefs(app, open.repository.id)
+  await reconcileRefs(app, open.repository.id)
   return open
 }
 

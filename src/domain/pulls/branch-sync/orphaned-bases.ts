@@ -11,7 +11,7 @@ import type { MovedRef, ReposApp } from '../../repos/ports.ts'
  */
 
 /** A pull request, and where its head left its base. */
-export interface DepartedBase {
+export interface OrphanedBase {
   readonly pullId: number
   readonly head: string
   readonly mergeBase: string
@@ -24,12 +24,12 @@ export interface DepartedBase {
 const MAX_FOUND = 200
 
 /** What of it is to be kept for branches that have gone. */
-export async function findDepartedBases(
+export async function findOrphanedBases(
   app: ReposApp,
   repositoryId: number,
   moved: readonly MovedRef[],
-): Promise<DepartedBase[]> {
-  const found: DepartedBase[] = []
+): Promise<OrphanedBase[]> {
+  const found: OrphanedBase[] = []
   for (const { ref, oldId, newId } of moved) {
     if (!ref.startsWith(HEADS) || oldId === undefined || newId !== undefined) continue
     const pulls = await listUnmergedInto(app.db, repositoryId, ref.slice(HEADS.length), MAX_FOUND)
@@ -50,7 +50,7 @@ export async function findDepartedBases(
 }
 
 /** Keeps it for those that are closed by now. */
-export async function keepDepartedBases(tx: Tx, departed: readonly DepartedBase[]): Promise<void> {
+export async function storeOrphanedBases(tx: Tx, departed: readonly OrphanedBase[]): Promise<void> {
   for (const { pullId, head, mergeBase } of departed)
     await putMergeBase(tx, pullId, head, mergeBase)
 }

@@ -15,7 +15,7 @@ const MAX_NOTICES = 5
  * @param updates of refs that have moved.
  * @returns lines; none where there is nothing to tell.
  */
-export async function pullNotices(
+export async function pullMessages(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,

@@ -4,9 +4,9 @@ import { keepHeadsOf } from '../heads/orphaned-heads.ts'
 import { prepareHeadsOf, rescueHeadsFrom } from '../heads/pull-heads.ts'
 import { endedMerges, settleMerges } from '../merging/merge-attempts.ts'
 import { detectMerges, settleDetected } from './detected-merges.ts'
-import { findDepartedBases, keepDepartedBases } from './orphaned-bases.ts'
+import { findOrphanedBases, storeOrphanedBases } from './orphaned-bases.ts'
 import { basesMoved, followBranches, headsMoved, renameBranchOfPulls } from './pull-branches.ts'
-import { pullNotices } from './push-messages.ts'
+import { pullMessages } from './push-messages.ts'
 
 /** How pull requests react to changes of refs. */
 export const pullRefObserver: RefObserver = {
@@ -16,14 +16,14 @@ export const pullRefObserver: RefObserver = {
     return {
       async prepare({ moved, defaultBranch, isLast, settled }) {
         const detected = await detectMerges(app, repository, moved)
-        const departed = await findDepartedBases(app, repository.id, moved)
+        const departed = await findOrphanedBases(app, repository.id, moved)
         let followed: Awaited<ReturnType<typeof followBranches>> = []
         return {
           async record(tx) {
             if (isLast) await settleMerges(app, tx, merges, settled)
             await settleDetected(app, tx, detected)
             followed = await followBranches(app, tx, repository.id, defaultBranch, moved)
-            await keepDepartedBases(tx, departed)
+            await storeOrphanedBases(tx, departed)
           },
           afterCommit: () => headsMoved(app, followed),
         }
@@ -35,5 +35,5 @@ export const pullRefObserver: RefObserver = {
   beforeFetch: prepareHeadsOf,
   beforeDeletion: keepHeadsOf,
   duringDeletion: rescueHeadsFrom,
-  pushMessages: pullNotices,
+  pushMessages: pullMessages,
 }

@@ -1,4 +1,4 @@
-import { listBrought } from '../../../git/history/brought-commits.ts'
+import { listMergedCommits } from '../../../git/history/brought-commits.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import * as rows from '../../../storage/pulls/merge-follow-ups.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
@@ -33,7 +33,7 @@ export async function listBroughtCommits(
   const brought =
     without === ''
       ? []
-      : await reading(listBrought(app.git, repository_id, tips, without, MAX_LISTED_COMMITS))
+      : await reading(listMergedCommits(app.git, repository_id, tips, without, MAX_LISTED_COMMITS))
   await transaction(app.db, (tx) =>
     rows.listMergedCommits(tx, followUp, [merge_commit, ...brought]),
   )
@@ -44,7 +44,7 @@ export async function listBroughtCommits(
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function findBringer(
+export async function findPullOfCommit(
   app: ReposApp,
   repositoryId: number,
   commitId: string,

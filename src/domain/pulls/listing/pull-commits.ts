@@ -7,7 +7,7 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { type CommitPage, type CommitParts, readPage } from '../../repos/reading/commits.ts'
 import { findCommitId } from '../../repos/reading/git-reading.ts'
 import { openPull, openPulls } from '../access/open-pulls.ts'
-import { findBringer } from '../changes/merged-commits.ts'
+import { findPullOfCommit } from '../changes/merged-commits.ts'
 import { rangeOf } from '../changes/pull-ranges.ts'
 import { type PullView, viewPull } from './pull-views.ts'
 
@@ -48,7 +48,7 @@ export async function getPullOfCommit(
   const pull =
     commitId &&
     ((await findPullRequestByMergeCommit(app.db, repository.id, commitId)) ??
-      (await findBringer(app, repository.id, commitId)))
+      (await findPullOfCommit(app, repository.id, commitId)))
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   return viewPull(app, caller, open, pull)
 }

@@ -21,7 +21,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
-import { noteFollowUp } from './merge-follow-ups.ts'
+import { recordFollowUp } from './merge-follow-ups.ts'
 import type { MergeResult } from './merge-order.ts'
 
 /**
@@ -45,7 +45,7 @@ export interface EndedMerge {
  * @param pull as it was when it was decided to merge it: nothing of that may have changed.
  * @throws PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS, MERGE_OUT_OF_DATE
  */
-export async function noteMerge(
+export async function recordMergeAttempt(
   tx: Tx,
   noteId: number,
   pull: PullRequest,
@@ -148,6 +148,6 @@ export async function recordMerge(
   await touchPull(tx, pullId, nowSeconds(app.clock), merger_id ?? undefined)
   if (merger_id !== null) await markSeen(tx, pullId, merger_id)
   await deleteAutoMerge(tx, pullId)
-  await noteFollowUp(app, tx, merged, { ...result, merger_id })
+  await recordFollowUp(app, tx, merged, { ...result, merger_id })
   await recordPullChange(app, tx, merger_id ?? undefined, merged, 'PULL_REQUEST_MERGED')
 }

@@ -32,7 +32,7 @@ const MAX_TRIES = 10
  *
  * @param result of which `merger_id` is that of an account that is there.
  */
-export async function noteFollowUp(
+export async function recordFollowUp(
   app: ReposApp,
   tx: Tx,
   pull: PullRequest,

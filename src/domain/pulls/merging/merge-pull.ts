@@ -17,7 +17,7 @@ import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { withMergeLock, withPullLock } from '../heads/merge-locks.ts'
 import { checkMergeNotBlocked } from '../listing/pull-dependencies.ts'
 import { mergeManually } from './manual-merge.ts'
-import { checkOpen, checkSame, noteMerge, recordMerge } from './merge-attempts.ts'
+import { checkOpen, checkSame, recordMerge, recordMergeAttempt } from './merge-attempts.ts'
 import {
   checkReady,
   checkSignatures,
@@ -184,7 +184,7 @@ async function moveBase(
         trigger: 'pr-merge-to-base',
         pull,
         problemOf: async (rule) => (await mergeProblem(app, tips, rule))?.text,
-        note: (tx, noteId) => noteMerge(tx, noteId, pull, result),
+        note: (tx, noteId) => recordMergeAttempt(tx, noteId, pull, result),
       },
     })
   } catch (error) {

@@ -52,10 +52,8 @@ export async function checkCollaborator(
  * Adds a collaborator to a repository, or changes the permission of one.
  *
  * @param permission `read`, `write` or `admin`. Empty means `write`.
- *
- * Removes a collaborator from a repository.
- *
- * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER
+ * @throws what `openRepository` throws; REPOSITORY_ARCHIVED, UNKNOWN_USER, INVALID_COLLABORATOR,
+ *   USER_BLOCKED
  */
 export async function addCollaborator(
   app: ReposApp,

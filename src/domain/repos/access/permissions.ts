@@ -55,10 +55,11 @@ function readsAny(units: UnitAccess): boolean {
  * of their query.
  */
 export function repositoryReader(app: ReposApp, caller: Caller): RepositoryReader {
-  if (caller.kind === 'anonymous') return { ...STRANGER, shutOut: app.settings.privateInstance }
+  if (caller.kind === 'anonymous')
+    return { ...ANONYMOUS_READER, shutOut: app.settings.privateInstance }
   const levels = ['write', 'read'] as const
   return {
-    ...STRANGER,
+    ...ANONYMOUS_READER,
     userId: caller.user.id,
     restricted: caller.user.restricted === 1,
     publicOnly: seesPublicDataOnly(caller),
@@ -66,7 +67,7 @@ export function repositoryReader(app: ReposApp, caller: Caller): RepositoryReade
   }
 }
 
-const STRANGER: RepositoryReader = {
+const ANONYMOUS_READER: RepositoryReader = {
   userId: undefined,
   shutOut: false,
   restricted: false,
@@ -94,7 +95,7 @@ export function decideAccess(
   const isPublic = repository.private === 0
   if (reader.shutOut) return everywhere('none')
   if (reader.publicOnly && !(isPublic && owner.visibility === 'public')) return everywhere('none')
-  if (isAlmighty(reader, repository)) return everywhere('owner')
+  if (hasFullAccess(reader, repository)) return everywhere('owner')
   const isMember = grants.some(({ kind }) => kind === 'team')
   const isOpen = isPublic && !reader.restricted && sees(reader, owner, isMember)
   const atLeast = isOpen || reader.administrator === 'read' ? 'read' : 'none'
@@ -109,7 +110,7 @@ export function decideAccess(
 }
 
 /** Returns whether a reader has full access without any grant. */
-function isAlmighty(
+function hasFullAccess(
   { userId, administrator }: RepositoryReader,
   { owner_id }: Pick<Repository, 'owner_id'>,
 ): boolean {
@@ -150,7 +151,7 @@ export async function accessOfUser(
   repository: Repository,
   owner: Owner,
 ): Promise<UnitAccess> {
-  return inUse(repository, await rightsOf(app, readerOf(user), repository, owner))
+  return withoutDisabledUnits(repository, await rightsOf(app, readerOf(user), repository, owner))
 }
 
 /** Returns the same for several users by their ids, with one query. */
@@ -164,16 +165,16 @@ export async function accessOfUsers(
   const grants = await findGrantsTo(db, ids, repository.id)
   const accessOf = (user: User) =>
     decideAccess(readerOf(user), repository, owner, grants.get(user.id) ?? [])
-  return new Map(users.map((user) => [user.id, inUse(repository, accessOf(user))]))
+  return new Map(users.map((user) => [user.id, withoutDisabledUnits(repository, accessOf(user))]))
 }
 
 function readerOf({ id: userId, restricted, role }: User): RepositoryReader {
   const administrator = role === 'ADMIN' ? 'write' : 'none'
-  return { ...STRANGER, userId, restricted: restricted === 1, administrator }
+  return { ...ANONYMOUS_READER, userId, restricted: restricted === 1, administrator }
 }
 
 /** Returns the rights without those for disabled features. */
-function inUse(
+function withoutDisabledUnits(
   { has_issues, has_pull_requests, has_releases }: Repository,
   rights: UnitAccess,
 ): UnitAccess {
@@ -192,7 +193,7 @@ async function rightsOf(
   owner: Owner,
 ): Promise<UnitAccess> {
   // Owners have full access and anonymous callers have no grants, so neither needs a query.
-  const needsGrants = reader.userId !== undefined && !isAlmighty(reader, repository)
+  const needsGrants = reader.userId !== undefined && !hasFullAccess(reader, repository)
   const grants = needsGrants ? await findGrants(app.db, reader.userId, repository.id) : []
   return decideAccess(reader, repository, owner, grants)
 }
@@ -256,7 +257,7 @@ export async function openRepositories(
     ...new Set(repositories.map(({ owner_id }) => owner_id)),
   ])
   const others = repositories
-    .filter((repository) => !isAlmighty(reader, repository))
+    .filter((repository) => !hasFullAccess(reader, repository))
     .map(({ id }) => id)
   const grants =
     reader.userId === undefined ? undefined : await findGrantsOn(app.db, reader.userId, others)
@@ -264,7 +265,7 @@ export async function openRepositories(
     const owner = owners.get(repository.owner_id)
     if (!owner) return []
     const rights = decideAccess(reader, repository, owner, grants?.get(repository.id) ?? [])
-    const units = inUse(repository, rights)
+    const units = withoutDisabledUnits(repository, rights)
     return readsAny(rights) ? [{ repository, owner, access: units[unit], units }] : []
   })
 }
@@ -283,7 +284,7 @@ async function open(
   { needed, unit }: Need,
 ): Promise<OpenRepository> {
   const rights = await rightsOf(app, repositoryReader(app, caller), repository, owner)
-  const units = inUse(repository, rights)
+  const units = withoutDisabledUnits(repository, rights)
   const access = units[unit]
   if (!readsAny(rights) || (unit === 'pulls' && access === 'none')) throw missing()
   if (suffices(access, needed)) return { repository, owner, access, units }

@@ -18,7 +18,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { repositoryNameKey } from '../access/names.ts'
 import type { ReposApp } from '../ports.ts'
-import { noteUpdatesIn } from '../refs/pending-ref-updates.ts'
+import { recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
 import { recordAllRefs } from '../refs/ref-updates.ts'
 import { removeRepository } from './repositories.ts'
 
@@ -59,7 +59,7 @@ export async function publishCopy(
     copy = await describe(tx)
     const id = await insertRepository(tx, rowOf(app, copy))
     await addRows(tx, id)
-    return { id, note: await noteUpdatesIn(app, tx, id) }
+    return { id, note: await recordPendingUpdateIn(app, tx, id) }
   }).catch(async (error: unknown) => {
     await discardDraft(draft)
     throw copy && isUniqueViolation(error) ? await whyTaken(app, copy) : error

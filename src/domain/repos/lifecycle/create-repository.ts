@@ -14,7 +14,7 @@ import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
-import { forgetNote, noteUpdatesIn } from '../refs/pending-ref-updates.ts'
+import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
 import { applyUpdates, recordUpdates } from '../refs/ref-updates.ts'
 import { storeOwnCommit } from '../writing/server-commits.ts'
 import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
@@ -116,7 +116,7 @@ export async function createRepository(
     })
     await admitMaker(tx, place, caller.user.id, inserted)
     // A crash before the folder is there leaves word of it.
-    return { id: inserted, note: await noteUpdatesIn(app, tx, inserted) }
+    return { id: inserted, note: await recordPendingUpdateIn(app, tx, inserted) }
   })
   try {
     await git.createRepository(app.git, id, defaultBranch)
@@ -126,7 +126,7 @@ export async function createRepository(
     await removeRepository(app, id)
     throw error
   } finally {
-    forgetNote(app, note)
+    endPendingUpdate(app, note)
   }
   return getRepositoryById(app, caller, id)
 }

@@ -13,7 +13,7 @@ import { checkNotArchived, openRepository } from '../access/permissions.ts'
 import { recordRepositoryChange, wakeWatchers } from '../events/repository-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
-import { forgetNote, noteUpdatesIn } from '../refs/pending-ref-updates.ts'
+import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
 import { recordUpdates } from '../refs/ref-updates.ts'
 import { MERGE_STYLES, UPDATE_STYLES } from '../writing/merge-styles.ts'
 import { checkMayBePublic } from './forks.ts'
@@ -97,7 +97,7 @@ export async function editRepository(
     if (changes.private === 1) await rows.makeForksPrivate(tx, repository.id)
     if (repository.mirror === 1) await updateMirror(tx, repository.id, mirror)
     await recordEvents(app, tx, caller, { present, newName, changes })
-    return movesHead ? noteUpdatesIn(app, tx, repository.id) : undefined
+    return movesHead ? recordPendingUpdateIn(app, tx, repository.id) : undefined
   })
   wakeWatchers(app)
   if (repository.mirror === 1) app.signals.mirrors.notify()
@@ -106,7 +106,7 @@ export async function editRepository(
       await setDefaultBranch(app.git, repository.id, defaultBranch)
       await recordUpdates(app, repository.id, note, [])
     } finally {
-      forgetNote(app, note)
+      endPendingUpdate(app, note)
     }
   }
   return getRepositoryById(app, caller, repository.id)

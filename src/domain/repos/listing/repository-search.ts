@@ -7,21 +7,23 @@ import { openRepositories, repositoryReader } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { type RepositoryPage, viewRepositories } from './repository-views.ts'
 
-/** Longest text that is looked for: more than any name has. */
+/** The number of characters of a search text. Names are shorter. */
 const MAX_TEXT_CHARACTERS = 256
 
-/** What somebody looks for. What is undefined, empty, 0 or false does not narrow the search. */
+/**
+ * A search for repositories. Undefined, empty, zero and false fields do not restrict the result.
+ */
 export interface RepositoryQuery {
   readonly q: string
   readonly topic: boolean
   readonly includeDesc: boolean
-  /** Number of an account, as are the next two. */
+  /** Id of an account, as are the next two fields. */
   readonly uid: number
   readonly priorityOwnerId: number
   readonly starredBy: number
   readonly exclusive: boolean
   readonly teamId: number
-  /** False leaves private ones out. */
+  /** False excludes private repositories. */
   readonly private?: boolean | undefined
   readonly isPrivate?: boolean | undefined
   readonly template?: boolean | undefined
@@ -31,15 +33,15 @@ export interface RepositoryQuery {
   readonly order: string
 }
 
-/** What a page of a list begins with, and its size. */
+/** A page of a list. */
 interface Page {
   readonly offset: number
   readonly limit: number
 }
 
 /**
- * Columns by the words that compatible systems have for them. Sizes are all of Git's; nobody can
- * star anything.
+ * The columns of the sort keys of compatible systems. All sizes are those of Git, and stars are not
+ * supported.
  */
 const SORT_COLUMNS: ReadonlyMap<string, rows.RepositoryOrder['column']> = new Map([
   ['', 'name_key'],
@@ -65,7 +67,7 @@ const MODES: ReadonlyMap<string, Pick<rows.RepositorySearch, 'fork' | 'mirror'>>
 const BY_NAME: rows.RepositoryOrder = { column: 'name_key', direction: 'asc' }
 
 /**
- * The repositories that a caller may read and that fit a query.
+ * Returns a page of the repositories that match a query and that the caller can read.
  *
  * @throws INVALID_REPOSITORY_SEARCH
  */
@@ -78,12 +80,15 @@ export async function searchRepositories(
   const order = readOrder(query)
   const narrowed = readSearch(caller, query)
   const contradictsItself = query.private === false && query.isPrivate === true
-  // Nobody can star anything.
+  // Stars are not supported.
   if (query.starredBy !== 0 || contradictsItself) return { repositories: [], total: 0 }
   return list(app, caller, narrowed, order, page)
 }
 
-/** All repositories that a caller has a part in, by name. */
+/**
+ * Returns a page of the repositories that the caller owns or has been granted access to, sorted by
+ * name.
+ */
 export function listMyRepositories(
   app: ReposApp,
   caller: SignedIn,
@@ -94,7 +99,8 @@ export function listMyRepositories(
 }
 
 /**
- * The repositories of a user or organisation that a caller may read, by name.
+ * Returns a page of the repositories of a user or organisation that the caller can read, sorted by
+ * name.
  *
  * @throws USER_NOT_FOUND
  */
@@ -109,7 +115,7 @@ export async function listRepositoriesOf(
 }
 
 /**
- * The repositories of an organisation that a caller may read, by name.
+ * Returns a page of the repositories of an organisation that the caller can read, sorted by name.
  *
  * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
@@ -171,15 +177,15 @@ function readSearch(caller: Caller, query: RepositoryQuery): Omit<rows.Repositor
   }
 }
 
-/** Several topics have commas between them. */
+/** Returns the topics of a search, which commas separate. */
 function readTopics({ q }: RepositoryQuery): string[] | undefined {
   const text = searched(q)
   return text === '' ? undefined : text.split(',').map((topic) => topic.trim())
 }
 
 /**
- * A name of a repository has no slash: with one in it, the text is the end of an owner's name and
- * the beginning of another.
+ * Returns the text of a search. Repository names have no slash, so a text with a slash is the end
+ * of an owner's name and the start of a repository's name.
  */
 function readText({ q, includeDesc }: RepositoryQuery): rows.SearchedText | undefined {
   const text = searched(q)

@@ -10,38 +10,35 @@ import { suffices } from '../../core/levels.ts'
 import { type OpenRepository, openRepositories } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 
-/** A repository as a caller sees it, with what its message says of others. */
+/** A repository as a caller sees it, with the related records of its message. */
 export interface RepositoryView extends OpenRepository {
   /**
-   * What it was forked from, without a parent of its own; undefined when it was not, and when the
-   * caller may not read that.
+   * The parent of a fork, without its own parent; undefined if the repository is no fork or the
+   * caller cannot read the parent.
    */
   readonly parent: RepositoryView | undefined
-  /** How it follows another one; undefined when it does not. */
+  /** The mirror settings; undefined if the repository is no mirror. */
   readonly mirror: Mirror | undefined
-  /** In the order of the alphabet. */
+  /** In alphabetical order. */
   readonly topics: readonly string[]
-  /**
-   * Undefined when it is not offered to anybody, and when the caller is on neither side of the
-   * offer.
-   */
+  /** The pending transfer; undefined if there is none or the caller is not a party to it. */
   readonly transfer: TransferView | undefined
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface RepositoryPage {
   readonly repositories: readonly RepositoryView[]
-  /** How many the whole list has. */
+  /** The number of repositories on all pages. */
   readonly total: number
 }
 
-/** An offer of a repository. */
+/** A pending transfer of a repository. */
 export interface TransferView {
   readonly doer: Owner
   readonly recipient: Owner
 }
 
-/** A repository that a caller has opened, as the caller sees it. */
+/** Returns the view of a repository that a caller has opened. */
 export async function viewRepository(
   app: ReposApp,
   caller: Caller,
@@ -53,7 +50,8 @@ export async function viewRepository(
 }
 
 /**
- * Repositories that a caller has opened, as the caller sees them, in as many queries as for one.
+ * Returns the views of repositories that a caller has opened. The number of queries does not depend
+ * on the number of repositories.
  */
 export async function viewRepositories(
   app: ReposApp,
@@ -84,7 +82,7 @@ export async function viewRepositories(
     .map((view) => ({ ...view, parent: byId.get(view.repository.parent_id ?? 0) }))
 }
 
-/** The parents that the caller may read. */
+/** Returns the parents that the caller can read. */
 async function findParents(
   app: ReposApp,
   caller: Caller,
@@ -96,7 +94,7 @@ async function findParents(
   return openRepositories(app, caller, [...found.values()])
 }
 
-/** The offers that the caller is on a side of, by the id of the repository. */
+/** Returns the pending transfers that the caller is a party to, by repository id. */
 async function findOffers(
   app: ReposApp,
   caller: Caller,

@@ -24,7 +24,7 @@ import type { ReposApp } from '../ports.ts'
 import { type RepositoryView, viewRepositories, viewRepository } from './repository-views.ts'
 
 /**
- * The repositories of a team that a caller may read, by name.
+ * Returns a page of the repositories of a team that the caller can read, sorted by name.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN
  */
@@ -47,7 +47,7 @@ export async function listTeamRepositories(
 }
 
 /**
- * One repository of a team.
+ * Returns one repository of a team.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
  */
@@ -64,7 +64,7 @@ export async function getTeamRepository(
 }
 
 /**
- * Gives a team a repository of its organisation. One that it has, it keeps.
+ * Adds a repository of the organisation to a team. Adding a repository again changes nothing.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND,
  *   REPOSITORY_MOVED
@@ -81,7 +81,7 @@ export async function addTeamRepository(
 }
 
 /**
- * Takes a repository from a team.
+ * Removes a repository from a team.
  *
  * @throws TEAM_NOT_FOUND, PUBLIC_ONLY_TOKEN, ORGANIZATION_ACCESS_DENIED, REPOSITORY_NOT_FOUND,
  *   REPOSITORY_MOVED, TEAM_NOT_ADDED
@@ -98,7 +98,7 @@ export async function removeTeamRepository(
 }
 
 /**
- * The teams with access to a repository that a caller may know of, by name.
+ * Returns a page of the teams with access to a repository that the caller can see, sorted by name.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION
  */
@@ -118,7 +118,7 @@ export async function listRepositoryTeams(
 }
 
 /**
- * One team with access to a repository.
+ * Returns one team with access to a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, NOT_OWNED_BY_ORGANIZATION, TEAM_NOT_FOUND
  */
@@ -133,8 +133,8 @@ export async function getRepositoryTeam(
 }
 
 /**
- * Gives a repository to a team, by those who administer it, if the organisation leaves this to
- * them, and by owners.
+ * Adds a repository to a team. Owners of the organisation may do so, and administrators of the
+ * repository if the organisation allows it.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
  *   NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED, ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND,
@@ -154,7 +154,7 @@ export async function addRepositoryTeam(
 }
 
 /**
- * Takes a repository from a team, by those who may give it to one.
+ * Removes a repository from a team. The same users may do so as may add it.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
  *   NOT_OWNED_BY_ORGANIZATION, REPOSITORY_ARCHIVED, ORGANIZATION_ACCESS_DENIED, TEAM_NOT_FOUND,
@@ -170,7 +170,7 @@ export async function removeRepositoryTeam(
   await remove(app, team, repository)
 }
 
-/** A repository of the organisation that a team is of. */
+/** Opens a repository of the organisation of a team. */
 async function openOwnedBy(app: ReposApp, caller: SignedIn, team: Team, name: RepositoryName) {
   const open = await openRepository(app, caller, name, 'none')
   if (open.repository.owner_id !== team.organization_id)
@@ -184,7 +184,7 @@ async function has(app: ReposApp, team: Team, repository: Repository): Promise<b
 
 /** @throws TEAM_NOT_ADDED */
 async function remove(app: ReposApp, team: Team, repository: Repository): Promise<void> {
-  // Of a team that includes all, there is nothing to take away.
+  // A team with access to all repositories cannot lose one.
   const had =
     team.includes_all_repositories === 0 &&
     (await transaction(app.db, (tx) => rows.deleteTeamRepository(tx, team.id, repository.id)))
@@ -192,8 +192,8 @@ async function remove(app: ReposApp, team: Team, repository: Repository): Promis
 }
 
 /**
- * A repository of an organisation, and those of its teams that have it and that the caller may know
- * of.
+ * A repository of an organisation, and a filter for the teams with access to it that the caller can
+ * see.
  */
 interface ForTeams extends OpenRepository, OpenOrganization {
   readonly filter: rows.TeamFilter
@@ -208,7 +208,7 @@ async function openForTeams(
   const open = await openRepository(app, caller, name, needed)
   const organization = await findOrganizationById(app.db, open.owner.id)
   if (!organization) throw new DomainError('NOT_OWNED_BY_ORGANIZATION')
-  // Not whether the caller may know of it: whoever reads a repository knows its owner.
+  // The visibility of the organisation does not matter: readers of a repository know its owner.
   const standing = await standingIn(app, caller, organization)
   const viewer = teamViewerAt(caller, open, standing)
   return {
@@ -218,16 +218,13 @@ async function openForTeams(
   }
 }
 
-/**
- * Whose eyes a list of teams of the organisation that owns a repository, in connection with that,
- * for a caller is for.
- */
+/** Returns the viewer of a list of the teams with access to a repository. */
 export function teamViewerAt(
   caller: Caller,
   { units }: Pick<OpenRepository, 'units'>,
   standing: OpenOrganization,
 ): rows.TeamViewer {
-  // Who administers a repository may know who else has access to it.
+  // Administrators of a repository can see all teams with access to it.
   const knowsAll = suffices(units.code, 'admin') && !seesPublicDataOnly(caller)
   return knowsAll ? 'everything' : teamViewer(caller, standing)
 }

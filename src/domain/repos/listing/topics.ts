@@ -10,26 +10,26 @@ import type { ReposApp } from '../ports.ts'
 
 export type Topic = TopicRow
 
-/** Topics of one repository, as in compatible systems. */
+/** The number of topics of one repository, as in compatible systems. */
 const MAX_TOPICS = 25
 
 const TOPIC = /^[a-z0-9][-.a-z0-9]{0,34}$/
 
-/** Longest text that topics are searched for: more than any has. */
+/** The number of characters of a search text. Topics are shorter. */
 const MAX_TEXT_CHARACTERS = 64
 
-/** Repeated of all names of one call: clients of gRPC take no longer metadata. */
+/** The bytes of invalid names that an error repeats. gRPC clients limit the size of metadata. */
 const MAX_SHOWN_BYTES = 2048
 
-/** A part of a list. */
+/** A page of a list. */
 export interface TopicPage<T> {
   readonly topics: readonly T[]
-  /** How many the whole list has. */
+  /** The number of topics on all pages. */
   readonly total: number
 }
 
 /**
- * The topics of a repository, in the order of the alphabet.
+ * Returns a page of the topics of a repository, in alphabetical order.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
  */
@@ -45,10 +45,9 @@ export async function listRepositoryTopics(
 }
 
 /**
- * Gives a repository these topics and no others.
+ * Replaces the topics of a repository.
  *
- * @param names trimmed and put into lower case here; those that are empty or come again do not
- *   count.
+ * @param names are trimmed and converted to lower case. Empty names and duplicates are ignored.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
  *   TOO_MANY_TOPICS, INVALID_TOPICS
  */
@@ -76,7 +75,7 @@ export async function replaceRepositoryTopics(
 }
 
 /**
- * Gives a repository one more topic.
+ * Adds a topic to a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
  *   INVALID_TOPIC; TOPIC_LIMIT_REACHED, even when it has the topic
@@ -99,7 +98,7 @@ export async function addRepositoryTopic(
 }
 
 /**
- * Takes a topic from a repository.
+ * Removes a topic from a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED;
  *   INVALID_TOPIC, TOPIC_NOT_FOUND
@@ -120,8 +119,8 @@ export async function removeRepositoryTopic(
 }
 
 /**
- * Topics of repositories that everybody may read, with a text in them, in any case of its letters:
- * those that most of them have first.
+ * Returns a page of the topics of public repositories that contain a text, most frequent first.
+ * Case does not matter.
  *
  * @param text empty for all topics.
  */

@@ -5,14 +5,13 @@ import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
 
-/** Users, and teams, on one list of a rule. */
+/** The number of users, and of teams, on one list. */
 const MAX_LISTED = 100
 
 /**
- * The numbers of the users that a list of a rule names, each once; the case of letters does not
- * count.
+ * Returns the ids of the users on a list, without duplicates. Names match in upper or lower case.
  *
- * @param field of the request that the list is.
+ * @param field the request field of the list
  * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
 export async function userIdsOf(
@@ -29,8 +28,8 @@ export async function userIdsOf(
 }
 
 /**
- * The same of teams of the repository's owner. Only organisations have teams: for a repository of a
- * user, clients may send whatever they like.
+ * Returns the ids of the teams on a list. Only organisations have teams: for the repository of a
+ * user, the list is ignored.
  */
 export async function teamIdsOf(
   app: ReposApp,

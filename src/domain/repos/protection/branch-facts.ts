@@ -22,42 +22,43 @@ import {
 } from './protection-rules.ts'
 
 /**
- * Finds the first of some commits, in their order, whose signature is missing or not known to be
- * somebody's.
+ * Finds the first commit whose signature is missing or not verified.
  *
- * @returns its id; undefined when there is none.
+ * @returns the id of the commit; undefined if all signatures are verified
  */
 export type FindUnverified = (commits: readonly RawCommit[]) => Promise<string | undefined>
 
-/** What Git is asked on behalf of whoever pushes. */
+/** The repository and the limits with which the facts of a push are gathered. */
 export interface FactSource {
   readonly repositories: Repositories
   readonly repositoryId: number
   /**
-   * Folder of the objects that came with a push; undefined where the server itself has stored them.
+   * Folder of the quarantined objects of a push; undefined for objects that the server stored
+   * itself.
    */
   readonly quarantine: string | undefined
-  /** In milliseconds of `performance.now()`: from then on nothing is asked any more. */
+  /** The deadline in milliseconds of `performance.now()`. */
   readonly deadline: number
   readonly findUnverified: FindUnverified
 }
 
 /**
- * Commits of which a branch may be brought more at a time only if their signatures do not matter.
+ * The number of new commits of one update whose signatures are verified. A larger update is refused
+ * if the rule requires signatures.
  */
 const MAX_VERIFIED_COMMITS = 10_000
 
-/** Commits that are in memory at a time. */
+/** The number of commits in memory at once. */
 const COMMITS_AT_A_TIME = 100
 
-/** Of an object; one that is longer has no signature that could be verified. */
+/** The bytes read of a commit. A longer one has no signature that could be verified. */
 const MAX_COMMIT_BYTES = 256 * 1024
 
 /**
- * Finds out about a move of a branch what a rule needs to know, in the order of its tests and no
- * further than to one that will fail.
+ * Gathers the facts about a branch update that a rule needs, in the order of its checks. It stops
+ * at the first fact that fails a check.
  *
- * @throws GitError NOT_FOUND when one end of the move is no commit; SERVER_BUSY, GIT_TIMEOUT
+ * @throws GitError NOT_FOUND if an end of the update is no commit; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function gatherFacts(
   source: FactSource,
@@ -78,15 +79,15 @@ export async function gatherFacts(
   return { isForced, unverifiedCommit, files: await reading(examineFiles(source, rule, move)) }
 }
 
-/** An answer that comes too late is one that takes too long. */
+/** Returns the limits of one Git process, which times out at the deadline. */
 function limitsOf({ quarantine, deadline }: FactSource): MoveReading {
   return { quarantine, timeoutMs: Math.max(deadline - performance.now(), 1) }
 }
 
 async function firstUnverified(source: FactSource, move: BranchMove): Promise<string | undefined> {
   const { repositories, repositoryId, findUnverified } = source
-  // All ids before the first commit: who reads both at a time takes up two places that others wait
-  // for.
+  // List all ids before reading commits. Two Git processes at once would hold two slots that other
+  // calls wait for.
   const ids: string[] = []
   for await (const id of listNewCommits(repositories, repositoryId, move, limitsOf(source))) {
     ids.push(id)

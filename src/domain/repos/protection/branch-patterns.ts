@@ -1,12 +1,17 @@
 import { compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from './globs.ts'
 
-/** Patterns of one list of files. Every changed path is matched against each. */
+/**
+ * The number of patterns in one list of files. Each changed path is matched against each pattern.
+ */
 const MAX_FILE_PATTERNS = 100
 
-/** Compiled texts kept. A repository has a few dozen; those of repositories in use fit. */
+/**
+ * The number of cached patterns. A repository has a few dozen, so the cache holds those of the
+ * repositories in use.
+ */
 const MAX_KEPT = 5_000
 
-/** Remembers what was compiled, by its text, which says all about it. */
+/** Caches compiled patterns by their text. */
 function kept<T>(compile: (text: string) => T): (text: string) => T {
   const results = new Map<string, T>()
   return (text) => {
@@ -19,15 +24,15 @@ function kept<T>(compile: (text: string) => T): (text: string) => T {
   }
 }
 
-/** Whether the name of a rule about branches is a glob. */
+/** Returns whether the name of a branch protection is a glob. */
 export function isBranchGlob(name: string): boolean {
   return /[*?\\[\]{}]/.test(name)
 }
 
 /**
- * What decides whether a rule about branches, by its name, is about a branch: a plain name in any
- * case of its letters, or a glob whose `*` stops at slashes and which minds the case. A glob that
- * makes no sense is the name of one branch.
+ * Returns the matcher of a branch protection by its name. A plain name matches in upper or lower
+ * case. A glob is case-sensitive and its `*` stops at slashes. An invalid glob is the name of one
+ * branch.
  */
 export const branchMatcher: (ruleName: string) => Matcher = kept((ruleName) => {
   if (!isBranchGlob(ruleName)) {
@@ -38,11 +43,11 @@ export const branchMatcher: (ruleName: string) => Matcher = kept((ruleName) => {
 })
 
 /**
- * What decides whether a list of patterns is about a path: globs between semicolons, whose `*`
- * stops at slashes and dots. Those that make no sense are about nothing. Names that are one to a
- * file system that folds case and Unicode are one here.
+ * Returns the matcher of a list of file patterns: globs separated by semicolons, whose `*` stops at
+ * slashes and dots. Invalid globs match nothing. Paths that are equal on file systems that fold
+ * case and normalise Unicode match alike.
  *
- * @returns undefined when there is no pattern in the list.
+ * @returns `matches` is undefined if the list is empty
  */
 export const fileMatcher = kept((patterns: string): { readonly matches: Matcher | undefined } => {
   const globs = fileGlobs(patterns)
@@ -57,8 +62,8 @@ export const fileMatcher = kept((patterns: string): { readonly matches: Matcher 
 })
 
 /**
- * Whether a list of patterns has no more, and no longer ones, than may be: those would protect
- * nothing, and nobody would know.
+ * Returns whether a list of file patterns is within the limits. Patterns beyond the limits would
+ * silently protect nothing.
  */
 export function isFileList(patterns: string): boolean {
   const globs = fileGlobs(patterns)

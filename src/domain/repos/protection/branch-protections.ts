@@ -41,22 +41,25 @@ import {
   type ProtectionEdit,
 } from './protection-settings.ts'
 
-/** Rules of one repository. Each is tried for every branch of a push and of a list. */
+/**
+ * The number of rules of one repository. Each rule is tried for each branch of a push and of a
+ * list.
+ */
 const MAX_RULES = 100
 
-/** Users that are looked up at a time: the lists of all rules together may be long. */
+/** The number of users in one query. The lists of all rules together may be long. */
 const BATCH = 500
 
-/** A rule with those whom it lets do what. */
+/** A branch protection, with the users and teams on its lists. */
 export interface BranchProtectionView {
   readonly rule: BranchProtection
-  /** Names by list. */
+  /** The names on each list. */
   readonly users: Readonly<Record<ProtectionList, readonly string[]>>
   readonly teams: Readonly<Record<ProtectionList, readonly string[]>>
 }
 
 /**
- * The rules of a repository, in the order in which they are tried.
+ * Returns the branch protections of a repository, in the order in which they are tried.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
@@ -70,7 +73,7 @@ export async function listBranchProtections(
 }
 
 /**
- * One rule, by its exact name.
+ * Returns one branch protection by its exact name.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
  *   BRANCH_PROTECTION_NOT_FOUND
@@ -86,7 +89,7 @@ export async function getBranchProtection(
 }
 
 /**
- * Makes a rule.
+ * Creates a branch protection.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   BRANCH_PROTECTION_NAMELESS, INVALID_FIELD, BRANCH_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
@@ -108,7 +111,7 @@ export async function createBranchProtection(
   if (await rows.findBranchProtection(app.db, repositoryId, ruleName))
     throw new DomainError('BRANCH_PROTECTION_EXISTS')
   const settings = newSettings(ruleName, draft)
-  // That one is not even read while it is not in force, whoever is on it.
+  // The bypass list is ignored unless it is enabled.
   const wanted = PROTECTION_LISTS.filter(
     (list) => list !== 'bypass' || settings.enable_bypass_allowlist,
   )
@@ -138,7 +141,7 @@ export async function createBranchProtection(
 }
 
 /**
- * Changes a rule: everything that is asked for, or nothing.
+ * Edits a branch protection, in one transaction.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   BRANCH_PROTECTION_NOT_FOUND, INVALID_FIELD, UNKNOWN_ALLOWLIST_NAME
@@ -174,7 +177,7 @@ export async function editBranchProtection(
 }
 
 /**
- * Deletes a rule.
+ * Deletes a branch protection.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   BRANCH_PROTECTION_NOT_FOUND
@@ -203,8 +206,8 @@ export async function deleteBranchProtection(
 }
 
 /**
- * Puts rules into an order: the first gets priority 1, and so on. Those that are not named keep
- * theirs.
+ * Reorders branch protections: the first gets priority 1, and so on. Rules that are not listed keep
+ * their priority.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   INVALID_PROTECTION_ORDER
@@ -230,7 +233,7 @@ export async function reorderBranchProtections(
   })
 }
 
-/** Makes a change of rules, for which merges may have waited. */
+/** Changes branch protections in a transaction and wakes the scheduled merges of the repository. */
 function changeRules(
   app: ReposApp,
   repositoryId: number,
@@ -252,7 +255,7 @@ async function findRule(
   return rule
 }
 
-/** A list of a rule as it is to be. */
+/** The new content of a list. */
 interface ResolvedList {
   readonly kind: keyof ListedAccounts
   readonly list: ProtectionList
@@ -265,8 +268,8 @@ const EMPTY_BYPASS_LISTS: readonly ResolvedList[] = [
 ]
 
 /**
- * The lists that a request names, without users who could not do anyway what the list is about, and
- * teams of other repositories.
+ * Returns the lists of a request as ids, without users who lack the access that the list requires
+ * and teams without access to the repository.
  *
  * @throws UNKNOWN_ALLOWLIST_NAME, INVALID_FIELD
  */
@@ -281,7 +284,8 @@ async function resolveLists(
     const [named, namedTeams] = [users[list], teams[list]]
     if (named) {
       const ids = await userIdsOf(app, named.field, named.names)
-      // A list says who pushes among those who may write; who merges or approves it says by itself.
+      // The push lists apply only to users with write access. The merge and approval lists need
+      // read access to pull requests.
       const isUseful = ({ code, pulls }: UnitAccess) =>
         list === 'push' || list === 'force_push' ? suffices(code, 'write') : suffices(pulls, 'read')
       resolved.push({ kind: 'users', list, ids: [...(await usersWith(app, open, ids, isUseful))] })
@@ -303,7 +307,7 @@ async function storeLists(
     await rows.setListed(tx, kind, { protection_id: protectionId, list }, ids)
 }
 
-/** Of some users those whose rights on a repository are enough. */
+/** Returns the users whose access to a repository is enough. */
 async function usersWith(
   app: ReposApp,
   { repository, owner }: OpenRepository,
@@ -323,7 +327,7 @@ async function usersWith(
   return found
 }
 
-/** Of some teams of the owner those that have a repository. */
+/** Returns the teams with access to a repository. */
 async function teamsWith(
   app: ReposApp,
   { repository }: OpenRepository,
@@ -349,7 +353,9 @@ async function viewRule(
   return view
 }
 
-/** Rules with the names on their lists, of those who may still read the repository. */
+/**
+ * Returns rules with the names on their lists, without users who can no longer read the repository.
+ */
 async function viewRules(
   app: ReposApp,
   open: OpenRepository,

@@ -16,33 +16,34 @@ import {
 } from './protection-rules.ts'
 import type { MergePush } from './pull-pushes.ts'
 
-/** Why a branch must not move. */
+/** The reason why a branch update is refused. */
 export interface BranchJudgement {
-  /** For who pushes. */
+  /** Message to the pusher. */
   readonly text: string
   readonly reason: Extract<Reason, 'BRANCH_PROTECTED' | 'REF_REFUSED'>
 }
 
 /**
- * What Git may take to say all that rules need to know about a push. Each branch takes a process or
- * two.
+ * The time that Git has to gather the facts about one push. Each branch takes one or two Git
+ * processes.
  */
 const MAX_EXAMINATION_MS = 30_000
 
 /**
- * How long names are matched with those of rules for one push. Both may be what somebody made up to
- * be slow.
+ * The time for matching branch names with rules in one push. A user can choose both so that
+ * matching is slow.
  */
 const MAX_MATCHING_MS = 10_000
 
 /**
- * What judges the changes of branches in one push, each by itself, by the rules about them. It asks
- * Git for no more than they need to know: of a branch without a rule for nothing.
+ * Returns a function that checks each branch update of one push against the branch protections. It
+ * asks Git only for the facts that a rule needs, and for none if no rule applies.
  *
- * @param quarantine folder of the objects that came with the push; undefined where the server
- *   itself has stored them.
- * @param merge what the push is, if it is no person's.
- * @returns a function of an update, which fails with SERVER_BUSY and GIT_TIMEOUT.
+ * @param quarantine folder of the quarantined objects of the push; undefined for objects that the
+ *   server stored itself
+ * @param merge the merge of a pull request that the push is part of
+ * @returns a function that returns undefined if the update is allowed, and throws SERVER_BUSY or
+ *   GIT_TIMEOUT
  */
 export function branchJudge(
   app: ReposApp,
@@ -95,7 +96,7 @@ export function branchJudge(
   }
 }
 
-/** Without a rule everything is ready. */
+/** Returns the state of a merge. Without a rule, every pull request is ready. */
 async function stateOf(
   { pull, problemOf }: MergePush,
   inForce: RuleInForce | undefined,

@@ -16,17 +16,17 @@ import {
   type RuleInForce,
 } from './protection-rules.ts'
 
-/** The rules of a repository about branches as they are for somebody. */
+/** The branch protections of a repository, as they apply to one user. */
 export interface BranchRules {
-  /** The rule that is in force for a branch; undefined without one. */
+  /** Returns the rule in force for a branch, if there is one. */
   inForceFor(branch: string): RuleInForce | undefined
 }
 
 /**
- * The rules of a repository about branches, for somebody.
+ * Reads the branch protections of a repository for one user.
  *
- * @param userId undefined for somebody who is not signed in.
- * @param units what they may do.
+ * @param userId undefined for an anonymous caller
+ * @param units the access levels of the user
  */
 export async function readBranchRules(
   app: ReposApp,
@@ -69,15 +69,15 @@ function listsByRule(
   return lists
 }
 
-/** What is in force for a branch, as its readers see it. */
+/** The protection in force for a branch, as its readers see it. */
 export interface BranchRuleView {
-  /** Undefined without one. */
+  /** Undefined for an unprotected branch. */
   readonly rule: BranchRule | undefined
   readonly userCanPush: boolean
   readonly userCanMerge: boolean
 }
 
-/** What is in force for a branch, for somebody who may write to the repository or not. */
+/** Returns the protection in force for a branch and what the user may do. */
 export function viewProtection(
   rules: BranchRules,
   branch: string,

@@ -1,28 +1,28 @@
 import { RE2JS } from 're2js'
 
-/** Limit of compatible systems, where it is the width of a column. */
+/** The longest pattern. Compatible systems have the same limit. */
 export const MAX_PATTERN_CHARACTERS = 255
 
 /**
- * Instructions of a compiled pattern. Matching takes time in proportion to them and to the name; a
- * text of the longest pattern has one for each character, and short patterns of nested repetitions
- * have hundreds of thousands.
+ * The number of instructions of a compiled pattern. Matching takes time in proportion to the
+ * instructions and the length of the name. A literal pattern has one instruction per character, but
+ * a short pattern with nested repetitions can have hundreds of thousands.
  */
 const MAX_PROGRAM_INSTRUCTIONS = 500
 
-/** Whether a text fits a pattern. */
+/** Returns whether a text matches a pattern. */
 export type Matcher = (text: string) => boolean
 
-/** Characters that a single `*` and a `?` do not take. Empty for none. */
+/** The characters that `*` and `?` do not match. Empty for none. */
 export type Separators = '' | '/' | './'
 
 /**
- * Compiles a glob for whole texts, in the form that compatible systems have: `*` for any characters
- * up to a separator, `**` for any at all, `?` for one that is no separator, `[a-z]` and `[!a-z]`
- * for one of some, `{a,b}` for one of some texts, and a backslash before a character that means
- * itself. It minds the case of letters, and takes linear time.
+ * Compiles a glob that matches whole texts, in the syntax of compatible systems: `*` matches any
+ * characters up to a separator, `**` any characters, `?` one character that is no separator,
+ * `[a-z]` and `[!a-z]` one character of a class, `{a,b}` one of several texts, and a backslash
+ * escapes the next character. Globs are case-sensitive and match in linear time.
  *
- * @returns undefined when something is left open, or it is too expensive to match.
+ * @returns undefined if a bracket is not closed or the glob is too expensive to match
  */
 export function compileGlob(glob: string, separators: Separators): Matcher | undefined {
   const source = glob.length <= MAX_PATTERN_CHARACTERS ? expressionOf(glob, separators) : undefined
@@ -31,7 +31,7 @@ export function compileGlob(glob: string, separators: Separators): Matcher | und
 }
 
 /**
- * Compiles a regular expression in the syntax of RE2; undefined when it is none, or too expensive
+ * Compiles a regular expression in RE2 syntax. Returns undefined if it is invalid or too expensive
  * to match.
  */
 export function compileExpression(source: string, flags = 0): RE2JS | undefined {
@@ -39,18 +39,18 @@ export function compileExpression(source: string, flags = 0): RE2JS | undefined 
     const expression = RE2JS.compile(source, flags)
     return expression.programSize() <= MAX_PROGRAM_INSTRUCTIONS ? expression : undefined
   } catch {
-    // Whatever the parser stumbles over, the pattern is not one that can be used.
+    // Any error of the parser means that the pattern is invalid.
     return undefined
   }
 }
 
 /**
- * The characters with a meaning, each with what belongs to it: an escaped character, or the inside
- * of a class.
+ * The tokens of a glob: an escape with its character, a class with its content, wildcards, braces
+ * and literal text.
  */
 const TOKEN = /\\(.)|\[(!?)((?:\\.|[^\]\\])+)\]|\*\*|[*?{},[\]\\]|[^*?{},[\]\\]+/gsu
 
-/** The regular expression that a glob stands for; undefined when something is left open. */
+/** Translates a glob to a regular expression. Returns undefined if a bracket is not closed. */
 function expressionOf(glob: string, separators: Separators): string | undefined {
   const any = separators === '' ? '.' : `[^${separators}]`
   let source = ''
@@ -72,7 +72,7 @@ function expressionOf(glob: string, separators: Separators): string | undefined 
   return depth === 0 ? source : undefined
 }
 
-/** The inside of a class, in which nothing but a hyphen between two characters has a meaning. */
+/** Translates the content of a class, in which only a hyphen between two characters is special. */
 function classOf(members: string): string {
   const literal = (character: string) =>
     /[!-/:-@[-`{-~]/.test(character) ? `\\${character}` : character

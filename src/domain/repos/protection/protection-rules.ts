@@ -3,39 +3,39 @@ import type { ProtectionList } from '../../../storage/schema/protections.ts'
 import { branchMatcher, fileMatcher, isBranchGlob } from './branch-patterns.ts'
 
 /**
- * What rules about branches say. Everything in here is a pure function of its arguments; who reads
- * rows and asks Git is in `branch-rules.ts` and `branch-facts.ts`.
+ * The evaluation of branch protections, by pure functions. `branch-rules.ts` reads the rows, and
+ * `branch-facts.ts` asks Git.
  */
 
-/** The part of a rule that decides about changes of a branch. */
+/** The settings of a rule that decide about branch updates. */
 export type BranchRule = Omit<BranchProtection, 'repository_id' | 'create_time' | 'update_time'>
 
-/** Whoever changes a branch. A key that belongs to a repository alone is nobody. */
+/** The user or deploy key that updates a branch. */
 export interface Pusher {
   readonly kind: 'user' | 'deploy key'
-  /** Whether the code of the repository may be written at all. */
+  /** Whether the pusher has write access to the code. */
   readonly mayWrite: boolean
-  /** Whether the repository may be administered. */
+  /** Whether the pusher is an administrator of the repository. */
   readonly isAdministrator: boolean
-  /** The lists of the rule on which the user is, by name or as a member of a team. */
+  /** The lists of the rule with the user, by name or as a member of a team. */
   readonly listedIn: ReadonlySet<ProtectionList>
 }
 
-/** A rule that is in force for a branch, and what it makes of somebody. */
+/** The rule in force for a branch, and the pusher. */
 export interface RuleInForce {
   readonly rule: BranchRule
   readonly pusher: Pusher
 }
 
-/** A merge of a pull request by the server, which is no push of the person who asks for it. */
+/** A merge of a pull request by the server, as opposed to a push by a user. */
 export interface MergeOfPull {
   /** Number of the pull request. */
   readonly number: number
-  /** Why it is not ready to be merged; undefined if it is. */
+  /** Why the pull request is not ready to merge; undefined if it is ready. */
   readonly problem: string | undefined
 }
 
-/** A change of a branch, as far as it is known without asking Git. */
+/** A branch update, without the facts that only Git knows. */
 export interface BranchChange {
   /** Without `refs/heads/`. */
   readonly branch: string
@@ -44,27 +44,24 @@ export interface BranchChange {
   readonly merge?: MergeOfPull
 }
 
-/** What Git has to say of a change, as far as `factsNeeded` asks. */
+/** The facts about a branch update that Git provides, as `factsNeeded` requests them. */
 export interface ChangeFacts {
-  /** Whether the change loses commits. */
+  /** Whether the update is a force push, which removes commits from the branch. */
   readonly isForced: boolean
-  /**
-   * Id of a new commit whose signature is missing or not known to be somebody's; undefined without
-   * one.
-   */
+  /** Id of a new commit whose signature is missing or not verified; undefined if there is none. */
   readonly unverifiedCommit: string | undefined
   readonly files: FileFacts
 }
 
-/** What the paths of a change are to the patterns of a rule. */
+/** The result of matching the changed paths with the file patterns of a rule. */
 export interface FileFacts {
-  /** One that a pattern protects, in lower case; undefined without one. */
+  /** The first protected path, in lower case; undefined if there is none. */
   readonly protectedPath: string | undefined
-  /** Whether there are paths, and all of them are free to change. */
+  /** Whether there are changed paths and all of them match an unprotected pattern. */
   readonly areAllUnprotected: boolean
 }
 
-/** A change of which there is nothing to know. */
+/** The facts about an update for which none are needed. */
 export const NO_FACTS: ChangeFacts = {
   isForced: false,
   unverifiedCommit: undefined,
@@ -72,8 +69,8 @@ export const NO_FACTS: ChangeFacts = {
 }
 
 /**
- * Rules in the order in which they are tried: by priority; then plain names before globs; then as
- * they were made.
+ * Sorts rules in the order in which they are tried: by priority, then plain names before globs,
+ * then by age.
  *
  * @param rules oldest first.
  */
@@ -85,9 +82,9 @@ export function inOrder<Rule extends Pick<BranchRule, 'rule_name' | 'priority'>>
 }
 
 /**
- * The rule that is in force for a branch: the first that is about it. Rules do not add up.
+ * Returns the rule in force for a branch: the first that matches. Rules are not combined.
  *
- * @param rules in order.
+ * @param rules as `inOrder` sorts them
  */
 export function effectiveRule<Rule extends Pick<BranchRule, 'rule_name'>>(
   rules: readonly Rule[],
@@ -96,7 +93,7 @@ export function effectiveRule<Rule extends Pick<BranchRule, 'rule_name'>>(
   return rules.find(({ rule_name }) => branchMatcher(rule_name)(branch))
 }
 
-/** Whether somebody may push to a branch that a rule is about. */
+/** Returns whether a pusher may push to a branch under a rule. */
 export function mayPush(rule: BranchRule, { kind, mayWrite, listedIn }: Pusher): boolean {
   if (!rule.enable_push || !mayWrite) return false
   if (!rule.enable_push_whitelist) return true
@@ -104,7 +101,8 @@ export function mayPush(rule: BranchRule, { kind, mayWrite, listedIn }: Pusher):
 }
 
 /**
- * Whether somebody may push to a branch what loses commits of it. A key need not be let in twice.
+ * Returns whether a pusher may force-push to a branch under a rule. A deploy key needs only the
+ * force-push list, not the push list.
  */
 export function mayForcePush(rule: BranchRule, pusher: Pusher): boolean {
   if (!allowsForcePush(rule)) return false
@@ -120,33 +118,33 @@ export function mayForcePush(rule: BranchRule, pusher: Pusher): boolean {
   )
 }
 
-/** Whether anybody may push to a branch what loses commits of it. */
+/** Returns whether a rule allows force pushes at all. */
 export function allowsForcePush({ enable_push, enable_force_push }: BranchRule): boolean {
   return enable_push && enable_force_push
 }
 
 /**
- * Whether somebody may merge pull requests into a branch. Who is listed need not be allowed to
- * write else.
+ * Returns whether a user may merge pull requests into a branch under a rule. Users on the merge
+ * list need no write access.
  */
 export function mayMerge(rule: BranchRule, { mayWrite, listedIn }: Pusher): boolean {
   return rule.enable_merge_whitelist ? listedIn.has('merge') : mayWrite
 }
 
-/** Whether somebody may merge a pull request that is not ready. */
+/** Returns whether a user may merge a pull request that is not ready. */
 export function mayBypass(rule: BranchRule, { isAdministrator, listedIn }: Pusher): boolean {
   if (isAdministrator && !rule.block_admin_merge_override) return true
   return rule.enable_bypass_allowlist && listedIn.has('bypass')
 }
 
-/** The facts that a judgement takes, beside those that cost nothing. */
+/** The facts that the evaluation of a rule needs from Git. */
 export interface FactsNeeded {
   readonly ancestry: boolean
   readonly signatures: boolean
   readonly files: boolean
 }
 
-/** What has to be found out before a change can be judged: no more than the rule asks for. */
+/** Returns the facts that a rule needs for a branch update. */
 export function factsNeeded(
   { rule, pusher }: RuleInForce,
   { kind, merge }: BranchChange,
@@ -165,10 +163,10 @@ export function factsNeeded(
 }
 
 /**
- * Judges a change of a branch by whoever may write to the repository.
+ * Checks a branch update by a pusher with write access to the repository.
  *
- * @param inForce the rule for the branch, and what it makes of who pushes; undefined without one.
- * @returns what the first test that fails has to say to who pushes; undefined when none fails.
+ * @param inForce the rule for the branch and the pusher; undefined without a rule
+ * @returns the message of the first check that fails; undefined if the update is allowed
  */
 export function judgeChange(
   inForce: RuleInForce | undefined,
@@ -213,13 +211,10 @@ function protectedFile(branch: string, path: string): string {
   return `branch ${branch} is protected from changing file ${path}`
 }
 
-/**
- * Matched with patterns, which takes a while for each. No system that files are checked out on has
- * longer ones.
- */
+/** The longest path that is matched with patterns. File systems do not support longer ones. */
 const MAX_PATH_CHARACTERS = 1024
 
-/** Looks at the paths of a change one by one, as they come, for what a rule says of them. */
+/** Matches the changed paths of an update with the file patterns of a rule, one path at a time. */
 export class FileExamination {
   readonly #hasProtected: boolean
   readonly #isProtected: (path: string) => boolean
@@ -235,7 +230,11 @@ export class FileExamination {
     this.#isUnprotected = fileMatcher(unprotected_file_patterns).matches ?? (() => false)
   }
 
-  /** @returns whether there is more to find out. */
+  /**
+   * Adds a path.
+   *
+   * @returns whether more paths are needed
+   */
   take(path: string): boolean {
     this.#hasPaths = true
     const isLong = path.length > MAX_PATH_CHARACTERS

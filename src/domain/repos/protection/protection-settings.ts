@@ -8,18 +8,19 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
 import { isFileList } from './branch-patterns.ts'
 
-/** Contexts of statuses that one rule asks for, and characters of one. */
+/** The number of status contexts that one rule requires, and the length of one. */
 const MAX_CONTEXTS = 100
 const MAX_CONTEXT_CHARACTERS = 255
 
-/** A list of patterns of files is a text of a few lines. */
+/** The length of a list of file patterns. */
 const MAX_FILE_LIST_CHARACTERS = 8_192
 
-/** Far more than anybody asks for, and a number in every language. */
+/** The largest number, which every client language can represent. */
 const MAX_NUMBER = 2 ** 31 - 1
 
 /**
- * What a rule is to say; what is undefined stays as it is, or is off, empty or zero in a new one.
+ * The settings of a new or edited rule. Undefined settings keep their value; in a new rule they are
+ * off, empty or zero.
  */
 export interface ProtectionEdit {
   readonly flags: Readonly<Partial<Record<ProtectionFlag, boolean | undefined>>>
@@ -32,17 +33,17 @@ export interface ProtectionEdit {
   readonly teams: NamesByList
 }
 
-/** Lists of names as requests have them. */
+/** The lists of user or team names in a request. */
 export type NamesByList = Readonly<Partial<Record<ProtectionList, NamedList | undefined>>>
 
 export interface NamedList {
-  /** Of the request. */
+  /** Request field of the list. */
   readonly field: string
   readonly names: readonly string[]
 }
 
 /**
- * Whether a rule can be as a request wants it.
+ * Checks the settings that a request asks for.
  *
  * @throws INVALID_FIELD
  */
@@ -64,7 +65,10 @@ function checkFileList(field: string, patterns = ''): void {
   if (!isFileList(patterns)) throw new DomainError('INVALID_FIELD', { field })
 }
 
-/** What a new rule says. A flag that another one makes pointless is off from the start. */
+/**
+ * Returns the settings of a new rule. A flag without effect, because the flag that it depends on is
+ * off, is stored as off.
+ */
 export function newSettings(ruleName: string, draft: ProtectionEdit): ProtectionSettings {
   const isOn = (flag: ProtectionFlag) => draft.flags[flag] ?? false
   const flags = Object.fromEntries(PROTECTION_FLAGS.map((flag) => [flag, isOn(flag)]))
@@ -89,15 +93,15 @@ export function newSettings(ruleName: string, draft: ProtectionEdit): Protection
 }
 
 /**
- * The flags of which each one does nothing while the one before is off, and is switched off
- * together with it.
+ * Chains of flags in which each flag depends on the one before it. Switching a flag off switches
+ * off those after it.
  */
 const CHAINS: readonly (readonly [ProtectionFlag, ProtectionFlag, ProtectionFlag])[] = [
   ['enable_push', 'enable_push_whitelist', 'push_whitelist_deploy_keys'],
   ['enable_force_push', 'enable_force_push_allowlist', 'force_push_allowlist_deploy_keys'],
 ]
 
-/** What a rule says after an edit. */
+/** Returns the settings of a rule after an edit. */
 export function editedSettings(rule: BranchProtection, edit: ProtectionEdit): ProtectionSettings {
   const flags = Object.fromEntries(
     PROTECTION_FLAGS.map((flag) => [flag, edit.flags[flag] ?? rule[flag]]),

@@ -2,27 +2,24 @@ import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { BranchRule } from './protection-rules.ts'
 
-/** A push that the server makes for a pull request, as somebody asks. */
+/** A push by the server on behalf of a user: a merge or an update of a pull request. */
 export type PullPush = MergePush | UpdatePush
 
-/** A merge of a pull request, which moves its base branch. */
+/** The merge of a pull request, which updates its base branch. */
 export interface MergePush {
-  /** In the words by which hooks are told. */
+  /** The value that Git hooks receive. */
   readonly trigger: 'pr-merge-to-base'
   readonly pull: Pick<PullRequest, 'id' | 'number'>
   /**
-   * What makes it not ready by a rule, for who pushes; undefined if it is ready. Asked once the
-   * rules of this moment are known.
+   * Returns why the pull request is not ready to merge under a rule; undefined if it is ready.
+   * Called after the current rules have been read.
    */
   problemOf(rule: BranchRule): Promise<string | undefined>
-  /**
-   * Writes down what is about to happen, in the transaction of the note of the push. What it throws
-   * stops the push.
-   */
+  /** Records the push in the transaction of its pending update. An error stops the push. */
   note(tx: Tx, noteId: number): Promise<void>
 }
 
-/** An update of the head branch of a pull request by what is new in its base. */
+/** The update of the head branch of a pull request with its base branch. */
 export interface UpdatePush {
   readonly trigger: 'pr-update-with-base'
   readonly pull: Pick<PullRequest, 'id' | 'number'>

@@ -1,15 +1,14 @@
 import { compileExpression, compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from './globs.ts'
 
-/** Whether a name of a tag fits a pattern. */
+/** Returns whether a tag name matches a pattern. */
 export type TagMatcher = Matcher
 
 /**
- * Compiles what a rule about tags says which tags it is about, in the form that compatible systems
- * have: a regular expression of RE2 between slashes, which is to be found somewhere in the name, or
- * a glob for the whole of it, whose `*` takes slashes too. Either takes linear time, and minds the
- * case of letters.
+ * Compiles the pattern of a tag protection, in the syntax of compatible systems: an RE2 expression
+ * between slashes, which matches anywhere in the name, or a glob for the whole name, whose `*` also
+ * matches slashes. Both are case-sensitive and match in linear time.
  *
- * @returns undefined when it is neither, or too expensive to match.
+ * @returns undefined if the pattern is invalid or too expensive to match
  */
 export function compileTagPattern(pattern: string): TagMatcher | undefined {
   if (pattern.length > MAX_PATTERN_CHARACTERS) return undefined

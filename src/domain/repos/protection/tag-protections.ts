@@ -13,10 +13,10 @@ import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
 import { compileTagPattern, type TagMatcher } from './tag-patterns.ts'
 
-/** Rules of one repository. Each is matched against every tag of a push. */
+/** The number of rules of one repository. Each rule is matched with each tag of a push. */
 const MAX_RULES = 50
 
-/** What a rule is to say; what is undefined stays as it is. */
+/** The settings of an edited rule. Undefined settings keep their value. */
 export interface TagProtectionEdit {
   readonly namePattern: string | undefined
   readonly usernames: readonly string[] | undefined
@@ -24,17 +24,16 @@ export interface TagProtectionEdit {
 }
 
 /**
- * How long names are matched with patterns for one push. Both may be what somebody made up to be
- * slow.
+ * The time for matching tag names with patterns in one push. A user can choose both so that
+ * matching is slow.
  */
 const MAX_MATCHING_MS = 10_000
 
 /**
- * Those among some tags that the rules of a repository keep somebody from making, moving and
- * deleting: a tag that rules are about is for those whom at least one of them exempts. Nobody is
- * exempt for being an administrator.
+ * Returns the tags that tag protections keep a user from creating, moving and deleting. A protected
+ * tag is open to the users that at least one of its rules exempts. Administrators are not exempt.
  *
- * @returns undefined when there is no saying that in reasonable time.
+ * @returns undefined if matching takes too long
  */
 export async function findProtectedTags(
   app: ReposApp,
@@ -50,15 +49,15 @@ export async function findProtectedTags(
   const yielder = createYielder()
   const rules: { isExempt: boolean; matches: TagMatcher }[] = []
   for (const [id, pattern] of patterns) {
-    // Checked when it was stored; should that check have become stricter since, the rule is about
-    // everything.
+    // The pattern was valid when it was stored. If validation has become stricter since, the rule
+    // protects all tags.
     rules.push({
       isExempt: exemptions.has(id),
       matches: compileTagPattern(pattern) ?? (() => true),
     })
     await yielder.yield()
   }
-  // One that exempts settles it.
+  // Try exempting rules first, because one of them is enough.
   rules.sort((a, b) => Number(b.isExempt) - Number(a.isExempt))
   for (const tag of tags) {
     for (const { isExempt, matches } of rules) {
@@ -74,7 +73,7 @@ export async function findProtectedTags(
   return found
 }
 
-/** Whether a rule keeps somebody from making, moving or deleting a tag. */
+/** Returns whether a rule keeps a user from creating, moving or deleting a tag. */
 export async function isTagProtected(
   app: ReposApp,
   repositoryId: number,
@@ -86,7 +85,7 @@ export async function isTagProtected(
 }
 
 /**
- * The rules of a repository, oldest first.
+ * Returns the tag protections of a repository, oldest first.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
@@ -100,7 +99,7 @@ export async function listTagProtections(
 }
 
 /**
- * One rule of a repository.
+ * Returns one tag protection.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED,
  *   TAG_PROTECTION_NOT_FOUND
@@ -116,7 +115,7 @@ export async function getTagProtection(
 }
 
 /**
- * Makes a rule.
+ * Creates a tag protection.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   TAG_PROTECTION_INCOMPLETE, INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
@@ -166,7 +165,7 @@ export async function createTagProtection(
 }
 
 /**
- * Changes a rule: everything that is asked for, or nothing.
+ * Edits a tag protection, in one transaction.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   TAG_PROTECTION_NOT_FOUND, INVALID_TAG_PATTERN, TAG_PROTECTION_EXISTS, UNKNOWN_ALLOWLIST_NAME,
@@ -203,7 +202,7 @@ export async function editTagProtection(
 }
 
 /**
- * Deletes a rule.
+ * Deletes a tag protection.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   TAG_PROTECTION_NOT_FOUND

@@ -21,7 +21,7 @@ import { checkWritable, openRepository } from '../access/permissions.ts'
 import { openForPush } from '../access/pushes.ts'
 import type { ReposApp } from '../ports.ts'
 import { type HookVerdict, hasGitHooks, runGitHook } from './hook-runs.ts'
-import { noteUpdates } from './pending-ref-updates.ts'
+import { recordPendingUpdate } from './pending-ref-updates.ts'
 import { reviewUpdates } from './ref-review.ts'
 import { recordUpdates } from './ref-updates.ts'
 
@@ -178,7 +178,10 @@ async function answer(
       if (verdict.accepted) {
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
-        push.accepted = { note: await noteUpdates(app, repositoryId, undefined, pushed), updates }
+        push.accepted = {
+          note: await recordPendingUpdate(app, repositoryId, undefined, pushed),
+          updates,
+        }
         if (push.hasEnded) await record(app, repositoryId, push)
       }
       return answerOf(verdict)

@@ -25,7 +25,7 @@ const ORPHANED_GIT_SECONDS = 600
  *   noted.
  * @param push what is about to move, where it is known and somebody does it.
  */
-export async function noteUpdates(
+export async function recordPendingUpdate(
   app: ReposApp,
   repositoryId: number,
   also?: (tx: Tx, note: number) => Promise<void>,
@@ -34,19 +34,19 @@ export async function noteUpdates(
   let noted: number | undefined
   try {
     return await transaction(app.db, async (tx) => {
-      const note = await noteUpdatesIn(app, tx, repositoryId, push)
+      const note = await recordPendingUpdateIn(app, tx, repositoryId, push)
       noted = note
       await also?.(tx, note)
       return note
     })
   } catch (error) {
-    if (noted !== undefined) forgetNote(app, noted)
+    if (noted !== undefined) endPendingUpdate(app, noted)
     throw error
   }
 }
 
 /** The same together with other rows. */
-export async function noteUpdatesIn(
+export async function recordPendingUpdateIn(
   app: ReposApp,
   tx: Tx,
   repositoryId: number,
@@ -81,22 +81,22 @@ export function findPushers(
  * Says that the work behind a note has ended. If its row is still there, it has failed, and the
  * next reader sees to it.
  */
-export function forgetNote(app: ReposApp, note: number): void {
+export function endPendingUpdate(app: ReposApp, note: number): void {
   app.runningUpdates.delete(note)
 }
 
 /** Whether somebody in this process works on what a note is about. */
-export function isUnderWay(app: ReposApp, note: number): boolean {
+export function isRunning(app: ReposApp, note: number): boolean {
   return app.runningUpdates.has(note)
 }
 
 /** Notes of a repository that nobody in this process works on: a crash left them, or a failure. */
-export async function leftoverNotes(
+export async function leftoverUpdates(
   app: ReposApp,
   repositoryId: number,
 ): Promise<PendingRefUpdate[]> {
   const notes = await pendingRefUpdatesOf(app.db, repositoryId)
-  return notes.length === 0 ? notes : notes.filter(({ id }) => !isUnderWay(app, id))
+  return notes.length === 0 ? notes : notes.filter(({ id }) => !isRunning(app, id))
 }
 
 /** Whether a leftover note is done with when the refs have been read once more. */

@@ -46,7 +46,7 @@ import {
 } from '../events/repository-events.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
 import { endedRenames, findRenamed, settleRenames } from './branch-renames.ts'
-import { findPushers, isSettled, leftoverNotes } from './pending-ref-updates.ts'
+import { findPushers, isSettled, leftoverUpdates } from './pending-ref-updates.ts'
 import { measureLater } from './repository-size.ts'
 
 /**
@@ -367,10 +367,10 @@ export async function compareRefIndex(app: ReposApp, repositoryId: number): Prom
  * Reads from Git whatever notes were left about. When the server starts, before anybody else moves
  * refs.
  */
-export async function healPendingUpdates(app: ReposApp): Promise<void> {
+export async function reconcilePendingUpdates(app: ReposApp): Promise<void> {
   for (const repositoryId of await repositoriesWithPendingRefUpdates(app.db)) {
     try {
-      await healRefs(app, repositoryId)
+      await reconcileRefs(app, repositoryId)
     } catch (err) {
       // The others can be served. The note stays, and the next reader tries again.
       app.log.error(
@@ -385,10 +385,10 @@ export async function healPendingUpdates(app: ReposApp): Promise<void> {
  * Reads the refs of a repository from Git if notes were left about it: before anybody is told what
  * follows from them.
  */
-export async function healRefs(app: ReposApp, repositoryId: number): Promise<void> {
-  if ((await leftoverNotes(app, repositoryId)).length === 0) return
+export async function reconcileRefs(app: ReposApp, repositoryId: number): Promise<void> {
+  if ((await leftoverUpdates(app, repositoryId)).length === 0) return
   await withRepositoryLock(app.git, repositoryId, async () => {
-    const notes = await leftoverNotes(app, repositoryId)
+    const notes = await leftoverUpdates(app, repositoryId)
     const repository = await findRepositoryById(app.db, repositoryId)
     if (!repository || notes.length === 0) return
     // The crash may have come before the folder was made.
@@ -405,7 +405,7 @@ export async function healRefs(app: ReposApp, repositoryId: number): Promise<voi
 
 /** Before rows are read: heals them, and fills them where there are none. */
 async function prepareIndex(app: ReposApp, { id, branch_count }: Repository): Promise<void> {
-  await healRefs(app, id)
+  await reconcileRefs(app, id)
   // An empty repository, one that somebody put there by hand, or one that is being made and has no
   // folder yet.
   if (branch_count === 0 && (await repositoryExists(app.git, id))) await syncRefIndex(app, id)

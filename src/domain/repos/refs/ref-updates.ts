@@ -9,8 +9,8 @@ import type { Unit } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/pull-pushes.ts'
 import { checkByGitHook, runGitHook } from './hook-runs.ts'
-import { forgetNote, isUnderWay, noteUpdates } from './pending-ref-updates.ts'
-import { healRefs, recordRefs } from './ref-index.ts'
+import { endPendingUpdate, isRunning, recordPendingUpdate } from './pending-ref-updates.ts'
+import { reconcileRefs, recordRefs } from './ref-index.ts'
 import { reviewUpdates } from './ref-review.ts'
 
 /**
@@ -105,7 +105,7 @@ export async function applyUpdates(
 ): Promise<void> {
   const also = origin?.rename ? noteRename(app, repositoryId, origin.rename) : origin?.note
   const push = origin && { pusherId: origin.pusherId, updates }
-  const note = await noteUpdates(app, repositoryId, also, push)
+  const note = await recordPendingUpdate(app, repositoryId, also, push)
   const failure = await updateRefs(app.git, repositoryId, updates).then(
     () => undefined,
     (error: unknown) => ({ error }),
@@ -130,7 +130,7 @@ export async function applyUpdates(
 function noteRename(app: ReposApp, repositoryId: number, { oldName, newName }: RenamedBranch) {
   return async (tx: Tx, note: number) => {
     const known = await findBranchRename(tx, repositoryId, oldName)
-    if (known && known.note_id !== null && isUnderWay(app, known.note_id)) {
+    if (known && known.note_id !== null && isRunning(app, known.note_id)) {
       throw new DomainError('REF_CHANGED', { ref: `refs/heads/${oldName}` })
     }
     await putBranchRename(tx, {
@@ -171,12 +171,12 @@ async function recordNoted(
   try {
     await recordRefs(app, repositoryId, [note], extent)
   } catch (error) {
-    forgetNote(app, note)
+    endPendingUpdate(app, note)
     // Nobody need come by: whoever watches learns of it when the refs are read again.
-    app.background.run('record refs again', () => healRefs(app, repositoryId))
+    app.background.run('record refs again', () => reconcileRefs(app, repositoryId))
     throw error
   }
-  forgetNote(app, note)
+  endPendingUpdate(app, note)
 }
 
 /** What went wrong in Git's hands, for who asked. What is the server's own fault stays as it is. */

@@ -2,14 +2,17 @@ import { execFileSync } from 'node:child_process'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { forgetNote, noteUpdates } from '../../../../src/domain/repos/refs/pending-ref-updates.ts'
+import {
+  endPendingUpdate,
+  recordPendingUpdate,
+} from '../../../../src/domain/repos/refs/pending-ref-updates.ts'
 import {
   compareRefIndex,
-  healPendingUpdates,
   readBranch,
   readBranchIndex,
   readTag,
   readTagIndex,
+  reconcilePendingUpdates,
   syncRefIndex,
 } from '../../../../src/domain/repos/refs/ref-index.ts'
 import { applyUpdates, recordUpdates } from '../../../../src/domain/repos/refs/ref-updates.ts'
@@ -102,7 +105,7 @@ describe('rows about refs', () => {
 
   it('are left alone while somebody in this process moves refs', async () => {
     const { id, git, branches, notes } = await repository()
-    const note = await noteUpdates(server.app, id)
+    const note = await recordPendingUpdate(server.app, id)
     git('update-ref', 'refs/heads/a', 'main')
     expect(await branches()).toEqual(['main'])
     await recordUpdates(server.app, id, note, [
@@ -115,7 +118,7 @@ describe('rows about refs', () => {
   it('are read from Git when they could not be written before', async () => {
     const { id, git, branches, notes } = await repository()
     const path = repositoryPath(server.app.git, id)
-    const note = await noteUpdates(server.app, id)
+    const note = await recordPendingUpdate(server.app, id)
     git('update-ref', 'refs/heads/a', 'main')
     await rename(path, `${path}-elsewhere`)
     const update = { name: 'refs/heads/a', from: undefined, to: undefined }
@@ -225,11 +228,11 @@ describe('rows about refs', () => {
 
   it('are gone with the repository, whoever is recording', async () => {
     const { id, head } = await repository()
-    const note = await noteUpdates(server.app, id)
+    const note = await recordPendingUpdate(server.app, id)
     await deleteRepository(server.app.git, id)
     await server.app.db.deleteFrom('repositories').where('id', '=', id).execute()
     await recordUpdates(server.app, id, note, [{ name: 'refs/heads/a', from: undefined, to: head }])
-    forgetNote(server.app, note)
+    endPendingUpdate(server.app, note)
     expect(await syncRefIndex(server.app, id)).toBe(0)
   })
 })
@@ -242,7 +245,7 @@ describe('the start', () => {
     const other = await repository()
     other.git('update-ref', 'refs/heads/a', 'main')
     await other.leaveNote(0)
-    await healPendingUpdates(server.app)
+    await reconcilePendingUpdates(server.app)
     expect(await other.notes()).toBe(0)
     expect(server.logged.at(-1)).toMatchObject({ repository: expect.any(Number) })
     await rm(repositoryPath(server.app.git, id), { recursive: true })

@@ -1,0 +1,57 @@
+import { posix } from 'node:path'
+import { textOfPath } from '../core/path-text.ts'
+import { readGit, splitAtZeros } from '../repositories/reading.ts'
+import { cacheOf, type Repositories } from '../repositories/repositories.ts'
+import { kindOf } from './trees.ts'
+
+/** Cached sums: a few hundred bytes each. */
+const MAX_SUMS = 1_000
+
+/** Names of folders for code of others, and for what tools generate. */
+const FOREIGN_FOLDERS: ReadonlySet<string> = new Set([
+  'vendor',
+  'third_party',
+  'node_modules',
+  'bower_components',
+  'dist',
+])
+
+/** Longest record of git-ls-tree(1) that is read. */
+const MAX_RECORD_BYTES = 8 * 1024
+
+/**
+ * Returns the total size in bytes of the files of a commit, by the extension of their names in lower
+ * case (`.ts`), or by the name of a file without one (`Makefile`). Files in folders for code of
+ * others do not count. The sums of a commit are cached, because they never change.
+ *
+ * @throws GitError BUSY, TIMEOUT
+ */
+export function sizesByExtension(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<ReadonlyMap<string, number>> {
+  const cache = cacheOf<ReadonlyMap<string, number>>(repositories, 'file sizes', MAX_SUMS)
+  return cache.get(`${id} ${commitId}`, () => addUp(repositories, id, commitId))
+}
+
+async function addUp(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<ReadonlyMap<string, number>> {
+  const sums = new Map<string, number>()
+  const args = ['ls-tree', '-r', '-z', '--long', '--full-tree', commitId]
+  for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_RECORD_BYTES)) {
+    // `mode type id size<TAB>path`, with blanks before the size (git-ls-tree(1)).
+    const tab = record.indexOf('\t')
+    const [mode = '', , , bytes = ''] = record.toString('latin1', 0, tab).split(/ +/)
+    if (kindOf(Number.parseInt(mode, 8)) !== 'file') continue
+    const path = textOfPath(record.subarray(tab + 1))
+    if (path.split('/').some((folder) => FOREIGN_FOLDERS.has(folder))) continue
+    const name = posix.basename(path)
+    const key = posix.extname(name).toLowerCase() || name
+    sums.set(key, (sums.get(key) ?? 0) + Number(bytes))
+  }
+  return sums
+}
