@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { lockData, migrateData } from '../src/data-folder.ts'
 import { migrations } from '../src/storage/migrations/index.ts'
 
-it('a data folder that somebody works on keeps the version of its database', async () => {
+it('does not migrate the database of a data folder that is in use', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
   try {
     const lock = await lockData(folder)

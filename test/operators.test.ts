@@ -259,7 +259,7 @@ describe('cross-origin calls', () => {
 })
 
 describe('a private instance', () => {
-  it('shows strangers nothing but the way in', async () => {
+  it('lets anonymous callers only sign in', async () => {
     const { url, bob } = await start({ settings: { privateInstance: true } })
     const anonymous = createClient(UserService, transportTo(url, 'gRPC'))
     await expect(anonymous.getUser({ name: 'users/ada' })).rejects.toThrow('sign in first')

@@ -159,7 +159,7 @@ describe('authenticate', () => {
     ).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('gives Basic no way around passwords that are kept for administrators', async () => {
+  it('refuses passwords of users over Basic where only administrators sign in by password', async () => {
     await expect(
       present(basic(`ada:${PASSWORD}`), having({ passwordSignIn: false })),
     ).rejects.toMatchObject({

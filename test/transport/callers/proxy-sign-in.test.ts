@@ -217,7 +217,7 @@ describe('a request that changes something by the word of a proxy', () => {
       : expect(outcome).rejects.toMatchObject({ reason: 'CROSS_SITE_REQUEST' }))
   })
 
-  it('is told from one that only reads', async () => {
+  it('has stricter rules than a request that only reads', async () => {
     expect(
       await signIn([{ header: { origin: 'https://evil.example' }, requestMethod: 'GET' }]),
     ).toEqual(['bob'])

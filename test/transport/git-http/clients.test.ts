@@ -136,7 +136,7 @@ describe('an unmodified git', () => {
     expect(codings).toContain('gzip')
   })
 
-  it('is told why a push is too large, and nothing of it stays', async () => {
+  it('gets the reason why a push is too large, and leaves no objects', async () => {
     const { server, client } = await filledServer({ limits: { maxPushBytes: 1024 * 1024 } })
     await client.git('.', 'clone', '-q', `${server.url}/ada/engine.git`, 'mine')
     await writeFile(`${client.home}/mine/large.bin`, randomBytes(3 * 1024 * 1024))

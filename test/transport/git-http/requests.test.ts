@@ -154,7 +154,7 @@ describe('a request', () => {
     expect(answer.headers['content-type']).toBe('application/x-git-receive-pack-result')
   })
 
-  it('may wait to be told to continue', async () => {
+  it('may wait for 100 Continue', async () => {
     const { url, commit } = await filledServer()
     const headers = { ...FETCH_TYPE, expect: '100-continue', 'transfer-encoding': 'chunked' }
     const request = http.request(`${url}${FETCH}`, { method: 'POST', headers })
@@ -221,7 +221,7 @@ describe('a request', () => {
     await once(stream.resume(), 'close')
   })
 
-  it('finds a place although somebody else holds all that they can have', async () => {
+  it('gets a slot although another peer holds the most that one can have', async () => {
     const { url, firstStart } = await filledServer({ limits: { maxSessions: 2 } })
     const silent = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
     silent.on('error', () => {})
@@ -234,7 +234,7 @@ describe('a request', () => {
     expect((await ask(`${url}${FETCH}`, anonymous)).status).toBe(200)
   })
 
-  it('that nobody may make asks for credentials', async () => {
+  it('that anonymous callers may not make asks for credentials', async () => {
     const { url } = await filledServer({
       authorize: async () => ({ outcome: 'refused', status: 401, message: 'sign in first' }),
     })
@@ -246,8 +246,8 @@ describe('a request', () => {
   })
 })
 
-describe('whoever watches', () => {
-  it('is told of every request when it ends, and who was let in', async () => {
+describe('the observer', () => {
+  it('is called when a request ends, with the account that was granted access', async () => {
     const { url, commit, ended } = await filledServer()
     await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })
     await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: wanting(commit) })
@@ -264,7 +264,7 @@ describe('whoever watches', () => {
     ])
   })
 
-  it('is told when the client did not stay', async () => {
+  it('is called when the client leaves before the end', async () => {
     const { url, ended, firstStart } = await startGitServer({ program: 'sleep 60' })
     const request = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
     request.on('error', () => {})

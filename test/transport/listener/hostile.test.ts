@@ -322,7 +322,7 @@ describe('a client that says GOAWAY', () => {
 })
 
 describe('a half-open HTTP/2 peer', () => {
-  it('is found by a ping it does not answer, and one that answers is kept', async () => {
+  it('is found by a ping that it does not answer, and one that answers stays open', async () => {
     const { handler, next } = holding()
     const limits = { ...quickSweep, pingAfterMs: soon, pingTimeoutMs: soon }
     const { url } = await start({ handler, limits })

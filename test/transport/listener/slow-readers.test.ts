@@ -35,7 +35,7 @@ const closed = (stream: ClientHttp2Stream) =>
   new Promise<void>((resolve) => stream.once('close', resolve))
 
 describe('answers that wait for their readers', () => {
-  it('are as many bytes as one connection may have, and those beyond are reset as gRPC has it', async () => {
+  it('are limited in bytes per connection, and further responses are reset with the code of gRPC', async () => {
     const { url, figures } = await startWith({})
     const session = connectHttp2(url, CLOSED)
     const kept = [5, 5, 5].map((mib) => ask(session, mib * MIB))
@@ -53,7 +53,7 @@ describe('answers that wait for their readers', () => {
     expect((await (await fetch(`${url}/${20 * MIB}`)).arrayBuffer()).byteLength).toBe(20 * MIB)
   })
 
-  it('are as many bytes as one peer may have, and as all may have', async () => {
+  it('are limited in bytes per peer and in total', async () => {
     for (const limits of [
       { maxWaitingBytesPerPeer: 8 * MIB, limitLoopback: true },
       { maxWaitingBytes: 8 * MIB },
@@ -170,7 +170,7 @@ describe('a reader who is too slow', () => {
 })
 
 describe('long streams', () => {
-  it('have places, which they give back when they are closed', async () => {
+  it('count against a limit until they are closed', async () => {
     const { url, figures } = await startWith(
       { maxLongStreamsPerConnection: 2 },
       (request, response) => {

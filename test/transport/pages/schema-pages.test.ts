@@ -94,7 +94,7 @@ describe('the archive', () => {
       )
     }))
 
-  it('compiles by itself to the descriptor set', () =>
+  it('compiles to the descriptor set without other files', () =>
     withArchive(async (folder) => {
       const args = [
         'build',
