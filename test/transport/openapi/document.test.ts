@@ -126,6 +126,7 @@ describe('the document', () => {
       'IssueCommentService',
       'IssueService',
       'LabelService',
+      'LanguageService',
       'MemoService',
       'MilestoneService',
       'MirrorService',

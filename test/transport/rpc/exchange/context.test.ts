@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { createContextValues } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { Cancellation, OpenCalls } from '../../../../src/transport/rpc/exchange/cancellation.ts'
-import { RestContext } from '../../../../src/transport/rpc/exchange/context.ts'
+import { CallContext } from '../../../../src/transport/rpc/exchange/context.ts'
 import { LazyHeaders } from '../../../../src/transport/rpc/exchange/lazy-headers.ts'
 import { methodOf } from '../rest/schema.ts'
 import { Things } from '../rest/things.ts'
@@ -21,8 +21,9 @@ const received = {
 function openContext(timeoutMs?: number, openCalls = new OpenCalls(undefined)) {
   const connection = new EventEmitter()
   const cancellation = new Cancellation(timeoutMs, connection, openCalls)
-  const context = new RestContext({
+  const context = new CallContext({
     method: methodOf(Things, 'GetThing'),
+    protocolName: 'rest',
     requestMethod: 'GET',
     url: 'http://forge.test/things/a',
     requestHeader: new LazyHeaders(received),
@@ -83,7 +84,7 @@ describe('LazyHeaders', () => {
   })
 })
 
-describe('RestContext', () => {
+describe('CallContext', () => {
   it('makes one signal, when it is asked for', () => {
     const { context } = openContext()
     expect(context.signal).toBe(context.signal)

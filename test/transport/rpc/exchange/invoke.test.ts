@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { Cancellation, OpenCalls } from '../../../../src/transport/rpc/exchange/cancellation.ts'
 import type { MethodImplSpec } from '../../../../src/transport/rpc/exchange/connect-internals.ts'
 import { createMethodImplSpec } from '../../../../src/transport/rpc/exchange/connect-internals.ts'
-import { RestContext } from '../../../../src/transport/rpc/exchange/context.ts'
+import { CallContext } from '../../../../src/transport/rpc/exchange/context.ts'
 import { invokeUnary } from '../../../../src/transport/rpc/exchange/invoke.ts'
 import { LazyHeaders } from '../../../../src/transport/rpc/exchange/lazy-headers.ts'
 import { methodOf } from '../rest/schema.ts'
@@ -25,8 +25,9 @@ async function call(impl: Impl, interceptors: Interceptor[] = []) {
     MethodImplSpec,
     { kind: 'unary' }
   >
-  const context = new RestContext({
+  const context = new CallContext({
     method: getThing,
+    protocolName: 'rest',
     requestMethod: 'GET',
     url: 'http://forge.test/things/a',
     requestHeader: new LazyHeaders({ 'x-in': '1' }),

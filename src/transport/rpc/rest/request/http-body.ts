@@ -1,9 +1,9 @@
-import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
+import type { DescMessage, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
 import { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
 import { compileGetter, setField } from '../text/field-value.ts'
-import { fieldsOf } from '../text/message-fields.ts'
+import { fieldNamed, fieldsOf } from '../text/message-fields.ts'
 
 /** Puts raw content into a request. */
 export type HttpBodySetter = (message: Message, contentType: string, data: Uint8Array) => void
@@ -47,9 +47,4 @@ export function httpBodyGetter(
     return undefined
   const get = compileGetter(field)
   return (message) => get(message) as HttpBody | undefined
-}
-
-/** The field with that proto name. */
-export function fieldNamed(desc: DescMessage, name: string): DescField | undefined {
-  return desc.fields.find((field) => field.name === name)
 }

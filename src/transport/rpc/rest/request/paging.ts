@@ -1,6 +1,6 @@
 import type { DescField, Message } from '@bufbuild/protobuf'
+import type { Paging } from '../schema/binding.ts'
 import { decodeForm } from '../schema/percent.ts'
-import type { Paging } from '../schema/rules.ts'
 import { compileGetter } from '../text/field-value.ts'
 
 /** The headers of one page of a list. */

@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import { FieldError } from '../text/field-error.ts'
 import { fieldText } from '../text/field-text.ts'
 import type { Fields, Oneof } from '../text/message-fields.ts'
-import { fieldsOf, isUnwrapped } from '../text/message-fields.ts'
+import { fieldNamed, fieldsOf, isUnwrapped } from '../text/message-fields.ts'
 
 /** Sets one field of a message from decoded text. Throws FieldError if the text does not fit. */
 export type Setter = (message: Message, text: string) => void
@@ -50,7 +50,7 @@ function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
   const path: DescField[] = []
   let parent: DescMessage | undefined = desc
   for (const name of protoPath.split('.')) {
-    const field: DescField | undefined = parent?.fields.find((candidate) => candidate.name === name)
+    const field: DescField | undefined = parent && fieldNamed(parent, name)
     if (field === undefined) return []
     path.push(field)
     parent = field.fieldKind === 'message' ? field.message : undefined

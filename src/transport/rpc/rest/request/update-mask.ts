@@ -12,7 +12,7 @@ import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
 import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { isJsonObjectValue, parseJson } from '../text/json-text.ts'
-import { fieldsByName, fieldsOf } from '../text/message-fields.ts'
+import { fieldNamed, fieldsByName, fieldsOf } from '../text/message-fields.ts'
 
 /** Fills the mask of an update whose request names none, from the JSON of its body. */
 export type MaskDeriver = (request: Message, content: Uint8Array) => void
@@ -29,13 +29,13 @@ export type MaskDeriver = (request: Message, content: Uint8Array) => void
 export function compileMaskDeriver(method: DescMethod, body: string): MaskDeriver | undefined {
   const name = hasOption(method, methodOption) ? getOption(method, methodOption).updateMask : ''
   if (name === '') return undefined
-  const mask = method.input.fields.find((field) => field.name === name)
+  const mask = fieldNamed(method.input, name)
   if (mask?.fieldKind !== 'message' || mask.message.typeName !== FieldMaskSchema.typeName) {
     throw new Error(
       `${method.parent.typeName}.${method.name}: update_mask "${name}" is no field mask of the request`,
     )
   }
-  const resource = method.input.fields.find((field) => field.name === body)?.message
+  const resource = fieldNamed(method.input, body)?.message
   if (!resource) return undefined
   return (request, content) => {
     const fields = fieldsOf(request)

@@ -17,24 +17,10 @@ import {
   Unset,
   UnsetSchema,
 } from '#gen/branchline/rest/v1/rest_pb.ts'
+import type { JsonDialect } from '../text/json-dialect.ts'
 
-/**
- * JSON, error and path habits of a service: `branchline.rest.v1.Dialect` with every default filled
- * in.
- */
-export interface Dialect {
-  /** Spelling of member names in output. */
-  readonly names: 'lowerCamel' | 'original'
-  /** Form of 64-bit integers in output; `number` is a string again beyond 2^53-1. */
-  readonly int64: 'string' | 'number'
-  /** What scalars and enums without presence print at their default value. */
-  readonly scalars: 'omit' | 'default'
-  /** What empty lists print. */
-  readonly lists: 'omit' | 'default' | 'null'
-  /** What empty maps print. */
-  readonly maps: 'omit' | 'default' | 'null'
-  /** What unset messages and unset fields with explicit presence print. */
-  readonly messages: 'omit' | 'null'
+/** The options `branchline.rest.v1.Dialect` of a service, with every default filled in. */
+export interface Dialect extends JsonDialect {
   /** Shape of error bodies. */
   readonly errors: 'status' | 'messageUrl'
   /** The `url` member of `messageUrl` error bodies. */

@@ -1,5 +1,4 @@
-import type { Binding } from './rules.ts'
-import { rpcName } from './rules.ts'
+import { type Binding, rpcName } from './binding.ts'
 import type { Route, Router } from './tree.ts'
 import { RouteTree } from './tree.ts'
 

@@ -1,8 +1,7 @@
+import { type Binding, rpcName } from './binding.ts'
 import { compareMixed, mixedShape, splitMixed } from './mixed.ts'
 import { mergeSlashes, pathOf, SegmentedPath } from './path.ts'
 import { decodeMulti, decodeSingle } from './percent.ts'
-import type { Binding } from './rules.ts'
-import { rpcName } from './rules.ts'
 import type { MixedPart, Segment, Template } from './template.ts'
 
 /** A binding and what the caller attached to it. */

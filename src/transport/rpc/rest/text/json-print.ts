@@ -1,7 +1,7 @@
 import type { DescEnum } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import type { Dialect } from '../schema/dialect.ts'
 import { enumTexts } from './enum-text.ts'
+import type { JsonDialect } from './json-dialect.ts'
 import { isInt64 } from './scalar-text.ts'
 
 /** Prints what protobuf-es stores for a value as JSON text. */
@@ -22,7 +22,7 @@ export function quote(text: string): string {
 }
 
 /** The printer of a scalar in proto3 JSON; the dialect decides on 64-bit integers. */
-export function scalarPrinter(type: ScalarType, dialect: Dialect): Print {
+export function scalarPrinter(type: ScalarType, dialect: JsonDialect): Print {
   if (isInt64(type)) return dialect.int64 === 'number' ? printInt64AsNumber : printQuoted
   switch (type) {
     case ScalarType.STRING:

@@ -7,6 +7,7 @@ import { isJsonObjectValue, parseJson } from './json-text.ts'
 import { enumReader, scalarReader } from './json-values.ts'
 import type { Fields } from './message-fields.ts'
 import {
+  fieldNamed,
   fieldsByName,
   fieldsOf,
   isJsonObject,
@@ -57,7 +58,7 @@ function wholeReader(desc: DescMessage): ReadMessage {
 }
 
 function bodyFieldReader(desc: DescMessage, name: string): ReadMessage {
-  const field = desc.fields.find((candidate) => candidate.name === name)
+  const field = fieldNamed(desc, name)
   if (field === undefined) throw new Error(`${desc.typeName} has no field ${name}`)
   const read = fieldReader(field)
   const takesNull = isSetByNull(field)

@@ -9,7 +9,7 @@ import {
   isWrapperDesc,
 } from '@bufbuild/protobuf/wkt'
 import { field as fieldOption, Unset } from '#gen/branchline/rest/v1/rest_pb.ts'
-import type { Dialect } from '../schema/dialect.ts'
+import type { JsonDialect } from './json-dialect.ts'
 import type { Print } from './json-print.ts'
 import { enumPrinter, printBytes, quote, scalarPrinter } from './json-print.ts'
 import type { Fields, Oneof } from './message-fields.ts'
@@ -27,12 +27,12 @@ type Append = (fields: Fields, members: string) => string
 
 /** What a writer depends on beside its type, and the writers that exist already. */
 interface Compiler {
-  readonly dialect: Dialect
+  readonly dialect: JsonDialect
   readonly registry: Registry
   readonly writers: Map<DescMessage, Writer>
 }
 
-const compilers = new WeakMap<Registry, WeakMap<Dialect, Compiler>>()
+const compilers = new WeakMap<Registry, WeakMap<JsonDialect, Compiler>>()
 
 /**
  * Compiles the JSON writer of a message: proto3 JSON as the dialect spells it, members in
@@ -40,7 +40,7 @@ const compilers = new WeakMap<Registry, WeakMap<Dialect, Compiler>>()
  * prints its bytes. Writers are closures over the descriptor, kept for each registry, dialect and
  * type.
  */
-export function compileWriter(desc: DescMessage, dialect: Dialect, registry: Registry): Writer {
+export function compileWriter(desc: DescMessage, dialect: JsonDialect, registry: Registry): Writer {
   return messageWriter(desc, compilerFor(dialect, registry))
 }
 
@@ -49,7 +49,11 @@ export function compileWriter(desc: DescMessage, dialect: Dialect, registry: Reg
  * object, empty or not; a scalar is its value; a message, or a field with explicit presence, that
  * is unset is `null`.
  */
-export function compileFieldWriter(field: DescField, dialect: Dialect, registry: Registry): Writer {
+export function compileFieldWriter(
+  field: DescField,
+  dialect: JsonDialect,
+  registry: Registry,
+): Writer {
   const print = fieldPrinter(field, compilerFor(dialect, registry))
   const get = hasPresence(field) ? presentValue(field) : (fields: Fields) => fields[field.localName]
   return (message) => {
@@ -58,7 +62,7 @@ export function compileFieldWriter(field: DescField, dialect: Dialect, registry:
   }
 }
 
-function compilerFor(dialect: Dialect, registry: Registry): Compiler {
+function compilerFor(dialect: JsonDialect, registry: Registry): Compiler {
   let byDialect = compilers.get(registry)
   if (byDialect === undefined) {
     byDialect = new WeakMap()
@@ -117,7 +121,7 @@ function memberAppender(field: DescField, compiler: Compiler): Append {
 }
 
 /** What a field prints while it is unset; undefined if nothing. */
-function unsetText(field: DescField, print: Print, dialect: Dialect): string | undefined {
+function unsetText(field: DescField, print: Print, dialect: JsonDialect): string | undefined {
   switch (unsetForm(field, dialect)) {
     case 'omit':
       return undefined
@@ -132,7 +136,7 @@ function unsetText(field: DescField, print: Print, dialect: Dialect): string | u
  * What becomes of a field that is unset, by its own option or the dialect: left out, `null`, or its
  * default value.
  */
-export function unsetForm(field: DescField, dialect: Dialect): 'omit' | 'default' | 'null' {
+export function unsetForm(field: DescField, dialect: JsonDialect): 'omit' | 'default' | 'null' {
   switch (getOption(field, fieldOption).unset) {
     case Unset.OMIT:
       return 'omit'
@@ -285,20 +289,25 @@ function wellKnownWriter(desc: DescMessage, compiler: Compiler): Writer | undefi
   return (message) => print(fieldsOf(message).value)
 }
 
-/**
- * An object with the URL of the type in `@type`, and beside it the fields, or `value` for types
- * with their own form.
- */
 function writeAny(any: Any, compiler: Compiler): string {
   if (any.typeUrl === '') return '{}'
-  const type = `"@type":${quote(any.typeUrl)}`
   const message = unpack(any, compiler.registry)
   const desc = message && compiler.registry.getMessage(message.$typeName)
-  if (message === undefined || desc === undefined)
-    return `{${type},"value":${printBytes(any.value)}}`
-  const text = messageWriter(desc, compiler)(message)
-  if (hasCustomJsonRepresentation(desc)) return `{${type},"value":${text}}`
-  return text === '{}' ? `{${type}}` : `{${type},${text.slice(1)}`
+  return message === undefined || desc === undefined
+    ? printAny(any.typeUrl, undefined, printBytes(any.value))
+    : printAny(any.typeUrl, desc, messageWriter(desc, compiler)(message))
+}
+
+/**
+ * Prints a google.protobuf.Any: an object with the type URL in `@type` beside the fields, or beside
+ * `value` for types with their own JSON form and for unknown types.
+ *
+ * @param json the JSON text of the message, or of its bytes if the type is unknown.
+ */
+export function printAny(typeUrl: string, desc: DescMessage | undefined, json: string): string {
+  const type = `"@type":${quote(typeUrl)}`
+  if (desc === undefined || hasCustomJsonRepresentation(desc)) return `{${type},"value":${json}}`
+  return json === '{}' ? `{${type}}` : `{${type},${json.slice(1)}`
 }
 
 function unpack(any: Any, registry: Registry): Message | undefined {

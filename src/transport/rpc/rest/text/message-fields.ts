@@ -1,5 +1,6 @@
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
+import { isIntegerType } from './scalar-text.ts'
 
 /**
  * A message seen as a record of its members, the way code compiled from a descriptor has to see it.
@@ -18,6 +19,16 @@ export const MAX_NESTING = 100
 /** The members of a message. */
 export function fieldsOf(message: Message): Fields {
   return message
+}
+
+/** Returns the field with a proto name. */
+export function fieldNamed(desc: DescMessage, name: string): DescField | undefined {
+  return desc.fields.find((field) => field.name === name)
+}
+
+/** Returns whether a field is a singular integer. */
+export function isIntegerField(field: DescField): boolean {
+  return field.fieldKind === 'scalar' && isIntegerType(field.scalar)
 }
 
 const tables = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>()

@@ -55,6 +55,11 @@ export function isInt64(type: ScalarType): boolean {
   return byType[type] === int64 || byType[type] === uint64
 }
 
+/** Returns whether a scalar type is an integer of any size. */
+export function isIntegerType(type: ScalarType): boolean {
+  return isInt64(type) || byType[type] === int32 || byType[type] === uint32
+}
+
 function intervalOf<T>(
   expected: string,
   min: bigint,

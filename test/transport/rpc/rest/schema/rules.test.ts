@@ -14,7 +14,8 @@ import {
 } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { http as httpExtension } from '#gen/google/api/annotations_pb.ts'
 import { HttpRuleSchema } from '#gen/google/api/http_pb.ts'
-import { bindingsOf, rpcName } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
+import { rpcName } from '../../../../../src/transport/rpc/rest/schema/binding.ts'
+import { bindingsOf } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
 import { compileSchema, methodOf, serviceOf } from '../schema.ts'
 
 /** Compiled once; the options of each case are set afterwards. */
