@@ -8,20 +8,19 @@ import { fieldNamed, fieldsOf, isUnwrapped } from '../text/message-fields.ts'
 /** Sets one field of a message from decoded text. Throws FieldError if the text does not fit. */
 export type Setter = (message: Message, text: string) => void
 
-/**
- * What happens to another member of a oneof that is set already: it gives way, or the new value is
- * refused.
- */
+/** Whether a value replaces another member of the same oneof or is rejected. */
 export type Rival = 'replace' | 'refuse'
 
-/** Puts a value where a field path leads. False if a rival member of a oneof is in the way. */
+/** Stores a value at a field path. Returns false if another member of a oneof rejects it. */
 export type Place = (message: Message, value: unknown) => boolean
 
 /**
- * Compiles the setter of a path variable. `protoPath` names singular fields by their proto names,
- * separated by dots. Messages on the way are created, or kept if the body gave them; a member of a
- * oneof replaces another one. With `isLenient`, text that is no number counts as 0. Throws Error,
- * at start-up, for a path that does not lead to a field with a text form.
+ * Compiles the setter of a path variable. Creates the messages on the path unless the body has set
+ * them. A member of a oneof replaces another member. Throws Error at start-up for a path without a
+ * field that has a text form.
+ *
+ * @param protoPath proto names of singular fields, separated by dots.
+ * @param isLenient whether text that is not a number counts as 0.
  */
 export function compilePathSetter(
   desc: DescMessage,
@@ -43,8 +42,8 @@ export function compilePathSetter(
 }
 
 /**
- * The fields along a path of proto names; empty if an element is unknown, or not the last and no
- * message.
+ * Returns the fields on a path of proto names. Returns an empty list if an element is unknown or a
+ * parent is not a message.
  */
 function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
   const path: DescField[] = []
@@ -59,18 +58,15 @@ function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
 }
 
 /**
- * The path under which a value is stored: where protobuf-es keeps the bare value of a wrapper,
- * `wrapper.value` is `wrapper`.
+ * Returns the path at which protobuf-es stores a value. For a wrapper, `wrapper.value` is
+ * `wrapper`.
  */
 export function valuePath(path: DescField[]): DescField[] {
   const parent = path.at(-2)
   return parent !== undefined && isUnwrapped(parent) ? path.slice(0, -1) : path
 }
 
-/**
- * Compiles the way along a path of singular messages to its last field, where list fields get one
- * more element.
- */
+/** Compiles the assignment at a path of singular messages. A list field gets one more element. */
 export function compilePlace(path: readonly DescField[], rival: Rival): Place {
   const parents = path.slice(0, -1).map((field) => compileEnter(field, rival))
   const assign = compileAssign(path[path.length - 1] as DescField, rival)

@@ -126,7 +126,7 @@ function numberSegmentsOf(rpc: DescMethod, { variables, segments, multiAt }: Tem
   })
 }
 
-/** An HTTP method (RFC 9110 9.1) in upper case, or any. */
+/** An HTTP method in upper case (RFC 9110 9.1), or `*` for any. */
 const httpMethodName = /^(?:[A-Z][A-Z0-9-]*|\*)$/
 
 function readPattern(
