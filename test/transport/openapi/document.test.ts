@@ -225,7 +225,9 @@ describe('operations', () => {
   it('ListAccessTokens, which takes a password alone', () => {
     const { security, description } = operation('AccessTokenService_ListAccessTokens')
     expect(security).toEqual([{ basic: [] }])
-    expect(description).toContain('Only the password of the account is taken, by Basic.')
+    expect(description).toContain(
+      'Only the password of the account is accepted, by Basic authentication.',
+    )
   })
 
   it('SignIn, which reads no credentials', () => {

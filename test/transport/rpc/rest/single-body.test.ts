@@ -49,7 +49,7 @@ describe('a single body', () => {
   it.each([
     [
       'Missing',
-      '(branchline.rest.v1.method): single_body: "nothing" is no field of shelves.v1.Response',
+      '(branchline.rest.v1.method): single_body: "nothing" is not a field of shelves.v1.Response',
     ],
     ['List', '(branchline.rest.v1.method): single_body: books is not a singular message'],
     ['Whole', '(google.api.http): GET /shelves: response_body: single_body takes the place of one'],

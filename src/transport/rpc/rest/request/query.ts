@@ -7,8 +7,8 @@ import { FieldError } from '../text/field-error.ts'
 import type { FieldText } from '../text/field-text.ts'
 import { fieldText } from '../text/field-text.ts'
 import { fieldsByName, MAX_NESTING } from '../text/message-fields.ts'
-import type { Place } from './setters.ts'
-import { compilePlace, valuePath } from './setters.ts'
+import type { Assignment } from './setters.ts'
+import { compileAssignment, valuePath } from './setters.ts'
 
 /**
  * Largest number of parameters of a request: more than any form has, and too few to occupy a core.
@@ -16,7 +16,7 @@ import { compilePlace, valuePath } from './setters.ts'
 export const MAX_QUERY_PARAMETERS = 1000
 
 /** Number of dotted names that are cached. Recursive types have infinitely many. */
-const MAX_KEPT_NAMES = 1000
+const MAX_CACHED_NAMES = 1000
 
 /**
  * Sets the fields of a message from a query string, the encoded text after `?`. Throws FieldError.
@@ -37,7 +37,7 @@ interface Parameter {
   readonly path: string
   readonly repetition: 'element' | 'joined' | 'refused'
   readonly text: FieldText
-  readonly place: Place
+  readonly assign: Assignment
 }
 
 /** The reason why no parameter can set a field. */
@@ -120,7 +120,7 @@ function readParameter(
     }
     values.set(parameter.path, value)
   }
-  if (!parameter.place(message, value))
+  if (!parameter.assign(message, value))
     throw new FieldError(name, 'another member of the same oneof is set')
 }
 
@@ -135,7 +135,7 @@ function compileNames(desc: DescMessage, bound: BoundParameter): Names {
     return parameter
   }
   for (const name of fieldsByName(desc).keys()) add(name)
-  const limit = known.size + MAX_KEPT_NAMES
+  const limit = known.size + MAX_CACHED_NAMES
   return (name) => {
     const parameter = known.get(name)
     if (parameter !== undefined || !name.includes('.')) return parameter
@@ -174,7 +174,7 @@ function compileParameter(path: DescField[]): Parameter | Refusal {
   if (text === undefined) return { refusal: 'a query parameter cannot set a map or a message' }
   const isMask = field.message?.typeName === FieldMaskSchema.typeName
   const repetition = field.fieldKind === 'list' ? 'element' : isMask ? 'joined' : 'refused'
-  return { path: pathText(path), repetition, text, place: compilePlace(path, 'refuse') }
+  return { path: pathText(path), repetition, text, assign: compileAssignment(path, 'refuse') }
 }
 
 function pathText(path: readonly DescField[]): string {

@@ -9,10 +9,10 @@ import { fieldNamed, fieldsOf, isUnwrapped } from '../text/message-fields.ts'
 export type Setter = (message: Message, text: string) => void
 
 /** Whether a value replaces another member of the same oneof or is rejected. */
-export type Rival = 'replace' | 'refuse'
+export type OneofConflict = 'replace' | 'refuse'
 
 /** Stores a value at a field path. Returns false if another member of a oneof rejects it. */
-export type Place = (message: Message, value: unknown) => boolean
+export type Assignment = (message: Message, value: unknown) => boolean
 
 /**
  * Compiles the setter of a path variable. Creates the messages on the path unless the body has set
@@ -32,12 +32,12 @@ export function compilePathSetter(
   const text = leaf && leaf.fieldKind !== 'list' ? fieldText(leaf) : undefined
   if (text === undefined)
     throw new Error(`${desc.typeName} has no field ${protoPath} that text can set`)
-  const place = compilePlace(path, 'replace')
+  const assign = compileAssignment(path, 'replace')
   const zero = isLenient && text.kind === 'number' ? text.parse('0') : undefined
   return (message, value) => {
     const parsed = text.parse(value) ?? zero
     if (parsed === undefined) throw new FieldError(protoPath, `expected ${text.expected}`)
-    place(message, parsed)
+    assign(message, parsed)
   }
 }
 
@@ -67,9 +67,9 @@ export function valuePath(path: DescField[]): DescField[] {
 }
 
 /** Compiles the assignment at a path of singular messages. A list field gets one more element. */
-export function compilePlace(path: readonly DescField[], rival: Rival): Place {
-  const parents = path.slice(0, -1).map((field) => compileEnter(field, rival))
-  const assign = compileAssign(path[path.length - 1] as DescField, rival)
+export function compileAssignment(path: readonly DescField[], conflict: OneofConflict): Assignment {
+  const parents = path.slice(0, -1).map((field) => compileEnter(field, conflict))
+  const assign = compileAssign(path[path.length - 1] as DescField, conflict)
   return (message, value) => {
     let target = fieldsOf(message)
     for (const enter of parents) {
@@ -81,7 +81,10 @@ export function compilePlace(path: readonly DescField[], rival: Rival): Place {
   }
 }
 
-function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Fields | undefined {
+function compileEnter(
+  field: DescField,
+  conflict: OneofConflict,
+): (parent: Fields) => Fields | undefined {
   const desc = field.message as DescMessage
   const { localName } = field
   const oneof = field.oneof?.localName
@@ -94,7 +97,7 @@ function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Field
   return (parent) => {
     const current = parent[oneof] as Oneof
     if (current.case === localName) return current.value as Fields
-    if (current.case !== undefined && rival === 'refuse') return undefined
+    if (current.case !== undefined && conflict === 'refuse') return undefined
     const value = fieldsOf(create(desc))
     parent[oneof] = { case: localName, value }
     return value
@@ -103,7 +106,7 @@ function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Field
 
 function compileAssign(
   field: DescField,
-  rival: Rival,
+  conflict: OneofConflict,
 ): (parent: Fields, value: unknown) => boolean {
   const { localName } = field
   if (field.fieldKind === 'list') {
@@ -122,7 +125,7 @@ function compileAssign(
   }
   return (parent, value) => {
     const current = (parent[oneof] as Oneof).case
-    if (current !== undefined && current !== localName && rival === 'refuse') return false
+    if (current !== undefined && current !== localName && conflict === 'refuse') return false
     parent[oneof] = { case: localName, value }
     return true
   }

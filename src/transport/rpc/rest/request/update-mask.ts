@@ -31,7 +31,7 @@ export function compileMaskDeriver(method: DescMethod, body: string): MaskDerive
   const mask = fieldNamed(method.input, name)
   if (mask?.fieldKind !== 'message' || mask.message.typeName !== FieldMaskSchema.typeName) {
     throw new Error(
-      `${method.parent.typeName}.${method.name}: update_mask "${name}" is no field mask of the request`,
+      `${method.parent.typeName}.${method.name}: update_mask "${name}" is not a field mask of the request`,
     )
   }
   const resource = fieldNamed(method.input, body)?.message

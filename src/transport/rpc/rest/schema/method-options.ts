@@ -50,7 +50,7 @@ function singleBodyOf(
   if (singleBody === '') return undefined
   const field = fieldNamed(rpc.output, singleBody)
   if (field === undefined)
-    report(`single_body: ${JSON.stringify(singleBody)} is no field of ${rpc.output.typeName}`)
+    report(`single_body: ${JSON.stringify(singleBody)} is not a field of ${rpc.output.typeName}`)
   else if (field.fieldKind !== 'message')
     report(`single_body: ${singleBody} is not a singular message`)
   else return field
@@ -66,7 +66,7 @@ function pagingOf(
   const integerField = (message: DescMessage, key: string, name: string) => {
     const field = fieldNamed(message, name)
     if (field === undefined)
-      report(`page.${key}: ${JSON.stringify(name)} is no field of ${message.typeName}`)
+      report(`page.${key}: ${JSON.stringify(name)} is not a field of ${message.typeName}`)
     else if (isIntegerField(field)) return field
     else report(`page.${key}: ${name} of ${message.typeName} is not an integer`)
     return undefined
@@ -89,7 +89,7 @@ function headersOf(
   const seen = new Set<string>()
   for (const [i, { name, field: fieldName }] of options.entries()) {
     const place = `headers[${i}]`
-    if (!token.test(name)) report(`${place}.name: ${JSON.stringify(name)} is no header name`)
+    if (!token.test(name)) report(`${place}.name: ${JSON.stringify(name)} is not a header name`)
     if (isProtocolHeader(name.toLowerCase()))
       report(`${place}.name: ${name} belongs to the protocol`)
     if (seen.has(name.toLowerCase())) report(`${place}.name: ${name} occurs twice`)
@@ -97,7 +97,9 @@ function headersOf(
 
     const field = fieldNamed(rpc.output, fieldName)
     if (field === undefined) {
-      report(`${place}.field: ${JSON.stringify(fieldName)} is no field of ${rpc.output.typeName}`)
+      report(
+        `${place}.field: ${JSON.stringify(fieldName)} is not a field of ${rpc.output.typeName}`,
+      )
     } else if (field.fieldKind !== 'scalar' || field.scalar === ScalarType.BYTES) {
       report(`${place}.field: ${fieldName} is not a singular scalar with a text form`)
     } else {

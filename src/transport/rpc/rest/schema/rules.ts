@@ -143,7 +143,7 @@ function readPattern(
       : { kind: pattern.case.toUpperCase(), path: pattern.value }
   if (kind.trim() === '') report('custom.kind: blank')
   else if (!httpMethodName.test(kind))
-    report(`custom.kind: ${JSON.stringify(kind)} is no HTTP method in upper case`)
+    report(`custom.kind: ${JSON.stringify(kind)} is not an HTTP method in upper case`)
   if (path.trim() === '') {
     report(pattern.case === 'custom' ? 'custom.path: blank' : `${pattern.case}: blank path`)
     return undefined
@@ -212,7 +212,7 @@ function checkBody(rpc: DescMethod, httpMethod: string, body: string, report: Re
   if (body === '') return
   if (httpMethod === 'GET' || httpMethod === 'HEAD') report(`body: ${httpMethod} has no body`)
   if (body !== '*' && fieldNamed(rpc.input, body) === undefined) {
-    report(`body: ${JSON.stringify(body)} is no field of ${rpc.input.typeName}`)
+    report(`body: ${JSON.stringify(body)} is not a field of ${rpc.input.typeName}`)
   }
 }
 
@@ -224,7 +224,9 @@ function checkResponseBody(
   if (responseBody === '') return undefined
   const field = fieldNamed(rpc.output, responseBody)
   if (field === undefined) {
-    report(`response_body: ${JSON.stringify(responseBody)} is no field of ${rpc.output.typeName}`)
+    report(
+      `response_body: ${JSON.stringify(responseBody)} is not a field of ${rpc.output.typeName}`,
+    )
   }
   return field
 }

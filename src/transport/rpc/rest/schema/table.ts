@@ -66,6 +66,6 @@ export function routeEntries(bindings: Iterable<Binding>): RouteEntry[] {
 }
 
 /** Compares by code unit, independent of the locale. */
-function compareText(a: string, b: string): number {
+export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -150,7 +150,7 @@ function readPiece(scanner: Scanner): Piece {
 function readPlainSegment(scanner: Scanner): Segment {
   if (!scanner.take('*')) return { kind: 'literal', text: scanner.literal() }
   if (!scanner.take('*')) return { kind: 'single' }
-  if (scanner.at('*')) scanner.fail('*** is no wildcard')
+  if (scanner.at('*')) scanner.fail('*** is not a wildcard')
   return { kind: 'multi' }
 }
 

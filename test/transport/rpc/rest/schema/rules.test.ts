@@ -208,25 +208,34 @@ describe('bindingsOf', () => {
     [{ custom: { kind: 'HEAD', path: '' } }, 'custom.path: blank'],
     [
       { custom: { kind: 'head', path: '/a' } },
-      'custom.kind: "head" is no HTTP method in upper case',
+      'custom.kind: "head" is not an HTTP method in upper case',
     ],
-    [{ custom: { kind: 'A B', path: '/a' } }, 'custom.kind: "A B" is no HTTP method in upper case'],
+    [
+      { custom: { kind: 'A B', path: '/a' } },
+      'custom.kind: "A B" is not an HTTP method in upper case',
+    ],
     [{ get: '/a//b' }, 'GET /a//b: column 4: empty segment'],
     [{ get: '/a', body: '*' }, 'GET /a: body: GET has no body'],
     [{ custom: { kind: 'GET', path: '/a' }, body: '*' }, 'GET /a: body: GET has no body'],
     [{ custom: { kind: 'HEAD', path: '/a' }, body: 'name' }, 'HEAD /a: body: HEAD has no body'],
-    [{ put: '/a', body: 'nothing' }, 'PUT /a: body: "nothing" is no field of test.Request'],
-    [{ put: '/a', body: 'inner.leaf' }, 'PUT /a: body: "inner.leaf" is no field of test.Request'],
-    [{ put: '/a', body: ' ' }, 'PUT /a: body: " " is no field of test.Request'],
+    [{ put: '/a', body: 'nothing' }, 'PUT /a: body: "nothing" is not a field of test.Request'],
+    [
+      { put: '/a', body: 'inner.leaf' },
+      'PUT /a: body: "inner.leaf" is not a field of test.Request',
+    ],
+    [{ put: '/a', body: ' ' }, 'PUT /a: body: " " is not a field of test.Request'],
     [
       { get: '/a', responseBody: 'nothing' },
-      'GET /a: response_body: "nothing" is no field of test.Response',
+      'GET /a: response_body: "nothing" is not a field of test.Response',
     ],
     [
       { get: '/a', responseBody: 'inner.leaf' },
-      'GET /a: response_body: "inner.leaf" is no field of test.Response',
+      'GET /a: response_body: "inner.leaf" is not a field of test.Response',
     ],
-    [{ get: '/a', responseBody: '*' }, 'GET /a: response_body: "*" is no field of test.Response'],
+    [
+      { get: '/a', responseBody: '*' },
+      'GET /a: response_body: "*" is not a field of test.Response',
+    ],
   ])('refuses %j', (rule, text) => {
     expect(problems({ http: rule })).toEqual([`test.S/M: (google.api.http): ${text}`])
   })
@@ -266,7 +275,7 @@ describe('bindingsOf', () => {
       'test.S/M: (google.api.http): GET /a/{tags}/{nothing}: variable nothing: test.Request has no field nothing',
       'test.S/M: (google.api.http): GET /a/{tags}/{nothing}: body: GET has no body',
       'test.S/M: (google.api.http).additional_bindings[0]: GET /{: column 3: unexpected end',
-      'test.S/M: (branchline.rest.v1.method).bindings[0]: PUT /b: response_body: "x" is no field of test.Response',
+      'test.S/M: (branchline.rest.v1.method).bindings[0]: PUT /b: response_body: "x" is not a field of test.Response',
     ])
     expect(result.bindings.map(({ template }) => template.text)).toEqual(['/fine'])
   })
@@ -348,9 +357,9 @@ describe('paging', () => {
   it.each([
     [
       { total: 'nothing', page: 'page', limit: 'limit' },
-      'page.total: "nothing" is no field of test.Response',
+      'page.total: "nothing" is not a field of test.Response',
     ],
-    [{ page: 'page', limit: 'limit' }, 'page.total: "" is no field of test.Response'],
+    [{ page: 'page', limit: 'limit' }, 'page.total: "" is not a field of test.Response'],
     [
       { total: 'etag', page: 'page', limit: 'limit' },
       'page.total: etag of test.Response is not an integer',
@@ -402,11 +411,11 @@ describe('headers', () => {
   })
 
   it.each([
-    [{ name: '', field: 'etag' }, 'name: "" is no header name'],
-    [{ name: 'a b', field: 'etag' }, 'name: "a b" is no header name'],
-    [{ name: 'a\n', field: 'etag' }, 'name: "a\\n" is no header name'],
+    [{ name: '', field: 'etag' }, 'name: "" is not a header name'],
+    [{ name: 'a b', field: 'etag' }, 'name: "a b" is not a header name'],
+    [{ name: 'a\n', field: 'etag' }, 'name: "a\\n" is not a header name'],
     [{ name: 'content-Length', field: 'total' }, 'name: content-Length belongs to the protocol'],
-    [{ name: 'A', field: 'name' }, 'field: "name" is no field of test.Response'], // a field of the request
+    [{ name: 'A', field: 'name' }, 'field: "name" is not a field of test.Response'], // a field of the request
     [{ name: 'A', field: 'inner' }, 'field: inner is not a singular scalar with a text form'],
     [{ name: 'A', field: 'tags' }, 'field: tags is not a singular scalar with a text form'],
     [{ name: 'A', field: 'raw' }, 'field: raw is not a singular scalar with a text form'],
