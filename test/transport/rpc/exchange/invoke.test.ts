@@ -45,7 +45,7 @@ describe.each([
   ['without interceptors', []],
   ['with an interceptor', [pass]],
 ])('invokeUnary %s', (_, interceptors) => {
-  it('makes a message of what the implementation returns', async () => {
+  it('creates a message from the result of the implementation', async () => {
     const { response } = await call(({ name }) => ({ name }), interceptors)
     expect(response).toMatchObject({
       $typeName: 'things.v1.Thing',
@@ -55,7 +55,7 @@ describe.each([
     })
   })
 
-  it('rejects with what the implementation throws, thrown or rejected', async () => {
+  it('rejects with the error of the implementation, thrown or rejected', async () => {
     const error = new Error('mine')
     const thrown = call(() => {
       throw error
@@ -64,7 +64,7 @@ describe.each([
     await expect(call(() => Promise.reject(error), interceptors)).rejects.toBe(error)
   })
 
-  it('gives the implementation the context', async () => {
+  it('passes the context to the implementation', async () => {
     let seen: HandlerContext | undefined
     const { context } = await call((_request, handlerContext) => {
       seen = handlerContext
@@ -75,7 +75,7 @@ describe.each([
 })
 
 describe('interceptors', () => {
-  it('run from the first one in to the last one, and out again, each built once for a call', async () => {
+  it('run in order and return in reverse order, each built once per call', async () => {
     const order: string[] = []
     const named =
       (name: string): Interceptor =>
@@ -92,7 +92,7 @@ describe('interceptors', () => {
     expect(order).toEqual(['build b', 'build a', 'in a', 'in b', 'out b', 'out a'])
   })
 
-  it('see what they see over Connect', async () => {
+  it('receive the same request as over Connect', async () => {
     let seen: object | undefined
     await call(
       () => ({}),

@@ -45,7 +45,7 @@ describe('timeoutOf', () => {
     expect(() => timeoutOf(headers, anyTimeout)).toThrow(/malformed/)
   })
 
-  it('refuses more than the maximum', () => {
+  it('rejects more than the maximum', () => {
     expect(timeoutOf({ 'connect-timeout-ms': '100' }, 100)).toBe(100)
     expect(() => timeoutOf({ 'connect-timeout-ms': '101' }, 100)).toThrow(/at most 100 ms/)
   })
@@ -91,7 +91,7 @@ describe('responseCoding', () => {
     expect(responseCoding(header, codings)?.name).toBe(name)
   })
 
-  it('uses none if the server has none', () => {
+  it('uses none if the server supports none', () => {
     expect(responseCoding('gzip', [])).toBeUndefined()
   })
 })

@@ -115,7 +115,7 @@ function problems(...args: Parameters<typeof methodWith>): string[] {
 }
 
 describe('bindingsOf', () => {
-  it('gives nothing for a method without a rule', () => {
+  it('returns no binding for a method without a rule', () => {
     expect(bindings({})).toEqual([])
     expect(bindings({ own: { successStatus: 201 } })).toEqual([])
   })
@@ -140,7 +140,7 @@ describe('bindingsOf', () => {
     expect(bindings({ http: rule })).toEqual([binding])
   })
 
-  it('lists additional bindings and those of the project option, which may use the extended grammar', () => {
+  it('returns additional bindings, and those of the method option in the extended grammar', () => {
     const http = {
       get: '/a',
       additionalBindings: [{ put: '/b', body: '*' }, { get: '/c/{name=**}' }],
@@ -173,7 +173,7 @@ describe('bindingsOf', () => {
     'mask',
     'displayName',
     'upload.content_type',
-  ])('binds the path to %s', (fieldPath) => {
+  ])('accepts the path variable %s', (fieldPath) => {
     expect(bindings({ http: { get: `/a/{${fieldPath}}` } })).toEqual([`GET /a/{${fieldPath}}`])
   })
 
@@ -192,7 +192,7 @@ describe('bindingsOf', () => {
     ['inners.leaf', 'inners is not a singular message'],
     ['labels.key', 'labels is not a singular message'],
     ['wrapped.value', 'wrapped is a wrapper: name it without its value'],
-  ])('does not bind the path to %s: %s', (fieldPath, text) => {
+  ])('rejects the path variable %s: %s', (fieldPath, text) => {
     const place = `test.S/M: (google.api.http): GET /a/{${fieldPath}}`
     expect(problems({ http: { get: `/a/{${fieldPath}}` } })).toEqual([
       `${place}: variable ${fieldPath}: ${text}`,
@@ -251,7 +251,7 @@ describe('bindingsOf', () => {
     },
   )
 
-  it('refuses a binding inside a binding', () => {
+  it('rejects a binding inside a binding', () => {
     const nested = {
       get: '/a',
       additionalBindings: [{ get: '/b', additionalBindings: [{ get: '/c' }] }],
@@ -261,7 +261,7 @@ describe('bindingsOf', () => {
     ])
   })
 
-  it('reports all mistakes of all rules and keeps the rules without one', () => {
+  it('reports all mistakes of all rules and returns the valid rules', () => {
     const http = {
       get: '/a/{tags}/{nothing}',
       body: '*',
@@ -349,7 +349,7 @@ describe('paging', () => {
     ])
   })
 
-  it('does without a response field of the name of the limit', () => {
+  it('needs no response field with the name of the limit', () => {
     const method = methodWith({ http, own: { page: { ...page, limit: 'id' } } })
     expect(bindingsOf(method).bindings[0]?.page).not.toHaveProperty('appliedLimit')
   })
@@ -378,7 +378,7 @@ describe('paging', () => {
     )
   })
 
-  it('takes a message as the body, which may wrap the list', () => {
+  it('accepts a message with a list as the body', () => {
     expect(problems({ http: { get: '/a', responseBody: 'inner' }, own: { page } })).toEqual([])
   })
 
@@ -392,7 +392,7 @@ describe('paging', () => {
 describe('headers', () => {
   const http = { get: '/a' }
 
-  it('are taken from scalar fields of the response', () => {
+  it('come from scalar fields of the response', () => {
     const method = methodWith({
       http,
       own: {
@@ -425,7 +425,7 @@ describe('headers', () => {
     ])
   })
 
-  it('refuse one name twice', () => {
+  it('cannot repeat a name', () => {
     const own = {
       headers: [
         { name: 'A', field: 'etag' },
@@ -439,7 +439,7 @@ describe('headers', () => {
 })
 
 describe('rpcName', () => {
-  it('is the path of the RPC without its slash', () => {
+  it('is the path of the RPC without its leading slash', () => {
     expect(rpcName(methodWith({}))).toBe('test.S/M')
   })
 })

@@ -186,7 +186,7 @@ describe('parseTemplate', () => {
     expect(() => parseTemplate('/a//b', 'standard')).toThrow(expect.objectContaining({ column: 4 }))
   })
 
-  it('throws nothing but TemplateError, with a column in the text or right behind it', () => {
+  it('throws only TemplateError, with a column in the text or after its end', () => {
     const random = seededRandom(1)
     const tokens = [
       '/',
