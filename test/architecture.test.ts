@@ -126,6 +126,18 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['services/pulls/'],
     ['services/'],
   ],
+  [
+    ['transport/rpc/exchange/'],
+    ['transport/rpc/rest/text/'],
+    ['transport/rpc/rest/schema/'],
+    ['transport/rpc/rest/request/'],
+    ['transport/rpc/rest/'],
+    ['transport/errors/', 'transport/http/', 'transport/listener/', 'transport/openapi/'],
+    ['transport/callers/'],
+    ['transport/pages/'],
+    ['transport/calls/', 'transport/git-http/', 'transport/grpc/'],
+    ['transport/'],
+  ],
 ]
 
 /** Packages that only some files may import. The last row that fits a package counts; packages without a row are free. */

@@ -146,7 +146,7 @@ const EXPECTED: ReadonlyMap<DescMethod, Row> = new Map<DescMethod, Row>([
 
 const nameOf = (method: DescMethod) => `${method.parent.name}.${method.name}`
 
-describe.each(PROTOCOLS)('who may call what, by %s', (protocol) => {
+describe.each(PROTOCOLS)('access to methods over %s', (protocol) => {
   let stage: OpenStage
   let authorization: Readonly<Record<Caller, string | undefined>>
 
@@ -201,8 +201,8 @@ describe.each(PROTOCOLS)('who may call what, by %s', (protocol) => {
   })
 })
 
-describe('the table of who may call what', () => {
-  it('has a row for every method that is not of the forge, whose matrix is in forge-matrix', async () => {
+describe('the access table', () => {
+  it('has a row for every method outside of the forge', async () => {
     const apart: readonly DescMethod[] = [
       EventService.method.watchEvents,
       auth.signOut,

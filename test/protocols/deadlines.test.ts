@@ -116,7 +116,7 @@ async function holdDatabase(): Promise<() => Promise<void>> {
 }
 
 describe.each(CALLS)('a deadline over %s', (_, call) => {
-  it('that passes while a password is checked signs nobody in', async () => {
+  it('that passes during a password check starts no session', async () => {
     const before = await countSessions()
     expect(await call('AuthService/SignIn', credentials, 1)).toMatchObject(PASSED)
     // Passwords are checked by the same threads one after another, so that the first check is over
@@ -125,7 +125,7 @@ describe.each(CALLS)('a deadline over %s', (_, call) => {
     expect(await countSessions()).toBe(before + 1)
   })
 
-  it('that passes while the database is busy changes nothing, then or later', async () => {
+  it('that passes while the database is busy prevents the change', async () => {
     const memoId = crypto.randomUUID()
     const release = await holdDatabase()
     const late = call('MemoService/CreateMemo', { memo: { content: 'late' }, memoId }, 50)
@@ -140,7 +140,7 @@ describe.each(CALLS)('a deadline over %s', (_, call) => {
     ).toEqual([])
   })
 
-  it('that passes while a change is made is answered with that it was made', async () => {
+  it('that passes during a change reports that the change was made', async () => {
     const memoId = crypto.randomUUID()
     holdsUp = true
     const outcome = await call('MemoService/CreateMemo', { memo: { content: 'made' }, memoId }, 200)
@@ -151,7 +151,7 @@ describe.each(CALLS)('a deadline over %s', (_, call) => {
     ).toEqual([{ content: 'made' }])
   })
 
-  it('that has not passed changes nothing about the answer', async () => {
+  it('that has not passed does not affect the response', async () => {
     const memoId = crypto.randomUUID()
     const outcome = await call(
       'MemoService/CreateMemo',

@@ -43,7 +43,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
       ({ method, user, code }) => method === METHOD && user === id && code !== 'ResourceExhausted',
     )
 
-  it('begin with a cursor, come as they happen, and go on behind a cursor', async () => {
+  it('begin with a cursor, arrive as they happen, and continue after a cursor', async () => {
     const first = watch()
     expect((await first.next()).event).toBeUndefined()
     await makeEvents(server.app, bob.id, ['a', 'b'])
@@ -54,7 +54,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     expect((await second.next()).event).toMatchObject({ resource: 'memos/b' })
   })
 
-  it('are those of the types that were asked for', async () => {
+  it('have the requested types', async () => {
     const watcher = watch({ types: [Event_Type.MEMO_DELETED, Event_Type.NOTIFICATION_DELETED] })
     await watcher.next()
     await makeEvents(server.app, bob.id, ['a'])
@@ -62,7 +62,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     expect((await watcher.next()).event).toMatchObject({ resource: 'users/bob/notifications/7' })
   })
 
-  it('are refused with the status of their reason before the first answer', async () => {
+  it('are rejected with the status of the reason before the first response', async () => {
     await expect(watch({ cursor: 'nonsense' }).next()).rejects.toMatchObject({
       code: Code.InvalidArgument,
     })
@@ -72,7 +72,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     })
   })
 
-  it('show what they are about as it is when they are sent, and nothing that cannot be read any more', async () => {
+  it('show current resources, and none that the reader may no longer read', async () => {
     const { app } = server
     const memo = await storeMemo(app, bob, { content: 'before' })
     const comment = await storeMemo(app, carol, { content: 'a word' }, memo)
@@ -111,7 +111,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     expect(event?.current.value).toMatchObject({ payload: { case: undefined } })
   })
 
-  it('are read from the database no faster than a slow client takes them', async () => {
+  it('are read from the database no faster than a slow client reads them', async () => {
     const { app } = server
     const memo = await storeMemo(app, bob, { content: 'x'.repeat(MEMO_BYTES) })
     const watcher = watch()
@@ -134,7 +134,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     await vi.waitFor(() => expect(ended(bob).slice(before)).toMatchObject([{ code: 'Canceled' }]))
   })
 
-  it('leave a line in the log and a free place when their reader goes, which is no error', async () => {
+  it('log a line and release their slot when the reader disconnects', async () => {
     const open = Array.from({ length: MAX_USER_STREAMS }, () => watch({}, cast.carol))
     for (const watcher of open) await watcher.next()
     await expect(watch({}, cast.carol).next()).rejects.toMatchObject({
@@ -162,7 +162,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     await expect(watcher.next()).rejects.toMatchObject({ code: Code.Unauthenticated })
   })
 
-  it('end when the server stops, which waits for none of them', async () => {
+  it('end when the server stops, without delaying the stop', async () => {
     const watcher = watch()
     await watcher.next()
     const waiting = watcher.next()

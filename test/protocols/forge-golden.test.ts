@@ -85,7 +85,7 @@ describe('the JSON of', () => {
     },
   )
 
-  it('is kept for every method, and for no other', async () => {
+  it('is recorded for every method, and for no other', async () => {
     const told = (await servedMethods()).filter(
       (method) => isOfForge(method) && !UNTOLD.includes(method),
     )

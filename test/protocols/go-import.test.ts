@@ -40,7 +40,7 @@ describe('the Go toolchain', () => {
     },
   )
 
-  it('is told the same of a private repository as of none, whoever asks', async () => {
+  it('gets the same response for a private repository as for a missing one', async () => {
     const answers = await Promise.all(
       ['hidden', 'missing'].flatMap((name) => [
         ask(`/bob/${name}?go-get=1`),
@@ -62,7 +62,7 @@ describe('the Go toolchain', () => {
     ['/bob?go-get=1', 404],
     ['/bob/%22%3E%3Cscript%3E?go-get=1', 404],
     ['/api/v1/users/bob?go-get=1', 200],
-  ])('is nobody who asks for %s', async (path, status) => {
+  ])('is not recognised in a request for %s', async (path, status) => {
     const answer = await ask(path)
     expect([answer.status, answer.type]).toEqual([status, 'application/json'])
     expect(answer.text).not.toContain('go-import')

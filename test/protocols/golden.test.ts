@@ -51,7 +51,7 @@ describe('the JSON of', () => {
     await expect(`${JSON.stringify(golden, null, 2)}\n`).toMatchFileSnapshot(`golden/${name}.json`)
   })
 
-  it('is kept for every method, and for no other', () => {
+  it('is recorded for every method, and for no other', () => {
     const expected = [...PREPARATIONS.keys()].map((method) => `${nameOf(method)}.json`)
     const kept = readdirSync(FOLDER).filter((name) => name.endsWith('.json'))
     expect(kept.sort()).toEqual(expected.sort())

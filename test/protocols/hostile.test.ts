@@ -187,7 +187,7 @@ const REST: readonly BadRequest[] = [
   },
 ]
 
-describe('over REST, the server tells plainly and is unharmed after', () => {
+describe('over REST, the server returns a clear error and keeps working', () => {
   it.each(REST)('$name', async ({ path, method = 'PATCH', headers, body, status, reason }) => {
     const response = await fetch(server.url + path, {
       method,
@@ -252,7 +252,7 @@ const CONNECT: readonly Omit<BadRequest, 'method'>[] = [
   },
 ]
 
-describe('over Connect, the server tells plainly and is unharmed after', () => {
+describe('over Connect, the server returns a clear error and keeps working', () => {
   it.each(CONNECT)('$name', async ({ path, headers, body = '', status, reason }) => {
     const response = await fetch(server.url + path, {
       method: 'POST',
@@ -337,7 +337,7 @@ const FRAMES: readonly {
   },
 ]
 
-describe('over gRPC, the server tells plainly and is unharmed after', () => {
+describe('over gRPC, the server returns a clear error and keeps working', () => {
   it.each(FRAMES)('$name', async ({ body, headers, code, reason }) => {
     const session = connectHttp2(server.url)
     const stream = session.request({
@@ -359,7 +359,7 @@ describe('over gRPC, the server tells plainly and is unharmed after', () => {
   })
 })
 
-describe('over gRPC-Web, the server tells plainly and is unharmed after', () => {
+describe('over gRPC-Web, the server returns a clear error and keeps working', () => {
   it.each(FRAMES)('$name', async ({ body, headers, code, reason }) => {
     const response = await fetch(server.url + GET_USER, {
       method: 'POST',
@@ -381,8 +381,8 @@ function reasonOf(details: unknown): string | undefined {
   return any && anyUnpack(any, ErrorInfoSchema)?.reason
 }
 
-describe('a client that goes away', () => {
-  it('in the middle of its body takes nothing with it', async () => {
+describe('a client that disconnects', () => {
+  it('in the middle of its body does not affect other calls', async () => {
     for (let i = 0; i < 20; i++) {
       await new Promise<void>((resolve) => {
         const socket = connectTcp(Number(new URL(server.url).port), '127.0.0.1', () => {

@@ -532,7 +532,7 @@ describe.each(PROTOCOLS)('identities over %s', (protocol) => {
     )
   })
 
-  it('wrote no secret, code or token of all this to the log', () => {
+  it('logs no secret, code or token', () => {
     const log = JSON.stringify(server.logged)
     expect(log).toContain('an identity provider failed')
     expect(log).not.toMatch(/sesame|code-\d|token-\d|guess/)
@@ -586,7 +586,7 @@ describe('identities over REST', () => {
 
   const providerJson = () => ({ type: 'OAUTH2', title: 'Example', config: configOf(oauth) })
 
-  it('answer every field of a provider but the secret', async () => {
+  it('return every field of a provider except the secret', async () => {
     const { body } = await send('GET', 'identity-providers/example')
     expect(body).toEqual({
       name: NAME,
@@ -606,7 +606,7 @@ describe('identities over REST', () => {
     })
   })
 
-  it('take the members of the body for the mask', async () => {
+  it('use the members of the body as the mask', async () => {
     const changed = { ...providerJson(), title: 'New' }
     expect(await send('PATCH', 'identity-providers/example', changed)).toMatchObject({
       status: 200,
@@ -630,7 +630,7 @@ describe('identities over REST', () => {
     })
   })
 
-  it('say which error the provider gave, and no more of what it said', async () => {
+  it('include the error code of the provider, and no more of its response', async () => {
     const ssoCredentials = { idpName: NAME, code: 'guess', redirectUri: REDIRECT_URI }
     const { status, cookie, body } = await send('POST', 'auth/signin', { ssoCredentials })
     expect({ status, cookie }).toEqual({ status: 400, cookie: null })
@@ -643,7 +643,7 @@ describe('identities over REST', () => {
     expect(JSON.stringify(body)).not.toMatch(/guess|no such code/)
   })
 
-  it('keep the last provider where people may not use passwords', async () => {
+  it('do not delete the last provider if password sign-in is disabled', async () => {
     expect(await send('DELETE', 'identity-providers/example')).toMatchObject({
       status: 400,
       body: { code: 9, details: [{ reason: 'LAST_IDENTITY_PROVIDER' }] },

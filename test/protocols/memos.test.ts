@@ -492,7 +492,7 @@ describe.each(PROTOCOLS)('memos by %s', (protocol) => {
     )
   })
 
-  it('keep a tag that objects mean something else by', async () => {
+  it('keep a tag with the name of an object property', async () => {
     // With a space of no width, so that it is no emphasis.
     const content = '#__proto__\u200b #constructor'
     const made = create(

@@ -55,12 +55,12 @@ function expectTooLarge(error: ConnectError): void {
 }
 
 describe.each(TRANSPORTS)('a message that is too large, over %s', (_, transport) => {
-  it('is refused in terms of the setting, in a call of one message', async () => {
+  it('is rejected with the name of the setting in a unary call', async () => {
     const users = createClient(UserService, transport())
     expectTooLarge(await failureOf(users.getUser({ name: LARGE }, { headers: headers() })))
   })
 
-  it('is refused in terms of the setting, in a call with a stream of answers', async () => {
+  it('is rejected with the name of the setting in a streaming call', async () => {
     const events = createClient(EventService, transport())
     const watch = async () => {
       for await (const _ of events.watchEvents({ cursor: LARGE }, { headers: headers() })) break
@@ -69,7 +69,7 @@ describe.each(TRANSPORTS)('a message that is too large, over %s', (_, transport)
   })
 })
 
-it('is refused in terms of the setting, over REST', async () => {
+it('a message that is too large is rejected with the name of the setting over REST', async () => {
   const response = await fetch(`${server.url}/api/v1/users`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

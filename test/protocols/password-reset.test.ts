@@ -200,7 +200,7 @@ describe.each(PROTOCOLS)('password reset by %s', (protocol) => {
     expect(await send(sent, as)).toEqual('message' in want ? want : expect.objectContaining(want))
   })
 
-  it('sets a password by a token, once, and not a weak one', async () => {
+  it('sets a password once per token, and no weak password', async () => {
     // Carol's mails, asked for above, would void the token.
     await server.app.background.settled()
     const answer = await send(make('carol'), 'ada')

@@ -45,7 +45,7 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
       old_ref_name: 'main',
     })
 
-  it('begin with a cursor, come as they happen, and go on behind a cursor', async () => {
+  it('begin with a cursor, arrive as they happen, and continue after a cursor', async () => {
     const first = watch('carol')
     expect((await first.next()).event).toBeUndefined()
     await branch('a')
@@ -67,7 +67,7 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     })
   })
 
-  it('are those of the types that were asked for', async () => {
+  it('have the requested types', async () => {
     const watcher = watch('nobody', { types: [REPOSITORY_EDITED] })
     await watcher.next()
     await branch('c')
@@ -79,7 +79,7 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     })
   })
 
-  it('are refused with the status of their reason before the first answer', async () => {
+  it('are rejected with the status of the reason before the first response', async () => {
     await expect(watch('bob', { cursor: 'nonsense' }).next()).rejects.toMatchObject({
       code: Code.InvalidArgument,
     })
@@ -91,14 +91,14 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     })
   })
 
-  it('are for so many who are not signed in from one place, and for others beside them', async () => {
+  it('have a limit for anonymous readers of one network, which does not affect other readers', async () => {
     const open = Array.from({ length: MAX_STREAMS_PER_PEER }, () => watch('nobody'))
     for (const watcher of open) await watcher.next()
     await expect(watch('nobody').next()).rejects.toMatchObject({ code: Code.ResourceExhausted })
     await watch('carol').next()
   })
 
-  it('end for those who may not read it any more, before they are told of anything', async () => {
+  it('end before the next event for readers who lose access', async () => {
     const watcher = watch('carol')
     const { cursor } = await watcher.next()
     const owner = watch('bob', { cursor })
@@ -110,7 +110,7 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     expect((await owner.next()).event?.subject.value).toMatchObject({ private: true })
   })
 
-  it('end when the server stops, which waits for none of them', async () => {
+  it('end when the server stops, without delaying the stop', async () => {
     const watcher = watch('bob')
     await watcher.next()
     const ended = expect(watcher.next()).rejects.toMatchObject({

@@ -299,7 +299,7 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
     expect(await invoke(server.url, protocol, made, authorization[as])).toMatchObject(want)
   })
 
-  it('pages from GENERAL to WEBHOOKS, with a token that is good nowhere else', async () => {
+  it('pages from GENERAL to WEBHOOKS, with a token for this list only', async () => {
     const first = await invoke(
       server.url,
       protocol,
@@ -342,7 +342,7 @@ describe('settings over REST', () => {
     return { status: response.status, body: await response.json() }
   }
 
-  it('answer every field, and no page token on the last page', async () => {
+  it('return every field, and no page token on the last page', async () => {
     expect((await send('')).body).toEqual({
       settings: [
         {
@@ -355,7 +355,7 @@ describe('settings over REST', () => {
     })
   })
 
-  it('take the members of the body for the mask', async () => {
+  it('use the members of the body as the mask', async () => {
     const body = {
       name: 'users/bob/settings/GENERAL',
       generalSetting: { theme: 'dark', memoVisibility: 'PROTECTED' },

@@ -18,7 +18,7 @@ const MALFORMED = { code: 3, reason: 'MALFORMED_REQUEST' }
 const headersOf = (cast: Cast) => ({ authorization: cast.bob.authorization })
 
 describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) => {
-  it('is refused for an enum name that there is not, which stands for no default', async () => {
+  it('is rejected for an unknown enum name', async () => {
     const uid = crypto.randomUUID()
     const create = JSON.stringify({
       memo: { content: 'secret', visibility: 'PRIVAT' },
@@ -69,7 +69,7 @@ describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) =
 })
 
 describe.each([...UNARY_JSON_FORMS, ...QUERY_JSON_FORMS])('a read in JSON over %s', (_, call) => {
-  it('is answered, by any spelling of a mask', async () => {
+  it('accepts any spelling of a mask', async () => {
     for (const readMask of ['displayName,name', 'display_name,name']) {
       const outcome = await call(
         server.url,
@@ -91,7 +91,7 @@ describe.each([...UNARY_JSON_FORMS, ...QUERY_JSON_FORMS])('a read in JSON over %
     expect(await call(server.url, `${MEMOS}/ListMemos`, json)).toMatchObject(MALFORMED)
   })
 
-  it('is refused when it is too large', async () => {
+  it('is rejected when it is too large', async () => {
     // As a URL would be for HTTP itself, unless it is compressed.
     const blanks = ' '.repeat(_.startsWith('Connect GET') && !_.endsWith('compressed') ? 0 : 70_000)
     const outcome = await call(server.url, `${MEMOS}/ListMemos`, `{${blanks}}`)
@@ -102,7 +102,7 @@ describe.each([...UNARY_JSON_FORMS, ...QUERY_JSON_FORMS])('a read in JSON over %
 })
 
 describe.each([...STREAM_JSON_FORMS])('a stream in JSON over %s', (_, call) => {
-  it('is refused for an enum name that there is not', async () => {
+  it('is rejected for an unknown enum name', async () => {
     const json = JSON.stringify({ owner: 'bob', repo: 'site', types: ['PUSH', 'NO_SUCH_TYPE'] })
     const outcome = await call(
       server.url,
@@ -112,7 +112,7 @@ describe.each([...STREAM_JSON_FORMS])('a stream in JSON over %s', (_, call) => {
     expect(outcome).toMatchObject(MALFORMED)
   })
 
-  it('goes on when it is right', async () => {
+  it('accepts valid JSON', async () => {
     const json = JSON.stringify({ owner: 'bob', repo: 'site', ref: 'main', path: 'a' })
     const outcome = await call(server.url, '/branchline.v1.ContentService/GetRawFile', json)
     expect(outcome).toMatchObject({ code: 5, reason: 'REPOSITORY_NOT_FOUND' })

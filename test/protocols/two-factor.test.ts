@@ -303,7 +303,7 @@ const CASES: readonly Case[] = [
   { name: 'signing in without a code again', as: 'nobody', call: signIn(nothing), want: signedIn },
 ]
 
-describe.each(PROTOCOLS)('a second factor by %s', (protocol) => {
+describe.each(PROTOCOLS)('two-factor authentication over %s', (protocol) => {
   let server: TestServer
   const bob: Belongings = { clock: testClock(), secret: '', recoveryCodes: [] }
   const authorization = new Map<As, string>()

@@ -42,7 +42,7 @@ const restMemo = async (name: string, { authorization }: Actor) =>
   (await fetch(`${server.url}/api/v1/${name}`, { headers: { authorization } })).json()
 
 describe('the webhooks of an account', () => {
-  it('are told of what happens to its memos, by whomever, in a form that a library verifies', async () => {
+  it('receive changes to its memos by all users, in a form that a library verifies', async () => {
     const { ada, bob, carol } = cast
     const { name: webhook } = await usersAs(bob).createUserWebhook({
       parent: PARENT,
@@ -104,7 +104,7 @@ describe('the webhooks of an account', () => {
     expect(await told()).toMatchObject({ type: 'test', creator: PARENT })
   })
 
-  it('are told nothing of a change that is refused', async () => {
+  it('receive nothing for a rejected change', async () => {
     const { bob, carol } = cast
     const { name: webhook } = await usersAs(bob).createUserWebhook({
       parent: PARENT,
@@ -150,7 +150,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     })
   })
 
-  it('takes the fields of a REST body, or those that are not empty, for the mask', async () => {
+  it('uses the fields of a REST body, or the non-empty fields, as the mask', async () => {
     const webhook = { url: receiver.url, displayName: 'old' }
     const { name } = await usersAs(cast.bob).createUserWebhook({ parent: PARENT, webhook })
     const changes = { displayName: 'new' }

@@ -23,7 +23,7 @@ afterAll(() => server.stop())
 const NAMES = ['users/nobody', 'users/a b/%2F', 'users/Zoë "and" 日本\n']
 
 describe('the message of an error', () => {
-  it.each(NAMES)('is read by grpc-js as it was written: %j', async (name) => {
+  it.each(NAMES)('is decoded by grpc-js: %j', async (name) => {
     const client = new Client(new URL(server.url).host, credentials.createInsecure())
     const error = await callUnary(client, UserService.method.getUser, { name }).then(
       () => undefined,
@@ -67,7 +67,7 @@ describe('the message of an error', () => {
   })
 })
 
-describe('a method that a path does not take', () => {
+describe('an unsupported HTTP method', () => {
   it.each([
     ['an RPC', 'DELETE', '/branchline.v1.UserService/UpdateUser', 'POST'],
     ['an RPC that only reads', 'PUT', '/branchline.v1.UserService/GetUser', 'POST, GET'],
@@ -77,7 +77,7 @@ describe('a method that a path does not take', () => {
     ['REST', 'PUT', '/api/v1/users/bob', 'DELETE, GET, HEAD, OPTIONS, PATCH'],
     ['a fetch of Git', 'GET', '/bob/site.git/git-upload-pack', 'POST'],
     ['the refs of Git', 'POST', '/bob/site.git/info/refs?service=git-upload-pack', 'GET'],
-  ])('of %s is refused with those that it takes: %s %s', async (_, method, path, allow) => {
+  ])('of %s is rejected with the supported methods: %s %s', async (_, method, path, allow) => {
     const answer = await fetch(server.url + path, { method })
     await answer.text()
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
@@ -85,7 +85,7 @@ describe('a method that a path does not take', () => {
 })
 
 describe('guesses over Git', () => {
-  it('are told when to come again', async () => {
+  it('get the time of the next attempt', async () => {
     let last: Response | undefined
     for (let i = 0; i < 40 && last?.status !== 429; i++) {
       const authorization = `Basic ${Buffer.from(`carol:guess ${i}`).toString('base64')}`

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 
 const FOLDER = new URL('../../src/transport/errors/', import.meta.url)
 
-it('a reason has one row, in one area: a second one would replace it unseen', async () => {
+it('each reason has one row in one area', async () => {
   const areas = readdirSync(FOLDER).filter((file) => !['index.ts', 'refusal.ts'].includes(file))
   const modules: object[] = await Promise.all(
     areas.map((file) => import(new URL(file, FOLDER).href)),

@@ -1,18 +1,18 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about accounts. */
+/** Errors of accounts. */
 export const ACCOUNTS = {
   AVATAR_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   BLOCK_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   CANNOT_BLOCK: {
     code: Code.InvalidArgument,
-    message: 'nobody blocks themselves, and an organisation does not block its members',
+    message: 'a user cannot block themselves, and an organization cannot block its members',
     restStatus: 400,
   },
   DISPLAY_NAME_CHANGE_CLOSED: {
     code: Code.PermissionDenied,
-    message: 'only administrators change display names here',
+    message: 'only administrators may change display names on this instance',
   },
   EMAIL_TAKEN: {
     code: Code.AlreadyExists,
@@ -31,23 +31,24 @@ export const ACCOUNTS = {
   INVALID_AVATAR: {
     code: Code.InvalidArgument,
     message:
-      'an avatar is an https URL, or a data URI of a PNG, JPEG, GIF or WebP image of at most 1 MiB',
+      'an avatar must be an https URL, or a data URI of a PNG, JPEG, GIF or WebP image of at most 1 MiB',
     field: 'user.avatar_url',
   },
   INVALID_EMAIL: {
     code: Code.InvalidArgument,
-    message: 'this is not an e-mail address',
+    message: 'the e-mail address is invalid',
     field: 'user.email',
   },
   INVALID_USERNAME: {
     code: Code.InvalidArgument,
     message:
-      'a username has up to 36 letters, digits and hyphens, starts and ends with no hyphen, and is not reserved',
+      'a username must have at most 36 letters, digits and hyphens, must not start or end with a hyphen, and must not be reserved',
     field: 'user.username',
   },
   INVALID_USER_ID: {
     code: Code.InvalidArgument,
-    message: 'an id has up to 36 lower-case letters, digits and hyphens, and is not reserved',
+    message:
+      'an id must have at most 36 lower-case letters, digits and hyphens, and must not be reserved',
     field: 'user_id',
   },
   LAST_ADMIN: {
@@ -60,7 +61,7 @@ export const ACCOUNTS = {
   },
   SETTING_NOT_UPDATABLE: {
     code: Code.InvalidArgument,
-    message: ({ name }) => `${name} is changed through methods of its own`,
+    message: ({ name }) => `${name} cannot be updated by this method`,
   },
   UNKNOWN_USER: {
     code: Code.NotFound,
@@ -69,7 +70,7 @@ export const ACCOUNTS = {
   },
   USERNAME_CHANGE_CLOSED: {
     code: Code.PermissionDenied,
-    message: 'only administrators change usernames here',
+    message: 'only administrators may change usernames on this instance',
   },
   USERNAME_TAKEN: {
     code: Code.AlreadyExists,
@@ -86,7 +87,7 @@ export const ACCOUNTS = {
   WEAK_PASSWORD: {
     code: Code.InvalidArgument,
     message: ({ min_length, max_bytes }) =>
-      `a password has at least ${min_length} characters and at most ${max_bytes} bytes, and is not the username`,
+      `a password must have at least ${min_length} characters and at most ${max_bytes} bytes, and must not be the username`,
     restStatus: 400,
     field: 'user.password',
   },

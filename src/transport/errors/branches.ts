@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about branches, tags and other refs, and the rules about them. */
+/** Errors of branches, tags and other refs, and of their protection rules. */
 export const BRANCHES = {
   BRANCH_COMMIT_NOT_FOUND: {
     code: Code.InvalidArgument,
@@ -66,7 +66,7 @@ export const BRANCHES = {
   },
   INVALID_PROTECTION_ORDER: {
     code: Code.InvalidArgument,
-    message: ({ id }) => `rule ${id} is named twice or does not exist`,
+    message: ({ id }) => `rule ${id} is listed twice or does not exist`,
     restStatus: 422,
     field: 'ids',
   },
@@ -78,7 +78,7 @@ export const BRANCHES = {
   INVALID_TAG_PATTERN: {
     code: Code.InvalidArgument,
     message:
-      'the pattern is neither a glob nor, between slashes, a regular expression in the syntax of RE2, or too long',
+      'the pattern must be a glob, or a regular expression in RE2 syntax between slashes, and must not be too long',
     restStatus: 422,
     field: 'name_pattern',
   },
@@ -96,7 +96,7 @@ export const BRANCHES = {
   OLD_BRANCH_NOT_FOUND: { code: Code.NotFound, message: 'The old branch does not exist' },
   REF_CHANGED: {
     code: Code.Aborted,
-    message: ({ ref }) => `somebody else has changed ${ref || 'a ref'} in the meantime`,
+    message: ({ ref }) => `${ref || 'a ref'} was changed by another request; try again`,
   },
   REF_NAME_COLLISION: {
     code: Code.AlreadyExists,
@@ -105,7 +105,7 @@ export const BRANCHES = {
   REF_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REF_REFUSED: {
     code: Code.PermissionDenied,
-    message: ({ text }) => text ?? 'the change is refused',
+    message: ({ text }) => text ?? 'the ref update was rejected',
   },
   TAG_EXISTS: {
     code: Code.AlreadyExists,
@@ -118,7 +118,7 @@ export const BRANCHES = {
   },
   TAG_NOT_ANNOTATED: {
     code: Code.InvalidArgument,
-    message: ({ sha }) => `${sha} is no annotated tag`,
+    message: ({ sha }) => `${sha} is not an annotated tag`,
     restStatus: 400,
     field: 'sha',
   },
@@ -145,12 +145,12 @@ export const BRANCHES = {
   TAG_TARGET_NOT_FOUND: { code: Code.NotFound, message: 'target not found' },
   TOO_MANY_BRANCH_PROTECTIONS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `a repository has at most ${limit} rules about branches`,
+    message: ({ limit }) => `a repository can have at most ${limit} branch protection rules`,
     restStatus: 422,
   },
   TOO_MANY_TAG_PROTECTIONS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `a repository has at most ${limit} rules about tags`,
+    message: ({ limit }) => `a repository can have at most ${limit} tag protection rules`,
     restStatus: 422,
   },
   UNKNOWN_ALLOWLIST_NAME: {

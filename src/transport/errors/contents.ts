@@ -1,12 +1,12 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about commits, files and other objects of Git. */
+/** Errors of commits, files and other Git objects. */
 export const CONTENTS = {
   COMMIT_NOT_FOUND: { code: Code.NotFound, message: ({ ref }) => `commit doesn't exist: ${ref}` },
   DIFF_TOO_LARGE: {
     code: Code.ResourceExhausted,
-    message: 'this is too much for one text: fetch the commits with git',
+    message: 'the diff is too large for one response; fetch the commits with Git',
     restStatus: 422,
   },
   FILE_CHANGED: {
@@ -21,12 +21,12 @@ export const CONTENTS = {
   },
   GIT_MEMORY_EXCEEDED: {
     code: Code.ResourceExhausted,
-    message: 'this takes more memory to read than the server allows: fetch it with git',
+    message: 'reading this takes more memory than the server allows; fetch it with Git',
     restStatus: 422,
   },
   GIT_TIMEOUT: {
     code: Code.DeadlineExceeded,
-    message: 'this takes longer to read than the server allows',
+    message: 'reading this takes longer than the server allows',
   },
   INVALID_FILE_CHANGE: {
     code: Code.InvalidArgument,
@@ -42,7 +42,7 @@ export const CONTENTS = {
   PATH_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   TOO_MANY_FILE_CHANGES: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `one call changes at most ${limit} files`,
+    message: ({ limit }) => `one call can change at most ${limit} files`,
     restStatus: 422,
     field: 'files',
   },

@@ -1,12 +1,10 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/**
- * Tells clients that read no reasons to ask for a one-time passcode and to send it in this header.
- */
+/** Header that tells clients without support for reasons to send a one-time passcode. */
 export const PASSCODE_CHALLENGE = ['x-service-otp', 'required'] as const
 
-/** Refusals about credentials, and about what proves who somebody is. */
+/** Errors of credentials and authentication. */
 export const CREDENTIALS = {
   ACCOUNT_ARCHIVED: { code: Code.PermissionDenied, message: 'this account is archived' },
   BAD_CREDENTIALS: {
@@ -17,17 +15,17 @@ export const CREDENTIALS = {
     code: Code.InvalidArgument,
     reason: 'BAD_CREDENTIALS',
     message: ({ name, provider_error }) =>
-      `${name} refuses the code${provider_error === undefined ? '' : `: ${provider_error}`}`,
+      `${name} rejected the code${provider_error === undefined ? '' : `: ${provider_error}`}`,
   },
   FIRST_ACCOUNT_REFUSED: {
     code: Code.PermissionDenied,
     message:
-      'the first account administers the instance and is made on its machine: ' +
+      'the first account is the administrator and must be created on the server: ' +
       'node dist/main.js user create --data DIR --username NAME --role admin --password-stdin',
   },
   IDENTITY_ALREADY_LINKED: {
     code: Code.AlreadyExists,
-    message: ({ name }) => `another identity is linked: ${name}`,
+    message: ({ name }) => `the account has another linked identity: ${name}`,
   },
   IDENTITY_PROVIDER_ID_TAKEN: {
     code: Code.AlreadyExists,
@@ -40,11 +38,11 @@ export const CREDENTIALS = {
   },
   IDENTITY_PROVIDER_UNAVAILABLE: {
     code: Code.Unavailable,
-    message: ({ name }) => `${name} cannot be reached, or its answer makes no sense`,
+    message: ({ name }) => `${name} cannot be reached or sent an invalid response`,
   },
   IDENTITY_REFUSED: {
     code: Code.PermissionDenied,
-    message: ({ name }) => `${name} does not admit this identity here`,
+    message: ({ name }) => `this identity of ${name} is not allowed on this instance`,
   },
   IDENTITY_TAKEN: {
     code: Code.AlreadyExists,
@@ -57,12 +55,13 @@ export const CREDENTIALS = {
   },
   INVALID_IDENTIFIER_FILTER: {
     code: Code.InvalidArgument,
-    message: 'the filter is no regular expression in the syntax of RE2, or too long',
+    message: 'the filter must be a regular expression in RE2 syntax and must not be too long',
     field: 'identity_provider.identifier_filter',
   },
   INVALID_IDENTITY_PROVIDER_ID: {
     code: Code.InvalidArgument,
-    message: 'an id has up to 36 letters, digits and hyphens, and starts and ends with no hyphen',
+    message:
+      'an id must have at most 36 letters, digits and hyphens, and must not start or end with a hyphen',
     field: 'identity_provider_id',
   },
   INVALID_RESET_TOKEN: {
@@ -81,7 +80,7 @@ export const CREDENTIALS = {
   },
   LAST_IDENTITY_PROVIDER: {
     code: Code.FailedPrecondition,
-    message: ({ name }) => `people could not sign in without ${name}`,
+    message: ({ name }) => `users could not sign in without ${name}`,
   },
   LAST_SIGN_IN_METHOD: {
     code: Code.FailedPrecondition,
@@ -93,7 +92,7 @@ export const CREDENTIALS = {
   },
   MAIL_NOT_CONFIGURED: {
     code: Code.FailedPrecondition,
-    message: 'this instance sends no mail; ask an administrator for a reset token',
+    message: 'this instance does not send mail; ask an administrator for a reset token',
   },
   PASSWORD_REQUIRED: {
     code: Code.Unauthenticated,
@@ -102,9 +101,12 @@ export const CREDENTIALS = {
   },
   PASSWORD_SIGN_IN_CLOSED: {
     code: Code.PermissionDenied,
-    message: 'only administrators use passwords here',
+    message: 'only administrators may sign in with a password on this instance',
   },
-  PERMISSION_DENIED: { code: Code.PermissionDenied, message: 'this account may not do that' },
+  PERMISSION_DENIED: {
+    code: Code.PermissionDenied,
+    message: 'this account does not have permission to do this',
+  },
   PUBLIC_ONLY_TOKEN: {
     code: Code.PermissionDenied,
     message: 'this token is restricted to public data',
@@ -115,11 +117,11 @@ export const CREDENTIALS = {
   },
   SCOPE_NOT_HELD: {
     code: Code.PermissionDenied,
-    message: ({ scope }) => `this token cannot hand on the scope ${scope}, which it does not hold`,
+    message: ({ scope }) => `this token cannot grant the scope ${scope}, which it does not have`,
   },
   SESSION_REQUIRED: {
     code: Code.PermissionDenied,
-    message: 'a personal access token may not do that; sign in',
+    message: 'a personal access token cannot be used for this; sign in',
   },
   SUDO_DENIED: {
     reason: 'PERMISSION_DENIED',
@@ -141,7 +143,7 @@ export const CREDENTIALS = {
   TOKEN_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   TWO_FACTOR_ALREADY_ENABLED: {
     code: Code.FailedPrecondition,
-    message: 'this account uses a second factor already',
+    message: 'two-factor authentication is already enabled for this account',
   },
   TWO_FACTOR_INVALID: {
     code: Code.Unauthenticated,
@@ -149,15 +151,15 @@ export const CREDENTIALS = {
   },
   TWO_FACTOR_NOT_ENABLED: {
     code: Code.FailedPrecondition,
-    message: 'this account uses no second factor',
+    message: 'two-factor authentication is not enabled for this account',
   },
   TWO_FACTOR_NOT_PENDING: {
     code: Code.FailedPrecondition,
-    message: 'no secret waits for its first passcode; enroll first',
+    message: 'no enrollment is pending; enroll first',
   },
   TWO_FACTOR_REQUIRED: {
     code: Code.Unauthenticated,
-    message: 'this account needs a passcode or a recovery code too',
+    message: 'this account also requires a passcode or a recovery code',
     header: PASSCODE_CHALLENGE,
   },
   UNAUTHENTICATED: { code: Code.Unauthenticated, message: 'sign in first' },

@@ -1,10 +1,10 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Whether nobody may, or somebody else: in the words that compatible systems use. */
+/** The message of compatible systems, whether hooks are disabled or the user lacks the right. */
 const HOOKS_DENIED = 'must be allowed to edit Git hooks'
 
-/** Refusals about and by Git hooks. */
+/** Errors of Git hooks. */
 export const GIT_HOOKS = {
   GIT_HOOKS_DISABLED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
   GIT_HOOK_ACCESS_DENIED: { code: Code.PermissionDenied, message: HOOKS_DENIED },
@@ -15,6 +15,6 @@ export const GIT_HOOKS = {
   },
   TOO_MANY_GIT_HOOKS: {
     code: Code.Unavailable,
-    message: 'too many hooks are running at the moment; try again soon',
+    message: 'too many hooks are running; try again soon',
   },
 } satisfies Refusals

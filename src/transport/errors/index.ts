@@ -27,13 +27,12 @@ import { REVIEWS } from './reviews.ts'
 /** `domain` of every ErrorInfo. */
 export const ERROR_DOMAIN = 'branchline'
 
-/** On the answer to every call, and on its log line. */
+/** Header with the request id in the response to every call. The log has the same id. */
 export const REQUEST_ID_HEADER = 'x-request-id'
 
 /**
- * The one table from reasons to codes and texts, put together from its areas. A key is a value of
- * the proto enum ErrorReason, where its meaning and its metadata are documented, or its row names
- * one.
+ * The table from reasons to codes and messages. A key is a value of the proto enum ErrorReason,
+ * which documents its meaning and metadata, or its row names such a value.
  */
 const REFUSALS: AllRefusals = {
   ...ACCOUNTS,
@@ -52,18 +51,14 @@ const REFUSALS: AllRefusals = {
   ...REVIEWS,
 }
 
-/**
- * Credentials of a kind that would be accepted; RFC 9110 section 11.6.1 wants the header on every
- * 401.
- */
+/** The challenge that every 401 response must have (RFC 9110 11.6.1). */
 export const CHALLENGE = 'Bearer realm="branchline"'
 
 /**
- * The RPC error for a refusal, the same on every protocol: code, text, ErrorInfo with the reason,
- * and what else the client's library may act on (BadRequest, RetryInfo).
+ * Returns the RPC error for a reason, which is the same on every protocol: code, message, an
+ * ErrorInfo with the reason, and a BadRequest or RetryInfo where they apply.
  *
- * @param requestUrl of the call; without it a refusal that sends clients elsewhere says so in its
- *   metadata alone.
+ * @param requestUrl URL of the call. Without it, a redirect is only in the metadata.
  */
 export function refusal(
   reason: Reason | TransportReason,
@@ -114,21 +109,18 @@ export function refusal(
 
 const REFUSALS_BY_NAME: ReadonlyMap<string, Refusal> = new Map(Object.entries(REFUSALS))
 
-/**
- * The HTTP status of a reason over REST; undefined for names of reasons that this server never
- * answers.
- */
+/** Returns the HTTP status of a reason over REST; undefined for a reason without a row. */
 export function restStatusOf(reason: string): number | undefined {
   const refused = REFUSALS_BY_NAME.get(reason)
   return refused && (refused.restStatus ?? codeToHttpStatus(refused.code))
 }
 
 /**
- * The error that a client gets for whatever was thrown: refusals by the table, RPC errors as they
- * are, what comes of a deletion meanwhile as if that had been first, and everything else as
- * INTERNAL without a word about the cause, which belongs in the log.
+ * Returns the error that a client receives for a thrown value. A domain error becomes the error of
+ * its reason, and an RPC error stays as it is. An error caused by a concurrent deletion becomes the
+ * error of a call after the deletion. Any other value becomes INTERNAL; the cause is only logged.
  *
- * @param requestUrl of the call.
+ * @param requestUrl URL of the call.
  */
 export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
   if (error instanceof ConnectError) return error

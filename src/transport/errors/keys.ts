@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about keys. */
+/** Errors of keys. */
 export const KEYS = {
   DEPLOY_KEY_EXISTS: {
     code: Code.InvalidArgument,
@@ -63,7 +63,7 @@ export const KEYS = {
   },
   TOO_MANY_KEYS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `there are at most ${limit} keys`,
+    message: ({ limit }) => `the limit of ${limit} keys has been reached`,
     restStatus: 422,
   },
 } satisfies Refusals

@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about memos, notifications and webhooks. */
+/** Errors of memos, notifications and webhooks. */
 export const MEMOS = {
   BLOCKED_ADDRESS: {
     code: Code.InvalidArgument,
@@ -10,19 +10,20 @@ export const MEMOS = {
   },
   INVALID_MEMO_ID: {
     code: Code.InvalidArgument,
-    message: 'an id has up to 36 letters, digits and hyphens, and starts and ends with no hyphen',
+    message:
+      'an id must have at most 36 letters, digits and hyphens, and must not start or end with a hyphen',
     field: 'memo_id',
   },
   INVALID_SIGNING_SECRET: {
     code: Code.InvalidArgument,
     message:
-      'a signing secret is printable ASCII; after whsec_ comes the base64 form of 24 to 64 bytes',
+      'a signing secret must be printable ASCII; the part after whsec_ must be 24 to 64 bytes in base64',
     field: 'webhook.signing_secret',
   },
   INVALID_WEBHOOK_URL: {
     code: Code.InvalidArgument,
     message:
-      'a target is an http or https URL without user information and fragment, whose host can be resolved',
+      'a target must be an http or https URL without user information or fragment, and its host must be resolvable',
     field: 'webhook.url',
   },
   MEMO_ARCHIVED: { code: Code.FailedPrecondition, message: ({ name }) => `${name} is archived` },
@@ -35,7 +36,7 @@ export const MEMOS = {
   NOTIFICATION_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   TOO_MANY_WEBHOOKS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `an account has at most ${limit} webhooks`,
+    message: ({ limit }) => `an account can have at most ${limit} webhooks`,
   },
   WEBHOOK_DELIVERY_NOT_FOUND: {
     code: Code.NotFound,
@@ -43,7 +44,7 @@ export const MEMOS = {
   },
   WEBHOOK_DISABLED: {
     code: Code.FailedPrecondition,
-    message: ({ name }) => `${name} was switched off by its target`,
+    message: ({ name }) => `${name} was disabled by its target`,
   },
   WEBHOOK_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
 } satisfies Refusals

@@ -1,17 +1,17 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about organisations and teams. */
+/** Errors of organisations and teams. */
 export const ORGANIZATIONS = {
   INVALID_ORGANIZATION_NAME: {
     code: Code.InvalidArgument,
-    message: ({ name }) => `an organization cannot be called "${name}"`,
+    message: ({ name }) => `"${name}" is not a valid organization name`,
     restStatus: 422,
     field: 'username',
   },
   INVALID_TEAM_NAME: {
     code: Code.InvalidArgument,
-    message: ({ name }) => `a team cannot be called "${name}"`,
+    message: ({ name }) => `"${name}" is not a valid team name`,
     restStatus: 422,
     field: 'name',
   },
@@ -21,7 +21,7 @@ export const ORGANIZATIONS = {
       if (unit !== undefined) return `there is no unit "${unit}"`
       return level === undefined
         ? 'units permission should not be empty'
-        : `a unit has no level "${level}"`
+        : `"${level}" is not a valid permission for a unit`
     },
     restStatus: 422,
   },
@@ -56,7 +56,7 @@ export const ORGANIZATIONS = {
   ORGANIZATION_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   OWNERS_TEAM_FIXED: {
     code: Code.FailedPrecondition,
-    message: 'the team Owners keeps its name and its rights',
+    message: 'the name and the permissions of the Owners team cannot be changed',
     restStatus: 422,
   },
   SOLE_ORGANIZATION_OWNER: {

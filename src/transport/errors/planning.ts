@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about labels, milestones and commit statuses. */
+/** Errors of labels, milestones and commit statuses. */
 export const PLANNING = {
   INVALID_LABEL_COLOR: {
     code: Code.InvalidArgument,
@@ -11,7 +11,7 @@ export const PLANNING = {
   },
   INVALID_STATUS_STATE: {
     code: Code.InvalidArgument,
-    message: ({ state }) => `"${state}" is no state of a status`,
+    message: ({ state }) => `"${state}" is not a valid status state`,
     restStatus: 422,
     field: 'state',
   },
@@ -19,17 +19,17 @@ export const PLANNING = {
   MILESTONE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   TOO_MANY_LABELS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `there are at most ${limit} labels`,
+    message: ({ limit }) => `the limit of ${limit} labels has been reached`,
     restStatus: 422,
   },
   TOO_MANY_MILESTONES: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `a repository has at most ${limit} milestones`,
+    message: ({ limit }) => `a repository can have at most ${limit} milestones`,
     restStatus: 422,
   },
   TOO_MANY_STATUS_CONTEXTS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `the statuses of a commit are about at most ${limit} contexts`,
+    message: ({ limit }) => `a commit can have statuses of at most ${limit} contexts`,
     restStatus: 422,
   },
 } satisfies Refusals

@@ -1,11 +1,11 @@
 import { Code } from '@connectrpc/connect'
 import type { Metadata, Refusals } from './refusal.ts'
 
-/** Somebody who may not read a repository, in the words that compatible systems use. */
+/** The message of compatible systems for a user without read access. */
 const noAccess = ({ user_id, repository }: Metadata) =>
   `user doesn't have access to repo [user_id: ${user_id}, repo_name: ${repository}]`
 
-/** Refusals about pull requests, their merges, and what is said about them. */
+/** Errors of pull requests, merges and comments. */
 export const PULLS = {
   APPROVALS_MISSING: {
     code: Code.FailedPrecondition,
@@ -61,11 +61,11 @@ export const PULLS = {
     message: ({ text }) => `invalid compare argument: ${text}`,
     restStatus: 400,
   },
-  // The specification has it so: what it is about is hidden.
+  // The specification hides the cause.
   INVALID_DEPENDENCY: {
     code: Code.InvalidArgument,
     message:
-      'a pull request cannot wait for itself, for one that waits for it, or for more than 100',
+      'a pull request cannot depend on itself, on one that depends on it, or on more than 100 others',
     restStatus: 422,
   },
   INVALID_LABEL_ID: { code: Code.InvalidArgument, message: '', restStatus: 500 },
@@ -77,7 +77,8 @@ export const PULLS = {
   },
   ISSUE_COMMENT_DENIED: {
     code: Code.PermissionDenied,
-    message: 'only who wrote a comment, and those who may write to pull requests, may change it',
+    message:
+      'only the author of a comment and users with write access to pull requests may change it',
   },
   ISSUE_COMMENT_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   MAINTAINER_EDIT_DENIED: {
@@ -92,7 +93,7 @@ export const PULLS = {
   MERGE_CONFLICT: {
     code: Code.FailedPrecondition,
     message: ({ paths }) =>
-      paths === '[]' ? 'the branches have no history in common' : 'merge failed due to conflicts',
+      paths === '[]' ? 'the branches have no common ancestor' : 'merge failed due to conflicts',
     restStatus: 409,
     body: ({ style = '', text = '' }, message) => ({
       Style: style,
@@ -110,7 +111,7 @@ export const PULLS = {
   MERGE_FAST_FORWARD_IMPOSSIBLE: {
     reason: 'FAST_FORWARD_IMPOSSIBLE',
     code: Code.FailedPrecondition,
-    message: 'the base branch has commits that the head has not',
+    message: 'the base branch has commits that are not in the head branch',
     restStatus: 409,
     body: ({ style = '' }, message) => ({
       Style: style,
@@ -131,7 +132,7 @@ export const PULLS = {
   },
   MERGE_STYLE_NOT_ALLOWED: {
     code: Code.FailedPrecondition,
-    // The words of compatible systems.
+    // The message of compatible systems.
     message: ({ style }) => `${style} is not allowed an allowed merge style for this repository`,
     restStatus: 405,
   },
@@ -149,20 +150,22 @@ export const PULLS = {
   PULL_REQUEST_ACCESS_LOST: { code: Code.FailedPrecondition, message: noAccess, restStatus: 400 },
   PULL_REQUEST_BRANCH_GONE: {
     code: Code.FailedPrecondition,
-    message: ({ branch }) => `cannot open this pull request again, branch ${branch} does not exist`,
+    message: ({ branch }) =>
+      `cannot reopen this pull request because branch ${branch} does not exist`,
     restStatus: 412,
   },
   PULL_REQUEST_CHANGED: { code: Code.Aborted, message: 'the issue is already changed' },
   PULL_REQUEST_CLOSED: { code: Code.FailedPrecondition, message: 'not found', restStatus: 404 },
   PULL_REQUEST_EDIT_DENIED: {
     code: Code.PermissionDenied,
-    message: 'only the poster and who may write to pull requests edit this one',
+    message:
+      'only the author and users with write access to pull requests may edit this pull request',
     restStatus: 403,
     isBodiless: true,
   },
   PULL_REQUEST_EXISTS: {
     code: Code.AlreadyExists,
-    // Compatible systems number pull requests twice.
+    // Compatible systems have two ids for a pull request.
     message: ({ id, head_repo_id, base_repo_id, head_branch, base_branch }) =>
       `pull request already exists for these targets [id: ${id}, issue_id: ${id}, head_repo_id: ${head_repo_id}, ` +
       `base_repo_id: ${base_repo_id}, head_branch: ${head_branch}, base_branch: ${base_branch}]`,
@@ -191,7 +194,7 @@ export const PULLS = {
   },
   PULL_REQUEST_UPDATE_DENIED: {
     code: Code.PermissionDenied,
-    message: 'the head branch may not be updated like that by this account',
+    message: 'this account may not update the head branch in this way',
     restStatus: 403,
     isBodiless: true,
   },
@@ -240,7 +243,7 @@ export const PULLS = {
   },
   TOO_MANY_COMMITS_TO_REBASE: {
     code: Code.FailedPrecondition,
-    message: ({ limit }) => `at most ${limit} commits are rebased at once`,
+    message: ({ limit }) => `at most ${limit} commits can be rebased at once`,
     restStatus: 409,
   },
   UNKNOWN_POSTER: {

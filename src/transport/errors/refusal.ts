@@ -3,37 +3,34 @@ import type { Code } from '@connectrpc/connect'
 import type { ErrorReason } from '#gen/branchline/v1/error_reason_pb.ts'
 import type { Reason } from '../../domain/core/errors.ts'
 
-/** What goes with a reason. */
+/** The metadata of a reason. */
 export type Metadata = Readonly<Record<string, string>>
 
-/** What a reason looks like from outside. */
+/** The error that clients receive for a reason. */
 export interface Refusal {
   readonly code: Code
-  /** For people. Programs read the reason. */
+  /** Message for people. Programs read the reason. */
   readonly message: string | ((metadata: Metadata) => string)
-  /** HTTP status over REST, where it is not the one that stands for the code. */
+  /** HTTP status over REST. Default the status of the code. */
   readonly restStatus?: number
-  /** Path of the request field at fault, where it is always the same one. */
+  /** Path of the invalid request field if it is always the same field. */
   readonly field?: string
   /**
-   * Path and query to go to instead, over REST; undefined when that cannot be told from the URL.
+   * Returns the path and query of a redirect over REST; undefined if the URL does not determine
+   * them.
    */
   readonly location?: (metadata: Metadata, requestUrl: string) => string | undefined
-  /** Body over REST, where compatible systems have one of its own. */
+  /** Returns the body over REST if compatible systems have a special one. */
   readonly body?: (metadata: Metadata, message: string) => JsonObject
   /**
-   * Whether the answer over REST has no body, as in compatible systems. For rows with a
-   * `restStatus`.
+   * Whether the response over REST has no body, as in compatible systems. Requires `restStatus`.
    */
   readonly isBodiless?: true
-  /** Name and value of a header of the answer, metadata over gRPC. */
+  /** Name and value of a response header, which is metadata over gRPC. */
   readonly header?: readonly [string, string] | ((metadata: Metadata) => readonly [string, string])
 }
 
-/**
- * What the client sent cannot be read, leads nowhere, finds no room or comes too late; found by the
- * transports, not by the rules.
- */
+/** The reasons of errors that the transport finds before the domain sees a request. */
 export type TransportReason =
   | 'DEADLINE_EXCEEDED'
   | 'MALFORMED_REQUEST'
@@ -42,22 +39,22 @@ export type TransportReason =
   | 'TOO_MUCH_UNREAD'
   | 'UNKNOWN_PATH'
 
-/** A value of the proto enum. */
+/** A value of the proto enum ErrorReason. */
 type PublicReason = keyof typeof ErrorReason
 
-/** A situation that shares its public reason with another one, of another status. */
+/** An error that shares its public reason with an error of another status. */
 export interface SharedRefusal extends Refusal {
   readonly reason: PublicReason
 }
 
 /**
- * The whole table. For a reason that is no value of the proto enum, and whose row names none, it
- * does not compile.
+ * The complete table. A reason that is not a value of the proto enum needs a row with a public
+ * reason. Otherwise the table does not compile.
  */
 export type AllRefusals = Readonly<
   Record<(Reason | TransportReason) & PublicReason, Refusal> &
     Record<Exclude<Reason, PublicReason>, SharedRefusal>
 >
 
-/** Some rows of it. */
+/** Some rows of the table. */
 export type Refusals = Partial<AllRefusals>

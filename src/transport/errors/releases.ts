@@ -1,21 +1,21 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about releases and their files. */
+/** Errors of releases and their files. */
 export const RELEASES = {
   ASSET_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   ASSET_TOO_LARGE: {
     code: Code.ResourceExhausted,
-    message: ({ max_bytes }) => `a file has at most ${max_bytes} bytes`,
+    message: ({ max_bytes }) => `a file can have at most ${max_bytes} bytes`,
     restStatus: 413,
   },
   INVALID_UPLOAD: {
     code: Code.InvalidArgument,
-    message: 'the content is no form with a file in its field "attachment"',
+    message: 'the content must be a form with a file in the field "attachment"',
     restStatus: 400,
     field: 'attachment',
   },
-  // The words of compatible systems.
+  // The message of compatible systems.
   RELEASE_EXISTS: { code: Code.AlreadyExists, message: 'Release is has no Tag' },
   RELEASE_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   RELEASE_REPOSITORY_EMPTY: {
@@ -46,7 +46,7 @@ export const RELEASES = {
   },
   TOO_MANY_ASSETS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `a release has at most ${limit} files`,
+    message: ({ limit }) => `a release can have at most ${limit} files`,
     restStatus: 422,
   },
 } satisfies Refusals

@@ -1,35 +1,32 @@
 import { Code } from '@connectrpc/connect'
 import type { Metadata, Refusals } from './refusal.ts'
 
-/** What a repository refuses to who lacks a level, in the words that compatible systems use. */
+/** The messages of compatible systems for a missing permission level. */
 const DENIED_WRITE = 'user should have a permission to write to a repo'
 const DENIALS: ReadonlyMap<string, string> = new Map([
   ['admin', 'user should be an owner or a collaborator with admin write of a repository'],
   ['owner', 'user should be the owner of the repo'],
 ])
 
-/**
- * URLs that are about a repository, over REST and for browsers: what is before its owner, the two
- * names, and the rest.
- */
+/** URLs of a repository over REST and for browsers: prefix, owner, name and rest. */
 const REPOSITORY_URL =
   /^[a-z]+:\/\/[^/]*((?:\/api\/v1\/(?:[^/]+\/)*?repos)?\/)([^/?]+)\/([^/?]+)(.*)$/
 
 /**
- * Where a request about a repository that moved finds what it asked for. It has to be the same
- * thing there: to whoever follows with a DELETE, a part of a repository must not become the whole.
+ * Returns the path and query of the same resource in a repository that has moved. The rest of the
+ * URL must stay: a redirected DELETE of a part of the repository must not delete the repository.
  */
 function movedTo(
   { owner = '', name = '', former }: Metadata,
   requestUrl: string,
 ): string | undefined {
   const [, before, ownerThen = '', nameThen = '', rest] = REPOSITORY_URL.exec(requestUrl) ?? []
-  // A request may name other repositories beside the one that its path is about.
+  // The former repository may be one that the request names outside of its path.
   const isAbout = `${decode(ownerThen)}/${decode(nameThen)}`.toLowerCase() === former
   return isAbout ? `${before}${owner}/${name}${rest}` : undefined
 }
 
-/** A segment of a path without percent-encoding; what is no such thing as it is. */
+/** Decodes a path segment. Returns a malformed segment as it is. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment)
@@ -38,7 +35,7 @@ function decode(segment: string): string {
   }
 }
 
-/** Refusals about repositories, copies of them, and who may do what with them. */
+/** Errors of repositories, their copies and permissions. */
 export const REPOSITORIES = {
   CLONE_FAILED: {
     code: Code.FailedPrecondition,
@@ -53,7 +50,7 @@ export const REPOSITORIES = {
   },
   FORK_EXISTS: {
     code: Code.AlreadyExists,
-    message: ({ owner }) => `${owner} has this repository already, or a fork of it`,
+    message: ({ owner }) => `${owner} already owns this repository or a fork of it`,
   },
   INVALID_CLONE_ADDRESS: {
     code: Code.InvalidArgument,
@@ -66,7 +63,7 @@ export const REPOSITORIES = {
     message: ({ username, permission }) =>
       permission === undefined
         ? `${username} owns the repository`
-        : `"${permission}" is none of the permissions read, write and admin`,
+        : `the permission must be read, write or admin, not "${permission}"`,
     restStatus: 422,
   },
   INVALID_DEFAULT_BRANCH: {
@@ -82,13 +79,13 @@ export const REPOSITORIES = {
   },
   INVALID_MIRROR_INTERVAL: {
     code: Code.InvalidArgument,
-    message: ({ interval }) => `"${interval}" is no interval of at least 10m0s, nor 0`,
+    message: ({ interval }) => `the interval must be 0 or at least 10m0s, not "${interval}"`,
     restStatus: 422,
     field: 'mirror_interval',
   },
   INVALID_REPOSITORY_NAME: {
     code: Code.InvalidArgument,
-    message: ({ name }) => `a repository cannot be called "${name}"`,
+    message: ({ name }) => `"${name}" is not a valid repository name`,
     restStatus: 422,
     field: 'name',
   },
@@ -113,7 +110,7 @@ export const REPOSITORIES = {
   },
   PARENT_PRIVATE: {
     code: Code.FailedPrecondition,
-    message: 'a fork of a private repository is private as well',
+    message: 'a fork of a private repository must be private',
     restStatus: 422,
   },
   REPOSITORY_ACCESS_DENIED: {
@@ -141,7 +138,7 @@ export const REPOSITORIES = {
   },
   REPOSITORY_MOVED: {
     code: Code.NotFound,
-    message: ({ owner, name }) => `the repository is ${owner}/${name} now`,
+    message: ({ owner, name }) => `the repository has moved to ${owner}/${name}`,
     restStatus: 301,
     location: movedTo,
   },
@@ -154,7 +151,7 @@ export const REPOSITORIES = {
   REPOSITORY_NOT_MIRROR: { code: Code.FailedPrecondition, message: 'Repository is not a mirror' },
   REPOSITORY_OWNER_RENAMED: {
     code: Code.NotFound,
-    message: ({ owner, name }) => `the repository is ${owner}/${name} now`,
+    message: ({ owner, name }) => `the repository has moved to ${owner}/${name}`,
     restStatus: 307,
     location: movedTo,
   },
@@ -169,7 +166,7 @@ export const REPOSITORIES = {
   },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
-    message: ({ limit }) => `${limit} repositories are being copied already; try again later`,
+    message: ({ limit }) => `${limit} repositories are already being copied; try again later`,
   },
   TOO_MANY_TOPICS: {
     code: Code.InvalidArgument,
@@ -187,12 +184,12 @@ export const REPOSITORIES = {
   TOPIC_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   TRANSFER_DENIED: {
     code: Code.PermissionDenied,
-    message: 'the repository is offered to somebody else',
+    message: 'the pending transfer is to another owner',
   },
   TRANSFER_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   TRANSFER_PENDING: {
     code: Code.AlreadyExists,
-    message: 'the repository is offered to somebody already',
+    message: 'the repository already has a pending transfer',
   },
   TRANSFER_TEAM_NOT_FOUND: {
     code: Code.InvalidArgument,

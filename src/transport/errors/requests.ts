@@ -1,29 +1,29 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** The name of a field as compatible systems have it in the texts about its form. */
+/** Returns the name of a field as in validation messages of compatible systems. */
 function pascalCase(field = ''): string {
   return field
     .replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
     .replace(/Id$/, 'ID')
 }
 
-/** Refusals about requests as such, whatever they are about. */
+/** Errors of requests in general. */
 export const REQUESTS = {
   CROSS_SITE_REQUEST: {
     code: Code.PermissionDenied,
-    message: 'this request comes from another site and has no credentials of its own',
+    message: 'a request from another site needs an Authorization header',
   },
   CURSOR_EXPIRED: {
     code: Code.OutOfRange,
-    message: 'events behind the cursor have been forgotten; read the lists and start anew',
+    message: 'events after the cursor are no longer available; read the lists and start again',
     field: 'cursor',
   },
   DEADLINE_EXCEEDED: {
     code: Code.DeadlineExceeded,
     message: ({ committed }) =>
       committed
-        ? 'the change was made, later than the deadline of the call'
+        ? 'the change was made after the deadline of the call'
         : 'the deadline of the call has passed',
   },
   DELETED_MEANWHILE: { code: Code.NotFound, message: 'not found' },
@@ -48,7 +48,7 @@ export const REQUESTS = {
   },
   INVALID_FILTER: {
     code: Code.InvalidArgument,
-    message: 'the filter cannot be read, or says something that this list does not support',
+    message: 'the filter is malformed or has a condition that this list does not support',
     field: 'filter',
   },
   INVALID_NAME: {
@@ -57,12 +57,12 @@ export const REQUESTS = {
   },
   INVALID_ORDER: {
     code: Code.InvalidArgument,
-    message: 'the list cannot be ordered like this',
+    message: 'the list does not support this order',
     field: 'order_by',
   },
   INVALID_PAGE_SIZE: {
     code: Code.InvalidArgument,
-    message: 'a page size is not negative',
+    message: 'a page size must not be negative',
     field: 'page_size',
   },
   INVALID_PAGE_TOKEN: {
@@ -72,13 +72,13 @@ export const REQUESTS = {
   },
   INVALID_REQUEST_ID: {
     code: Code.InvalidArgument,
-    message: 'a request id has up to 64 printable ASCII characters',
+    message: 'a request id must have at most 64 printable ASCII characters',
     field: 'request_id',
   },
   MALFORMED_REQUEST: { code: Code.InvalidArgument, message: 'the request cannot be read' },
   METHOD_NOT_ALLOWED: {
     code: Code.Unimplemented,
-    message: 'this path is served for other methods',
+    message: 'this path does not support the method of the request',
     restStatus: 405,
   },
   RANGE_NOT_SATISFIABLE: {
@@ -104,11 +104,11 @@ export const REQUESTS = {
   },
   SERVER_BUSY: {
     code: Code.Unavailable,
-    message: 'too much is being read at the moment; try again soon',
+    message: 'the server is busy; try again soon',
   },
   TOO_MANY_NAMES: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `a batch has at most ${limit} names`,
+    message: ({ limit }) => `a batch can have at most ${limit} names`,
   },
   TOO_MANY_STREAMS: {
     code: Code.ResourceExhausted,
@@ -117,11 +117,11 @@ export const REQUESTS = {
   TOO_MUCH_UNREAD: {
     code: Code.ResourceExhausted,
     message: ({ limit, scope }) =>
-      `at most ${limit} bytes of answers may wait for their readers (${scope}); read earlier answers first`,
+      `at most ${limit} bytes of responses may wait to be read (${scope}); read earlier responses first`,
   },
   UNKNOWN_MASK_PATH: {
     code: Code.InvalidArgument,
-    message: ({ path }) => `"${path}" is no field that this mask may name`,
+    message: ({ path }) => `"${path}" is not a field that this mask can contain`,
   },
   UNKNOWN_PATH: { code: Code.NotFound, message: 'nothing is served at this path' },
 } satisfies Refusals

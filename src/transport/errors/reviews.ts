@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect'
 import type { Refusals } from './refusal.ts'
 
-/** Refusals about reviews of pull requests. */
+/** Errors of reviews of pull requests. */
 export const REVIEWS = {
   INVALID_REVIEWER: {
     code: Code.FailedPrecondition,
@@ -37,7 +37,8 @@ export const REVIEWS = {
   },
   REVIEW_COMMENT_DENIED: {
     code: Code.PermissionDenied,
-    message: 'this is for whoever wrote it, and for writers of pull requests',
+    message:
+      'only the author of the comment and users with write access to pull requests may do this',
   },
   REVIEW_COMMENT_NOT_FOUND: {
     code: Code.NotFound,
@@ -45,12 +46,12 @@ export const REVIEWS = {
   },
   REVIEW_COMMIT_UNKNOWN: {
     code: Code.InvalidArgument,
-    message: ({ sha }) => `${sha} is no commit of this pull request`,
+    message: ({ sha }) => `${sha} is not a commit of this pull request`,
     restStatus: 422,
   },
   REVIEW_DELETION_DENIED: {
     code: Code.PermissionDenied,
-    message: 'a review is deleted by its reviewer',
+    message: 'only the reviewer may delete a review',
   },
   REVIEW_DISMISSAL_CLOSED: {
     code: Code.FailedPrecondition,
@@ -87,7 +88,7 @@ export const REVIEWS = {
   },
   REVIEW_REQUEST_DENIED: {
     code: Code.PermissionDenied,
-    message: 'only the poster and writers of pull requests choose reviewers',
+    message: 'only the author and users with write access to pull requests may request reviews',
   },
   REVIEW_STAYS_PENDING: {
     code: Code.InvalidArgument,
@@ -96,12 +97,12 @@ export const REVIEWS = {
   },
   TOO_MANY_REVIEWERS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `a pull request has at most ${limit} requested reviewers`,
+    message: ({ limit }) => `a pull request can have at most ${limit} requested reviewers`,
     restStatus: 422,
   },
   TOO_MANY_REVIEW_COMMENTS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `a review has at most ${limit} comments`,
+    message: ({ limit }) => `a review can have at most ${limit} comments`,
     restStatus: 422,
   },
 } satisfies Refusals

@@ -1,6 +1,5 @@
 /**
- * The part of OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1) that the generated document uses,
- * as JSON.
+ * The part of OpenAPI 3.1 that the document uses, as JSON (https://spec.openapis.org/oas/v3.1.1).
  */
 export interface OpenApiDocument {
   readonly openapi: '3.1.1'
@@ -19,7 +18,10 @@ export interface Tag {
   readonly description?: string
 }
 
-/** The HTTP methods that OpenAPI has a place for and that REST does not answer by itself. */
+/**
+ * The HTTP methods that OpenAPI supports and that need a route. OPTIONS and HEAD are answered
+ * without one.
+ */
 export const OPERATION_METHODS = ['get', 'put', 'post', 'delete', 'patch', 'trace'] as const
 
 export type OperationMethod = (typeof OPERATION_METHODS)[number]
@@ -36,8 +38,8 @@ export interface Operation {
   readonly requestBody?: RequestBody
   readonly responses: Readonly<Record<string, Response>>
   /**
-   * One of these is enough, the empty one being no credentials; an empty list means that
-   * credentials are not read.
+   * Alternative credentials. The empty alternative means none. An empty list means that credentials
+   * are ignored.
    */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
 }
@@ -67,7 +69,7 @@ export interface Response {
   readonly content?: Content
 }
 
-/** By media type. Without a schema the content is bytes. */
+/** Content by media type. Without a schema the content is bytes. */
 export type Content = Readonly<Record<string, { readonly schema?: Schema }>>
 
 /** JSON Schema 2020-12. */

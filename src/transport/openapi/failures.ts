@@ -1,10 +1,10 @@
-/** What the comment of an RPC says. */
+/** The parsed comment of an RPC. */
 export interface RpcComment {
   /** The first paragraph. */
   readonly summary: string
-  /** What follows it, without the list of failures. */
+  /** The other paragraphs, without the list of failures. */
   readonly description: string
-  /** The list that `Fails with:` introduces, in its order. */
+  /** The list after `Fails with:`, in its order. */
   readonly failures: readonly Failure[]
 }
 
@@ -12,7 +12,7 @@ export interface RpcComment {
 export interface Failure {
   /** Names of ErrorReason values. */
   readonly reasons: readonly string[]
-  /** When they occur: a clause such as `when the name is taken`, without its full stop. */
+  /** The condition as a clause without a full stop, for example `when the name is taken`. */
   readonly condition: string
 }
 
@@ -22,9 +22,9 @@ const FAILURES_HEADING = 'Fails with:'
 const FAILURE = /^([A-Z][A-Z0-9_]+(?:(?:, | or )[A-Z][A-Z0-9_]+)*), (.+?)\.?$/
 
 /**
- * Takes the comment of an RPC apart: summary, description and the list of failures.
+ * Parses the comment of an RPC.
  *
- * @throws Error that quotes an item of the list which has another form.
+ * @throws Error that quotes a malformed item of the list.
  */
 export function parseRpcComment(comment: string): RpcComment {
   const [prose = '', list = ''] = comment.split(`${FAILURES_HEADING}\n`)
@@ -44,7 +44,7 @@ function parseFailure(item: string): Failure {
   return { reasons: reasons.split(/, | or /), condition }
 }
 
-/** Lines of a comment end where the page does, not where a sentence does. */
+/** Joins the lines of a paragraph. */
 function unwrap(text: string): string {
   return text.replace(/\n\s*/g, ' ')
 }

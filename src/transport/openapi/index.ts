@@ -3,6 +3,8 @@ import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import type { Binding } from '../rpc/rest/index.ts'
 import { httpBodySetter } from '../rpc/rest/request/http-body.ts'
+import { compareText } from '../rpc/rest/schema/table.ts'
+import { fieldNamed } from '../rpc/rest/text/message-fields.ts'
 import {
   OPERATION_METHODS,
   type OpenApiDocument,
@@ -19,24 +21,22 @@ import { documentAccess, securitySchemes } from './security.ts'
 
 export type { OpenApiDocument } from './document.ts'
 
-/** What the document is made from. */
+/** The sources of the document. */
 export interface OpenApiSources extends ResponseSources {
   readonly title: string
   readonly version: string
-  /** Base of all paths, without a slash at its end. */
+  /** Base of all paths, without a trailing slash. */
   readonly publicUrl: string
-  /** Whether PUBLIC methods want credentials. */
+  /** Whether PUBLIC methods require credentials. */
   readonly isPrivateInstance: boolean
 }
 
 /**
- * Describes REST routes in OpenAPI 3.1: names, types and behaviour from the schema, texts from its
- * comments.
+ * Describes REST routes in OpenAPI 3.1. Names, types and behaviour come from the schema, texts from
+ * its comments. HEAD and OPTIONS, which every route answers, and HTTP methods unknown to OpenAPI
+ * are left out. The document depends only on the routes and their order.
  *
- * HEAD and OPTIONS, which every route answers, are left out, and so are routes for HTTP methods
- * that OpenAPI does not know. The same routes in the same order give the same document.
- *
- * @throws Error when the comment of an RPC lists its failures in a form that cannot be read.
+ * @throws Error if the list of failures in the comment of an RPC is malformed.
  */
 export function createOpenApi(
   bindings: readonly Binding[],
@@ -112,7 +112,7 @@ function requestBodyOf(binding: Binding, schemas: Schemas): RequestBody | undefi
   if (body === '') return undefined
   if (httpBodySetter(rpc.input, body)) return { content: { '*/*': {} } }
   const use: Use = httpMethod === 'PATCH' ? 'partialRequest' : 'request'
-  const field = rpc.input.fields.find(({ name }) => name === body)
+  const field = fieldNamed(rpc.input, body)
   if (field) {
     const { description, ...schema } = schemas.ofField(field, dialect, use)
     return {
@@ -138,7 +138,7 @@ function requestBodyOf(binding: Binding, schemas: Schemas): RequestBody | undefi
   }
 }
 
-/** `Service_Method`; from the second binding of a method on with its number. */
+/** Returns the ids `Service_Method`, with a number from the second binding of a method. */
 function operationIds(): (rpc: DescMethod) => string {
   const counts = new Map<string, number>()
   return ({ parent, name }) => {
@@ -159,9 +159,4 @@ function tagOf(
 
 function inOrder<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => compareText(a, b)))
-}
-
-/** By code unit: the same on every machine, whatever its locale. */
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : 1
 }

@@ -4,11 +4,12 @@ import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import type { Binding, Dialect } from '../rpc/rest/index.ts'
 import { fieldText } from '../rpc/rest/text/field-text.ts'
+import { fieldNamed } from '../rpc/rest/text/message-fields.ts'
 import type { Parameter } from './document.ts'
 import type { PathParameter } from './path.ts'
 import { memberName, type Schemas } from './schemas.ts'
 
-/** The parameters in the path of a binding. */
+/** Returns the path parameters of a binding. */
 export function pathParameters(
   { rpc, dialect }: Binding,
   path: readonly PathParameter[],
@@ -43,8 +44,8 @@ function describePathParameter(
 }
 
 /**
- * The query parameters of a binding: every request field that can be one and that neither path nor
- * body covers, fields of nested messages by their dotted path.
+ * Returns the query parameters of a binding: every request field with a text form that neither path
+ * nor body sets. Fields of nested messages have dotted names.
  */
 export function queryParameters(binding: Binding, schemas: Schemas): Parameter[] {
   const { rpc, dialect, body, template } = binding
@@ -78,7 +79,7 @@ function queryFields(
     if (covered.has(path.map(({ name }) => name).join('.'))) return []
     if (hasBehaviour(FieldBehavior.OUTPUT_ONLY)(field)) return []
     if (fieldText(field) !== undefined) return [path]
-    // A message that contains itself has no end of parameters; its first level is described.
+    // A recursive message has infinitely many parameters. Only its first level is described.
     const isRecursive =
       field.message === desc || parents.some(({ parent }) => parent === field.message)
     return field.fieldKind === 'message' && !isRecursive
@@ -91,14 +92,14 @@ function hasBehaviour(behaviour: FieldBehavior): (field: DescField) => boolean {
   return (field) => getOption(field, field_behavior).includes(behaviour)
 }
 
-/** In paths and queries there are no quotes: a 64-bit integer is just digits. */
+/** A 64-bit integer in a path or query is digits without quotes. */
 function asText(dialect: Dialect): Dialect {
   return { ...dialect, int64: 'number' }
 }
 
 function fieldAt(desc: DescMessage, path: string): DescField | undefined {
   const [name, ...rest] = path.split('.')
-  const field = desc.fields.find((candidate) => candidate.name === name)
+  const field = fieldNamed(desc, name ?? '')
   if (rest.length === 0) return field
   return field?.message && fieldAt(field.message, rest.join('.'))
 }

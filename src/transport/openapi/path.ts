@@ -1,37 +1,32 @@
 import type { Segment, Template, Variable } from '../rpc/rest/index.ts'
 
-/** A template as OpenAPI writes paths. */
+/** A path template in the form of OpenAPI. */
 export interface DocumentedPath {
   /** For example `/api/v1/users/{user}:archive`. */
   readonly text: string
   readonly parameters: readonly PathParameter[]
 }
 
-/** One `{…}` of a path. */
+/** A `{…}` of a path. */
 export interface PathParameter {
   readonly name: string
   /**
-   * The request field that takes the text, or a name made of it; undefined for a wildcard that no
-   * field takes.
+   * The request field with the text or with a name that contains it. Undefined for a wildcard
+   * without a field.
    */
   readonly fieldPath: string | undefined
-  /**
-   * Set if the text is one segment of a longer resource name, which this is the form of:
-   * `users/{user}`.
-   */
+  /** The form of the resource name, such as `users/{user}`, if the text is one segment of it. */
   readonly resourceName: string | undefined
-  /** Whether it is the end of that name. */
+  /** Whether the text is the last segment of the resource name. */
   readonly isLast: boolean
   /** Whether the text may contain slashes. */
   readonly multi: boolean
 }
 
 /**
- * Writes a path template the way OpenAPI does, which knows only parameters of one segment.
- *
- * A variable such as `{name=users/*}` becomes its segments, `users/{user}`: wildcards are named
- * after the collection before them, in the singular, so that the text reads like the form of the
- * resource name.
+ * Returns a path template in the form of OpenAPI, where a parameter is one segment. A variable such
+ * as `{name=users/*}` becomes `users/{user}`: a wildcard is named after the collection before it,
+ * in the singular, so that the text reads like the form of the resource name.
  */
 export function documentPath(template: Template): DocumentedPath {
   const names = parameterNames(template)
@@ -56,8 +51,8 @@ export function documentPath(template: Template): DocumentedPath {
 }
 
 /**
- * Gives paths that differ in the names of their parameters alone the names of the first of them:
- * OpenAPI has them for one path (https://spec.openapis.org/oas/v3.1.1#paths-object).
+ * Returns a function that gives paths of the same shape the parameter names of the first one.
+ * OpenAPI treats them as the same path (https://spec.openapis.org/oas/v3.1.1#paths-object).
  */
 export function pathsByShape(): (path: DocumentedPath) => DocumentedPath {
   const firsts = new Map<string, DocumentedPath>()
@@ -76,7 +71,7 @@ export function pathsByShape(): (path: DocumentedPath) => DocumentedPath {
   }
 }
 
-/** The names of the parameters of each segment that has any, all of them different. */
+/** Returns the unique parameter names of each segment with parameters. */
 function parameterNames(template: Template): Map<number, string[]> {
   const taken = new Set<string>()
   const unique = (wanted: string) => {
@@ -137,7 +132,10 @@ function segmentText(segment: Segment, names: readonly string[]): string {
   }
 }
 
-/** Of an English plural as collections are called: users, linkedIdentities, branches, statuses. */
+/**
+ * Returns the singular of the English plurals of collections: users, linkedIdentities, branches,
+ * statuses.
+ */
 function singular(plural: string): string {
   if (/ies$/.test(plural)) return plural.replace(/ies$/, 'y')
   if (/(?:ch|sh|x|ss|us)es$/.test(plural)) return plural.replace(/es$/, '')

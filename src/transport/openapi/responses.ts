@@ -2,20 +2,21 @@ import { STATUS_CODES } from 'node:http'
 import { hasNoContent } from '../rpc/exchange/node.ts'
 import type { Binding, Dialect } from '../rpc/rest/index.ts'
 import { httpBodyGetter } from '../rpc/rest/request/http-body.ts'
+import { fieldNamed } from '../rpc/rest/text/message-fields.ts'
 import type { Content, Response, Schema } from './document.ts'
 import type { Failure } from './failures.ts'
 import type { Comments, Schemas } from './schemas.ts'
 
-/** What the answers of an operation are made of. */
+/** The sources of the responses. */
 export interface ResponseSources {
   readonly comments: Comments
-  /** HTTP status by name of a reason; undefined for reasons that the server never answers. */
+  /** Returns the HTTP status of a reason; undefined for a reason that the server never returns. */
   readonly statusOf: (reason: string) => number | undefined
 }
 
 /**
- * All answers of a binding by status: success, the failures of its RPC, and `default` for what
- * every RPC fails with.
+ * Returns the responses of a binding by status: success, the failures of its RPC, and `default` for
+ * failures that every RPC may have.
  */
 export function responsesOf(
   binding: Binding,
@@ -35,7 +36,7 @@ export function responsesOf(
     [successStatus]: successOf(binding, schemas, comments),
     ...Object.fromEntries(failed),
     default: {
-      description: 'A failure that every operation of the service may have, or an internal error.',
+      description: 'An error that every operation of the service may return, or an internal error.',
       content,
     },
   }
@@ -55,7 +56,7 @@ function successOf(binding: Binding, schemas: Schemas, comments: Comments): Resp
 function contentOf(binding: Binding, schemas: Schemas): Content {
   const { rpc, dialect, responseBody, singleBody } = binding
   if (httpBodyGetter(rpc.output, responseBody)) return { '*/*': {} }
-  const field = rpc.output.fields.find(({ name }) => name === responseBody)
+  const field = fieldNamed(rpc.output, responseBody)
   const body = field
     ? schemas.ofField(field, dialect, 'response')
     : schemas.ofMessage(rpc.output, dialect, 'response')
@@ -63,8 +64,7 @@ function contentOf(binding: Binding, schemas: Schemas): Content {
     ? { anyOf: [schemas.ofField(singleBody, dialect, 'response'), body] }
     : body
   const isStream = rpc.methodKind === 'server_streaming'
-  // The schema is that of one line, or of the data of one event; OpenAPI 3.1 has no words for
-  // sequences.
+  // The schema describes one line, or the data of one event. OpenAPI 3.1 cannot describe sequences.
   return isStream
     ? { 'application/x-ndjson': { schema }, 'text/event-stream': { schema } }
     : { [dialect.contentType]: { schema } }
@@ -83,15 +83,18 @@ function headersOf(
   })
   const paging = page && {
     'X-Total-Count': {
-      description: 'Number of all results, on whatever page.',
+      description: 'Number of results on all pages.',
       schema: { type: 'integer' },
     },
-    Link: { description: 'Other pages, by relation (RFC 8288).', schema: { type: 'string' } },
+    Link: {
+      description: 'Links to other pages by relation (RFC 8288).',
+      schema: { type: 'string' },
+    },
   }
   return { ...Object.fromEntries(fromFields), ...paging }
 }
 
-/** Lines of text by status, in the order of statuses. */
+/** Returns lines of text by status, sorted by status. */
 function conditionsByStatus(
   failures: readonly Failure[],
   statusOf: ResponseSources['statusOf'],
@@ -115,10 +118,7 @@ function errorReference({ errors }: Dialect): Schema {
 const STATUS_NAME = 'google.rpc.Status'
 const MESSAGE_URL_NAME = 'MessageUrl'
 
-/**
- * The schemas of error answers. Their members are always there, unlike those of the messages they
- * are made from.
- */
+/** Returns the schemas of error responses. Their members are always present. */
 export function errorSchemas(dialects: readonly Dialect[]): Record<string, Schema> {
   const shapes = new Set(dialects.map(({ errors }) => errors))
   return {
@@ -128,7 +128,7 @@ export function errorSchemas(dialects: readonly Dialect[]): Record<string, Schem
 }
 
 const statusSchema: Schema = {
-  description: 'Why a call failed.',
+  description: 'The error of a failed call.',
   type: 'object',
   properties: {
     code: {
@@ -138,13 +138,13 @@ const statusSchema: Schema = {
     },
     message: {
       type: 'string',
-      description: 'For people. It may change; programs read the details.',
+      description: 'Message for people, which may change. Programs read the details.',
     },
     details: {
       type: 'array',
       description:
-        'Messages for programs. One of them is a google.rpc.ErrorInfo, unless the failure is an internal error or one ' +
-        'of HTTP itself; its `reason` is one of those that the operation lists.',
+        'Messages for programs. One is a google.rpc.ErrorInfo, except for internal errors and errors of HTTP. ' +
+        'Its `reason` is one of those that the operation lists.',
       items: {
         type: 'object',
         properties: {
@@ -154,12 +154,12 @@ const statusSchema: Schema = {
           },
           reason: {
             type: 'string',
-            description: 'Of an ErrorInfo: the reason, for example `USER_NOT_FOUND`.',
+            description: 'The reason in an ErrorInfo, for example `USER_NOT_FOUND`.',
           },
-          domain: { type: 'string', description: 'Of an ErrorInfo: whose reason it is.' },
+          domain: { type: 'string', description: 'The domain of the reason in an ErrorInfo.' },
           metadata: {
             type: 'object',
-            description: 'Of an ErrorInfo: facts, by the keys that the reason documents.',
+            description: 'The metadata of an ErrorInfo, with the keys that the reason documents.',
             additionalProperties: { type: 'string' },
           },
         },
@@ -171,11 +171,11 @@ const statusSchema: Schema = {
 }
 
 const messageUrlSchema: Schema = {
-  description: 'Why a call failed.',
+  description: 'The error of a failed call.',
   type: 'object',
   properties: {
-    message: { type: 'string', description: 'For people.' },
-    url: { type: 'string', description: 'Where the API is documented.' },
+    message: { type: 'string', description: 'Message for people.' },
+    url: { type: 'string', description: 'URL of the API documentation.' },
   },
   required: ['message', 'url'],
 }

@@ -4,7 +4,7 @@ import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
 import type { Dialect } from '../rpc/rest/index.ts'
 import type { Schema } from './document.ts'
 
-/** The JSON form of a scalar (https://protobuf.dev/programming-guides/json). */
+/** Returns the JSON form of a scalar (https://protobuf.dev/programming-guides/json). */
 export function scalarSchema(type: ScalarType, int64: Dialect['int64']): Schema {
   switch (type) {
     case ScalarType.STRING:
@@ -34,9 +34,7 @@ export function scalarSchema(type: ScalarType, int64: Dialect['int64']): Schema 
   }
 }
 
-/**
- * The JSON form of a well-known type that has one of its own; undefined for every other message.
- */
+/** Returns the JSON form of a well-known type; undefined for other messages. */
 export function wellKnownSchema(desc: DescMessage, int64: Dialect['int64']): Schema | undefined {
   if (isWrapperDesc(desc)) return scalarSchema(desc.fields[0].scalar, int64)
   switch (desc.typeName) {
@@ -61,7 +59,7 @@ export function wellKnownSchema(desc: DescMessage, int64: Dialect['int64']): Sch
   }
 }
 
-/** Whether a field holds a FieldMask, whose text the schema cannot describe. */
+/** Returns whether a field is a FieldMask, whose text a JSON Schema cannot describe. */
 export function isFieldMask(field: DescField): boolean {
   return field.message?.typeName === 'google.protobuf.FieldMask'
 }

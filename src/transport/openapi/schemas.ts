@@ -8,14 +8,14 @@ import type { Schema } from './document.ts'
 import { isFieldMask, scalarSchema, wellKnownSchema } from './scalar-schemas.ts'
 
 /**
- * Where a message occurs, which decides what has to be in it. In a partial request, a PATCH,
- * nothing has to.
+ * The use of a message, which decides its required members. A partial request, a PATCH, requires
+ * none.
  */
 export type Use = 'request' | 'partialRequest' | 'response'
 
 /**
- * Comments of the schema by full name; fields and values go by the name of their parent, a dot and
- * their own.
+ * Comments of the schema by full name. A field or enum value is named by its parent, a dot and its
+ * name.
  */
 export type Comments = ReadonlyMap<string, string>
 
@@ -26,17 +26,15 @@ interface Component {
 }
 
 /**
- * The schemas of messages and enums, each described once below `#/components/schemas` by its full
- * name.
- *
- * The JSON form of a message depends on the dialect of the service. Where services of several forms
- * share a type, the second form and later ones get a number: `branchline.v1.User-2`.
+ * The schemas of messages and enums below `#/components/schemas`, by full name. The JSON form of a
+ * message depends on the dialect of the service. If services with different forms share a type, the
+ * second and later forms have a number: `branchline.v1.User-2`.
  */
 export class Schemas {
   readonly #comments: Comments
   readonly #messages = new Map<string, Component>()
   readonly #enums = new Map<string, DescEnum>()
-  /** JSON forms of each message, by its full name, in the order in which they were met. */
+  /** JSON forms of each message by full name, in the order of their discovery. */
   readonly #forms = new Map<string, string[]>()
 
   constructor(comments: Comments) {
@@ -44,8 +42,8 @@ export class Schemas {
   }
 
   /**
-   * The schema of a message: a reference, unless it is a well-known type. Remembers how the message
-   * is used.
+   * Returns the schema of a message, which is a reference except for well-known types, and records
+   * the use.
    */
   ofMessage(desc: DescMessage, dialect: Dialect, use: Use): Schema {
     const wellKnown = wellKnownSchema(desc, dialect.int64)
@@ -60,7 +58,7 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  /** The schema of a field, with what its comment and its behaviour say. */
+  /** Returns the schema of a field with its comment and behaviour. */
   ofField(field: DescField, dialect: Dialect, use: Use): Schema {
     const behaviours = getOption(field, field_behavior)
     const schema = this.valueOf(field, dialect, use)
@@ -74,7 +72,7 @@ export class Schemas {
     }
   }
 
-  /** The schema of the value of a field, without anything else about the field. */
+  /** Returns the schema of the value of a field. */
   valueOf(field: DescField, dialect: Dialect, use: Use): Schema {
     const element = this.#elementOf(field, dialect, use)
     if (field.fieldKind === 'list') return { type: 'array', items: element }
@@ -82,7 +80,7 @@ export class Schemas {
     return element
   }
 
-  /** The schema of a message without some of its fields, in place. */
+  /** Returns the inline schema of a message without some of its fields. */
   ofMessageWithout(
     desc: DescMessage,
     omitted: ReadonlySet<string>,
@@ -100,7 +98,7 @@ export class Schemas {
       : comment
   }
 
-  /** All schemas that were referred to, by name. */
+  /** Returns all referenced schemas by name. */
   components(): Record<string, Schema> {
     const messages = [...this.#messages].map(
       ([name, { desc, dialect, uses }]): [string, Schema] => {
@@ -167,14 +165,13 @@ export class Schemas {
   }
 }
 
-/** The name of a field in JSON. Input takes both spellings; this is the one that answers have. */
+/** Returns the name of a field in JSON responses. Requests may use either spelling. */
 export function memberName(field: DescField, { names }: Pick<Dialect, 'names'>): string {
   return names === 'original' ? field.name : field.jsonName
 }
 
 /**
- * Whether a member is always there. A type that requests and answers share requires nothing: an
- * answer has members that no request needs to have, and the other way round.
+ * Returns whether a member is required. A type in both requests and responses requires no member.
  */
 function isRequired(field: DescField, dialect: Dialect, uses: ReadonlySet<Use>): boolean {
   if (uses.size !== 1 || uses.has('partialRequest')) return false
@@ -183,7 +180,7 @@ function isRequired(field: DescField, dialect: Dialect, uses: ReadonlySet<Use>):
   return unsetForm(field, dialect) !== 'omit' && !behaviours.includes(FieldBehavior.INPUT_ONLY)
 }
 
-/** Fields were visited for every use before; any of them names the same components again. */
+/** Returns any of the uses. All of them refer to the same components. */
 function anyOf(uses: ReadonlySet<Use>): Use {
   const [use = 'response'] = uses
   return use

@@ -17,15 +17,15 @@ export const securitySchemes: Readonly<Record<string, SecurityScheme>> = {
   },
 }
 
-/** What the access option of a method says to clients. */
+/** The access option of a method as described to clients. */
 export interface DocumentedAccess {
   readonly security: Operation['security']
-  /** A sentence about tokens, or nothing. */
+  /** A sentence about tokens. Empty if there is none. */
   readonly note: string
 }
 
 /**
- * Reads the access option of a method. On a private instance, PUBLIC methods take credentials too.
+ * Reads the access option of a method. On a private instance, PUBLIC methods require credentials.
  */
 export function documentAccess(method: DescMethod, isPrivateInstance: boolean): DocumentedAccess {
   const { audience, scope, sessionOnly, ignoresCredentials, passwordOnly } = getOption(
@@ -36,13 +36,13 @@ export function documentAccess(method: DescMethod, isPrivateInstance: boolean): 
   if (passwordOnly)
     return {
       security: [{ basic: [] }],
-      note: 'Only the password of the account is taken, by Basic.',
+      note: 'Only the password of the account is accepted, by Basic authentication.',
     }
   const isAnonymous =
     audience === Audience.ALWAYS_PUBLIC || (audience === Audience.PUBLIC && !isPrivateInstance)
   const scopes = scope === '' ? [] : scope.split(' ')
   const security = [{ bearer: scopes }, { basic: scopes }, ...(isAnonymous ? [{}] : [])]
-  if (sessionOnly) return { security, note: 'Personal access tokens are refused.' }
+  if (sessionOnly) return { security, note: 'Personal access tokens are not accepted.' }
   const named = scopes.map((name) => `\`${name}\``).join(' and ')
   const noun = scopes.length > 1 ? 'scopes' : 'scope'
   return { security, note: scope === '' ? '' : `Personal access tokens need the ${noun} ${named}.` }

@@ -23,18 +23,18 @@ function missingIn(
 }
 
 describe('the matrix', () => {
-  it('has every method of the forge, once', () => {
+  it('has every method of the forge once', () => {
     expect(missingIn(ROWS, isOfForge)).toEqual([])
     expect(new Set(ROWS.map(({ method }) => method)).size).toBe(ROWS.length)
   })
 
-  it('has those that name a repository by what they ask of one', () => {
+  it('groups methods with a repository by the required access', () => {
     const isAboutOne = (method: DescMethod) =>
       (hasField(method, 'repo') && !hasField(method, 'org')) || hasRoute(method, '/repositories/{')
     expect(missingIn(REPOSITORY_ROWS, isAboutOne)).toEqual([])
   })
 
-  it('has those that name an organisation or a team by what they ask of one', () => {
+  it('groups methods with an organisation or a team by the required access', () => {
     const isAboutOne = (method: DescMethod) =>
       hasField(method, 'org') || hasRoute(method, '/teams/{id}')
     expect(missingIn(ORGANIZATION_ROWS, isAboutOne)).toEqual([])

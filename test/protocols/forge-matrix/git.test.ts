@@ -92,7 +92,7 @@ function expectedStatus({ needs }: Verb, caller: CallerName, place: PlaceFacts):
   return expected === 'REPOSITORY_ARCHIVED' ? 403 : GATES[expected]
 }
 
-describe('who may fetch and push by git', () => {
+describe('access by Git', () => {
   it.each(VERBS)('$name', async (verb) => {
     const differences: string[] = []
     const cells = stage.places.flatMap((place) => CALLER_NAMES.map((caller) => ({ place, caller })))

@@ -118,11 +118,11 @@ const ORGANIZATION_LISTS: readonly List[] = [
   },
 ]
 
-describe('of what there is, a caller sees what they may know of', () => {
+describe('lists contain only resources that the caller may see', () => {
   it.each(REPOSITORY_LISTS)('$path', (list) => compare(list, ({ full_name }) => full_name))
   it.each(ORGANIZATION_LISTS)('$path', (list) => compare(list, ({ name }) => name))
 
-  it('of the repositories of a team', async () => {
+  it('the repositories of a team', async () => {
     const [guild] = stage.organizations
     const teamRepositories: List = {
       path: `/teams/${guild?.team}/repos`,

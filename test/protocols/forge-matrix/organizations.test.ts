@@ -26,11 +26,11 @@ function cellsOf({ needs, requestTo }: OrganizationRow): Cell[] {
   )
 }
 
-describe('what may be done to an organisation', () => {
+describe('access to an organisation', () => {
   describeRefusals(ORGANIZATION_ROWS, () => matrix, cellsOf)
 })
 
-describe('an organisation that somebody may not know of', () => {
+describe('an organisation that a caller may not see', () => {
   it.each(named(ORGANIZATION_ROWS))(
     'answers as one that does not exist: $name',
     async ({ row }) => {

@@ -33,7 +33,7 @@ export function describeRefusals<R extends Row>(
     expect(await matrix().byRpc(row.method, cellsOf(row))).toEqual([])
   })
 
-  describe('each refusal', () => {
+  describe('each error', () => {
     it.each(named(rows))('has its reason on every protocol: $name', async ({ row }) => {
       for (const protocol of RPC_PROTOCOLS) {
         expect(

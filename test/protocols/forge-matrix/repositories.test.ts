@@ -28,24 +28,27 @@ function cellsOf({ needs, requestTo, consumes }: RepositoryRow): Cell[] {
   )
 }
 
-describe('what may be done to a repository', () => {
+describe('access to a repository', () => {
   describeRefusals(REPOSITORY_ROWS, () => matrix, cellsOf)
 })
 
-describe('a repository that somebody may not know of', () => {
-  it.each(named(REPOSITORY_ROWS))('answers as one that does not exist: $name', async ({ row }) => {
-    const hidden = stage.places.filter(isHidden)
-    for (const caller of STRANGERS) {
-      const answers = (place: Parameters<RepositoryRow['requestTo']>[0]) =>
-        Promise.all(matrix.answers(row.method, row.requestTo(place), caller))
-      const missing = await answers({ id: 999_999, owner: 'bob', name: 'missing' })
-      expect(missing.length).toBeGreaterThan(0)
-      for (const place of hidden)
-        expect(await answers(place), `${caller} on ${pathOf(place)}`).toEqual(missing)
-    }
-  })
+describe('a repository that a caller may not see', () => {
+  it.each(named(REPOSITORY_ROWS))(
+    'is indistinguishable from a missing one: $name',
+    async ({ row }) => {
+      const hidden = stage.places.filter(isHidden)
+      for (const caller of STRANGERS) {
+        const answers = (place: Parameters<RepositoryRow['requestTo']>[0]) =>
+          Promise.all(matrix.answers(row.method, row.requestTo(place), caller))
+        const missing = await answers({ id: 999_999, owner: 'bob', name: 'missing' })
+        expect(missing.length).toBeGreaterThan(0)
+        for (const place of hidden)
+          expect(await answers(place), `${caller} on ${pathOf(place)}`).toEqual(missing)
+      }
+    },
+  )
 
-  it('is compared with as one that does not exist', async () => {
+  it('is indistinguishable from a missing one in comparisons', async () => {
     const [base] = stage.places
     if (!base) throw new Error('there is nothing to compare')
     for (const caller of STRANGERS) {

@@ -70,9 +70,9 @@ describe('administrators', () => {
       422,
       'this e-mail address belongs to another account',
     ],
-    [{ ...draft('x'), email: '' }, 422, 'this is not an e-mail address'],
-    [{ ...draft('-x-') }, 422, 'a username has'],
-    [{ ...draft('x'), password: 'short' }, 400, 'a password has'],
+    [{ ...draft('x'), email: '' }, 422, 'the e-mail address is invalid'],
+    [{ ...draft('-x-') }, 422, 'a username must have'],
+    [{ ...draft('x'), password: 'short' }, 400, 'a password must have'],
     [{ ...draft('x'), visibility: 'secret' }, 422, 'visibility is missing or not allowed'],
   ])('cannot create accounts from %j', async (body, status, message) => {
     const refused = await rest(cast.ada, 'POST', '/admin/users', body)

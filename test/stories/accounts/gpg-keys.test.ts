@@ -282,7 +282,7 @@ describe('OpenPGP keys of an account', () => {
     }))
     await server.app.db.insertInto('gpg_keys').values(rows).execute()
     expect((await add(cast.bob, await newKey('bob@example.org'))).body.message).toBe(
-      'there are at most 50 keys',
+      'the limit of 50 keys has been reached',
     )
     expect((await rest(cast.bob, 'GET', '/user/gpg_keys?page=2')).body).toHaveLength(20)
     await deleteKeysOf(cast.bob)

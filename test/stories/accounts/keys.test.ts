@@ -179,7 +179,10 @@ describe('SSH keys of an account', () => {
     }))
     await server.app.db.insertInto('public_keys').values(rows).execute()
     const refused = await rest(cast.carol, 'POST', '/user/keys', { title: 'more', key: newKey() })
-    expect([refused.status, refused.body.message]).toEqual([422, 'there are at most 100 keys'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'the limit of 100 keys has been reached',
+    ])
     await server.app.db.deleteFrom('public_keys').where('title', 'like', 'full %').execute()
   })
 

@@ -103,7 +103,7 @@ describe('changing a memo', () => {
       updateMask: { paths: ['visibility'] },
     })
     await expect(memos(cast.carol).getMemo({ name: comment.name })).rejects.toThrow(
-      'may not do that',
+      'does not have permission',
     )
     await memos(cast.carol).deleteMemo({ name: comment.name })
     expect((await memos(cast.bob).listMemoComments({ name })).memos).toEqual([])

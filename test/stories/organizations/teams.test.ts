@@ -110,9 +110,9 @@ describe('a team', () => {
   })
 
   it.each([
-    [{}, 'a team cannot be called ""'],
-    [{ name: 'two words', units: ['repo.code'] }, 'a team cannot be called "two words"'],
-    [{ name: 'x'.repeat(256), units: ['repo.code'] }, 'a team cannot be called'],
+    [{}, '"" is not a valid team name'],
+    [{ name: 'two words', units: ['repo.code'] }, '"two words" is not a valid team name'],
+    [{ name: 'x'.repeat(256), units: ['repo.code'] }, 'is not a valid team name'],
     [{ name: 'crew' }, 'units permission should not be empty'],
     [{ name: 'crew', permission: 'write', units: [] }, 'units permission should not be empty'],
     [
@@ -120,7 +120,10 @@ describe('a team', () => {
       'permission is missing or not allowed',
     ],
     [{ name: 'crew', units: ['repo.kitchen'] }, 'there is no unit "repo.kitchen"'],
-    [{ name: 'crew', units_map: { 'repo.code': 'most' } }, 'a unit has no level "most"'],
+    [
+      { name: 'crew', units_map: { 'repo.code': 'most' } },
+      '"most" is not a valid permission for a unit',
+    ],
     [
       { name: 'crew', units: ['repo.code'], visibility: 'secret' },
       'visibility is missing or not allowed',
@@ -163,7 +166,7 @@ describe('a team', () => {
     const refused = await rest(cast.bob, method, `/teams/${owners}${path}`, body)
     expect([refused.status, refused.body.message]).toEqual([
       422,
-      'the team Owners keeps its name and its rights',
+      'the name and the permissions of the Owners team cannot be changed',
     ])
     expect((await rest(cast.bob, 'GET', `/teams/${owners}`)).body).toEqual(before.body)
   })

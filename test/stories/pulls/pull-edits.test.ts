@@ -510,7 +510,7 @@ describe('an edit that is refused', () => {
     const without = await edit('eve', { state: 'open' })
     expect([without.status, without.body.message]).toEqual([
       412,
-      'cannot open this pull request again, branch theirs does not exist',
+      'cannot reopen this pull request because branch theirs does not exist',
     ])
     await forge.change(cast.eve, fork.path, 'theirs')
     await edit('eve', { state: 'open', base: 'next' })

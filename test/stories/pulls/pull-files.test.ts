@@ -609,7 +609,7 @@ describe('a pull request that is too large for a text', () => {
       const refused = await get(path)
       expect([refused.status, refused.body.message]).toEqual([
         422,
-        'this is too much for one text: fetch the commits with git',
+        'the diff is too large for one response; fetch the commits with Git',
       ])
     }
     const rpc = createClient(PullFileService, transportTo(server.url, 'gRPC'))

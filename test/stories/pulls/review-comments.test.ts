@@ -178,7 +178,10 @@ describe('a comment on a line', () => {
       event: 'COMMENT',
       comments,
     })
-    expect([answer.status, answer.body.message]).toEqual([422, 'a review has at most 100 comments'])
+    expect([answer.status, answer.body.message]).toEqual([
+      422,
+      'a review can have at most 100 comments',
+    ])
   })
 
   it('goes with its line, until that is changed', async () => {

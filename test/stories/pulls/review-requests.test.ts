@@ -170,7 +170,7 @@ describe('a request for a review', () => {
     reason: string,
     text: string,
   ]
-  const DENIED = 'only the poster and writers of pull requests choose reviewers'
+  const DENIED = 'only the author and users with write access to pull requests may request reviews'
   let refused: Promise<ReviewedPull> | undefined
   it.each<Case>([
     ['to nobody', 'bob', ['nobody'], [], 404, 'REVIEWER_NOT_FOUND', "user doesn't exist: nobody"],
@@ -218,7 +218,7 @@ describe('a request for a review', () => {
       [],
       422,
       'TOO_MANY_REVIEWERS',
-      'a pull request has at most 100 requested reviewers',
+      'a pull request can have at most 100 requested reviewers',
     ],
   ])('is refused %s', async (_, who, users, teams, status, reason, text) => {
     refused ??= forge.pull('refused')

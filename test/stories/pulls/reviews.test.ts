@@ -326,7 +326,7 @@ describe('a review that is refused', () => {
       { event: 'APPROVED', commit_id: 'main' },
       422,
       'REVIEW_COMMIT_UNKNOWN',
-      'main is no commit of this pull request',
+      'main is not a commit of this pull request',
     ],
     [
       'one of a commit that is not there',
@@ -334,7 +334,7 @@ describe('a review that is refused', () => {
       { event: 'APPROVED', commit_id: 'a'.repeat(40) },
       422,
       'REVIEW_COMMIT_UNKNOWN',
-      `${'a'.repeat(40)} is no commit of this pull request`,
+      `${'a'.repeat(40)} is not a commit of this pull request`,
     ],
     [
       'too long a one',

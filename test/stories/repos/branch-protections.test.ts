@@ -427,7 +427,7 @@ describe('a branch protection', () => {
     const refused = await rest(cast.bob, 'POST', rules, { rule_name: 'one more' })
     expect([refused.status, refused.body.message]).toEqual([
       422,
-      'a repository has at most 100 rules about branches',
+      'a repository can have at most 100 branch protection rules',
     ])
     // The list is not paged.
     expect((await rest(cast.bob, 'GET', `${rules}?page=2&limit=3`)).body).toHaveLength(100)

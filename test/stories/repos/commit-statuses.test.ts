@@ -85,10 +85,10 @@ describe('a commit status', () => {
   })
 
   it.each([
-    [{}, '"" is no state of a status'],
-    [{ state: '' }, '"" is no state of a status'],
-    [{ state: 'great' }, '"great" is no state of a status'],
-    [{ state: 'SUCCESS' }, '"SUCCESS" is no state of a status'],
+    [{}, '"" is not a valid status state'],
+    [{ state: '' }, '"" is not a valid status state'],
+    [{ state: 'great' }, '"great" is not a valid status state'],
+    [{ state: 'SUCCESS' }, '"SUCCESS" is not a valid status state'],
     [{ state: 'success', context: 'x'.repeat(256) }, 'context is longer than 255 characters'],
     [
       { state: 'success', description: 'x'.repeat(1025) },
@@ -320,7 +320,7 @@ describe('the combined status', () => {
     })
     expect([refused.status, refused.body.message]).toEqual([
       422,
-      'the statuses of a commit are about at most 1000 contexts',
+      'a commit can have statuses of at most 1000 contexts',
     ])
     await post(sha, { state: 'failure', context: 'context 7' })
     const { body } = await rest(undefined, 'GET', `/repos/bob/engine/commits/${sha}/status`)

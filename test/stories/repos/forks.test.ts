@@ -137,7 +137,7 @@ describe('a fork', () => {
     const forks = await rest(undefined, 'GET', '/repos/bob/wanted/forks')
     expect(forks.body).toHaveLength(1)
     const refused = answers.find(({ status }) => status === 409)
-    expect(refused?.body.message).toBe('carol has this repository already, or a fork of it')
+    expect(refused?.body.message).toBe('carol already owns this repository or a fork of it')
   })
 
   it('is not told about to who may not know of it', async () => {
@@ -151,7 +151,7 @@ describe('a fork', () => {
     const refused = await fork(cast.carol, 'bob/sought', { organization: 'gears' })
     expect([refused.status, refused.body.message]).toEqual([
       409,
-      'gears has this repository already, or a fork of it',
+      'gears already owns this repository or a fork of it',
     ])
   })
 
@@ -220,7 +220,7 @@ describe('a fork of a private repository', () => {
     const opened = await rest(cast.carol, 'PATCH', '/repos/carol/secret', { private: false })
     expect([opened.status, opened.body.message]).toEqual([
       422,
-      'a fork of a private repository is private as well',
+      'a fork of a private repository must be private',
     ])
     await rest(cast.bob, 'PATCH', '/repos/bob/secret', { private: false })
     expect(

@@ -545,10 +545,7 @@ describe('hooks of a change over the API', () => {
       }),
     )
     const { status, body } = await rest(cast.bob, 'POST', '/repos/bob/busy/contents/x.txt', file)
-    expect([status, body.message]).toEqual([
-      503,
-      'too many hooks are running at the moment; try again soon',
-    ])
+    expect([status, body.message]).toEqual([503, 'too many hooks are running; try again soon'])
     await commit('next')
     const refused = await push('main')
     expect([refused.ok, refused.shown]).toEqual([

@@ -175,7 +175,7 @@ describe('annotated tags', () => {
 
   it('are distinguished from other objects', async () => {
     const { status, body } = await get(`/tags/${idOf('second')}`)
-    expect([status, body.message]).toEqual([400, `${idOf('second')} is no annotated tag`])
+    expect([status, body.message]).toEqual([400, `${idOf('second')} is not an annotated tag`])
     expect((await get('/tags/v1')).status).toBe(404)
     expect((await get(`/tags/${'0'.repeat(40)}`)).status).toBe(404)
   })

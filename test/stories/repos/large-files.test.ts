@@ -170,7 +170,7 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
     for (const { status, body } of answers)
       expect([status, body.message]).toEqual([
         422,
-        expect.stringContaining('too much for one text'),
+        expect.stringContaining('too large for one response'),
       ])
   })
 })

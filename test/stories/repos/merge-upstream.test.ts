@@ -189,7 +189,7 @@ describe('a merge from upstream', () => {
         StdOut: 'refusing to merge unrelated histories',
         StdErr: '',
         Err: {},
-        message: 'the branches have no history in common',
+        message: 'the branches have no common ancestor',
       },
     ])
     expect(await mergeByGrpc('main')).toMatchObject({

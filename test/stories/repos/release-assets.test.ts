@@ -235,7 +235,7 @@ describe('a file of a release', () => {
     const announced = await upload(cast.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES + 1))
     expect([announced.status, announced.body.message]).toEqual([
       413,
-      `a file has at most ${MAX_BYTES} bytes`,
+      `a file can have at most ${MAX_BYTES} bytes`,
     ])
     const endless = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024)),
@@ -254,7 +254,10 @@ describe('a file of a release', () => {
     await server.app.db.insertInto('release_assets').values(rows).execute()
     expect((await upload(cast.bob, `${path}?name=last`, 'x')).status).toBe(201)
     const refused = await upload(cast.bob, `${path}?name=more`, 'x')
-    expect([refused.status, refused.body.message]).toEqual([422, 'a release has at most 250 files'])
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      'a release can have at most 250 files',
+    ])
     await server.app.db.deleteFrom('release_assets').where('uuid', 'like', 'many-%').execute()
   })
 

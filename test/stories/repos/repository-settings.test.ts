@@ -373,7 +373,7 @@ describe('a repository that was renamed', () => {
       transportTo(server.url, 'gRPC', cast.bob.authorization),
     )
     await expect(rpc.getRepository({ owner: 'bob', repo: 'before' })).rejects.toMatchObject({
-      rawMessage: 'the repository is bob/After now',
+      rawMessage: 'the repository has moved to bob/After',
     })
   })
 

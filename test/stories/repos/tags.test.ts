@@ -352,8 +352,8 @@ describe('a tag protection', () => {
     [{ ...rule, name_pattern: ' ' }, 400, 'name_pattern are empty'],
     [{ name_pattern: 'v*' }, 400, 'both whitelist_usernames and whitelist_teams are empty'],
     [{ ...rule, name_pattern: 'there' }, 403, 'Tag protection already exist'],
-    [{ ...rule, name_pattern: '[' }, 422, 'regular expression in the syntax of RE2'],
-    [{ ...rule, name_pattern: '/(?=v)/' }, 422, 'regular expression in the syntax of RE2'],
+    [{ ...rule, name_pattern: '[' }, 422, 'regular expression in RE2 syntax'],
+    [{ ...rule, name_pattern: '/(?=v)/' }, 422, 'regular expression in RE2 syntax'],
     [
       { ...rule, whitelist_usernames: ['nobody'] },
       422,

@@ -82,7 +82,7 @@ describe('the document', () => {
     expect(validator.version).toBe('3.1')
   })
 
-  it('describes every route that is served, once, and nothing else', () => {
+  it('describes every route once, and nothing else', () => {
     const described = operations().map(({ operationId }) => operationId)
     const served = routes.map(({ rpc }) => rpc.replace('branchline.v1.', '').replace('/', '_'))
     // The second way to reach a method is `_2`.
@@ -90,7 +90,7 @@ describe('the document', () => {
     expect(new Set(described).size).toBe(described.length)
   })
 
-  it('refers only to schemas that it has, and has no others', () => {
+  it('has exactly the schemas that it refers to', () => {
     const text = JSON.stringify(document)
     const referred = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(
       ([, name]) => name,
@@ -98,11 +98,11 @@ describe('the document', () => {
     expect([...new Set(referred)].toSorted()).toEqual(Object.keys(document.components.schemas))
   })
 
-  it('is the same text every time', () => {
+  it('is deterministic', () => {
     expect(JSON.stringify(documentOf(false))).toBe(JSON.stringify(document))
   })
 
-  it('says where the server is, and what its services are about', () => {
+  it('has the URL of the server and describes its services', () => {
     expect(document.info).toEqual({ title: 'Branchline', version: '1.2.3' })
     expect(document.servers).toEqual([{ url: 'https://forge.example' }])
     expect(document.tags.map(({ name }) => name)).toEqual([
@@ -126,6 +126,7 @@ describe('the document', () => {
       'IssueCommentService',
       'IssueService',
       'LabelService',
+      'LanguageService',
       'MemoService',
       'MilestoneService',
       'MirrorService',
@@ -162,7 +163,7 @@ describe('operations', () => {
     })
   })
 
-  it('an answer that is one thing or a list of things', () => {
+  it('a response that is an object or a list', () => {
     const reference = { $ref: '#/components/schemas/branchline.v1.Reference' }
     const [answer] = Object.values(operation('GitObjectService_ListGitRefs').responses)
     expect(withoutTexts(answer?.content)).toEqual({
@@ -206,7 +207,7 @@ describe('operations', () => {
     })
   })
 
-  it('UpdateUser, whose mask REST derives from the body', () => {
+  it('UpdateUser, whose mask comes from the body', () => {
     expect(withoutTexts(document.paths['/api/v1/users/{user}']?.patch)).toEqual({
       operationId: 'UserService_UpdateUser',
       tags: ['UserService'],
@@ -221,13 +222,15 @@ describe('operations', () => {
     })
   })
 
-  it('ListAccessTokens, which takes a password alone', () => {
+  it('ListAccessTokens, which accepts only a password', () => {
     const { security, description } = operation('AccessTokenService_ListAccessTokens')
     expect(security).toEqual([{ basic: [] }])
-    expect(description).toContain('Only the password of the account is taken, by Basic.')
+    expect(description).toContain(
+      'Only the password of the account is accepted, by Basic authentication.',
+    )
   })
 
-  it('SignIn, which reads no credentials', () => {
+  it('SignIn, which ignores credentials', () => {
     const body = json({ $ref: '#/components/schemas/branchline.v1.SignInRequest' })
     const answer = json({ $ref: '#/components/schemas/branchline.v1.SignInResponse' })
     expect(withoutTexts(document.paths['/api/v1/auth/signin']?.post)).toEqual({
@@ -239,13 +242,13 @@ describe('operations', () => {
     })
   })
 
-  it('GetUserAvatar, whose answer is a file', () => {
+  it('GetUserAvatar, whose response is a file', () => {
     expect(document.paths['/file/users/{user}/avatar']?.get?.responses['200']?.content).toEqual({
       '*/*': {},
     })
   })
 
-  it('CreatePersonalAccessToken, whose body lacks what the path has', () => {
+  it('CreatePersonalAccessToken, whose body lacks the fields of the path', () => {
     const content = operation('UserService_CreatePersonalAccessToken').requestBody?.content[
       'application/json'
     ]
@@ -256,7 +259,7 @@ describe('operations', () => {
     ])
   })
 
-  it('want credentials for public data on a private instance', () => {
+  it('require credentials for public data on a private instance', () => {
     const { get } = documentOf(true).paths['/api/v1/users/{user}'] ?? {}
     expect(get?.security).toEqual([{ bearer: ['read:user'] }, { basic: ['read:user'] }])
   })
@@ -275,7 +278,7 @@ describe('texts', () => {
     expect(schema('branchline.v1.State').description).toContain('- `NORMAL`: Active.')
   })
 
-  it('say how a path parameter and a resource name go together', () => {
+  it('relate path parameters to resource names', () => {
     expect(operation('UserService_UpdateUser').parameters?.[0]?.description).toBe(
       'The last segment of the resource name `users/{user}`, which is the request field `user.name`.',
     )
@@ -290,7 +293,7 @@ describe('texts', () => {
 })
 
 describe('schemas', () => {
-  it('mark what is only read and only written', () => {
+  it('mark read-only and write-only fields', () => {
     const { password, createTime, username } = schema('branchline.v1.User').properties ?? {}
     expect(password).toMatchObject({ type: 'string', writeOnly: true })
     expect(createTime).toMatchObject({ type: 'string', format: 'date-time', readOnly: true })

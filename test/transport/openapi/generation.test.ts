@@ -106,7 +106,7 @@ it('documents of any schema are valid', async () => {
 describe('parameters', () => {
   const { parameters } = standard.paths['/things/{inner_id}:watch']?.get ?? {}
 
-  it('are the fields that neither path nor body covers and that text can set, nested ones with dots', () => {
+  it('are the fields with a text form that neither path nor body sets, with dots for nested fields', () => {
     expect(parameters?.map(({ name }) => name)).toEqual([
       'inner_id',
       'inner.text',
@@ -118,7 +118,7 @@ describe('parameters', () => {
     ])
   })
 
-  it('are numbers where JSON has text, since nothing is quoted there', () => {
+  it('are numbers where JSON has strings', () => {
     expect(parameters?.find(({ name }) => name === 'inner_id')?.schema).toEqual({
       type: 'integer',
       format: 'int64',
@@ -141,7 +141,7 @@ describe('parameters', () => {
 })
 
 describe('content', () => {
-  it('of streams is a value a line, or an event', () => {
+  it('of streams is one value per line or event', () => {
     const schema = { $ref: '#/components/schemas/test.Thing' }
     expect(standard.paths['/things/{inner_id}:watch']?.get?.responses['200']?.content).toEqual({
       'application/x-ndjson': { schema },
@@ -149,7 +149,7 @@ describe('content', () => {
     })
   })
 
-  it('of uploads is bytes, and an answer without content has none', () => {
+  it('of uploads is bytes, and a 204 has none', () => {
     const { put } = standard.paths['/files/{path}'] ?? {}
     expect(put?.requestBody).toEqual({ content: { '*/*': {} } })
     expect(put?.parameters?.map(({ name, in: place }) => [name, place])).toEqual([
@@ -159,7 +159,7 @@ describe('content', () => {
     expect(put?.responses['204']).toEqual({ description: 'No Content' })
   })
 
-  it('is one field where response_body names one, with headers from the others', () => {
+  it('is the field of response_body, with headers from other fields', () => {
     expect(forge.paths['/things']?.get?.responses['200']).toEqual({
       description: 'OK',
       headers: {
@@ -177,7 +177,7 @@ describe('content', () => {
 })
 
 describe('operations', () => {
-  it('of one method have different ids, and HEAD has none', () => {
+  it('of one method have different ids, and HEAD is left out', () => {
     expect(standard.paths['/old']).toMatchObject({
       post: { operationId: 'Standard_Old', deprecated: true },
     })
@@ -187,7 +187,7 @@ describe('operations', () => {
 })
 
 describe('schemas', () => {
-  it('are those of canonical JSON without a dialect', () => {
+  it('describe proto3 JSON without a dialect', () => {
     expect(standard.components.schemas['test.Thing']).toEqual({
       type: 'object',
       properties: {
@@ -227,11 +227,11 @@ describe('schemas', () => {
     )
   })
 
-  it('show enums by the texts that REST uses', () => {
+  it('list the REST texts of enums', () => {
     expect(standard.components.schemas['test.Color']?.enum).toEqual(['COLOR_UNSPECIFIED', 'red'])
   })
 
-  it('have a number where services of two dialects share a type', () => {
+  it('have a number if services with two dialects share a type', () => {
     expect(Object.keys(documentOf('test.Standard', 'test.Forge').components.schemas)).toEqual([
       'MessageUrl',
       'google.rpc.Status',
@@ -243,7 +243,7 @@ describe('schemas', () => {
 })
 
 describe('errors', () => {
-  it('have the shape of the dialect', () => {
+  it('have the form of the dialect', () => {
     expect(forge.paths['/things']?.get?.responses.default?.content).toEqual({
       'application/json;charset=utf-8': { schema: { $ref: '#/components/schemas/MessageUrl' } },
     })

@@ -39,7 +39,7 @@ describe('documentPath', () => {
     if (names !== null) expect(path.parameters.map(({ name }) => name)).toEqual(names)
   })
 
-  it('knows which field and which resource name a parameter is part of', () => {
+  it('relates a parameter to its field and resource name', () => {
     const { parameters } = documentPath(
       parseTemplate('/{name=users/*/webhooks/*}/{kind}', 'standard'),
     )

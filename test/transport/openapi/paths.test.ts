@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 describe('the paths of the OpenAPI document', () => {
-  it('differ in more than the names of their parameters', () => {
+  it('differ not only in the names of their parameters', () => {
     const shapes = Object.keys(paths).map((path) => path.replace(/\{[^}]*\}/g, '{}'))
     expect(shapes.filter((shape, i) => shapes.indexOf(shape) !== i)).toEqual([])
   })
@@ -38,7 +38,7 @@ describe('the paths of the OpenAPI document', () => {
     ['get', '/api/v1/repos/{owner}/{repo}/git/refs'],
     ['get', '/api/v1/repos/{owner}/{repo}/statuses/{ref}'],
     ['post', '/api/v1/repos/{owner}/{repo}/statuses/{ref}'],
-  ])('are there: %s %s', (method, path) => {
+  ])('include %s %s', (method, path) => {
     expect(paths[path]?.[method]).toBeDefined()
   })
 })

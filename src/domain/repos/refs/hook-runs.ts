@@ -104,7 +104,7 @@ export async function runGitHook(
     (result) => verdictOf(app, repositoryId, hook, result),
     (error: unknown) => {
       if (!(error instanceof GitError) || error.kind !== 'BUSY') throw error
-      const problem = 'too many hooks are running at the moment; try again soon'
+      const problem = 'too many hooks are running; try again soon'
       return { accepted: false, output: '', problem, reason: 'TOO_MANY_GIT_HOOKS' }
     },
   )

@@ -1,10 +1,11 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { getAbortSignalReason } from './connect-internals.ts'
+import { clientGone } from './errors.ts'
 
-/** Longest delay of a timer; a longer deadline, over 24 days, outlives any connection. */
+/** Longest delay of a timer: 24 days. A longer deadline has no timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Calls that have given out a signal, to be aborted at shutdown: one listener for all of them. */
+/** The calls whose signal is in use. They share one listener for the shutdown of the server. */
 export class OpenCalls {
   readonly #calls = new Set<Cancellation>()
   readonly #shutdown: AbortSignal | undefined
@@ -26,24 +27,23 @@ export class OpenCalls {
   }
 }
 
-/**
- * What tells that a client is gone: a response of node:http, or of node:http2, which has a stream.
- */
+/** The parts of a response of node:http or node:http2 that show whether the client is connected. */
 export interface CallConnection {
   on(event: 'close', listener: () => void): unknown
   readonly destroyed?: boolean
+  /** Only a response of node:http2 has a stream. */
   readonly stream?: { readonly destroyed: boolean }
 }
 
-/** Whether nobody can receive a response any more. */
+/** Returns whether the client can no longer receive the response. */
 export function isGone({ stream, destroyed }: CallConnection): boolean {
   return stream === undefined ? destroyed === true : stream.destroyed
 }
 
 /**
- * The deadline and the abort signal of one call. The signal, which costs more than the rest of a
- * small call, exists only if somebody asks for it, the timer only if there is a deadline, and the
- * connection is watched only if one of them is.
+ * The deadline and the abort signal of one call. The signal costs more than the rest of a small
+ * call and is created when first used. Calls without a deadline have no timer, and the connection
+ * is watched only when a signal or a wait needs it.
  */
 export class Cancellation {
   readonly #openCalls: OpenCalls
@@ -55,12 +55,12 @@ export class Cancellation {
   #state: 'running' | 'cancelled' | 'ended' = 'running'
   #reason: unknown
   /**
-   * Rejects what is being waited for. One at a time, because a shared promise would keep every
-   * reaction to it alive.
+   * Rejects the current wait. A call waits for one promise at a time: a shared promise would keep
+   * all reactions to it in memory.
    */
   #interrupt: ((reason: unknown) => void) | undefined
 
-  /** Takes the time allowed in milliseconds, undefined for any. */
+  /** @param timeoutMs undefined for a call without a deadline. */
   constructor(timeoutMs: number | undefined, connection: CallConnection, openCalls: OpenCalls) {
     this.#openCalls = openCalls
     this.#connection = connection
@@ -73,8 +73,8 @@ export class Cancellation {
   }
 
   /**
-   * Aborted by deadline, disconnect, shutdown, error and, as Connect promises, when the call is
-   * complete.
+   * The signal of the call. It is aborted by the deadline, a disconnect, a shutdown, an error and,
+   * as Connect specifies, the end of the call.
    */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -86,15 +86,12 @@ export class Cancellation {
     return this.#controller.signal
   }
 
-  /** Time left in milliseconds, negative after the deadline; undefined without one. */
+  /** Returns the time left, which is negative after the deadline; undefined without a deadline. */
   remainingMs(): number | undefined {
     return this.#expiresAt === undefined ? undefined : this.#expiresAt - Date.now()
   }
 
-  /**
-   * Settles like the promise, or rejects with the reason when the call is cancelled first. One at a
-   * time.
-   */
+  /** Settles like the promise, or rejects with the reason when the call is cancelled first. */
   race<T>(promise: Promise<T>): Promise<T> {
     this.#watch()
     return new Promise<T>((resolve, reject) => {
@@ -104,15 +101,12 @@ export class Cancellation {
     })
   }
 
-  /**
-   * Like `race` for a call with a deadline; without one the promise itself, because that costs
-   * nothing.
-   */
+  /** Like `race` for a call with a deadline. Returns the promise itself for other calls. */
   limit<T>(promise: Promise<T>): Promise<T> {
     return this.#expiresAt === undefined ? promise : this.race(promise)
   }
 
-  /** Gives the call up. Without effect if it was given up before or has ended. */
+  /** Cancels the call. Has no effect on a call that was cancelled or has ended. */
   cancel(reason: unknown): void {
     if (this.#state !== 'running') return
     this.#state = 'cancelled'
@@ -121,7 +115,7 @@ export class Cancellation {
     this.#interrupt?.(reason)
   }
 
-  /** Ends the call: stops the timer and releases whoever still listens to the signal. */
+  /** Ends the call: stops the timer and aborts the signal to release its listeners. */
   end(reason: unknown = completed): void {
     clearTimeout(this.#timer)
     if (this.#state === 'running') this.#reason = reason
@@ -135,20 +129,15 @@ export class Cancellation {
     if (this.#watched) return
     this.#watched = true
     if (isGone(this.#connection)) this.cancel(clientGone())
-    // Also emitted after a complete answer, when making a reason would be a waste.
+    // `close` is also emitted after a complete response. An error is created only when needed.
     this.#connection.on('close', () => {
       if (this.#state === 'running') this.cancel(clientGone())
     })
   }
 }
 
-/** The reason of calls whose client closed the connection or reset the stream. */
-export function clientGone(): ConnectError {
-  return new ConnectError('the client is gone', Code.Canceled)
-}
-
 /**
- * Why a signal is aborted after success. One object, because making an error with its stack costs
- * as much as a call.
+ * The reason of signals that are aborted after success. All calls share it: creating an error with
+ * its stack costs as much as a call.
  */
 const completed = new ConnectError('the call is complete', Code.Canceled)

@@ -3,20 +3,18 @@ import { brotliCompress, constants } from 'node:zlib'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
 import type { Compression } from './connect-internals.ts'
 
-/** The content codings served by default. */
+/** The content codings that are supported by default. */
 export const defaultCompressions: readonly Compression[] = [compressionBrotli, compressionGzip]
 
 /**
- * Zlib's default, 11, takes a hundred times as long as this for a twentieth less; it is meant for
- * files that are compressed once.
+ * Zlib's default, 11, is for files that are compressed once. It takes a hundred times as long and
+ * saves another 5 %.
  */
 const BROTLI_QUALITY = 4
 
 const brotli = promisify(brotliCompress)
 
-/**
- * Compresses content of an answer. Connect's brotli works at the default quality and is replaced.
- */
+/** Compresses response content. Replaces Connect's brotli, which uses the default quality. */
 export async function compress(compression: Compression, bytes: Uint8Array): Promise<Uint8Array> {
   if (compression !== compressionBrotli) return compression.compress(bytes)
   return brotli(bytes, {
@@ -27,7 +25,7 @@ export async function compress(compression: Compression, bytes: Uint8Array): Pro
   })
 }
 
-/** Types that are compressed already: another pass costs time and gains nothing. */
+/** Media types whose content is compressed already. */
 const compressedTypes = new Set([
   'application/gzip',
   'application/java-archive',
@@ -42,14 +40,14 @@ const compressedTypes = new Set([
   'font/woff2',
 ])
 
-/** Whether content of a media type is worth compressing. */
+/** Returns whether compression makes content of a media type smaller. */
 export function isCompressible(contentType: string): boolean {
   const type = mediaTypeOf(contentType)
   if (compressedTypes.has(type)) return false
   return type === 'image/svg+xml' || !/^(?:audio|image|video)\//.test(type)
 }
 
-/** The media type of a Content-Type, in lower case, without parameters. */
+/** Returns the media type of a Content-Type in lower case, without parameters. */
 export function mediaTypeOf(contentType: string): string {
   const semicolon = contentType.indexOf(';')
   return (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase()

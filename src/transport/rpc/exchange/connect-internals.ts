@@ -1,8 +1,8 @@
 /**
- * Everything this module takes from Connect that Connect does not promise to keep. Exports below
- * the marker in `@connectrpc/connect/protocol` and all of `protocol-connect` change in minor
- * releases (2.2.0 did), so the package is pinned to an exact version, this is the only file that
- * imports them, and a test asserts that they are there.
+ * The unstable exports of Connect. Exports below the marker in `@connectrpc/connect/protocol` and
+ * all of `protocol-connect` may change in minor releases, as 2.2.0 did. The package is therefore
+ * pinned to an exact version, only this file imports these exports, and a test asserts that they
+ * exist.
  */
 export type { MethodImplSpec } from '@connectrpc/connect'
 export { createMethodImplSpec, createServiceImplSpec } from '@connectrpc/connect'

@@ -4,14 +4,15 @@ import type { Cancellation } from './cancellation.ts'
 import { LazyHeaders } from './lazy-headers.ts'
 
 /**
- * Whether an interceptor answers calls with one response by their deadline. Then this module does
- * not give them up before they say how they ended.
+ * Whether an interceptor enforces the deadline of calls with one response. The deadline then does
+ * not interrupt the call, so that the interceptor can report its result.
  */
 export const deadlineKept = createContextKey(false, { description: 'deadline kept' })
 
-/** What a call knows of its request. */
-export interface ContextInit {
+/** The request of a call. */
+export interface CallRequest {
   readonly method: DescMethod
+  readonly protocolName: string
   readonly requestMethod: string
   readonly url: string
   readonly requestHeader: Headers
@@ -20,12 +21,12 @@ export interface ContextInit {
 }
 
 /**
- * The context of a call over REST. What is expensive, signal and headers, is made when first used.
- * `signal` is a getter of the class, so an implementation that copies the context by a spread has
- * to name it; interceptors, which do copy what they get, have a request with a property of its own.
+ * The context of a call. The signal and the headers are expensive and are created when first used.
+ * `signal` is a getter of the class: `{...context}` leaves it out. Interceptors do copy their
+ * request, so there `signal` is a property of the object.
  */
-export class RestContext implements HandlerContext {
-  readonly protocolName = 'rest'
+export class CallContext implements HandlerContext {
+  readonly protocolName: string
   readonly service: DescService
   readonly method: DescMethod
   readonly requestMethod: string
@@ -33,19 +34,20 @@ export class RestContext implements HandlerContext {
   readonly requestHeader: Headers
   readonly responseHeader = new LazyHeaders()
   readonly responseTrailer = new LazyHeaders()
-  /** Those an interceptor put in their place, once it did. */
+  /** An interceptor may replace the values. */
   values: ContextValues
   readonly timeoutMs: () => number | undefined
   readonly #cancellation: Cancellation
 
-  constructor(init: ContextInit) {
-    this.service = init.method.parent
-    this.method = init.method
-    this.requestMethod = init.requestMethod
-    this.url = init.url
-    this.requestHeader = init.requestHeader
-    this.values = init.values
-    this.#cancellation = init.cancellation
+  constructor(request: CallRequest) {
+    this.protocolName = request.protocolName
+    this.service = request.method.parent
+    this.method = request.method
+    this.requestMethod = request.requestMethod
+    this.url = request.url
+    this.requestHeader = request.requestHeader
+    this.values = request.values
+    this.#cancellation = request.cancellation
     this.timeoutMs = () => this.#cancellation.remainingMs()
   }
 

@@ -3,29 +3,29 @@ import { create } from '@bufbuild/protobuf'
 import type { ContextValues, HandlerContext, Interceptor, UnaryRequest } from '@connectrpc/connect'
 import type { MethodImplSpec } from './connect-internals.ts'
 import { transformInvokeImplementation } from './connect-internals.ts'
-import type { RestContext } from './context.ts'
+import type { CallContext } from './context.ts'
 
 type UnarySpec = Extract<MethodImplSpec, { kind: 'unary' }>
 type StreamSpec = Exclude<MethodImplSpec, UnarySpec>
 type AnyFn = ReturnType<Interceptor>
 
 /**
- * Calls a unary implementation through its interceptors and returns a complete message. The same
- * onion as Connect's own `invokeUnaryImplementation`, built for each call because an interceptor
- * may keep state of a call in its outer function, but without reading every field of the context.
+ * Calls a unary implementation through its interceptors and returns a complete message. Does the
+ * same as Connect's `invokeUnaryImplementation`, but does not read every field of the context. The
+ * chain is built for each call, because the outer function of an interceptor may hold state.
  */
 export async function invokeUnary(
   spec: UnarySpec,
-  context: RestContext,
+  context: CallContext,
   message: Message,
   interceptors: readonly Interceptor[],
 ): Promise<Message> {
   if (interceptors.length === 0)
-    return normalise(spec.method.output, await spec.impl(message, context))
+    return messageOf(spec.method.output, await spec.impl(message, context))
 
-  const request = new RestRequest(spec.method, context, message)
+  const request = new InterceptedRequest(spec.method, context, message)
   const innermost: AnyFn = async (received) => {
-    // Interceptors pass on a request of the kind they were given.
+    // An interceptor that receives a unary request passes on a unary request.
     const unary = received as UnaryRequest
     const output = await spec.impl(
       unary.message,
@@ -37,43 +37,43 @@ export async function invokeUnary(
       method: spec.method,
       header: context.responseHeader,
       trailer: context.responseTrailer,
-      message: normalise(spec.method.output, output),
+      message: messageOf(spec.method.output, output),
     }
   }
   const outermost = interceptors.reduceRight((next, interceptor) => interceptor(next), innermost)
   const response = await outermost(request)
   replaceHeaders(context.responseHeader, response.header)
   replaceHeaders(context.responseTrailer, response.trailer)
-  // A unary request has a unary response.
+  // The response to a unary request is unary.
   return response.message as Message
 }
 
 /**
- * Calls a streaming implementation through its interceptors. Nothing runs before the first item is
- * asked for.
+ * Calls a streaming implementation through its interceptors. The call starts when the first item is
+ * requested.
  */
 export function invokeStream(
   spec: StreamSpec,
-  context: RestContext,
+  context: CallContext,
   input: AsyncIterable<Message>,
   interceptors: readonly Interceptor[],
 ): AsyncIterable<Message> {
   return transformInvokeImplementation(spec, context, [...interceptors])(input)
 }
 
-/** One message as the input of a stream. */
+/** Yields one message. */
 export async function* single(message: Message): AsyncGenerator<Message> {
   yield message
 }
 
 /**
- * The request as interceptors see it. `signal` is lazy and yet a property of the object itself,
- * because `{...request}`, which interceptors write, would lose a getter of the class. All requests
- * share one accessor: a function for each object would give each a hidden class of its own, at
- * thirty times the cost.
+ * The request that interceptors receive. Interceptors copy it by `{...request}`, which would lose a
+ * getter of the class, so `signal` is an accessor property of the object. All requests share one
+ * accessor function: a function for each would give each object its own hidden class and cost
+ * thirty times as much.
  */
-class RestRequest implements UnaryRequest {
-  static readonly #signal: PropertyDescriptor & ThisType<RestRequest> = {
+class InterceptedRequest implements UnaryRequest {
+  static readonly #signal: PropertyDescriptor & ThisType<InterceptedRequest> = {
     enumerable: true,
     configurable: true,
     get() {
@@ -90,9 +90,9 @@ class RestRequest implements UnaryRequest {
   readonly contextValues: ContextValues
   readonly message: Message
   declare readonly signal: AbortSignal
-  readonly #context: RestContext
+  readonly #context: CallContext
 
-  constructor(method: DescMethodUnary, context: RestContext, message: Message) {
+  constructor(method: DescMethodUnary, context: CallContext, message: Message) {
     this.service = context.service
     this.method = method
     this.requestMethod = context.requestMethod
@@ -101,12 +101,12 @@ class RestRequest implements UnaryRequest {
     this.contextValues = context.values
     this.message = message
     this.#context = context
-    Object.defineProperty(this, 'signal', RestRequest.#signal)
+    Object.defineProperty(this, 'signal', InterceptedRequest.#signal)
   }
 }
 
-/** The context for an implementation behind an interceptor that replaced the request. */
-function derivedContext(context: RestContext, request: UnaryRequest): HandlerContext {
+/** Returns the context for an implementation whose request an interceptor replaced. */
+function derivedContext(context: CallContext, request: UnaryRequest): HandlerContext {
   context.values = request.contextValues
   return {
     protocolName: context.protocolName,
@@ -125,7 +125,7 @@ function derivedContext(context: RestContext, request: UnaryRequest): HandlerCon
   }
 }
 
-function normalise(desc: DescMessage, output: Parameters<typeof create>[1]): Message {
+function messageOf(desc: DescMessage, output: Parameters<typeof create>[1]): Message {
   return create(desc, output)
 }
 

@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/**
- * Headers that concern one connection only (RFC 9110 7.6.1): no part of the metadata of a call, in
- * or out.
- */
+/** Headers of one connection (RFC 9110 7.6.1), which are not metadata of a call. */
 export const hopByHopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -18,17 +15,14 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
 const none: IncomingHttpHeaders = Object.freeze({})
 
 /**
- * Headers that become a real `Headers` object when more is done to them than reading single fields.
+ * Headers that create a real `Headers` object only for operations other than reading single fields.
  *
- * Three such objects for each call, for request, response and trailers, would cost a tenth of a
- * small REST call, most of it in garbage; most calls read two fields and set none. As everywhere,
- * hop-by-hop headers and the pseudo-headers of HTTP/2 are no part of the metadata.
+ * A call has three such objects: request, response and trailers. Creating them would take a tenth
+ * of the time of a small call, mostly in garbage collection. Most calls read two fields and set
+ * none. Hop-by-hop headers and the pseudo-headers of HTTP/2 are left out.
  */
 export class LazyHeaders implements Headers {
-  /**
-   * What the real object starts with: `headers` of a Node request, with lower-case names and
-   * repeated fields joined.
-   */
+  /** The headers of a Node request, with names in lower case and repeated fields joined. */
   readonly #source: IncomingHttpHeaders
   #real: Headers | undefined
 
@@ -36,7 +30,7 @@ export class LazyHeaders implements Headers {
     this.#source = source
   }
 
-  /** Whether nobody can have set anything. */
+  /** Whether no header has been set. */
   get untouched(): boolean {
     return this.#real === undefined
   }
@@ -47,7 +41,7 @@ export class LazyHeaders implements Headers {
     const value = this.#source[key]
     if (value === undefined || isHopByHop(key, this.#source)) return null
     if (typeof value === 'string') return value
-    // Node's record is a plain object: `constructor` and its like are no headers.
+    // Node's record is a plain object. Inherited members such as `constructor` are not headers.
     return Array.isArray(value) ? value.join(', ') : null
   }
 
@@ -95,10 +89,7 @@ export class LazyHeaders implements Headers {
     return 'Headers'
   }
 
-  /**
-   * `Headers` has one that reads private fields, which this class inherits without having the
-   * fields.
-   */
+  /** Replaces the method of `Headers`, which reads private fields that this class lacks. */
   [Symbol.for('nodejs.util.inspect.custom')](): Headers {
     return this.#headers()
   }
@@ -115,7 +106,7 @@ export class LazyHeaders implements Headers {
   }
 }
 
-// `instanceof Headers` holds, without the fields that the constructor of Headers would make.
+// Makes `instanceof Headers` true without running the constructor of Headers.
 Object.setPrototypeOf(LazyHeaders.prototype, Headers.prototype)
 
 function isHopByHop(name: string, { connection }: IncomingHttpHeaders): boolean {

@@ -1,42 +1,46 @@
 import type { ConnectError } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
-import { contentTooLarge } from '../rest/errors.ts'
-import { clientGone, isGone } from './cancellation.ts'
+import { isGone } from './cancellation.ts'
+import { clientGone, contentTooLarge } from './errors.ts'
 import type { HeaderList } from './header-list.ts'
 import { findHeader } from './header-list.ts'
 
 type NodeHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
 
-/** A request of `node:http`, `node:https` or `node:http2`, as Connect's adapter takes it. */
+/** A request of `node:http`, `node:https` or `node:http2`. */
 export type NodeServerRequest = Parameters<NodeHandler>[0]
 
-/** The response to it. */
+/** A response to such a request. */
 export type NodeServerResponse = Parameters<NodeHandler>[1]
 
-/** What to send to a client. */
+/** A request and its response. */
+export interface HttpExchange {
+  readonly request: NodeServerRequest
+  readonly response: NodeServerResponse
+}
+
+/** A complete response. */
 export interface Reply {
   readonly status: number
-  /** Headers without those below. */
+  /** All headers except those below. */
   readonly headers: HeaderList
-  /** Undefined for an answer that has no content by its status. */
+  /** Undefined for a response without content. */
   readonly body: string | Uint8Array | undefined
   readonly contentType: string
   readonly contentEncoding?: string
-  /** Request headers that the answer depends on. */
+  /** Names of the request headers that the response depends on. */
   readonly vary?: string
 }
 
 /**
- * Statuses whose answers end at the header section (RFC 9110 6.4.1), 205 aside, whose length has to
- * be 0.
+ * Returns whether responses with a status have no content (RFC 9110 6.4.1). A 205 has the length 0.
  */
 export function hasNoContent(status: number): boolean {
   return status === 204 || status === 205 || status === 304
 }
 
 /**
- * Whether content follows the request headers. May be empty after all if its length is not
- * announced.
+ * Returns whether content follows the request headers. Content of unknown length may be empty.
  */
 export function hasContent(request: NodeServerRequest): boolean {
   if ('stream' in request) return !request.stream.endAfterHeaders
@@ -45,8 +49,9 @@ export function hasContent(request: NodeServerRequest): boolean {
 }
 
 /**
- * Reads the content of a request. Rejects with 413 as soon as it is larger than `maxBytes`, without
- * reading if the client announces that, and with Canceled if the client goes away.
+ * Reads the content of a request. Rejects with 413 as soon as the content is larger than
+ * `maxBytes`, before reading if `Content-Length` says so, and with Canceled if the client
+ * disconnects.
  */
 export function readContent(request: NodeServerRequest, maxBytes: number): Promise<Buffer> {
   if (announcedBytes(request) > maxBytes) return Promise.reject(contentTooLarge(maxBytes))
@@ -77,7 +82,7 @@ function announcedBytes(request: NodeServerRequest): number {
   return Number(request.headers['content-length'] ?? 0)
 }
 
-/** The scheme and authority that a request was sent to. */
+/** Returns the scheme and authority of a request. */
 export function originOf(request: NodeServerRequest): string {
   const scheme = 'encrypted' in request.socket ? 'https' : 'http'
   const authority = 'authority' in request ? request.authority : request.headers.host
@@ -85,12 +90,11 @@ export function originOf(request: NodeServerRequest): string {
 }
 
 /**
- * Sends a complete answer; nothing if one was begun or the client is gone. Content that is still to
- * come is the server's business.
+ * Sends a complete response unless a response has begun or the client is gone. Does not read the
+ * request content that is left.
  */
 export function send(
-  request: NodeServerRequest,
-  response: NodeServerResponse,
+  { request, response }: HttpExchange,
   reply: Reply,
   defaults: HeaderList,
 ): void {
@@ -113,10 +117,9 @@ export function send(
 }
 
 /**
- * Adds the headers of every answer that this one does not set itself, and `Vary` with what both of
- * them vary by.
+ * Adds the default headers that a response does not set, and merges `Vary`.
  *
- * @param defaults with names in lower case.
+ * @param defaults names are in lower case.
  */
 export function addDefaults(
   headers: HeaderList,
@@ -132,19 +135,15 @@ export function addDefaults(
   if (varies !== undefined) headers.push('Vary', varies)
 }
 
-/**
- * Sends status and headers: a flat list of names and values is what both of Node's servers write
- * fastest.
- */
+/** Sends status and headers. Both servers of Node write a flat list fastest. */
 export function writeHead(response: NodeServerResponse, status: number, headers: HeaderList): void {
-  // A layer around this one, for example CORS, may have set it already; a header of the list would
-  // replace it.
+  // Code around this handler, for example CORS, may have set `Vary`. The list would replace it.
   const vary = response.getHeader('vary')
   if (vary !== undefined) {
     response.removeHeader('vary')
     headers.push('Vary', String(vary))
   }
-  // Connect's type leaves out the list form, which http and http2 have.
+  // The type of Connect lacks the list form of http and http2.
   const list = headers as unknown as Parameters<NodeServerResponse['writeHead']>[1]
   response.writeHead(status, list)
 }
@@ -156,12 +155,11 @@ function end(
 ): void {
   if (content === undefined) response.end()
   else if (typeof content !== 'string') response.end(content)
-  // As many bytes as characters is ASCII, which Node writes several times faster if it need not
-  // look for more.
+  // Text of as many bytes as characters is ASCII. Node writes latin1 several times faster.
   else response.end(content, size === content.length ? 'latin1' : 'utf8')
 }
 
-/** Size in bytes of content as it is sent. */
+/** Returns the size of content as sent. */
 export function byteLength(content: string | Uint8Array): number {
   return typeof content === 'string' ? Buffer.byteLength(content) : content.length
 }

@@ -1,97 +1,34 @@
-import type { DescMessage, Message, Registry } from '@bufbuild/protobuf'
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import { base64Encode } from '@bufbuild/protobuf/wire'
-import { hasCustomJsonRepresentation } from '@bufbuild/protobuf/wkt'
-import { Code, ConnectError } from '@connectrpc/connect'
+import { create, fromBinary, type Registry, toBinary } from '@bufbuild/protobuf'
+import type { ConnectError } from '@connectrpc/connect'
 import type { HttpStatus } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { codeToHttpStatus } from '../exchange/connect-internals.ts'
 import { isHeaderName } from '../exchange/header-list.ts'
 import type { Dialect } from './schema/dialect.ts'
-import { compileWriter } from './text/json-write.ts'
+import { printBytes } from './text/json-print.ts'
+import { compileWriter, printAny } from './text/json-write.ts'
 
-/** What error answers of a service look like. */
+/** The form of the error responses of a service. */
 export interface ErrorStyle {
   readonly dialect: Dialect
-  /** The types that details may have. */
+  /** The types of details. */
   readonly registry: Registry
-  /** Whether messages of 500s are shown where the dialect hides them. */
+  /** Whether a dialect that hides the messages of internal errors shows them. */
   readonly development: boolean
-  /** Completes an error before it is written. */
+  /** Changes an error before it is written. */
   readonly completeError: ((error: ConnectError) => void) | undefined
 }
 
-/** An error as an HTTP answer. */
+/** An error as an HTTP response. */
 export interface ErrorReply {
   readonly status: number
-  /** Headers that the error itself asks for. */
+  /** Headers from the HttpStatus detail of the error. */
   readonly headers: Iterable<readonly [name: string, value: string]>
-  /** Undefined for none. */
+  /** Undefined for a response without content. */
   readonly body: string | undefined
 }
 
-/** No template matches the path. */
-export function noSuchRoute(path: string): ConnectError {
-  return new ConnectError(`no such path: ${path}`, Code.NotFound)
-}
-
-/** Templates match the path, none serves the method. `allow` lists the methods that are served. */
-export function methodNotAllowed(httpMethod: string, allow: readonly string[]): ConnectError {
-  return httpError(405, Code.Unimplemented, `${httpMethod} is not served here`, {
-    Allow: allow.join(', '),
-  })
-}
-
-/** Content, or what it decodes to, is larger than the server reads. */
-export function contentTooLarge(maxBytes: number): ConnectError {
-  return httpError(
-    413,
-    Code.ResourceExhausted,
-    `the request content is larger than ${maxBytes} bytes`,
-  )
-}
-
-/** The request target is longer than the server reads. */
-export function targetTooLong(maxBytes: number): ConnectError {
-  return httpError(414, Code.InvalidArgument, `the request target is longer than ${maxBytes} bytes`)
-}
-
-/** Content of a type that is not read (RFC 9110 15.5.16). */
-export function unsupportedMediaType(contentType: string): ConnectError {
-  return httpError(415, Code.InvalidArgument, `unsupported media type: ${contentType}`, {
-    Accept: 'application/json, application/*+json',
-  })
-}
-
-/** Content in a coding that is not read (RFC 9110 15.5.16). */
-export function unsupportedCoding(name: string, available: readonly string[]): ConnectError {
-  return httpError(415, Code.InvalidArgument, `unsupported content coding: ${name}`, {
-    'Accept-Encoding': [...available, 'identity'].join(', '),
-  })
-}
-
-/**
- * An error whose HTTP status is not that of its code. The detail that says so also serves
- * implementations.
- */
-function httpError(
-  status: number,
-  code: Code,
-  message: string,
-  headers: Record<string, string> = {},
-): ConnectError {
-  return new ConnectError(message, code, undefined, [
-    { desc: HttpStatusSchema, value: { status, headers } },
-  ])
-}
-
-/** A thrown value as the error that clients see. What is no RPC error stays behind as `cause`. */
-export function asConnectError(thrown: unknown): ConnectError {
-  if (thrown instanceof ConnectError) return thrown
-  return new ConnectError('internal error', Code.Internal, undefined, undefined, thrown)
-}
-
-/** The status, headers and body that an error is answered with. */
+/** Returns an error as an HTTP response in the style of a service. */
 export function encodeError(error: ConnectError, style: ErrorStyle): ErrorReply {
   style.completeError?.(error)
   const http = httpStatusOf(error)
@@ -117,7 +54,8 @@ function messageUrl(
 }
 
 /**
- * An error as google.rpc.Status in JSON. Unlike other messages it always has its first two members.
+ * Returns an error as google.rpc.Status in JSON. Unlike other messages, `code` and `message` are
+ * always present.
  */
 export function encodeStatus(error: ConnectError, { dialect, registry }: ErrorStyle): string {
   const details = error.details
@@ -135,42 +73,25 @@ function typeNameOf(detail: Detail): string {
 
 function httpStatusOf(error: ConnectError): HttpStatus | undefined {
   const [detail] = error.findDetails(HttpStatusSchema)
-  // A detail may come from anywhere; a status that is no error or redirect would break the
-  // connection.
+  // An implementation may set any status. One outside of this range would break the connection.
   return detail !== undefined && detail.status >= 300 && detail.status <= 599 ? detail : undefined
 }
 
-/** A detail as google.protobuf.Any in JSON. What cannot be printed keeps its bytes. */
+/** Returns a detail as google.protobuf.Any in JSON. An unprintable detail has its bytes. */
 function encodeDetail(detail: Detail, dialect: Dialect, registry: Registry): string {
   const typeName = typeNameOf(detail)
-  const type = `"@type":${JSON.stringify(`type.googleapis.com/${typeName}`)}`
+  const typeUrl = `type.googleapis.com/${typeName}`
   const desc = 'desc' in detail ? detail.desc : registry.getMessage(typeName)
   try {
-    if (desc === undefined) return anyOfBytes(type, detail)
-    const message =
-      'desc' in detail ? create(detail.desc, detail.value) : fromBinary(desc, detail.value)
-    return anyOf(type, desc, message, dialect, registry)
+    if (desc !== undefined) {
+      const message =
+        'desc' in detail ? create(detail.desc, detail.value) : fromBinary(desc, detail.value)
+      return printAny(typeUrl, desc, compileWriter(desc, dialect, registry)(message))
+    }
   } catch {
-    // An Any of an unknown type inside a detail, or bytes of another version: not worth failing an
-    // error for.
-    return anyOfBytes(type, detail)
+    // The detail contains an Any of an unknown type, or its bytes are of another version.
   }
-}
-
-function anyOf(
-  type: string,
-  desc: DescMessage,
-  message: Message,
-  dialect: Dialect,
-  registry: Registry,
-): string {
-  const json = compileWriter(desc, dialect, registry)(message)
-  if (hasCustomJsonRepresentation(desc)) return `{${type},"value":${json}}`
-  return json === '{}' ? `{${type}}` : `{${type},${json.slice(1)}`
-}
-
-function anyOfBytes(type: string, detail: Detail): string {
   const bytes =
     'desc' in detail ? toBinary(detail.desc, create(detail.desc, detail.value)) : detail.value
-  return `{${type},"value":${JSON.stringify(base64Encode(bytes))}}`
+  return printAny(typeUrl, undefined, printBytes(bytes))
 }

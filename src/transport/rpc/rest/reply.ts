@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { DescField, Message, Registry } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { Code, ConnectError, createContextKey } from '@connectrpc/connect'
-import type { RestContext } from '../exchange/context.ts'
+import type { CallContext } from '../exchange/context.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
 import { findHeader, headerValue, isProtocolHeader } from '../exchange/header-list.ts'
 import { LazyHeaders } from '../exchange/lazy-headers.ts'
@@ -11,42 +11,43 @@ import type { Reply } from '../exchange/node.ts'
 import { byteLength, hasNoContent } from '../exchange/node.ts'
 import type { ErrorStyle } from './errors.ts'
 import { encodeError } from './errors.ts'
-import { fieldNamed, httpBodyGetter, OCTET_STREAM } from './request/http-body.ts'
+import { httpBodyGetter, OCTET_STREAM } from './request/http-body.ts'
 import { compilePaging, publicRequestUrl } from './request/paging.ts'
+import type { Binding } from './schema/binding.ts'
 import { isSuccessStatus } from './schema/dialect.ts'
-import type { Binding } from './schema/rules.ts'
 import { compileGetter } from './text/field-value.ts'
 import { compileFieldWriter, compileWriter } from './text/json-write.ts'
+import { fieldNamed } from './text/message-fields.ts'
 
 /**
- * Context value with which one call sets its own success status, for example 201 where PUT created
- * and 204 where it replaced. The RPC protocols do not see it.
+ * The context value for the success status of one call over REST, for example 201 if PUT created
+ * and 204 if it replaced the resource. Other protocols ignore the value.
  */
 export const successStatus = createContextKey<number | undefined>(undefined, {
   description: 'REST success status',
 })
 
-/** ReplyContent of an answer. */
+/** The content of a response. */
 export interface ReplyContent {
   readonly body: string | Uint8Array
   readonly contentType: string
 }
 
-/** What an answer depends on beside the response message. */
+/** The parts of a call that its response depends on, beside the response message. */
 export interface ReplyInput {
-  readonly context: RestContext
+  readonly context: CallContext
   readonly request: Message
   /** The request target as received. */
   readonly target: string
   readonly ifNoneMatch: string | undefined
-  /** Base of the URLs in `Link`. */
+  /** Returns the base of the URLs in `Link`. */
   readonly baseUrl: () => string
 }
 
-/** Turns the response message of a unary call into the answer. */
+/** Creates the response from the response message of a unary call. */
 export type ReplyWriter = (response: Message, input: ReplyInput) => Reply
 
-/** Compiles how the response of a binding becomes content: JSON, or the raw data of an HttpBody. */
+/** Compiles the writer of response content: JSON, or the raw data of an HttpBody. */
 export function compileContent(
   binding: Binding,
   registry: Registry,
@@ -75,8 +76,9 @@ export function compileContent(
 }
 
 /**
- * Compiles the answers of a binding to unary calls. `maxBytes` is the largest content that may be
- * sent.
+ * Compiles the writer of responses to unary calls.
+ *
+ * @param maxBytes size limit of the content.
  */
 export function compileReply(binding: Binding, registry: Registry, maxBytes: number): ReplyWriter {
   const contentOf = compileContent(binding, registry)
@@ -110,14 +112,10 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
   }
 }
 
-/** The answer to a call that failed. `context` is there if the call was made. */
-export function errorReply(
-  error: ConnectError,
-  style: ErrorStyle,
-  context: RestContext | undefined,
-): Reply {
+/** Returns the response to a failed call. `context` is undefined if the call never started. */
+export function errorReply(error: ConnectError, style: ErrorStyle, context?: CallContext): Reply {
   const { status, headers: own, body } = encodeError(error, style)
-  // Metadata of the error replaces what the call had set before it failed, as over Connect.
+  // As over Connect, metadata of the error replaces headers that the call set before it failed.
   const merged = new Headers(context?.responseHeader)
   for (const name of new Set(error.metadata.keys())) merged.delete(name)
   error.metadata.forEach((value, name) => {
@@ -130,8 +128,8 @@ export function errorReply(
 }
 
 /**
- * The headers that a call set, without those that belong to the protocol. Trailers become headers
- * with a prefix, as in the Connect protocol.
+ * Returns the headers that a call set, without protocol headers. Trailers become headers with the
+ * prefix `Trailer-`, as in the Connect protocol.
  */
 export function metadataOf(header: Headers, trailer?: Headers): HeaderList {
   const headers: HeaderList = []
@@ -154,7 +152,7 @@ function isUntouched(header: Headers): boolean {
 
 type AddHeaders = (headers: HeaderList, response: Message, input: ReplyInput) => void
 
-/** Compiles the headers that come from fields: those of the method option, and those of paging. */
+/** Compiles the headers that come from response fields and from paging. */
 function compileFieldHeaders(binding: Binding): AddHeaders {
   const copies = binding.headers.map(({ name, field }) => {
     const get = compileGetter(field)
@@ -175,26 +173,26 @@ function compileFieldHeaders(binding: Binding): AddHeaders {
 }
 
 /**
- * The value of a scalar field as text; undefined for zero, false, the empty string and an unset
- * member of a oneof.
+ * Returns the value of a scalar field as text; undefined for zero, false, the empty string and an
+ * unset member of a oneof.
  */
 function textUnlessDefault(field: DescField, value: unknown): string | undefined {
-  // With `jstype`, a 64-bit zero is a text too.
+  // With `jstype`, a 64-bit zero is the text `0`.
   if (!value || (value === '0' && field.scalar !== ScalarType.STRING)) return undefined
   return String(value)
 }
 
-/** The status of a successful answer: what the call has set, or what is declared. */
-export function statusOf({ values }: RestContext, declared: number): number {
+/** Returns the success status: that of the call, or else the declared one. */
+export function statusOf({ values }: CallContext, declared: number): number {
   const status = values.get(successStatus)
   if (status === undefined) return declared
   if (isSuccessStatus(status)) return status
   throw new Error(`success status ${status} is not from 200 to 399`)
 }
 
-/** Throws ResourceExhausted, as the RPC protocols do, for content larger than the server sends. */
+/** Throws ResourceExhausted for content over the limit, as the other protocols do. */
 export function checkSize(body: string | Uint8Array, maxBytes: number): void {
-  // Three bytes of UTF-8 are the most that one UTF-16 unit becomes.
+  // One UTF-16 unit becomes at most three bytes of UTF-8.
   if (body.length * 3 <= maxBytes) return
   const size = byteLength(body)
   if (size <= maxBytes) return
@@ -205,14 +203,14 @@ export function checkSize(body: string | Uint8Array, maxBytes: number): void {
 }
 
 /**
- * A weak tag: the same message in another content coding has it too. SHA-1 tells versions apart, no
- * more is needed.
+ * Returns a weak entity tag, which is the same in every content coding. SHA-1 is sufficient to
+ * distinguish versions.
  */
 function weakTag(body: string | Uint8Array): string {
   return `W/"${hash('sha1', body, 'base64url')}"`
 }
 
-/** Metadata of content that is not sent (RFC 9110 15.4.5). */
+/** Headers that a 304 response leaves out (RFC 9110 15.4.5). */
 const contentMetadata = new Set([
   'content-disposition',
   'content-language',
@@ -220,7 +218,7 @@ const contentMetadata = new Set([
   'last-modified',
 ])
 
-/** The answer to a client that has the content. */
+/** Returns the response to a client that has the content cached. */
 export function notModified(headers: HeaderList): Reply {
   const kept: HeaderList = []
   for (let i = 0; i < headers.length; i += 2) {

@@ -1,102 +1,73 @@
 import type { DescFile, DescService, Registry } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
-import type { ConnectError, ConnectRouter, ContextValues, Interceptor } from '@connectrpc/connect'
+import type { ConnectError, ConnectRouter, ContextValues } from '@connectrpc/connect'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { OpenCalls } from '../exchange/cancellation.ts'
-import { defaultCompressions } from '../exchange/compression.ts'
-import type {
-  Compression,
-  MethodImplSpec,
-  UniversalHandlerOptions,
-} from '../exchange/connect-internals.ts'
 import {
   createMethodImplSpec,
   createServiceImplSpec,
-  validateReadWriteMaxBytes,
+  type MethodImplSpec,
+  type UniversalHandlerOptions,
 } from '../exchange/connect-internals.ts'
-import { byPreference } from '../exchange/negotiate.ts'
 import type { NodeServerRequest } from '../exchange/node.ts'
-import type { CallSettings, Endpoint } from './endpoint.ts'
+import { type CallOptions, type CallSettings, callSettings } from '../exchange/settings.ts'
+import type { Endpoint } from './endpoint.ts'
 import { compileEndpoint } from './endpoint.ts'
 import type { RestHandler } from './handler.ts'
 import { createHandler } from './handler.ts'
+import { type Binding, rpcName } from './schema/binding.ts'
 import type { Dialect } from './schema/dialect.ts'
 import { dialectProblems, standardDialect } from './schema/dialect.ts'
-import type { Binding } from './schema/rules.ts'
-import { bindingsOf, rpcName } from './schema/rules.ts'
+import { bindingsOf } from './schema/rules.ts'
 import type { RouteEntry } from './schema/table.ts'
 import { buildRouter, routeEntries } from './schema/table.ts'
 import type { Route } from './schema/tree.ts'
 
-/** Request targets are mostly paths and filters; longer ones belong into content. */
+/** Request targets are mostly paths and filters. Longer values belong in the content. */
 const DEFAULT_MAX_TARGET_BYTES = 16 * 1024
 
-/** Options of REST. Those that Connect's adapter has too should have the same values there. */
-export interface RestOptions {
-  /** Run around each call, the first one outermost. */
-  interceptors?: Interceptor[]
-  /** Context values that come from the request. */
+/** Options of REST. Options that Connect's adapter also has should have the same values there. */
+export interface RestOptions extends CallOptions {
+  /** Creates the context values of a call from its request. */
   contextValues?: (request: NodeServerRequest) => ContextValues
-  /**
-   * Headers of every answer to a request, names in lower case; those that a call sets itself win.
-   */
+  /** Returns the default headers of a response, with names in lower case. A call may replace them. */
   headers?: (request: NodeServerRequest) => string[]
-  /** Largest request content, compressed and not. Default 4 GiB, as in Connect. */
-  readMaxBytes?: number
-  /** Largest response content, and largest message of a stream. Default 4 GiB, as in Connect. */
-  writeMaxBytes?: number
-  /**
-   * Smallest content that is compressed. Default 1 KiB, as in Connect: less is hardly worth the
-   * time.
-   */
-  compressMinBytes?: number
-  /** Content codings. Default brotli and gzip. */
-  acceptCompression?: Compression[]
-  /** Longest timeout that a client may ask for. Default: any. */
-  maxTimeoutMs?: number
   /** Aborts the signals of all calls. */
   shutdownSignal?: AbortSignal
   /**
-   * Types that may occur in google.protobuf.Any and in error details, beside those of the recorded
+   * Types in google.protobuf.Any and in error details, in addition to those of the recorded
    * services.
    */
   registry?: Registry
-  /** Base of the URLs in `Link`. Default: scheme and authority of the request. */
+  /** Base of the URLs in `Link`. Default scheme and authority of the request. */
   publicUrl?: string | (() => string)
-  /** Error bodies for paths that match no route. Default: the standard one. */
+  /** Dialect of errors for paths that match no route. Default the standard dialect. */
   defaultDialect?: Dialect
-  /** Longest request target, else 414. Default 16 KiB; Node's own `maxHeaderSize` counts it too. */
+  /**
+   * Longest request target. Default 16 KiB. The `maxHeaderSize` of Node includes the target and
+   * should be larger.
+   */
   maxTargetBytes?: number
-  /** Shows the messages of 500s where a dialect hides them. */
+  /** Shows the messages of internal errors in dialects that hide them. */
   development?: boolean
-  /**
-   * Completes every error before it is written: the place for details that tell programs what this
-   * module refused.
-   */
+  /** Changes an error before it is written, for example to add details to errors of this module. */
   completeError?: (error: ConnectError) => void
-  /**
-   * The error to answer with in place of content of so many bytes, where there is no room for it.
-   */
+  /** Returns an error to send instead of content of this size if the server has no room for it. */
   roomFor?: (request: NodeServerRequest, bytes: number) => ConnectError | undefined
-  /**
-   * Told about everything that is thrown and is no ConnectError, and so about what "internal error"
-   * stands for.
-   */
+  /** Reports a thrown value that is not a ConnectError. Clients receive "internal error". */
   onError?: (error: unknown, request: NodeServerRequest) => void
 }
 
 /** The REST side of a server. */
 export interface Rest {
-  /**
-   * Wraps a Connect router: everything that is registered on the result is served over REST too.
-   */
+  /** Returns a Connect router that serves every service registered on it over REST too. */
   record(router: ConnectRouter): ConnectRouter
   /**
-   * Compiles everything recorded so far and returns the handler of its requests. Throws
-   * RouteTableError with all mistakes in the schema. Meant to be called once, after registration.
+   * Compiles the recorded services and returns their request handler. Call it once, after
+   * registration. Throws RouteTableError with all mistakes in the schema.
    */
   nodeHandler(): RestHandler
-  /** The routes recorded so far, by template and method. */
+  /** Returns the recorded routes, sorted by template and method. */
   routes(): RouteEntry[]
 }
 
@@ -107,12 +78,12 @@ interface Recorded {
 
 /** Creates the REST side of a server. Throws for limits out of range. */
 export function createRest(options: RestOptions = {}): Rest {
-  // By name, as in Connect's adapter: of two registrations of one RPC the last one counts.
+  // As in Connect's adapter, the last registration of an RPC counts.
   const recorded = new Map<string, Recorded>()
   const add = (spec: MethodImplSpec, serviceOptions: Recorded['options']) => {
     recorded.set(rpcName(spec.method), { spec, options: serviceOptions })
   }
-  const settings = settingsOf(options)
+  const settings = callSettings(options)
   return {
     record: (router) => recordingRouter(router, add),
     nodeHandler: () => compileHandler([...recorded.values()], options, settings),
@@ -167,14 +138,14 @@ function compileHandler(
     for (const binding of bindings) routes.push({ binding, recorded: entry })
   }
   for (const service of services) problems.push(...dialectProblems(service, services))
-  // Mistakes are reported before anything is compiled from them.
+  // Reports mistakes before compilation.
   buildRouter(
     routes.map(({ binding }) => ({ binding, target: undefined })),
     problems,
   )
   const endpoints = routes.map(({ binding, recorded: { spec, options: own } }): Route<Endpoint> => {
-    const callSettings = own === undefined ? settings : settingsOf({ ...options, ...own })
-    return { binding, target: compileEndpoint(binding, spec, callSettings, style) }
+    const ownSettings = own === undefined ? settings : callSettings({ ...options, ...own })
+    return { binding, target: compileEndpoint(binding, spec, ownSettings, style) }
   })
   return createHandler({
     router: buildRouter(endpoints, []),
@@ -189,27 +160,11 @@ function compileHandler(
   })
 }
 
-type SettingOptions = Pick<RestOptions, 'interceptors' | 'acceptCompression' | 'maxTimeoutMs'> &
-  Pick<RestOptions, 'readMaxBytes' | 'writeMaxBytes' | 'compressMinBytes'>
-
-function settingsOf(options: SettingOptions): CallSettings {
-  return {
-    interceptors: options.interceptors ?? [],
-    ...validateReadWriteMaxBytes(
-      options.readMaxBytes,
-      options.writeMaxBytes,
-      options.compressMinBytes,
-    ),
-    compressions: byPreference(options.acceptCompression ?? defaultCompressions),
-    maxTimeoutMs: options.maxTimeoutMs ?? Number.MAX_SAFE_INTEGER,
-  }
-}
-
 function servicesOf(recorded: Iterable<Recorded>): Set<DescService> {
   return new Set(Array.from(recorded, ({ spec }) => spec.method.parent))
 }
 
-/** All types that the files of the services can refer to, and the standard error details. */
+/** Returns all types that the services can refer to, and the standard error details. */
 function registryOf(services: Iterable<DescService>, own: Registry | undefined): Registry {
   const files = new Set<DescFile>()
   const visit = (file: DescFile) => {

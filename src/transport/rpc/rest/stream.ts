@@ -1,44 +1,28 @@
 import { constants } from 'node:http2'
 import type { Message } from '@bufbuild/protobuf'
 import type { ConnectError } from '@connectrpc/connect'
-import type { Cancellation } from '../exchange/cancellation.ts'
 import { isGone } from '../exchange/cancellation.ts'
-import type { RestContext } from '../exchange/context.ts'
+import type { CallContext } from '../exchange/context.ts'
+import { asConnectError } from '../exchange/errors.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
 import { grpcMessage } from '../exchange/header-list.ts'
-import { tagMatches, wantsEvents, wantsTrailers } from '../exchange/negotiate.ts'
+import { tagMatches, wantsTrailers, weightsOf } from '../exchange/negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from '../exchange/node.ts'
 import { addDefaults, hasNoContent, writeHead } from '../exchange/node.ts'
-import type { Endpoint } from './endpoint.ts'
-import { asConnectError, encodeStatus } from './errors.ts'
+import type { Endpoint, RestCall } from './endpoint.ts'
+import { encodeStatus } from './errors.ts'
 import type { ReplyContent } from './reply.ts'
 import { checkSize, metadataOf, notModified, statusOf } from './reply.ts'
 import { OCTET_STREAM } from './request/http-body.ts'
 
-/** A server-streaming call that is being answered. */
-export interface StreamCall {
-  readonly endpoint: Endpoint
-  readonly request: NodeServerRequest
-  readonly response: NodeServerResponse
-  readonly context: RestContext
-  readonly cancellation: Cancellation
-  /** Headers of the answer unless the call sets them. */
-  readonly defaults: HeaderList
-  /**
-   * Told about unexpected errors after the first message, when no error answer is possible any
-   * more.
-   */
-  readonly report: (error: unknown) => void
-}
-
 /**
- * Answers with a stream of messages, each sent as soon as it is there and pulled only when the one
- * before is on its way. Rejects with what the call throws before its first message, when nothing is
- * sent yet; never afterwards. Resolves to an answer that the caller has to send, for a stream
- * without messages and for raw content that the client has by its ETag.
+ * Sends a stream of messages. Each message is sent as soon as it exists, and the next one is
+ * requested when the response buffer has room. Rejects only with an error of the call before its
+ * first message, when nothing has been sent. Resolves to a response that the caller has to send for
+ * a stream without messages and for raw content that the client has cached.
  */
 export async function sendStream(
-  call: StreamCall,
+  call: RestCall,
   messages: AsyncIterable<Message>,
 ): Promise<Reply | undefined> {
   const { cancellation, context, request, response, endpoint } = call
@@ -49,12 +33,12 @@ export async function sendStream(
     let item = await next()
     if (item.done) return emptyReply(call, framing)
     let content = contentOf(endpoint, item.value)
-    while (framing.isOpen(content)) {
+    while (framing.isEmpty(content)) {
       item = await next()
       if (item.done) break
       content = contentOf(endpoint, item.value)
     }
-    if (framing === raw && hasIt(request, context))
+    if (framing === raw && isCached(request, context))
       return notModified(metadataOf(context.responseHeader))
     const headers = headOf(context, framing, content)
     addDefaults(headers, call.defaults, undefined)
@@ -63,13 +47,16 @@ export async function sendStream(
     else await writeAll(call, framing, content, next)
     return undefined
   } finally {
-    // Not awaited: a generator that is busy with a cancelled call answers when it gets round to it.
+    // Not awaited: a generator that is busy with a cancelled call may finish later.
     iterator.return?.().catch(() => {})
   }
 }
 
-/** Whether the client has the content, by the tag that the call set. */
-function hasIt({ method, headers }: NodeServerRequest, { responseHeader }: RestContext): boolean {
+/** Returns whether the client has the content, by the entity tag that the call set. */
+function isCached(
+  { method, headers }: NodeServerRequest,
+  { responseHeader }: CallContext,
+): boolean {
   const [tag, known] = [responseHeader.get('etag'), headers['if-none-match']]
   return (
     (method === 'GET' || method === 'HEAD') &&
@@ -80,14 +67,13 @@ function hasIt({ method, headers }: NodeServerRequest, { responseHeader }: RestC
 }
 
 async function writeAll(
-  call: StreamCall,
+  call: RestCall,
   framing: Framing,
   first: ReplyContent,
   next: () => Promise<IteratorResult<Message>>,
 ): Promise<void> {
   const { cancellation, context, request, response, endpoint } = call
-  // A client that goes away while a chunk is written shows up here too; `close` has cancelled the
-  // call by then.
+  // A disconnect during a write also emits an error. `close` has cancelled the call by then.
   response.on('error', () => {})
   const trailers = wantsTrailers(request.headers)
   try {
@@ -103,7 +89,7 @@ async function writeAll(
   } catch (thrown) {
     if (isGone(response)) return
     const error = asConnectError(thrown)
-    if (error !== thrown) call.report(thrown)
+    if (error !== thrown) call.server.onError(thrown, request)
     endWithError(call, framing, error, trailers)
   }
 }
@@ -114,24 +100,21 @@ function contentOf(endpoint: Endpoint, message: Message): ReplyContent {
   return content
 }
 
-function emptyReply({ context, endpoint }: StreamCall, framing: Framing): Reply {
+function emptyReply({ context, endpoint }: RestCall, framing: Framing): Reply {
   const status = endpoint.binding.successStatus
   const contentType = framing.contentType({ body: '', contentType: OCTET_STREAM })
   const headers = metadataOf(context.responseHeader, context.responseTrailer)
   return { status, headers, body: hasNoContent(status) ? undefined : '', contentType }
 }
 
-/** How messages are told apart in the content of a stream. */
+/** How the content of a stream separates messages. */
 interface Framing {
   readonly contentType: (first: ReplyContent) => string
   readonly vary: string | undefined
-  /**
-   * Whether the head of the answer is still open after this message, and the message itself carries
-   * nothing.
-   */
-  readonly isOpen: (content: ReplyContent) => boolean
+  /** Whether a message has no content, so that the response need not start yet. */
+  readonly isEmpty: (content: ReplyContent) => boolean
   readonly frame: (content: ReplyContent) => string | Uint8Array
-  /** The last frame of a stream that fails; undefined if the answer can only be cut off. */
+  /** Returns the last frame of a failed stream. Undefined if only a reset can report an error. */
   readonly error: ((status: string) => string) | undefined
 }
 
@@ -140,9 +123,9 @@ const never = () => false
 const lines: Framing = {
   contentType: () => 'application/x-ndjson',
   vary: 'Accept',
-  isOpen: never,
+  isEmpty: never,
   frame: ({ body }) => `${body}\n`,
-  // No field can have this JSON name.
+  // `@error` cannot be the JSON name of a field.
   error: (status) => `{"@error":${status}}\n`,
 }
 
@@ -150,7 +133,7 @@ const lines: Framing = {
 const events: Framing = {
   contentType: () => 'text/event-stream',
   vary: 'Accept',
-  isOpen: never,
+  isEmpty: never,
   frame: ({ body }) => `data: ${body}\n\n`,
   error: (status) => `event: error\ndata: ${status}\n\n`,
 }
@@ -158,9 +141,21 @@ const events: Framing = {
 const raw: Framing = {
   contentType: (first) => first.contentType,
   vary: undefined,
-  isOpen: ({ body, contentType }) => body.length === 0 && contentType === OCTET_STREAM,
+  isEmpty: ({ body, contentType }) => body.length === 0 && contentType === OCTET_STREAM,
   frame: ({ body }) => body,
   error: undefined,
+}
+
+/**
+ * Returns whether `Accept` names server-sent events, with at least the weight of NDJSON.
+ *
+ * `negotiator` does not tell whether the header names a type or a range that includes the type.
+ */
+export function wantsEvents(accept: string | undefined): boolean {
+  if (accept === undefined) return false
+  const weights = weightsOf(accept)
+  const weight = weights.get('text/event-stream') ?? 0
+  return weight > 0 && weight >= (weights.get('application/x-ndjson') ?? 0)
 }
 
 function framingOf({ isRaw }: Endpoint, { headers }: NodeServerRequest): Framing {
@@ -169,7 +164,7 @@ function framingOf({ isRaw }: Endpoint, { headers }: NodeServerRequest): Framing
 }
 
 function headOf(
-  { responseHeader }: RestContext,
+  { responseHeader }: CallContext,
   framing: Framing,
   first: ReplyContent,
 ): HeaderList {
@@ -177,14 +172,14 @@ function headOf(
   if (framing.vary !== undefined) headers.push('Vary', framing.vary)
   const bytes = responseHeader.get('content-length')
   if (framing === raw && bytes !== null) headers.push('Content-Length', bytes)
-  // Caches would otherwise hold events back
+  // Caches could otherwise delay events
   // (https://html.spec.whatwg.org/multipage/server-sent-events.html).
   if (framing === events && !responseHeader.has('cache-control'))
     headers.push('Cache-Control', 'no-cache')
   return headers
 }
 
-/** Resolves when the buffer of a response has room, or the client is gone. */
+/** Resolves when the response buffer has room or the client is gone. */
 function drained(response: NodeServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -196,13 +191,13 @@ function drained(response: NodeServerResponse): Promise<void> {
 }
 
 function endWithError(
-  { endpoint, response }: StreamCall,
+  { endpoint, response }: RestCall,
   framing: Framing,
   error: ConnectError,
   trailers: boolean,
 ): void {
   if (framing.error === undefined) {
-    cutOff(response)
+    abort(response)
     return
   }
   if (trailers) {
@@ -217,16 +212,13 @@ function endWithError(
   response.end(framing.error(encodeStatus(error, endpoint.errorStyle)))
 }
 
-/**
- * Lets the client see that raw content is incomplete: no final chunk on HTTP/1.1, a reset on
- * HTTP/2.
- */
-function cutOff(response: NodeServerResponse): void {
+/** Shows that raw content is incomplete: no final chunk over HTTP/1.1, a reset over HTTP/2. */
+function abort(response: NodeServerResponse): void {
   if ('stream' in response) {
     response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     return
   }
-  // What was written before goes out first, where destroying at once would drop it.
+  // The empty write waits for earlier ones, which an immediate `destroy` would drop.
   if (response.socket === null) response.destroy()
   else response.socket.write('', () => response.destroy())
 }

@@ -137,7 +137,7 @@ describe('linkIdentity', () => {
 
   it.each([
     [
-      'refuses the code',
+      'rejected the code',
       { code: 'unknown' },
       { reason: 'CODE_REFUSED', metadata: { provider_error: 'invalid_grant' } },
     ],

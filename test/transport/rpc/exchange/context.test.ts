@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { createContextValues } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { Cancellation, OpenCalls } from '../../../../src/transport/rpc/exchange/cancellation.ts'
-import { RestContext } from '../../../../src/transport/rpc/exchange/context.ts'
+import { CallContext } from '../../../../src/transport/rpc/exchange/context.ts'
 import { LazyHeaders } from '../../../../src/transport/rpc/exchange/lazy-headers.ts'
 import { methodOf } from '../rest/schema.ts'
 import { Things } from '../rest/things.ts'
@@ -21,8 +21,9 @@ const received = {
 function openContext(timeoutMs?: number, openCalls = new OpenCalls(undefined)) {
   const connection = new EventEmitter()
   const cancellation = new Cancellation(timeoutMs, connection, openCalls)
-  const context = new RestContext({
+  const context = new CallContext({
     method: methodOf(Things, 'GetThing'),
+    protocolName: 'rest',
     requestMethod: 'GET',
     url: 'http://forge.test/things/a',
     requestHeader: new LazyHeaders(received),
@@ -52,7 +53,7 @@ describe('LazyHeaders', () => {
     expect(read()).toEqual(before)
   })
 
-  it('can be changed', () => {
+  it('can be modified', () => {
     const headers = new LazyHeaders(received)
     headers.set('accept', 'c')
     headers.append('x-more', '1')
@@ -64,7 +65,7 @@ describe('LazyHeaders', () => {
     ])
   })
 
-  it('go wherever a Headers object goes', () => {
+  it('replace a Headers object everywhere', () => {
     const headers = new LazyHeaders({ accept: 'a' })
     expect(headers).toBeInstanceOf(Headers)
     expect(new Headers(headers).get('accept')).toBe('a')
@@ -83,8 +84,8 @@ describe('LazyHeaders', () => {
   })
 })
 
-describe('RestContext', () => {
-  it('makes one signal, when it is asked for', () => {
+describe('CallContext', () => {
+  it('creates one signal when first used', () => {
     const { context } = openContext()
     expect(context.signal).toBe(context.signal)
     expect(context.protocolName).toBe('rest')
@@ -101,7 +102,7 @@ describe('RestContext', () => {
 })
 
 describe('Cancellation', () => {
-  it('aborts a signal that was asked for before', () => {
+  it('aborts a signal that is in use', () => {
     const { context, cancellation } = openContext()
     const { signal } = context
     expect(signal.aborted).toBe(false)
@@ -109,14 +110,14 @@ describe('Cancellation', () => {
     expect(signal.reason).toBe('gone')
   })
 
-  it('hands out an aborted signal afterwards', () => {
+  it('returns an aborted signal after the cancellation', () => {
     const { context, cancellation } = openContext()
     cancellation.cancel('gone')
     cancellation.cancel('again')
     expect(context.signal.reason).toBe('gone')
   })
 
-  it('watches the connection only for those who ask, and no further than the call', () => {
+  it('watches the connection only if the signal is in use, until the end of the call', () => {
     const { context, cancellation, connection } = openContext()
     expect(connection.listenerCount('close')).toBe(0)
     const { signal } = context
@@ -139,25 +140,25 @@ describe('Cancellation', () => {
     expect(signal.reason).not.toBe('late')
   })
 
-  it('rejects at the deadline what is waited for, and not before', async () => {
+  it('rejects a wait at the deadline, and not before', async () => {
     const { cancellation } = openContext(20)
     await expect(cancellation.limit(Promise.resolve(1))).resolves.toBe(1)
     await expect(cancellation.limit(new Promise(() => {}))).rejects.toThrow('timed out')
     await expect(cancellation.limit(new Promise(() => {}))).rejects.toThrow('timed out')
   })
 
-  it('expires at once without any time', () => {
+  it('expires immediately with a timeout of 0', () => {
     const { context } = openContext(0)
     expect(context.signal.aborted).toBe(true)
   })
 
-  it('has no timer for a deadline beyond the range of timers, which would fire at once', () => {
+  it('sets no timer for a deadline beyond the range of timers', () => {
     const { context, cancellation } = openContext(9_999_999_999)
     expect(context.signal.aborted).toBe(false)
     cancellation.end()
   })
 
-  it('aborts open calls at shutdown, and calls made after it', () => {
+  it('aborts open calls at shutdown, and later calls', () => {
     const shutdown = new AbortController()
     const openCalls = new OpenCalls(shutdown.signal)
     const before = openContext(undefined, openCalls)

@@ -13,7 +13,7 @@ describe('headerValue', () => {
     ['\u00e4\u{1f600}', '%C3%A4%F0%9F%98%80'],
     // No character of its own; the replacement character stands for it.
     ['\ud800', '%EF%BF%BD'],
-  ])('carries %j as %s', (text, value) => {
+  ])('encodes %j as %s', (text, value) => {
     expect(headerValue(text)).toBe(value)
     expect(() => new Headers({ x: value })).not.toThrow()
   })

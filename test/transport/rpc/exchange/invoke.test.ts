@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { Cancellation, OpenCalls } from '../../../../src/transport/rpc/exchange/cancellation.ts'
 import type { MethodImplSpec } from '../../../../src/transport/rpc/exchange/connect-internals.ts'
 import { createMethodImplSpec } from '../../../../src/transport/rpc/exchange/connect-internals.ts'
-import { RestContext } from '../../../../src/transport/rpc/exchange/context.ts'
+import { CallContext } from '../../../../src/transport/rpc/exchange/context.ts'
 import { invokeUnary } from '../../../../src/transport/rpc/exchange/invoke.ts'
 import { LazyHeaders } from '../../../../src/transport/rpc/exchange/lazy-headers.ts'
 import { methodOf } from '../rest/schema.ts'
@@ -25,8 +25,9 @@ async function call(impl: Impl, interceptors: Interceptor[] = []) {
     MethodImplSpec,
     { kind: 'unary' }
   >
-  const context = new RestContext({
+  const context = new CallContext({
     method: getThing,
+    protocolName: 'rest',
     requestMethod: 'GET',
     url: 'http://forge.test/things/a',
     requestHeader: new LazyHeaders({ 'x-in': '1' }),
@@ -44,7 +45,7 @@ describe.each([
   ['without interceptors', []],
   ['with an interceptor', [pass]],
 ])('invokeUnary %s', (_, interceptors) => {
-  it('makes a message of what the implementation returns', async () => {
+  it('creates a message from the result of the implementation', async () => {
     const { response } = await call(({ name }) => ({ name }), interceptors)
     expect(response).toMatchObject({
       $typeName: 'things.v1.Thing',
@@ -54,7 +55,7 @@ describe.each([
     })
   })
 
-  it('rejects with what the implementation throws, thrown or rejected', async () => {
+  it('rejects with the error of the implementation, thrown or rejected', async () => {
     const error = new Error('mine')
     const thrown = call(() => {
       throw error
@@ -63,7 +64,7 @@ describe.each([
     await expect(call(() => Promise.reject(error), interceptors)).rejects.toBe(error)
   })
 
-  it('gives the implementation the context', async () => {
+  it('passes the context to the implementation', async () => {
     let seen: HandlerContext | undefined
     const { context } = await call((_request, handlerContext) => {
       seen = handlerContext
@@ -74,7 +75,7 @@ describe.each([
 })
 
 describe('interceptors', () => {
-  it('run from the first one in to the last one, and out again, each built once for a call', async () => {
+  it('run in order and return in reverse order, each built once per call', async () => {
     const order: string[] = []
     const named =
       (name: string): Interceptor =>
@@ -91,7 +92,7 @@ describe('interceptors', () => {
     expect(order).toEqual(['build b', 'build a', 'in a', 'in b', 'out b', 'out a'])
   })
 
-  it('see what they see over Connect', async () => {
+  it('receive the same request as over Connect', async () => {
     let seen: object | undefined
     await call(
       () => ({}),

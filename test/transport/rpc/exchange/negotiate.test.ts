@@ -2,15 +2,13 @@ import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
 import { describe, expect, it } from 'vitest'
 import { isCompressible } from '../../../../src/transport/rpc/exchange/compression.ts'
 import {
-  byPreference,
-  checkJson,
   requestCoding,
   responseCoding,
   tagMatches,
   timeoutOf,
-  wantsEvents,
   wantsTrailers,
 } from '../../../../src/transport/rpc/exchange/negotiate.ts'
+import { byPreference } from '../../../../src/transport/rpc/exchange/settings.ts'
 
 const codings = byPreference([compressionGzip, compressionBrotli])
 const anyTimeout = Number.MAX_SAFE_INTEGER
@@ -47,38 +45,9 @@ describe('timeoutOf', () => {
     expect(() => timeoutOf(headers, anyTimeout)).toThrow(/malformed/)
   })
 
-  it('refuses more than the maximum', () => {
+  it('rejects more than the maximum', () => {
     expect(timeoutOf({ 'connect-timeout-ms': '100' }, 100)).toBe(100)
     expect(() => timeoutOf({ 'connect-timeout-ms': '101' }, 100)).toThrow(/at most 100 ms/)
-  })
-})
-
-describe('checkJson', () => {
-  it.each([
-    undefined,
-    'application/json',
-    'Application/JSON',
-    'application/json; charset=utf-8',
-    'application/json;charset="UTF-8"',
-    'application/json; charset=utf8',
-    'application/merge-patch+json',
-    'application/vnd.forge.v1+json; profile=x',
-  ])('takes %s', (contentType) => {
-    expect(() => checkJson(contentType)).not.toThrow()
-  })
-
-  it.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/jsonp',
-    'application/+json',
-    'text/json',
-    'application/json; charset=latin1',
-    'application/json;charset="utf-16"',
-    '',
-  ])('refuses %s', (contentType) => {
-    expect(() => checkJson(contentType)).toThrow(/unsupported media type/)
   })
 })
 
@@ -122,7 +91,7 @@ describe('responseCoding', () => {
     expect(responseCoding(header, codings)?.name).toBe(name)
   })
 
-  it('uses none if the server has none', () => {
+  it('uses none if the server supports none', () => {
     expect(responseCoding('gzip', [])).toBeUndefined()
   })
 })
@@ -139,19 +108,6 @@ describe('isCompressible', () => {
     ['application/gzip; x=y', false],
   ])('%s: %s', (contentType, expected) => {
     expect(isCompressible(contentType)).toBe(expected)
-  })
-})
-
-describe('wantsEvents', () => {
-  it.each([
-    [undefined, false],
-    ['*/*', false],
-    ['text/event-stream', true],
-    ['text/event-stream;q=0', false],
-    ['application/x-ndjson, text/event-stream;q=0.5', false],
-    ['text/html, text/event-stream;q=0.9', true],
-  ])('%s: %s', (accept, expected) => {
-    expect(wantsEvents(accept)).toBe(expected)
   })
 })
 

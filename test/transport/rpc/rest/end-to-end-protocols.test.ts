@@ -120,7 +120,7 @@ describe.each([
       overRpc(createGrpcWebTransport({ baseUrl: http1.url, httpVersion: '1.1' }), name),
   ],
 ])('a unary call over %s', (protocolName, call) => {
-  it('gives the same message and headers', async () => {
+  it('returns the same message and headers', async () => {
     expect(await call('one')).toEqual({
       message: {
         name: 'one',
@@ -132,7 +132,7 @@ describe.each([
     })
   })
 
-  it('gives the same error, with its details and metadata', async () => {
+  it('returns the same error with its details and metadata', async () => {
     expect(await call('none')).toEqual({
       error: {
         code: 5,
@@ -148,7 +148,7 @@ describe.each([
     })
   })
 
-  it('hides what is no RPC error', async () => {
+  it('hides an error that is not an RPC error', async () => {
     expect((await call('crash')).error).toEqual({
       code: 13,
       message: 'internal error',
@@ -156,12 +156,12 @@ describe.each([
     })
   })
 
-  it('runs the same interceptors once each', async () => {
+  it('runs each interceptor once', async () => {
     await call('one')
     expect(seen).toEqual(['GetThing unary', 'GetThing unary'])
   })
 
-  it('gives the implementation the context values of the server, and the name of the protocol', async () => {
+  it('passes context values and the protocol name to the implementation', async () => {
     await call('one')
     expect(inContext.values.get(clientAddress)).toBe('here')
     expect(inContext.protocolName).toBe(protocolName)
@@ -202,7 +202,7 @@ describe('a server stream', () => {
     ['connect', () => createConnectTransport({ baseUrl: http1.url, httpVersion: '1.1' })],
     ['grpc', () => createGrpcTransport({ baseUrl: http2.url })],
     ['grpc-web', () => createGrpcWebTransport({ baseUrl: http1.url, httpVersion: '1.1' })],
-  ])('gives the same messages and the same late error as over %s', async (_, transport) => {
+  ])('returns the same messages and the same late error as over %s', async (_, transport) => {
     expect(await watchRest('q=x')).toEqual(await watchRpc(transport(), { q: 'x' }))
     const failed = await watchRest('q=x&limit=1')
     expect(failed).toEqual(await watchRpc(transport(), { q: 'x', limit: 1 }))
@@ -213,7 +213,7 @@ describe('a server stream', () => {
 })
 
 describe('RPC paths', () => {
-  it('stay with the RPC protocols', async () => {
+  it('belong to the RPC protocols', async () => {
     const response = await fetch(`${http1.url}/things.v1.Things/GetThing`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -228,7 +228,7 @@ describe('RPC paths', () => {
     expect((await fetch(`${http1.url}/hidden`)).status).toBe(404)
   })
 
-  it('answer 501 over REST too for a method that is registered and not implemented', async () => {
+  it('return 501 over REST for a registered method without an implementation', async () => {
     const response = await fetch(`${http1.url}/things`)
     expect(response.status).toBe(501)
     expect(await response.json()).toEqual({

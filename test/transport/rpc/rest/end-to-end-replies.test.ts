@@ -54,7 +54,7 @@ const json = (body: unknown, headers: Record<string, string> = {}) => ({
 })
 
 describe('a request', () => {
-  it('is made of body, path and query, and the path wins', async () => {
+  it('has the fields of body, path and query; the path has precedence', async () => {
     things.ReplaceThing = (request) => request
     const response = await fetch(`${served.url}/things/a%2Fb?size=9`, {
       method: 'PUT',
@@ -64,14 +64,14 @@ describe('a request', () => {
     expect(await response.json()).toEqual({ name: 'a/b', size: '7', tagNames: ['x'] })
   })
 
-  it('leaves to the query what path and body do not cover', async () => {
+  it('reads from the query the fields that path and body do not set', async () => {
     things.CreateThing = (request) => ({ name: `${request.thing?.name} ${request.parent}` })
     const init = { method: 'POST', ...json({ name: 'a' }) }
     const response = await fetch(`${served.url}/things?parent=p+q&thing.name=b&unknown=1`, init)
     expect(await response.json()).toEqual({ name: 'a p q' })
   })
 
-  it('may have its content in a coding', async () => {
+  it('may have compressed content', async () => {
     things.ReplaceThing = (request) => request
     const body = JSON.stringify({ url: 'x'.repeat(5000) })
     for (const [coding, bytes] of [
@@ -103,7 +103,7 @@ describe('a request', () => {
     expect(await nothing.json()).toEqual({ name: 'a' })
   })
 
-  it('keeps the bytes and the type of raw content', async () => {
+  it('has the bytes and the type of raw content', async () => {
     things.Put = ({ content, mode }) => ({
       url: content?.contentType,
       size: BigInt(content?.data.length ?? 0),
@@ -118,7 +118,7 @@ describe('a request', () => {
     expect(await response.json()).toEqual({ name: '6', url: 'image/x-test; a=b', size: '3' })
   })
 
-  it('shows its metadata without hop-by-hop headers', async () => {
+  it('has its metadata without hop-by-hop headers', async () => {
     let names: string[] = []
     things.GetThing = (_request, context) => {
       names = [...context.requestHeader.keys()]
@@ -180,7 +180,7 @@ describe('a reply', () => {
     if (status === 205) expect(response.headers.get('content-length')).toBe('0')
   })
 
-  it('is an internal error for a status that is none of success', async () => {
+  it('is an internal error for a status that does not mean success', async () => {
     things.GetThing = (_request, { values }) => {
       values.set(successStatus, 99)
       return {}
@@ -189,7 +189,7 @@ describe('a reply', () => {
     expect(errors).toHaveLength(1)
   })
 
-  it('gives Empty as an empty object, or as nothing in a dialect that says so', async () => {
+  it('is an empty object for Empty, or has no content by the dialect', async () => {
     things.DeleteThing = () => ({})
     habits.DeleteThing = () => ({})
     const standard = await fetch(`${served.url}/things/a`, { method: 'DELETE' })
@@ -202,7 +202,7 @@ describe('a reply', () => {
     ])
   })
 
-  it('speaks the dialect of the service', async () => {
+  it('uses the dialect of the service', async () => {
     habits.GetThing = () => ({ name: 'a', size: 2n ** 53n })
     const response = await get('/habits/a')
     expect(response.headers.get('content-type')).toBe('application/json;charset=utf-8')
@@ -222,7 +222,7 @@ describe('a reply', () => {
     )
   })
 
-  it('is raw for an HttpBody, of the type it names', async () => {
+  it('is raw for an HttpBody, with its content type', async () => {
     things.Download = ({ name }) => ({
       data: new Uint8Array([0, 255]),
       contentType: name === 'typed' ? 'image/png' : '',
@@ -253,14 +253,14 @@ describe('compression', () => {
   it.each([
     ['gzip', gunzipSync],
     ['br', brotliDecompressSync],
-  ])('is %s for those who take it', async (coding, decode) => {
+  ])('is %s if the client accepts it', async (coding, decode) => {
     const { headers, body } = await raw('/things/big', { 'accept-encoding': coding })
     expect(headers).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' })
     expect(headers['content-length']).toBe(String(body.length))
     expect(JSON.parse(decode(body).toString())).toEqual({ url: text })
   })
 
-  it('varies even for those who take none', async () => {
+  it('sets Vary for clients without a coding too', async () => {
     const { headers } = await raw('/things/big', {})
     expect(headers).toMatchObject({ vary: 'Accept-Encoding' })
     expect(headers['content-encoding']).toBeUndefined()
@@ -293,7 +293,7 @@ describe('conditional requests', () => {
     expect(response.headers.get('content-disposition')).toBeNull()
   })
 
-  it('get the whole for another tag', async () => {
+  it('get the content for another tag', async () => {
     expect((await get('/things/a', { 'if-none-match': '"v2"' })).status).toBe(200)
   })
 
@@ -307,7 +307,7 @@ describe('conditional requests', () => {
     expect((await fetch(`${served.url}/things/a`, { method: 'DELETE', headers })).status).toBe(200)
   })
 
-  it('have a weak tag of the content in a dialect that says so', async () => {
+  it('get a weak tag by the dialect', async () => {
     const tag = (await get('/habits/a')).headers.get('etag') ?? ''
     expect(tag).toMatch(/^W\/"[\w-]{27}"$/)
     expect((await get('/habits/a', { 'if-none-match': tag })).status).toBe(304)
@@ -333,7 +333,7 @@ describe('OPTIONS', () => {
     expect(response.headers.get('allow')).toBe('DELETE, GET, HEAD, OPTIONS, PUT')
   })
 
-  it('is 404 for a path that is none', async () => {
+  it('is 404 for an unknown path', async () => {
     expect((await fetch(`${served.url}/none`, { method: 'OPTIONS' })).status).toBe(404)
   })
 })
@@ -367,14 +367,14 @@ describe('an error', () => {
     expect(response.headers.get('www-authenticate')).toBeNull()
   })
 
-  it('of unexpected kind goes to the log, and nowhere else', async () => {
+  it('of an unexpected kind is only logged', async () => {
     const cause = new Error('a secret')
     things.GetThing = () => Promise.reject(cause)
     expect(await (await get('/things/a')).json()).toEqual({ code: 13, message: 'internal error' })
     expect(errors).toEqual([cause])
   })
 
-  it('may have a status and headers of its own, which are not printed', async () => {
+  it('may set status and headers by a detail, which is not printed', async () => {
     things.GetThing = () => {
       const value = {
         status: 307,
@@ -388,7 +388,7 @@ describe('an error', () => {
     expect(await response.json()).toEqual({ code: 5, message: 'moved' })
   })
 
-  it('may have a body of its own', async () => {
+  it('may set its body', async () => {
     things.GetThing = () => {
       const value = { status: 422, body: { why: null, names: ['a'] } }
       throw new ConnectError('wrong', Code.InvalidArgument, undefined, [
@@ -400,7 +400,7 @@ describe('an error', () => {
     expect(response.headers.get('content-type')).toBe('application/json')
   })
 
-  it('keeps what the call had set, and its own metadata over it', async () => {
+  it('has the headers of the call, overwritten by its metadata', async () => {
     things.GetThing = (_request, { responseHeader }) => {
       responseHeader.set('x-request', '1')
       responseHeader.set('x-both', 'call')
@@ -435,7 +435,7 @@ describe('an error', () => {
     ])
   })
 
-  it('has the shape and statuses of the dialect', async () => {
+  it('has the form and statuses of the dialect', async () => {
     habits.GetThing = ({ name }) => {
       if (name === 'crash') throw new Error('a secret')
       throw new ConnectError('taken', Code.AlreadyExists)
@@ -458,7 +458,7 @@ describe('an error', () => {
     ])
   })
 
-  it('of a path that is none has the default dialect', async () => {
+  it('of an unknown path has the default dialect', async () => {
     const handler = createRest({ defaultDialect: dialectOf(Habits) }).nodeHandler()
     const server = createServer((request, response) => handler(request, response)).listen(
       0,
@@ -476,7 +476,7 @@ describe('an error', () => {
 })
 
 describe('deadlines', () => {
-  it('answer 504 and abort the signal, even if the implementation does not care', async () => {
+  it('return 504 and abort the signal, even if the implementation ignores it', async () => {
     let signal: AbortSignal | undefined
     things.GetThing = (_request, context) => {
       signal = context.signal
@@ -488,7 +488,7 @@ describe('deadlines', () => {
     expect(signal?.aborted).toBe(true)
   })
 
-  it('are known to the implementation', async () => {
+  it('are visible to the implementation', async () => {
     things.GetThing = (_request, { timeoutMs }) => ({ size: BigInt(Math.ceil(timeoutMs() ?? 0)) })
     const body = (await (await get('/things/a', { 'x-server-timeout': '100' })).json()) as {
       size: string
@@ -496,12 +496,12 @@ describe('deadlines', () => {
     expect(Number(body.size)).toBeGreaterThan(90_000)
   })
 
-  it('that are malformed are 400', async () => {
+  it('return 400 if they are malformed', async () => {
     expect((await get('/things/a', { 'grpc-timeout': '5 minutes' })).status).toBe(400)
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it('aborts the signal', async () => {
     const aborted = new Promise<unknown>((resolve) => {
       things.GetThing = (_request, { signal }) => {
@@ -522,7 +522,7 @@ describe('a client that goes away', () => {
 })
 
 describe('HTTP/2', () => {
-  it('has the same replies, beside headers of a layer around', async () => {
+  it('has the same responses with headers of the surrounding server', async () => {
     const rest = createRest()
     rest.record(createConnectRouter()).service(Things, {
       getThing: (_request: unknown, { responseHeader }: { responseHeader: Headers }) => {
@@ -575,7 +575,7 @@ describe('createRest', () => {
     )
   })
 
-  it('serves single methods, the last registration of each', async () => {
+  it('serves single methods by their last registration', async () => {
     const [getThing] = Things.methods
     if (getThing === undefined) throw new Error('no method')
     const rest = createRest()
@@ -597,7 +597,7 @@ describe('createRest', () => {
     server.close()
   })
 
-  it('leaves unknown paths to another handler', async () => {
+  it('passes unknown paths to another handler', async () => {
     const handler = createRest().nodeHandler()
     const server = createServer((request, response) =>
       handler(request, response, () => response.end('other')),
@@ -610,7 +610,7 @@ describe('createRest', () => {
     server.close()
   })
 
-  it('refuses limits out of range', () => {
+  it('throws for limits out of range', () => {
     expect(() => createRest({ readMaxBytes: 0 })).toThrow(/readMaxBytes/)
   })
 })

@@ -82,7 +82,7 @@ async function incoming(
 }
 
 describe('a stream of messages', () => {
-  it('is one line of JSON for each', async () => {
+  it('has one line of JSON per message', async () => {
     const response = await get('/things:watch?limit=2')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/x-ndjson')
@@ -91,7 +91,7 @@ describe('a stream of messages', () => {
     expect(await response.text()).toBe('{"name":"1"}\n{"name":"2"}\n')
   })
 
-  it('is server-sent events for those who ask', async () => {
+  it('consists of server-sent events if the client accepts them', async () => {
     const response = await get('/things:watch?limit=2&q=late', { accept: 'text/event-stream' })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     expect(response.headers.get('cache-control')).toBe('no-cache')
@@ -100,14 +100,14 @@ describe('a stream of messages', () => {
     )
   })
 
-  it('sends each message when it is there', async () => {
+  it('sends each message as soon as it exists', async () => {
     const response = await incoming('/things:watch?limit=1&q=hang')
     const [first] = await once(response, 'data')
     expect(String(first)).toBe('{"name":"1"}\n')
     response.destroy()
   })
 
-  it('without messages is 200 without content', async () => {
+  it('is an empty 200 without messages', async () => {
     const response = await get('/things:watch')
     expect([
       response.status,
@@ -116,7 +116,7 @@ describe('a stream of messages', () => {
     ]).toEqual([200, '', '0'])
   })
 
-  it('that fails before the first message is an ordinary error', async () => {
+  it('is an ordinary error if it fails before the first message', async () => {
     const response = await get('/things:watch?q=early')
     expect([response.status, await response.json()]).toEqual([
       503,
@@ -124,7 +124,7 @@ describe('a stream of messages', () => {
     ])
   })
 
-  it('that fails later ends with a line that says so', async () => {
+  it('ends with an error line if it fails after the first message', async () => {
     expect(await (await get('/things:watch?limit=1&q=late')).text()).toBe(
       '{"name":"1"}\n{"@error":{"code":10,"message":"50% \u00fc"}}\n',
     )
@@ -133,7 +133,7 @@ describe('a stream of messages', () => {
     expect(errors).toEqual([new Error('a secret')])
   })
 
-  it('has trailers for those who take them', async () => {
+  it('has trailers if the client accepts them', async () => {
     const complete = await incoming('/things:watch?limit=1', { te: 'trailers' })
     await complete.toArray()
     expect(complete.trailers).toEqual({ 'x-end': 'done' })
@@ -167,7 +167,7 @@ describe('a stream of messages', () => {
     await stopping.close()
   })
 
-  it('has a head, and is closed, for HEAD', async () => {
+  it('has headers and no content for HEAD', async () => {
     const response = await fetch(`${served.url}/things:watch?limit=5`, { method: 'HEAD' })
     expect([response.status, response.headers.get('x-watch'), await response.text()]).toEqual([
       200,
@@ -178,7 +178,7 @@ describe('a stream of messages', () => {
 })
 
 describe('a stream of raw content', () => {
-  it('is the bytes, of the first type that is named', async () => {
+  it('has the bytes, and the first content type that a message names', async () => {
     const response = await get('/things/a/parts?depth=3')
     expect(response.headers.get('content-type')).toBe('text/x-parts')
     expect(await response.text()).toBe('part;part;part;')
@@ -190,14 +190,14 @@ describe('a stream of raw content', () => {
     expect(response.headers.get('content-type')).toBe('application/octet-stream')
   })
 
-  it('that fails is cut off, after what came before, on HTTP/1.1', async () => {
+  it('sends earlier chunks and closes the HTTP/1.1 connection when it fails', async () => {
     const request = 'GET /things/cut/parts?depth=2 HTTP/1.1\r\nHost: h\r\n\r\n'
     const text = await rawExchange(served.port, request)
     expect(text).toContain('part;')
     expect(text).not.toContain('0\r\n\r\n')
   })
 
-  it('that fails is reset on HTTP/2', async () => {
+  it('resets the HTTP/2 stream when it fails', async () => {
     const session = http2Connect(served2.url)
     const stream = session.request({ ':path': '/things/cut/parts?depth=2' })
     stream.resume()
@@ -246,7 +246,7 @@ describe('an upload in chunks', () => {
   const post = (path: string, init: RequestInit) =>
     fetch(served.url + path, { method: 'POST', ...init })
 
-  it('arrives as messages, path and query on the first one', async () => {
+  it('arrives as messages, the first of which has path and query', async () => {
     const body = 'x'.repeat(300_000)
     const response = await post('/things/a/content?mode=6', {
       body,
@@ -260,7 +260,7 @@ describe('an upload in chunks', () => {
     })
   })
 
-  it('may be larger than a message may be', async () => {
+  it('may be larger than the message limit', async () => {
     const response = await post('/things/a/content', { body: 'x'.repeat(2_000_000) })
     expect(await response.json()).toMatchObject({ size: '2000000' })
   })
@@ -270,7 +270,7 @@ describe('an upload in chunks', () => {
     expect(await response.json()).toMatchObject({ name: 'a 0', url: 'some' })
   })
 
-  it('may be compressed, and is 400 if it does not decompress', async () => {
+  it('may be compressed, and gets 400 if it does not decompress', async () => {
     const headers = { 'content-encoding': 'gzip' }
     const whole = gzipSync('x'.repeat(300_000))
     const good = await post('/things/a/content', { body: new Uint8Array(whole), headers })
@@ -285,7 +285,7 @@ describe('an upload in chunks', () => {
     ])
   })
 
-  it('may be answered before it is complete', async () => {
+  it('may get its response before it is complete', async () => {
     const head =
       'POST /things/impatient/content HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'
     const text = await rawExchange(served.port, head, '{"name":"enough"}')

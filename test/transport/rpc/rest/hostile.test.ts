@@ -97,7 +97,7 @@ describe('a request target', () => {
       })
   })
 
-  it('that no template serves with the method says which do', async () => {
+  it('with an unsupported method gets the list of methods', async () => {
     const text = await rawExchange(
       served.port,
       'PATCH /things/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n',
@@ -124,7 +124,7 @@ describe('content', () => {
     expect(await response.json()).toMatchObject({ code: 3 })
   })
 
-  it('nested 100,000 times is 400 where the limit of bytes lets it in', async () => {
+  it('nested 100,000 times is 400 below the size limit', async () => {
     const roomy = await serve(scripts, { onError: (error) => errors.push(error) })
     for (const body of [
       '['.repeat(100_000),
@@ -150,7 +150,7 @@ describe('content', () => {
     expect((await put(body)).status).toBe(400)
   })
 
-  it('with `__proto__` is data', async () => {
+  it('with `__proto__` is treated as data', async () => {
     const init = {
       method: 'POST',
       body: '{"__proto__":{"a":1}}',
@@ -169,7 +169,7 @@ describe('content', () => {
     },
   )
 
-  it('of the wrong type is 415 too if its length is not announced', async () => {
+  it('of the wrong type and unknown length is 415', async () => {
     const head =
       'PUT /things/a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Type: text/plain\r\n'
     const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`
@@ -179,7 +179,7 @@ describe('content', () => {
     expect(await rawExchange(served.port, `${chunked}0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  it('in an unknown coding is 415 with what is taken', async () => {
+  it('in an unknown coding is 415 with the supported codings', async () => {
     const response = await put('{}', { 'content-encoding': 'zstd' })
     expect(response.status).toBe(415)
     expect(response.headers.get('accept-encoding')).toBe('br, gzip, identity')
@@ -201,7 +201,7 @@ describe('content', () => {
   it.each([
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
-  ])('that inflates from %s beyond the limit is 413', async (coding, compress) => {
+  ])('in %s that exceeds the limit decompressed is 413', async (coding, compress) => {
     const bomb = new Uint8Array(compress(Buffer.alloc(5_000_000, ' ')))
     expect(bomb.length).toBeLessThan(readMaxBytes)
     const response = await put(bomb, { 'content-encoding': coding })
@@ -210,7 +210,7 @@ describe('content', () => {
 })
 
 describe('content over the limit', () => {
-  it('is refused without reading if it is announced', async () => {
+  it('is rejected without reading if Content-Length says so', async () => {
     const head = `PUT /things/a HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: ${readMaxBytes + 1}\r\n\r\n`
     const text = await rawExchange(served.port, head, '}')
     expect(text).toMatch(/^HTTP\/1\.1 413 /)
@@ -218,7 +218,7 @@ describe('content over the limit', () => {
     expect(text.toLowerCase()).toContain('connection: close')
   })
 
-  it('is refused at the limit if it is not announced', async () => {
+  it('is rejected at the limit if its length is unknown', async () => {
     const chunk = `1000\r\n${'x'.repeat(0x1000)}\r\n`
     const head =
       'PUT /things/a HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
@@ -227,12 +227,12 @@ describe('content over the limit', () => {
     expect(text.toLowerCase()).toContain('connection: close')
   })
 
-  it('is answered for clients that send all of it first', async () => {
+  it('gets its response after clients have sent all of it', async () => {
     const response = await put('x'.repeat(3_000_000))
     expect([response.status, await response.json()]).toMatchObject([413, { code: 8 }])
   })
 
-  it('is refused on HTTP/2, where the stream is closed and the session goes on', async () => {
+  it('closes the stream and keeps the session over HTTP/2', async () => {
     const session = http2Connect(served2.url)
     const stream = session.request({
       ':path': '/things/a',
@@ -250,7 +250,7 @@ describe('content over the limit', () => {
     session.close()
   })
 
-  it('is skipped where nothing asks for content, and the connection goes on', async () => {
+  it('is skipped for an RPC without content, and the connection stays open', async () => {
     const request = (name: string, body: string) =>
       `GET /things/${name} HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     const text = await rawExchange(
@@ -261,7 +261,7 @@ describe('content over the limit', () => {
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
   })
 
-  it('ends the connection where nothing asks for content and it does not end', async () => {
+  it('ends the connection if endless content is sent to an RPC without content', async () => {
     for (const [path, status] of [
       ['/things/a', 200],
       ['/none', 404],
@@ -274,8 +274,8 @@ describe('content over the limit', () => {
   })
 })
 
-describe('a client that lies or leaves', () => {
-  it('is not called for content that never ends', async () => {
+describe('a client that misbehaves', () => {
+  it('does not reach the implementation with incomplete content', async () => {
     calls = 0
     const socket = connect(served.port, '127.0.0.1')
     socket.write('PUT /things/a HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n{"name":')
@@ -287,14 +287,14 @@ describe('a client that lies or leaves', () => {
     expect(calls).toBe(1)
   })
 
-  it('has 504 for content that does not arrive before its deadline', async () => {
+  it('gets 504 for content that arrives after its deadline', async () => {
     const head =
       'PUT /things/a HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\nConnect-Timeout-Ms: 30\r\n\r\n{'
     const text = await rawExchange(served.port, head, '}')
     expect(text).toMatch(/^HTTP\/1\.1 504 /)
   })
 
-  it('ends an upload that it cuts off', async () => {
+  it('ends an upload by disconnecting', async () => {
     calls = 0
     const socket = connect(served.port, '127.0.0.1')
     socket.write(

@@ -31,7 +31,7 @@ const schema = compileSchema(`
 `)
 const shelves = serviceOf(schema, 'shelves.v1.Shelves')
 
-describe('answers without content', () => {
+describe('responses without content', () => {
   it.each([
     ['Put', 200, true],
     ['Look', 200, false],
@@ -42,7 +42,7 @@ describe('answers without content', () => {
     expect(bindings).toMatchObject([{ successStatus, isBodiless }])
   })
 
-  it('are none of a stream', () => {
+  it('are rejected for a stream', () => {
     expect(bindingsOf(methodOf(shelves, 'Watch')).problems).toEqual([
       'shelves.v1.Shelves/Watch: (branchline.rest.v1.method): no_content: a stream has content',
     ])

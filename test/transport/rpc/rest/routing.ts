@@ -1,6 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf'
+import type { Binding } from '../../../../src/transport/rpc/rest/schema/binding.ts'
 import { dialectOf } from '../../../../src/transport/rpc/rest/schema/dialect.ts'
-import type { Binding } from '../../../../src/transport/rpc/rest/schema/rules.ts'
 import { parseTemplate } from '../../../../src/transport/rpc/rest/schema/template.ts'
 import type { Router } from '../../../../src/transport/rpc/rest/schema/tree.ts'
 import { RouteTree } from '../../../../src/transport/rpc/rest/schema/tree.ts'

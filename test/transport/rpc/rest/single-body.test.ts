@@ -35,7 +35,7 @@ const shelves = serviceOf(schema, 'shelves.v1.Shelves')
 const response = messageOf(schema, 'shelves.v1.Response')
 
 describe('a single body', () => {
-  it('is the content in place of the list, when it is set', () => {
+  it('replaces the list when it is set', () => {
     const [binding] = bindingsOf(methodOf(shelves, 'Look')).bindings
     if (!binding) throw new Error('the method has no binding')
     const contentOf = compileContent(binding, createRegistry())
@@ -49,11 +49,11 @@ describe('a single body', () => {
   it.each([
     [
       'Missing',
-      '(branchline.rest.v1.method): single_body: "nothing" is no field of shelves.v1.Response',
+      '(branchline.rest.v1.method): single_body: "nothing" is not a field of shelves.v1.Response',
     ],
     ['List', '(branchline.rest.v1.method): single_body: books is not a singular message'],
     ['Whole', '(google.api.http): GET /shelves: response_body: single_body takes the place of one'],
-  ])('is a message beside a response body: %s is refused', (name, text) => {
+  ])('must be a message in addition to a response body: %s is rejected', (name, text) => {
     expect(bindingsOf(methodOf(shelves, name)).problems).toEqual([
       `shelves.v1.Shelves/${name}: ${text}`,
     ])

@@ -3,7 +3,7 @@ import { seededRandom } from './random.ts'
 import { answer, routerOf } from './routing.ts'
 
 describe('any path', () => {
-  it('gives back the values that a template was expanded with', () => {
+  it('returns the values with which a template was expanded', () => {
     const templates = [
       '/v1/{a}',
       '/v1/{a}/x/{b}',
@@ -43,7 +43,7 @@ describe('any path', () => {
     }
   })
 
-  it('is answered without an exception', () => {
+  it('does not throw', () => {
     const router = routerOf(
       ['GET /a/{x}', 'GET /{x}.{y}/b', 'GET /a/{x=**}/t', 'GET /{x=**}:v', 'PUT /a/*/**'],
       ['GET /b/{x}'],
@@ -86,7 +86,7 @@ describe('any path', () => {
     ['dots', `/${'.'.repeat(64_000)}`, 'GET /{x}.{y}.{z}'],
     ['colons', `/${':'.repeat(64_000)}`, 'GET /{x}'],
     ['tails', '/t'.repeat(64_000), 'GET /{p=**}/t'],
-  ])('is answered if it has 64,000 %s', (_, path, expected) => {
+  ])('does not throw with 64,000 %s', (_, path, expected) => {
     const router = routerOf(
       [
         'GET /{p=**}',
@@ -101,7 +101,7 @@ describe('any path', () => {
     expect(answer(router, `GET ${path}`)[0]).toBe(expected)
   })
 
-  it('visits no branch twice: going back through many wildcards comes to an end', () => {
+  it('visits no branch twice when it backtracks through many wildcards', () => {
     // Each level has a literal and a wildcard, and every combination of them exists but for the
     // last segment.
     const rules = Array.from({ length: 2 ** 10 }, (_, bits) => {

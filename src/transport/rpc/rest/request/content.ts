@@ -2,30 +2,43 @@ import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
 import type { Message } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { clientGone } from '../../exchange/cancellation.ts'
+import { mediaTypeOf } from '../../exchange/compression.ts'
 import type { Compression } from '../../exchange/connect-internals.ts'
-import { checkJson, requestCoding } from '../../exchange/negotiate.ts'
-import type { NodeServerRequest } from '../../exchange/node.ts'
-import { hasContent, readContent } from '../../exchange/node.ts'
-import type { Endpoint } from '../endpoint.ts'
-import { buildRequest } from '../endpoint.ts'
-import { contentTooLarge, unsupportedCoding } from '../errors.ts'
+import { clientGone, contentTooLarge, httpError, unsupportedCoding } from '../../exchange/errors.ts'
+import { requestCoding } from '../../exchange/negotiate.ts'
+import { hasContent, type NodeServerRequest, readContent } from '../../exchange/node.ts'
+import type { CallSettings } from '../../exchange/settings.ts'
+import { type RequestReader, readRequest } from './request-reader.ts'
 
 const EMPTY = new Uint8Array()
 
+/** Throws 415 unless a Content-Type is missing or JSON in UTF-8. */
+export function checkJson(contentType: string | undefined): void {
+  if (contentType === undefined || contentType === 'application/json') return
+  const charset = /;\s*charset\s*=\s*("?)([^\s;"]*)\1\s*(?:;|$)/i.exec(contentType)?.[2]
+  if (
+    /^application\/(?:[^/\s]+\+)?json$/.test(mediaTypeOf(contentType)) &&
+    (charset === undefined || /^utf-?8$/i.test(charset))
+  )
+    return
+  throw httpError(415, Code.InvalidArgument, `unsupported media type: ${contentType}`, {
+    Accept: 'application/json, application/*+json',
+  })
+}
+
 /**
- * The content that the body rule of an endpoint asks for, without its coding; empty if there is
- * none. Rejects with 413, 415, or 400 for content that does not decompress.
+ * Reads and decompresses the content of a request, which is empty if there is none. Rejects with
+ * 413, 415, or 400 for content that does not decompress.
  */
 export async function requestContent(
-  endpoint: Endpoint,
+  { readBody }: RequestReader,
+  { readMaxBytes, compressions }: CallSettings,
   request: NodeServerRequest,
 ): Promise<Uint8Array> {
   if (!hasContent(request)) return EMPTY
-  const { readMaxBytes, compressions } = endpoint.settings
   const { headers } = request
-  const isJson = endpoint.readBody !== undefined
-  // Content of unknown length may turn out to be none, which has no type.
+  const isJson = readBody !== undefined
+  // Content of unknown length may be empty. Empty content needs no type.
   const announced = headers['content-length'] !== undefined
   if (announced && isJson) checkJson(headers['content-type'])
   const coding = requestCoding(headers['content-encoding'], compressions)
@@ -43,8 +56,7 @@ async function decompress(
   try {
     return await coding.decompress(content, maxBytes)
   } catch (error) {
-    // Connect's codings say so for a result over the limit; every other failure is the fault of the
-    // data.
+    // The codings of Connect throw this for a result over the limit. Other errors mean bad data.
     if (error instanceof ConnectError && error.code === Code.ResourceExhausted)
       throw contentTooLarge(maxBytes)
     throw malformed(coding.name)
@@ -56,28 +68,33 @@ function malformed(coding: string): ConnectError {
 }
 
 /**
- * The messages of an upload: one for each chunk of the content as it arrives, at most 64 KiB, and
- * one for empty content. Path and query are set on the first. The whole may be of any size:
- * `readMaxBytes` limits messages, not streams.
+ * Yields the messages of an upload: one for each chunk of content as it arrives, at most 64 KiB, or
+ * one for empty content. The first message has the values of path and query. The content may have
+ * any size, because `readMaxBytes` limits single messages.
  */
 export async function* uploadMessages(
-  endpoint: Endpoint,
+  reader: RequestReader,
+  { compressions }: CallSettings,
   request: NodeServerRequest,
   values: readonly string[],
 ): AsyncGenerator<Message> {
   const { 'content-type': contentType = '', 'content-encoding': encoding } = request.headers
-  const coding = requestCoding(encoding, endpoint.settings.compressions)
-  let parts = { values, target: request.url ?? '' }
-  let compile = endpoint
+  const coding = requestCoding(encoding, compressions)
+  const first = { values, target: request.url ?? '', contentType }
+  let isFirst = true
   for await (const content of chunksOf(request, coding)) {
-    yield buildRequest(compile, { ...parts, content, contentType })
-    compile = { ...endpoint, pathSetters: [] }
-    parts = { values: [], target: '' }
+    yield isFirst
+      ? readRequest(reader, { ...first, content })
+      : readRequest(
+          { ...reader, pathSetters: [] },
+          { values: [], target: '', contentType, content },
+        )
+    isFirst = false
   }
-  if (compile === endpoint) yield buildRequest(endpoint, { ...parts, content: EMPTY, contentType })
+  if (isFirst) yield readRequest(reader, { ...first, content: EMPTY })
 }
 
-/** Ending the iteration early leaves the request open, so that an answer can still be sent. */
+/** Yields the chunks of content. The request stays open when the iteration ends early. */
 async function* chunksOf(
   request: NodeServerRequest,
   coding: Compression | undefined,
@@ -95,10 +112,10 @@ async function* chunksOf(
 function decoderFor(coding: string, request: NodeServerRequest): Readable {
   const decoder =
     coding === 'gzip' ? createGunzip() : coding === 'br' ? createBrotliDecompress() : undefined
-  // Connect's `Compression` has no streams; those of other codings are not known here.
+  // Connect's `Compression` has no streams, so only these two codings can be streamed.
   if (decoder === undefined) throw unsupportedCoding(coding, ['gzip', 'br'])
-  // Whoever reads is told by the iterator; after that nobody is, and an error without a listener
-  // ends the process.
+  // The iterator reports errors while it runs. Later errors without a listener would end the
+  // process.
   decoder.on('error', () => {})
   request.once('close', () => {
     if (!request.readableEnded) decoder.destroy(clientGone())

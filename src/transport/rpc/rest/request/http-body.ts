@@ -1,22 +1,22 @@
-import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
+import type { DescMessage, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
 import { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
 import { compileGetter, setField } from '../text/field-value.ts'
-import { fieldsOf } from '../text/message-fields.ts'
+import { fieldNamed, fieldsOf } from '../text/message-fields.ts'
 
-/** Puts raw content into a request. */
+/** Stores raw content in a request. */
 export type HttpBodySetter = (message: Message, contentType: string, data: Uint8Array) => void
 
-/** Takes raw content out of a response; undefined if the field that has it is unset. */
+/** Returns the raw content of a response; undefined if its field is unset. */
 export type HttpBodyGetter = (message: Message) => HttpBody | undefined
 
-/** The type of raw content whose HttpBody names none. */
+/** Content type of raw content without one. */
 export const OCTET_STREAM = 'application/octet-stream'
 
 /**
- * The setter for a request whose `body` is a google.api.HttpBody: the message itself for `*`, or a
- * field by proto name. Undefined for any other body.
+ * Returns the setter for a request whose `body` is a google.api.HttpBody: the message itself for
+ * `*`, or a field by proto name. Returns undefined for any other body.
  */
 export function httpBodySetter(desc: DescMessage, body: string): HttpBodySetter | undefined {
   if (body === '*') {
@@ -32,8 +32,8 @@ export function httpBodySetter(desc: DescMessage, body: string): HttpBodySetter 
 }
 
 /**
- * The getter for a response that is a google.api.HttpBody, or whose `response_body` is. Undefined
- * for any other.
+ * Returns the getter for a response that is a google.api.HttpBody, or whose `response_body` is.
+ * Returns undefined for any other response.
  */
 export function httpBodyGetter(
   desc: DescMessage,
@@ -47,9 +47,4 @@ export function httpBodyGetter(
     return undefined
   const get = compileGetter(field)
   return (message) => get(message) as HttpBody | undefined
-}
-
-/** The field with that proto name. */
-export function fieldNamed(desc: DescMessage, name: string): DescField | undefined {
-  return desc.fields.find((field) => field.name === name)
 }

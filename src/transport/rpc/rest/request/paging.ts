@@ -1,22 +1,27 @@
 import type { DescField, Message } from '@bufbuild/protobuf'
+import type { Paging } from '../schema/binding.ts'
 import { decodeForm } from '../schema/percent.ts'
-import type { Paging } from '../schema/rules.ts'
 import { compileGetter } from '../text/field-value.ts'
 
 /** The headers of one page of a list. */
 export interface PagingHeaders {
   /** `X-Total-Count`. */
   readonly total: string
-  /** `Link` (RFC 8288), undefined if everything is on one page. */
+  /** `Link` (RFC 8288). Undefined if there is only one page. */
   readonly link: string | undefined
 }
 
-/** Computes the headers of a page from request, response and the URL that asked for it. */
+/**
+ * Returns the headers of a page.
+ *
+ * @param url URL of the request.
+ */
 export type PageWriter = (request: Message, response: Message, url: string) => PagingHeaders
 
 /**
- * Compiles the paging headers of a method. `spelling` is that of a page parameter which the URL
- * does not have yet.
+ * Compiles the paging headers of a method.
+ *
+ * @param spelling spelling of the page parameter in links if the request URL lacks it.
  */
 export function compilePaging(paging: Paging, spelling: 'lowerCamel' | 'original'): PageWriter {
   const total = integerGetter(paging.total)
@@ -37,7 +42,7 @@ export function compilePaging(paging: Paging, spelling: 'lowerCamel' | 'original
   }
 }
 
-/** How the page is called in a query. */
+/** The names of the page parameter. */
 interface PageParameter {
   readonly names: readonly string[]
   readonly added: string
@@ -45,7 +50,8 @@ interface PageParameter {
 
 function integerGetter(field: DescField): (message: Message) => bigint {
   const get = compileGetter(field)
-  // A number, a bigint, the text of one with `jstype`, or nothing for an unset member of a oneof.
+  // The value is a number, a bigint, a decimal string with `jstype`, or undefined for an unset
+  // member of a oneof.
   return (message) => BigInt((get(message) as bigint | number | string | undefined) ?? 0)
 }
 
@@ -71,13 +77,13 @@ function linkTo(
   }
   if (page > 1n) {
     add(1n, 'first')
-    // Beyond the end, the page before is the last one that exists.
+    // The page before one beyond the end is the last page.
     add(page > last ? last : page - 1n, 'prev')
   }
   return links.join(',')
 }
 
-/** The URL with another page; everything else, its order included, stays as received. */
+/** Returns the URL with another page. The rest of the URL stays as received. */
 function withPage(url: string, { names, added }: PageParameter, page: bigint): string {
   const question = url.indexOf('?')
   if (question < 0) return `${url}?${added}=${page}`
@@ -93,12 +99,12 @@ function withPage(url: string, { names, added }: PageParameter, page: bigint): s
   return `${url.slice(0, question)}?${kept.filter((pair) => pair !== '').join('&')}`
 }
 
-/** Characters that a URI cannot have (RFC 3986) and that would end it inside `<` and `>`. */
+/** Characters that are invalid in a URI (RFC 3986) and would end it inside `<` and `>`. */
 const unfitForLink = /[^\x21-\x7e]|[<>"\\^`{|}]/g
 
 /**
- * The URL of a request for clients to go on from: the public base of the server plus path and query
- * as received. Node gives bytes beyond ASCII as Latin-1; they are percent-encoded byte by byte.
+ * Returns the URL of a request for links: the public base URL of the server with path and query as
+ * received. Node returns bytes beyond ASCII as Latin-1; they are percent-encoded.
  */
 export function publicRequestUrl(base: string, target: string): string {
   const slash = target.startsWith('/') ? 0 : target.indexOf('/', target.indexOf('://') + 3)

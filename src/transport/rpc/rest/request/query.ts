@@ -7,30 +7,24 @@ import { FieldError } from '../text/field-error.ts'
 import type { FieldText } from '../text/field-text.ts'
 import { fieldText } from '../text/field-text.ts'
 import { fieldsByName, MAX_NESTING } from '../text/message-fields.ts'
-import type { Place } from './setters.ts'
-import { compilePlace, valuePath } from './setters.ts'
+import type { Assignment } from './setters.ts'
+import { compileAssignment, valuePath } from './setters.ts'
 
 /**
- * Parameters of one request beyond which it is refused: far more than any form has, too few to keep
- * a core busy.
+ * Largest number of parameters of a request: more than any form has, and too few to occupy a core.
  */
 export const MAX_QUERY_PARAMETERS = 1000
 
-/**
- * Dotted names are compiled when first seen and kept up to this number; recursive types have no end
- * of them.
- */
-const MAX_KEPT_NAMES = 1000
+/** Number of dotted names that are cached. Recursive types have infinitely many. */
+const MAX_CACHED_NAMES = 1000
 
 /**
- * Sets the fields of a message from a query string, the text after `?`, not decoded. Throws
- * FieldError.
+ * Sets the fields of a message from a query string, the encoded text after `?`. Throws FieldError.
  */
 export type QueryReader = (message: Message, query: string) => void
 
 /**
- * What a method's own path and body cover: proto paths of path variables, and the `body` of the
- * rule.
+ * The fields that path and body set: proto paths of the path variables, and the `body` of the rule.
  */
 export interface BoundParameter {
   readonly pathFields: readonly string[]
@@ -39,14 +33,14 @@ export interface BoundParameter {
 
 /** A field that a parameter sets. */
 interface Parameter {
-  /** Path of proto names: one for all spellings of a name. */
+  /** Path of proto names, which is the same for all spellings. */
   readonly path: string
   readonly repetition: 'element' | 'joined' | 'refused'
   readonly text: FieldText
-  readonly place: Place
+  readonly assign: Assignment
 }
 
-/** A field that no parameter can set, and why. */
+/** The reason why no parameter can set a field. */
 interface Refusal {
   readonly refusal: string
 }
@@ -54,9 +48,9 @@ interface Refusal {
 type Names = (name: string) => Parameter | Refusal | undefined
 
 /**
- * Compiles the reader of query parameters for one binding of a method. Names are field paths with
- * dots, each element a JSON name or a proto name; what path and body cover counts as unknown.
- * Top-level names are compiled here, others when a request first uses them.
+ * Compiles the reader of query parameters for a binding. A name is a field path with dots, whose
+ * elements are JSON names or proto names. Fields that path or body set count as unknown. Top-level
+ * names are compiled here, other names when first used.
  */
 export function compileQuery(
   desc: DescMessage,
@@ -92,15 +86,13 @@ function decode(text: string, field: string): string {
   return decoded
 }
 
-/** The values that earlier parameters have set, by path, and the dialect. */
+/** The values by path that earlier parameters have set, and the dialect. */
 interface ParameterContext {
   readonly values: Map<string, unknown>
   readonly dialect: Dialect
 }
 
-/**
- * Sets one field. `values` holds those that earlier parameters of this request have set, by path.
- */
+/** Sets one field. */
 function readParameter(
   message: Message,
   name: string,
@@ -128,12 +120,12 @@ function readParameter(
     }
     values.set(parameter.path, value)
   }
-  if (!parameter.place(message, value))
+  if (!parameter.assign(message, value))
     throw new FieldError(name, 'another member of the same oneof is set')
 }
 
 function compileNames(desc: DescMessage, bound: BoundParameter): Names {
-  // With the whole message in the body, no field is left to the query.
+  // If the body is the whole message, the query sets no field.
   if (bound.body === '*') return () => undefined
   const covered = new Set(bound.body === '' ? bound.pathFields : [...bound.pathFields, bound.body])
   const known = new Map<string, Parameter | Refusal>()
@@ -143,7 +135,7 @@ function compileNames(desc: DescMessage, bound: BoundParameter): Names {
     return parameter
   }
   for (const name of fieldsByName(desc).keys()) add(name)
-  const limit = known.size + MAX_KEPT_NAMES
+  const limit = known.size + MAX_CACHED_NAMES
   return (name) => {
     const parameter = known.get(name)
     if (parameter !== undefined || !name.includes('.')) return parameter
@@ -151,7 +143,9 @@ function compileNames(desc: DescMessage, bound: BoundParameter): Names {
   }
 }
 
-/** Finds what a name means; undefined if it is unknown or covered. */
+/**
+ * Returns the parameter with a name; undefined for an unknown name and for a field of path or body.
+ */
 function resolve(
   desc: DescMessage,
   name: string,
@@ -180,7 +174,7 @@ function compileParameter(path: DescField[]): Parameter | Refusal {
   if (text === undefined) return { refusal: 'a query parameter cannot set a map or a message' }
   const isMask = field.message?.typeName === FieldMaskSchema.typeName
   const repetition = field.fieldKind === 'list' ? 'element' : isMask ? 'joined' : 'refused'
-  return { path: pathText(path), repetition, text, place: compilePlace(path, 'refuse') }
+  return { path: pathText(path), repetition, text, assign: compileAssignment(path, 'refuse') }
 }
 
 function pathText(path: readonly DescField[]): string {

@@ -3,25 +3,24 @@ import { create } from '@bufbuild/protobuf'
 import { FieldError } from '../text/field-error.ts'
 import { fieldText } from '../text/field-text.ts'
 import type { Fields, Oneof } from '../text/message-fields.ts'
-import { fieldsOf, isUnwrapped } from '../text/message-fields.ts'
+import { fieldNamed, fieldsOf, isUnwrapped } from '../text/message-fields.ts'
 
 /** Sets one field of a message from decoded text. Throws FieldError if the text does not fit. */
 export type Setter = (message: Message, text: string) => void
 
-/**
- * What happens to another member of a oneof that is set already: it gives way, or the new value is
- * refused.
- */
-export type Rival = 'replace' | 'refuse'
+/** Whether a value replaces another member of the same oneof or is rejected. */
+export type OneofConflict = 'replace' | 'refuse'
 
-/** Puts a value where a field path leads. False if a rival member of a oneof is in the way. */
-export type Place = (message: Message, value: unknown) => boolean
+/** Stores a value at a field path. Returns false if another member of a oneof rejects it. */
+export type Assignment = (message: Message, value: unknown) => boolean
 
 /**
- * Compiles the setter of a path variable. `protoPath` names singular fields by their proto names,
- * separated by dots. Messages on the way are created, or kept if the body gave them; a member of a
- * oneof replaces another one. With `isLenient`, text that is no number counts as 0. Throws Error,
- * at start-up, for a path that does not lead to a field with a text form.
+ * Compiles the setter of a path variable. Creates the messages on the path unless the body has set
+ * them. A member of a oneof replaces another member. Throws Error at start-up for a path without a
+ * field that has a text form.
+ *
+ * @param protoPath proto names of singular fields, separated by dots.
+ * @param isLenient whether text that is not a number counts as 0.
  */
 export function compilePathSetter(
   desc: DescMessage,
@@ -33,24 +32,24 @@ export function compilePathSetter(
   const text = leaf && leaf.fieldKind !== 'list' ? fieldText(leaf) : undefined
   if (text === undefined)
     throw new Error(`${desc.typeName} has no field ${protoPath} that text can set`)
-  const place = compilePlace(path, 'replace')
+  const assign = compileAssignment(path, 'replace')
   const zero = isLenient && text.kind === 'number' ? text.parse('0') : undefined
   return (message, value) => {
     const parsed = text.parse(value) ?? zero
     if (parsed === undefined) throw new FieldError(protoPath, `expected ${text.expected}`)
-    place(message, parsed)
+    assign(message, parsed)
   }
 }
 
 /**
- * The fields along a path of proto names; empty if an element is unknown, or not the last and no
- * message.
+ * Returns the fields on a path of proto names. Returns an empty list if an element is unknown or a
+ * parent is not a message.
  */
 function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
   const path: DescField[] = []
   let parent: DescMessage | undefined = desc
   for (const name of protoPath.split('.')) {
-    const field: DescField | undefined = parent?.fields.find((candidate) => candidate.name === name)
+    const field: DescField | undefined = parent && fieldNamed(parent, name)
     if (field === undefined) return []
     path.push(field)
     parent = field.fieldKind === 'message' ? field.message : undefined
@@ -59,21 +58,18 @@ function fieldsAt(desc: DescMessage, protoPath: string): DescField[] {
 }
 
 /**
- * The path under which a value is stored: where protobuf-es keeps the bare value of a wrapper,
- * `wrapper.value` is `wrapper`.
+ * Returns the path at which protobuf-es stores a value. For a wrapper, `wrapper.value` is
+ * `wrapper`.
  */
 export function valuePath(path: DescField[]): DescField[] {
   const parent = path.at(-2)
   return parent !== undefined && isUnwrapped(parent) ? path.slice(0, -1) : path
 }
 
-/**
- * Compiles the way along a path of singular messages to its last field, where list fields get one
- * more element.
- */
-export function compilePlace(path: readonly DescField[], rival: Rival): Place {
-  const parents = path.slice(0, -1).map((field) => compileEnter(field, rival))
-  const assign = compileAssign(path[path.length - 1] as DescField, rival)
+/** Compiles the assignment at a path of singular messages. A list field gets one more element. */
+export function compileAssignment(path: readonly DescField[], conflict: OneofConflict): Assignment {
+  const parents = path.slice(0, -1).map((field) => compileEnter(field, conflict))
+  const assign = compileAssign(path[path.length - 1] as DescField, conflict)
   return (message, value) => {
     let target = fieldsOf(message)
     for (const enter of parents) {
@@ -85,7 +81,10 @@ export function compilePlace(path: readonly DescField[], rival: Rival): Place {
   }
 }
 
-function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Fields | undefined {
+function compileEnter(
+  field: DescField,
+  conflict: OneofConflict,
+): (parent: Fields) => Fields | undefined {
   const desc = field.message as DescMessage
   const { localName } = field
   const oneof = field.oneof?.localName
@@ -98,7 +97,7 @@ function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Field
   return (parent) => {
     const current = parent[oneof] as Oneof
     if (current.case === localName) return current.value as Fields
-    if (current.case !== undefined && rival === 'refuse') return undefined
+    if (current.case !== undefined && conflict === 'refuse') return undefined
     const value = fieldsOf(create(desc))
     parent[oneof] = { case: localName, value }
     return value
@@ -107,7 +106,7 @@ function compileEnter(field: DescField, rival: Rival): (parent: Fields) => Field
 
 function compileAssign(
   field: DescField,
-  rival: Rival,
+  conflict: OneofConflict,
 ): (parent: Fields, value: unknown) => boolean {
   const { localName } = field
   if (field.fieldKind === 'list') {
@@ -126,7 +125,7 @@ function compileAssign(
   }
   return (parent, value) => {
     const current = (parent[oneof] as Oneof).case
-    if (current !== undefined && current !== localName && rival === 'refuse') return false
+    if (current !== undefined && current !== localName && conflict === 'refuse') return false
     parent[oneof] = { case: localName, value }
     return true
   }

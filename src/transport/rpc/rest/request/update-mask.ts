@@ -12,30 +12,29 @@ import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
 import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { isJsonObjectValue, parseJson } from '../text/json-text.ts'
-import { fieldsByName, fieldsOf } from '../text/message-fields.ts'
+import { fieldNamed, fieldsByName, fieldsOf } from '../text/message-fields.ts'
 
-/** Fills the mask of an update whose request names none, from the JSON of its body. */
+/** Fills in the mask of an update from the JSON of its body, unless the request has a mask. */
 export type MaskDeriver = (request: Message, content: Uint8Array) => void
 
 /**
- * Compiles the option `update_mask` of a method for a binding; undefined where it does not apply.
- *
- * A client that sends a PATCH with a few members and no mask means those members, as with JSON
- * Merge Patch (RFC 7396).
+ * Compiles the option `update_mask` of a method for a binding. Returns undefined for a method
+ * without it. A PATCH without a mask changes the members of its body, as with JSON Merge Patch (RFC
+ * 7396).
  *
  * @param body the body field of the binding.
- * @throws Error naming the method when the option does not name a FieldMask field.
+ * @throws Error at start-up if the option does not name a FieldMask field.
  */
 export function compileMaskDeriver(method: DescMethod, body: string): MaskDeriver | undefined {
   const name = hasOption(method, methodOption) ? getOption(method, methodOption).updateMask : ''
   if (name === '') return undefined
-  const mask = method.input.fields.find((field) => field.name === name)
+  const mask = fieldNamed(method.input, name)
   if (mask?.fieldKind !== 'message' || mask.message.typeName !== FieldMaskSchema.typeName) {
     throw new Error(
-      `${method.parent.typeName}.${method.name}: update_mask "${name}" is no field mask of the request`,
+      `${method.parent.typeName}.${method.name}: update_mask "${name}" is not a field mask of the request`,
     )
   }
-  const resource = method.input.fields.find((field) => field.name === body)?.message
+  const resource = fieldNamed(method.input, body)?.message
   if (!resource) return undefined
   return (request, content) => {
     const fields = fieldsOf(request)
@@ -59,7 +58,7 @@ function membersOf(desc: DescMessage, json: JsonObject): string[] {
   })
 }
 
-/** Whether clients send the field only because it came back with the resource. */
+/** Returns whether a field is set by the server. Clients send such fields back unchanged. */
 function isServerSet(field: DescField): boolean {
   const behaviors = hasOption(field, field_behavior) ? getOption(field, field_behavior) : []
   return (

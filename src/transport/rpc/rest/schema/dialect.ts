@@ -17,43 +17,31 @@ import {
   Unset,
   UnsetSchema,
 } from '#gen/branchline/rest/v1/rest_pb.ts'
+import type { JsonDialect } from '../text/json-dialect.ts'
 
-/**
- * JSON, error and path habits of a service: `branchline.rest.v1.Dialect` with every default filled
- * in.
- */
-export interface Dialect {
-  /** Spelling of member names in output. */
-  readonly names: 'lowerCamel' | 'original'
-  /** Form of 64-bit integers in output; `number` is a string again beyond 2^53-1. */
-  readonly int64: 'string' | 'number'
-  /** What scalars and enums without presence print at their default value. */
-  readonly scalars: 'omit' | 'default'
-  /** What empty lists print. */
-  readonly lists: 'omit' | 'default' | 'null'
-  /** What empty maps print. */
-  readonly maps: 'omit' | 'default' | 'null'
-  /** What unset messages and unset fields with explicit presence print. */
-  readonly messages: 'omit' | 'null'
+/** The options `branchline.rest.v1.Dialect` of a service, with every default filled in. */
+export interface Dialect extends JsonDialect {
   /** Shape of error bodies. */
   readonly errors: 'status' | 'messageUrl'
   /** The `url` member of `messageUrl` error bodies. */
   readonly errorUrl: string
-  /** HTTP status by RPC code, for codes that do not use the standard one. */
+  /** HTTP status by RPC code, for codes without the standard status. */
   readonly errorStatus: ReadonlyMap<number, number>
-  /** Success status of methods that answer google.protobuf.Empty. */
+  /** Success status of methods that return google.protobuf.Empty. */
   readonly emptyStatus: number
-  /** Content-Type of JSON answers. */
+  /** Content-Type of JSON responses. */
   readonly contentType: string
-  /** Whether trailing and doubled slashes are forgiven. */
+  /** Whether a path may have trailing and doubled slashes. */
   readonly slashes: 'strict' | 'lenient'
-  /** How query parameters are read. */
+  /**
+   * Whether unknown query parameters are ignored or rejected, or also invalid values are accepted.
+   */
   readonly query: 'ignoreUnknown' | 'strict' | 'lenient'
-  /** Whether answers without an entity tag get a weak one. */
+  /** Whether responses without an entity tag get a weak one. */
   readonly etag: boolean
 }
 
-/** The dialect of a service without options: canonical proto3 JSON and google.rpc.Status. */
+/** The dialect of a service without options: proto3 JSON and google.rpc.Status. */
 export const standardDialect: Dialect = Object.freeze<Dialect>({
   names: 'lowerCamel',
   int64: 'string',
@@ -74,10 +62,11 @@ export const standardDialect: Dialect = Object.freeze<Dialect>({
 const dialects = new WeakMap<DescService, Dialect>()
 
 /**
- * The dialect of a service, which may be that of one of the services `beside` it. Always the same
- * object for the same service and for those like it, and `standardDialect` for a service without
- * the option, so that whatever is compiled for a dialect can be cached by identity. Values that
- * `dialectProblems` reports count as unspecified.
+ * Returns the dialect of a service, which may be that of another service on the same server.
+ * Services with the same dialect share one object, so that compiled code can be cached by identity.
+ * Values that `dialectProblems` reports count as unspecified.
+ *
+ * @param beside services on the same server.
  */
 export function dialectOf(service: DescService, beside: Iterable<DescService> = []): Dialect {
   const { like } = getOption(service, dialectExtension)
@@ -123,18 +112,16 @@ function collection(unset: Unset): 'omit' | 'default' | 'null' {
   return unset === Unset.DEFAULT ? 'default' : unset === Unset.NULL ? 'null' : 'omit'
 }
 
-/** The google.rpc.Code values that an error can have: all but OK. */
+/** The google.rpc.Code values of errors. */
 const errorCodes = { first: 1, last: 16 }
 
-/**
- * What a Content-Type can hold: visible ASCII and spaces, so that it can never break the header
- * section.
- */
+/** A valid Content-Type: printable ASCII, which cannot break the header section. */
 const headerText = /^[\x20-\x7e]*$/
 
 /**
- * What is wrong with the dialect option of a service, one sentence each naming service and field.
- * Usually nothing. `beside` are the services that it is served with.
+ * Returns the mistakes in the dialect option of a service, each with the service and the field.
+ *
+ * @param beside services on the same server.
  */
 export function dialectProblems(
   service: DescService,
@@ -146,8 +133,8 @@ export function dialectProblems(
   const report = (field: string, text: string) =>
     problems.push(`${service.typeName}: (${dialectExtension.typeName}).${field}: ${text}`)
 
-  // Enums are open: a descriptor set made with a newer options file may hold values this code has
-  // no meaning for.
+  // Enums are open. A descriptor set with newer options may have values that this code does not
+  // know.
   const enums: [field: string, schema: DescEnum, number: number][] = [
     ['names', NamesSchema, option.names],
     ['int64', Int64Schema, option.int64],
@@ -185,8 +172,8 @@ export function dialectProblems(
 }
 
 /**
- * One step and no more: whoever reads a schema finds the dialect where `like` sends them, and there
- * are no cycles.
+ * Returns the mistakes in `like`. The named service must have its own dialect, so there are no
+ * cycles.
  */
 function likeProblems(option: DialectOption, beside: Iterable<DescService>): string[] {
   const problems: string[] = []
@@ -202,7 +189,7 @@ function likeProblems(option: DialectOption, beside: Iterable<DescService>): str
   return problems
 }
 
-/** Whether a status can stand for a call that succeeded: 200 to 399, redirects included. */
+/** Returns whether a status means success: 200 to 399, including redirects. */
 export function isSuccessStatus(status: number): boolean {
   return status >= 200 && status <= 399
 }

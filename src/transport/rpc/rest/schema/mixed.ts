@@ -1,14 +1,13 @@
 import type { MixedPart } from './template.ts'
 
 /**
- * Splits the decoded text of a segment along the parts of a mixed segment and returns the values of
- * its variables, in order, or `undefined` if the text does not fit. No value is empty, a variable
- * with alternatives has one of them, and every literal stands as far right as the whole allows, the
- * last literal first.
+ * Splits the decoded text of a segment at the parts of a mixed segment. Returns the values of its
+ * variables in order, or undefined if the text does not match. No value is empty, and a variable
+ * with alternatives has one of them. Each literal matches as far right as possible, the last
+ * literal first.
  *
- * Works from the right end and tries the places of a literal from right to left. A place that
- * failed once is never tried again, so the time is linear in the length of the text, whatever the
- * text is.
+ * The search starts at the right end and tries the positions of a literal from right to left. A
+ * position that has failed is not tried again, so the time is linear in the length of the text.
  */
 export function splitMixed(parts: readonly MixedPart[], text: string): string[] | undefined {
   const search = new MixedSearch(parts, text)
@@ -16,11 +15,11 @@ export function splitMixed(parts: readonly MixedPart[], text: string): string[] 
 }
 
 class MixedSearch {
-  /** Values of the variables found so far, first to last. */
+  /** Values of the variables found so far, in order. */
   readonly values: string[] = []
   readonly #parts: readonly MixedPart[]
   readonly #text: string
-  /** By part: the largest end at which a free variable is known not to fit. */
+  /** By part: the largest end at which a variable without alternatives is known not to match. */
   readonly #hopeless: number[]
 
   constructor(parts: readonly MixedPart[], text: string) {
@@ -30,7 +29,8 @@ class MixedSearch {
   }
 
   /**
-   * Whether the parts up to `last` fill the text up to `end` exactly. Pushes their values if so.
+   * Returns whether the parts up to `last` match the text up to `end`, and stores their values if
+   * so.
    */
   fits(last: number, end: number): boolean {
     const part = this.#parts[last]
@@ -62,7 +62,7 @@ class MixedSearch {
       return true
     }
     const { length } = before.text
-    // The variable takes one character at least, and starts after all places that an earlier,
+    // The variable has at least one character and starts after all positions that an earlier,
     // shorter end has tried.
     for (let start = end - 1; start >= length && start >= hopeless; start--) {
       const at = this.#text.lastIndexOf(before.text, start - length)
@@ -80,8 +80,8 @@ class MixedSearch {
 }
 
 /**
- * A text that is equal for two mixed segments exactly if they match the same texts in the same way:
- * names of variables and the order of alternatives do not count.
+ * Returns a text that is equal for two mixed segments if and only if they match the same texts in
+ * the same way. Names of variables and the order of alternatives do not matter.
  */
 export function mixedShape(parts: readonly MixedPart[]): string {
   return JSON.stringify(
@@ -90,9 +90,8 @@ export function mixedShape(parts: readonly MixedPart[]): string {
 }
 
 /**
- * Orders mixed segments from the most to the least specific: with alternatives first, then more
- * literal characters. What is still equal is ordered by shape, so that the order of declaration
- * never matters.
+ * Compares mixed segments from the most to the least specific: with alternatives first, then with
+ * more literal characters, then by shape. The order of declaration does not matter.
  */
 export function compareMixed(a: readonly MixedPart[], b: readonly MixedPart[]): number {
   const byAlternatives = Number(hasAlternatives(b)) - Number(hasAlternatives(a))

@@ -1,12 +1,12 @@
 import { decodeSingle } from './percent.ts'
 
-/** RFC 3986 3.1, the scheme of an absolute-form request target. */
+/** The scheme of an absolute-form request target (RFC 3986 3.1). */
 const scheme = /^[A-Za-z][A-Za-z0-9+\-.]*$/
 
 /**
- * The path of a request target as received (RFC 9112 3.2): without query, and without scheme and
- * authority of an absolute form, which has the path `/` if it names none. `undefined` for the other
- * forms, `*` and `host:port`.
+ * Returns the path of a request target as received (RFC 9112 3.2), without query, scheme and
+ * authority. An absolute form without a path has the path `/`. Returns undefined for the forms `*`
+ * and `host:port`.
  */
 export function pathOf(target: string): string | undefined {
   const query = target.indexOf('?')
@@ -18,28 +18,24 @@ export function pathOf(target: string): string | undefined {
   return slash < 0 ? '/' : text.slice(slash)
 }
 
-/** A path without trailing slashes and with doubled ones merged. */
+/** Returns a path without trailing and doubled slashes. */
 export function mergeSlashes(path: string): string {
   return `/${path.split('/').filter(Boolean).join('/')}`
 }
 
-/** A path cut into segments at its slashes, which are cut before anything is decoded. */
+/** A path that was split at its slashes before decoding. */
 export class SegmentedPath {
-  /** Number of segments, without the empty one after a trailing slash. */
+  /** Number of segments without the empty one after a trailing slash. */
   readonly count: number
-  /**
-   * Whether an empty segment follows the last one. The slash of the root path is not a trailing
-   * one.
-   */
+  /** Whether the path has a trailing slash. The root path has none. */
   readonly trailingSlash: boolean
   readonly #raw: string[] = []
   /**
-   * Decoded segments: the raw ones if nothing is escaped, otherwise filled in as they are asked
-   * for.
+   * Decoded segments: the raw ones if the path has no escapes, otherwise decoded when first used.
    */
   readonly #texts: (string | undefined)[]
 
-  /** Takes a path that starts with a slash. */
+  /** @param path a path that starts with a slash. */
   constructor(path: string) {
     let start = 1
     for (let slash = path.indexOf('/', 1); slash >= 0; slash = path.indexOf('/', start)) {
@@ -52,24 +48,22 @@ export class SegmentedPath {
     this.#texts = path.includes('%') ? [] : this.#raw
   }
 
-  /** Whether there are segments from an index on, all of them with at least one character. */
+  /** Returns whether there are segments at and after an index, all of them non-empty. */
   nonEmptyFrom(index: number): boolean {
     return index < this.count && !this.trailingSlash && !this.#raw.includes('', index)
   }
 
-  /** The segment as received. */
+  /** Returns a segment as received. */
   raw(index: number): string {
     return this.#raw[index] ?? ''
   }
 
-  /**
-   * The segments from `start` up to `end`, exclusive, as received, with the slashes between them.
-   */
+  /** Returns the segments from `start` up to `end`, exclusive, as received with their slashes. */
   rawRange(start: number, end: number): string {
     return this.#raw.slice(start, end).join('/')
   }
 
-  /** The segment decoded; `undefined` if it has a malformed escape. */
+  /** Returns a segment decoded; undefined if it has a malformed escape. */
   text(index: number): string | undefined {
     if (index in this.#texts) return this.#texts[index]
     const text = decodeSingle(this.raw(index))
@@ -77,7 +71,7 @@ export class SegmentedPath {
     return text
   }
 
-  /** Index of the first segment with a malformed escape, or -1. */
+  /** Returns the index of the first segment with a malformed escape, or -1. */
   malformedAt(): number {
     if (this.#texts === this.#raw) return -1
     for (let i = 0; i < this.count; i++) if (this.text(i) === undefined) return i

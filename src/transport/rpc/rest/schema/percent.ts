@@ -1,6 +1,6 @@
 /**
- * Decodes a path segment, or the value of a variable within one segment: every escape, `%2F`
- * included (RFC 3986 2.1). A `+` is a plus sign. `undefined` if a `%` has no two hex digits or the
+ * Decodes a path segment, or the value of a variable in one segment: every escape, including `%2F`
+ * (RFC 3986 2.1). A `+` is a plus sign. Returns undefined if a `%` lacks two hex digits or the
  * bytes are not UTF-8.
  */
 export function decodeSingle(text: string): string | undefined {
@@ -8,21 +8,19 @@ export function decodeSingle(text: string): string | undefined {
 }
 
 /**
- * Decodes the value of a variable that spans segments: everything except `%2F` and `%2f`, which
- * stay as received, so that the slashes left in the value are exactly the ones that separated
- * segments (google/api/http.proto). `undefined` if a `%` has no two hex digits or the bytes are not
- * UTF-8.
+ * Decodes the value of a variable that spans segments: every escape except `%2F` and `%2f`. Slashes
+ * in the value are therefore exactly those between segments (google/api/http.proto). Returns
+ * undefined for text that `decodeSingle` rejects.
  */
 export function decodeMulti(text: string): string | undefined {
-  // Escaping the percent sign of an escaped slash makes one decoding give back the escape as it
-  // was.
+  // An escaped slash gets an escaped percent sign, so that decoding returns it as it was.
   return text.includes('%') ? decode(text.replaceAll(/%2([Ff])/g, '%252$1')) : text
 }
 
 /**
  * Decodes a name or value of a query string, where `+` is a space (WHATWG URL,
- * application/x-www-form-urlencoded). Unlike browsers, which repair, `undefined` if a `%` has no
- * two hex digits or the bytes are not UTF-8.
+ * application/x-www-form-urlencoded). Returns undefined for text that `decodeSingle` rejects, which
+ * browsers would repair.
  */
 export function decodeForm(text: string): string | undefined {
   return decodeSingle(text.includes('+') ? text.replaceAll('+', ' ') : text)
@@ -30,8 +28,8 @@ export function decodeForm(text: string): string | undefined {
 
 function decode(text: string): string | undefined {
   try {
-    // ECMA-262 19.2.6.5 refuses overlong forms, surrogates and truncated sequences, as UTF-8 (RFC
-    // 3629) demands.
+    // ECMA-262 19.2.6.5 rejects overlong forms, surrogates and truncated sequences, as UTF-8
+    // requires (RFC 3629).
     return decodeURIComponent(text)
   } catch {
     return undefined

@@ -1,10 +1,9 @@
-import type { Binding } from './rules.ts'
-import { rpcName } from './rules.ts'
+import { type Binding, rpcName } from './binding.ts'
 import type { Route, Router } from './tree.ts'
 import { RouteTree } from './tree.ts'
 
 /**
- * The schema has mistakes that keep the server from starting. The message lists all of them, one a
+ * The schema has mistakes, so the server does not start. The message lists all of them, one per
  * line.
  */
 export class RouteTableError extends Error {
@@ -20,8 +19,10 @@ export class RouteTableError extends Error {
 }
 
 /**
- * Builds the router for all bindings of a server. `problems` are those that reading rules and
- * dialects has found. Throws `RouteTableError` with them and with duplicates, all together.
+ * Builds the router for all bindings of a server. Throws RouteTableError with `problems` and with
+ * all duplicate routes.
+ *
+ * @param problems mistakes in rules and dialects.
  */
 export function buildRouter<T>(
   bindings: Iterable<Route<T>>,
@@ -42,12 +43,12 @@ export interface RouteEntry {
   readonly template: string
   /** `package.Service/Method`. */
   readonly rpc: string
-  /** Status of a successful answer. */
+  /** Success status. */
   readonly status: number
   readonly binding: Binding
 }
 
-/** The route table, ordered by template, then method: for documentation, OpenAPI and tests. */
+/** Returns the routes sorted by template, then method. */
 export function routeEntries(bindings: Iterable<Binding>): RouteEntry[] {
   const entries = Array.from(bindings, (binding) => ({
     method: binding.httpMethod,
@@ -64,7 +65,7 @@ export function routeEntries(bindings: Iterable<Binding>): RouteEntry[] {
   )
 }
 
-/** By code unit: the same on every machine, whatever its locale. */
-function compareText(a: string, b: string): number {
+/** Compares by code unit, independent of the locale. */
+export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,18 +1,18 @@
 import { decodeSingle } from './percent.ts'
 
 /**
- * What a template may say: the grammar of google/api/http.proto, or that grammar plus several
- * variables in one segment and literals after `**`.
+ * The grammar of a template: that of google/api/http.proto, or an extended one with several
+ * variables in a segment and literals after `**`.
  */
 export type Grammar = 'standard' | 'extended'
 
-/** One path segment as a template describes it. */
+/** One path segment of a template. */
 export type Segment =
-  /** Exactly this text, percent-decoded. */
+  /** This text, percent-decoded. */
   | { readonly kind: 'literal'; readonly text: string }
-  /** `*`: any one segment that is not empty. */
+  /** `*`: any non-empty segment. */
   | { readonly kind: 'single' }
-  /** Text and variables within one segment (extended grammar). */
+  /** Text and variables in one segment (extended grammar). */
   | { readonly kind: 'mixed'; readonly parts: readonly MixedPart[] }
   /** `**`: any number of segments. */
   | { readonly kind: 'multi' }
@@ -20,40 +20,39 @@ export type Segment =
 /** A piece of a mixed segment. */
 export type MixedPart =
   | { readonly kind: 'literal'; readonly text: string }
-  /**
-   * Any text that is not empty or, if `alternatives` is not empty, one of these texts, shortest
-   * first.
-   */
+  /** Any non-empty text, or one of `alternatives` if there are any, the shortest first. */
   | { readonly kind: 'variable'; readonly alternatives: readonly string[] }
 
-/** The part of a path that a request field takes its value from. */
+/** The part of a path with the value of a request field. */
 export interface Variable {
   /** Field path as written, in proto names joined by dots. */
   readonly fieldPath: string
-  /** Index of the first segment of the template that belongs to the variable. */
+  /** Index of the first segment of the variable in the template. */
   readonly start: number
   /** Index after the last one. */
   readonly end: number
-  /** Whether it spans more than one segment, or `**`: its value then keeps `%2F` as received. */
+  /**
+   * Whether the variable has more than one segment or `**`. The value then keeps `%2F` as received.
+   */
   readonly multi: boolean
-  /** Its ordinal among the variables of its mixed segment; -1 if it is not in a mixed segment. */
+  /** Index among the variables of its mixed segment, or -1 outside of one. */
   readonly part: number
 }
 
-/** A parsed template. Sub-templates of variables are dissolved into `segments`. */
+/** A parsed template. `segments` includes the sub-templates of variables. */
 export interface Template {
   /** The template as written. */
   readonly text: string
   readonly segments: readonly Segment[]
   /** In the order of the text. */
   readonly variables: readonly Variable[]
-  /** The verb, percent-decoded and without its colon, or the empty string. */
+  /** The verb, percent-decoded and without its colon. Empty without a verb. */
   readonly verb: string
   /** Index of `**` in `segments`, or -1. */
   readonly multiAt: number
 }
 
-/** A template that breaks the grammar. The message starts with the column. */
+/** An error in a template. The message starts with the column. */
 export class TemplateError extends Error {
   /** 1-based position of the mistake in the template. */
   readonly column: number
@@ -99,8 +98,8 @@ export function parseTemplate(text: string, grammar: Grammar): Template {
 }
 
 /**
- * `**` occurs once at most, and only literals follow it, in the standard grammar nothing. Returns
- * its index or -1.
+ * Checks that `**` occurs at most once and that only literals follow, or nothing in the standard
+ * grammar. Returns the index of `**` or -1.
  */
 function checkMultiSegment({ segments, columns }: TemplateBuilder, grammar: Grammar): number {
   const multiAt = segments.findIndex((segment) => segment.kind === 'multi')
@@ -115,16 +114,16 @@ function checkMultiSegment({ segments, columns }: TemplateBuilder, grammar: Gram
   return multiAt
 }
 
-/** What stands between two slashes, before it is known whether the combination is allowed. */
+/** A part of the text between two slashes, before it is checked with its neighbours. */
 type Piece =
   | { readonly kind: 'plain'; readonly column: number; readonly segment: Segment }
   | {
       readonly kind: 'variable'
       readonly column: number
       readonly fieldPath: string
-      /** The sub-template with the column of each segment; empty if the variable gave none. */
+      /** The segments of the sub-template with their columns. Empty without a sub-template. */
       readonly inner: readonly { column: number; segment: Segment }[]
-      /** Texts separated by `|`; empty if there was no `|`. */
+      /** Texts separated by `|`. Empty without `|`. */
       readonly alternatives: readonly string[]
     }
 
@@ -147,11 +146,11 @@ function readPiece(scanner: Scanner): Piece {
   return { kind: 'plain', column: scanner.column(), segment: readPlainSegment(scanner) }
 }
 
-/** `*`, `**` or a literal. */
+/** Reads `*`, `**` or a literal. */
 function readPlainSegment(scanner: Scanner): Segment {
   if (!scanner.take('*')) return { kind: 'literal', text: scanner.literal() }
   if (!scanner.take('*')) return { kind: 'single' }
-  if (scanner.at('*')) scanner.fail('*** is no wildcard')
+  if (scanner.at('*')) scanner.fail('*** is not a wildcard')
   return { kind: 'multi' }
 }
 
@@ -213,7 +212,7 @@ function checkNeighbours(scanner: Scanner, left: Piece, right: Piece): void {
   }
 }
 
-/** Collects segments and the variables that cover them. */
+/** Collects segments and their variables. */
 class TemplateBuilder {
   readonly segments: Segment[] = []
   /** Column of each segment. */
@@ -285,7 +284,9 @@ function alternativesOf({ inner, alternatives }: Piece & { kind: 'variable' }): 
   return texts.sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
 }
 
-/** RFC 3986 pchar without `:` and `*`, which mean something else in a template. */
+/**
+ * The characters of RFC 3986 pchar without `:` and `*`, which have another meaning in a template.
+ */
 const literalCharacter = /[A-Za-z0-9\-._~!$&'()+,;=@]/
 const identifierStart = /[A-Za-z_]/
 const identifierCharacter = /[A-Za-z0-9_]/
@@ -339,7 +340,7 @@ class Scanner {
     return this.at('%') || literalCharacter.test(this.#text[this.#position] ?? '')
   }
 
-  /** One LITERAL, percent-decoded. */
+  /** Reads a LITERAL and decodes its escapes. */
   literal(): string {
     const start = this.#position
     while (this.startsLiteral()) {
@@ -354,7 +355,7 @@ class Scanner {
     return text
   }
 
-  /** One FieldPath, as written. */
+  /** Reads a FieldPath. */
   fieldPath(): string {
     const start = this.#position
     do {

@@ -1,91 +1,88 @@
+import { type Binding, rpcName } from './binding.ts'
 import { compareMixed, mixedShape, splitMixed } from './mixed.ts'
 import { mergeSlashes, pathOf, SegmentedPath } from './path.ts'
 import { decodeMulti, decodeSingle } from './percent.ts'
-import type { Binding } from './rules.ts'
-import { rpcName } from './rules.ts'
 import type { MixedPart, Segment, Template } from './template.ts'
 
-/** A binding and what the caller attached to it. */
+/** A binding and the value that the caller attached to it. */
 export interface Route<T> {
   readonly binding: Binding
   readonly target: T
 }
 
-/** A request found its route. */
+/** The route of a request. */
 export interface Match<T> {
   readonly kind: 'match'
   readonly route: Route<T>
-  /** One value for each variable of the template, in its order, decoded. */
+  /** Decoded values of the variables of the template, in its order. */
   readonly values: string[]
 }
 
-/** A request found none. */
+/** The reason why a request has no route. */
 export type Miss =
   /** No template matches the path: 404. */
   | { readonly kind: 'notFound' }
-  /** Templates match the path, none serves the HTTP method: 405. */
+  /** Templates match the path, but not the HTTP method: 405. */
   | { readonly kind: 'notAllowed'; readonly allow: string[] }
-  /** A route was found, but a segment that it takes has a malformed escape: 400. */
+  /** A route matches, but a segment has a malformed escape: 400. */
   | { readonly kind: 'badPath'; readonly message: string }
 
-/** Finds routes. Reads no state that a request could change. */
+/** Finds routes. Requests do not change the router. */
 export interface Router<T> {
   /**
-   * The route for an HTTP method and a request target as received; what follows `?` is ignored. GET
-   * routes serve HEAD where no HEAD rule stands on the same template. OPTIONS matches only rules
-   * that name it, not `*`: the server answers it from `allowed`.
+   * Returns the route for an HTTP method and a request target, ignoring the query. GET routes serve
+   * HEAD unless the same template has a HEAD rule. OPTIONS matches only rules that name it, not
+   * `*`; the server answers it by `allowed`.
    */
   match(httpMethod: string, target: string): Match<T> | Miss
   /**
-   * The HTTP methods of all templates that match a request target, sorted, with HEAD where GET is
-   * served and OPTIONS: the value of `Allow`. `undefined` if no template matches.
+   * Returns the value of `Allow` for a request target: the sorted HTTP methods of all templates
+   * that match, OPTIONS, and HEAD if there is GET. Returns undefined if no template matches.
    */
   allowed(target: string): string[] | undefined
 }
 
-/** Routes that end at one place of the tree, by HTTP method. */
+/** Routes that end at one node, by HTTP method. */
 type Leaf<T> = Map<string, Route<T>>
 
 /**
- * One segment of one or more templates. A node stands at one depth, the index of a path segment, so
- * that going back from a branch that fails never visits it again. Literals are keys of a `Map`:
- * `__proto__` is a name like any other.
+ * One segment of one or more templates. The depth of a node is the index of a path segment, so that
+ * backtracking never visits a node twice. Literals are keys of a `Map`, where `__proto__` is a
+ * normal name.
  */
 interface Node<T> {
   readonly literals: Map<string, Node<T>>
-  /** Most specific first. */
+  /** The most specific first. */
   readonly mixed: {
     readonly parts: readonly MixedPart[]
     readonly shape: string
     readonly node: Node<T>
   }[]
   single: Node<T> | undefined
-  /** Templates that go on with `**`. */
+  /** Templates that continue with `**`. */
   multi: Tail<T> | undefined
   readonly leaf: Leaf<T>
 }
 
-/** Literals after `**`, from the last one backwards: the root is the empty tail. */
+/** Literals after `**`, from the last to the first. The root is the empty tail. */
 interface Tail<T> {
   readonly literals: Map<string, Tail<T>>
   readonly leaf: Leaf<T>
 }
 
-/**
- * Trees by verb. A verb belongs to the whole route, so templates with and without it never meet.
- */
+/** Trees by verb. A verb belongs to the whole route. */
 type Forest<T> = Map<string, Node<T>>
 
-/** Collects routes for a router. The order of additions has no influence on it. */
+/** Collects routes for a router. The order of additions does not matter. */
 export class RouteTree<T> {
   readonly #forest: Forest<T> = new Map()
-  /** Routes of services that forgive superfluous slashes. */
+  /** Routes of services that accept superfluous slashes. */
   readonly #lenient: Forest<T> = new Map()
   readonly #problems: string[] = []
 
   /**
-   * Adds a route. If another one has the same HTTP method and shape, it stays and `problems` names
-   * both.
+   * Adds a route. If another route has the same HTTP method and shape, that one stays and
+   * `problems` names both.
    */
   add(binding: Binding, target: T): void {
     const route = { binding, target }
@@ -94,14 +91,12 @@ export class RouteTree<T> {
     else if (binding.dialect.slashes === 'lenient') insert(this.#lenient, route)
   }
 
-  /** The duplicates so far, one sentence each. */
+  /** Returns the duplicates, one sentence each. */
   problems(): string[] {
     return [...this.#problems]
   }
 
-  /**
-   * A router for the routes added so far. The tree is the router's from then on: add nothing more.
-   */
+  /** Returns a router for the added routes. The router owns the tree, so add no more routes. */
   freeze(): Router<T> {
     return new TreeRouter(this.#forest, this.#lenient)
   }
@@ -114,10 +109,7 @@ function duplicate(a: Binding, b: Binding): string {
   return `${a.httpMethod} ${a.template.text}: the same requests match two rules, ${first} and ${second}`
 }
 
-/**
- * Adds a route and returns `undefined`, or changes nothing and returns the route that is there
- * already.
- */
+/** Adds a route. If the route exists, returns the existing one and changes nothing. */
 function insert<T>(forest: Forest<T>, route: Route<T>): Route<T> | undefined {
   const { template, httpMethod } = route.binding
   const leaf = leafOf(forest, template)
@@ -173,10 +165,10 @@ function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
   return value
 }
 
-/** Looks at the routes of one template that matches a path; a route ends the walk. */
+/** Visits the routes of a template that matches a path. A returned route ends the walk. */
 type Visit<T> = (leaf: Leaf<T>, path: SegmentedPath) => Route<T> | undefined
 
-/** A route and the path it was found for, without the verb. */
+/** A route and its path without the verb. */
 interface Found<T> {
   readonly route: Route<T>
   readonly path: SegmentedPath
@@ -215,7 +207,7 @@ function matchIn<T>(forest: Forest<T>, httpMethod: string, path: string): Match<
     const allow = allowedIn(forest, path)
     return allow === undefined ? { kind: 'notFound' } : { kind: 'notAllowed', allow }
   }
-  // A literal equals decoded text, so a segment that cannot be decoded is one that a wildcard took.
+  // A literal matches decoded text only, so a wildcard has matched the malformed segment.
   const malformedAt = found.path.malformedAt()
   if (malformedAt >= 0)
     return {
@@ -226,8 +218,8 @@ function matchIn<T>(forest: Forest<T>, httpMethod: string, path: string): Match<
 }
 
 /**
- * The same if all that is to be a number is one: what forgives other text gives way to templates
- * that take it as it is.
+ * Returns the route for a method if all its numeric segments are integers. A template that accepts
+ * other text as 0 thereby yields to one that accepts text.
  */
 function numberedRouteFor<T>(
   leaf: Leaf<T>,
@@ -248,7 +240,7 @@ function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
   return (httpMethod === 'HEAD' ? leaf.get('GET') : undefined) ?? leaf.get('*')
 }
 
-/** What `Allow` lists for a rule of any method: there is no header value that means all of them. */
+/** The methods in `Allow` for a rule of any method, for which there is no header value. */
 const commonMethods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT']
 
 function allowedIn<T>(forest: Forest<T>, path: string): string[] | undefined {
@@ -266,9 +258,9 @@ function allowedIn<T>(forest: Forest<T>, path: string): string[] | undefined {
 }
 
 /**
- * Visits all templates that match a path, most specific first, until a visit returns a route: first
- * those with the verb that the path may end in, then those without a verb, which take the colon as
- * text.
+ * Visits all templates that match a path until a visit returns a route. The most specific come
+ * first: those with the verb at the end of the path before those without a verb, which take the
+ * colon as text.
  */
 function walk<T>(forest: Forest<T>, path: string, visit: Visit<T>): Found<T> | undefined {
   const colon = path.lastIndexOf(':')
@@ -291,7 +283,7 @@ function walkTree<T>(
   return route && { route, path }
 }
 
-/** The recursion is as deep as the longest template, however long the path is. */
+/** The depth of the recursion is limited by the longest template, not by the path. */
 function walkNode<T>(
   node: Node<T>,
   depth: number,
@@ -323,7 +315,7 @@ function walkChildren<T>(
   let route = literal && walkNode(literal, depth + 1, path, visit)
   for (let i = 0; route === undefined && i < node.mixed.length; i++) {
     const mixed = node.mixed[i]
-    // A segment that cannot be decoded is split as received, to find the route that refuses it.
+    // A segment that cannot be decoded is matched as received, to find the route that rejects it.
     if (mixed !== undefined && splitMixed(mixed.parts, text ?? path.raw(depth)) !== undefined) {
       route = walkNode(mixed.node, depth + 1, path, visit)
     }
@@ -332,7 +324,7 @@ function walkChildren<T>(
 }
 
 /**
- * Follows literals from the segment `last` backwards and leaves at least the segment `first` to
+ * Follows literals backwards from the segment `last`. At least the segment `first` is left for
  * `**`.
  */
 function walkTail<T>(
@@ -347,10 +339,10 @@ function walkTail<T>(
   return (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf, path)
 }
 
-/** The path is the one the template matched, and every escape in it is well-formed. */
+/** The path matches the template and has only well-formed escapes. */
 function valuesOf({ dialect, template }: Binding, path: SegmentedPath): string[] {
   const { segments, variables, multiAt } = template
-  // Segments behind `**` are counted from the end of the path.
+  // Segments after `**` are counted from the end of the path.
   const shift = multiAt < 0 ? 0 : path.count - segments.length
   const indexInPath = (index: number) => (multiAt >= 0 && index > multiAt ? index + shift : index)
   const values: string[] = []

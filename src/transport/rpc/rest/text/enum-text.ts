@@ -5,8 +5,8 @@ import { enum_value as enumValueOption } from '#gen/branchline/rest/v1/rest_pb.t
 const numbersByEnum = new WeakMap<DescEnum, ReadonlyMap<string, number>>()
 
 /**
- * The numbers of an enum by the names of its values and by their REST texts; a name wins over
- * another value's text.
+ * Returns the numbers of an enum by the names and the REST texts of its values. A name takes
+ * precedence over the text of another value.
  */
 export function enumNumbers(desc: DescEnum): ReadonlyMap<string, number> {
   let numbers = numbersByEnum.get(desc)
@@ -21,16 +21,16 @@ export function enumNumbers(desc: DescEnum): ReadonlyMap<string, number> {
 }
 
 /**
- * The texts of an enum by number: the REST text of the first value declared with the number, or
- * else its name.
+ * Returns the texts of an enum by number: the REST text of the first value with the number, or else
+ * its name.
  */
 export function enumTexts(desc: DescEnum): ReadonlyMap<number, string> {
   return new Map(Object.values(desc.value).map((value) => [value.number, restText(value)]))
 }
 
 /**
- * Whether a number can be stored: any 32-bit integer in an open enum, only declared values in a
- * closed one.
+ * Returns whether an enum field can store a number: any 32-bit integer in an open enum, a declared
+ * value in a closed one.
  */
 export function isEnumNumber(desc: DescEnum, number: number): boolean {
   return desc.open ? number === (number | 0) : desc.value[number] !== undefined

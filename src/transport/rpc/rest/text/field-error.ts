@@ -1,8 +1,7 @@
 /**
- * A value in a path, query or body that does not fit its field: the client's mistake, never the
- * server's. `field` is the path of the field as far as it is known, in the spelling of the client
- * where there is one, and empty for a fault of the whole value; `reason` says what was expected.
- * The message is both.
+ * A value in a path, query or body that does not fit its field, which is an error of the client.
+ * `field` is the path of the field in the spelling of the client, or empty for the whole value.
+ * `reason` says what the field expects. The message contains both.
  */
 export class FieldError extends Error {
   override readonly name = 'FieldError'
@@ -16,8 +15,8 @@ export class FieldError extends Error {
   }
 
   /**
-   * The same error, seen from the parent of the field: `parent.field`, or `parent[index]` for an
-   * element.
+   * Returns the error with the path from the parent of the field: `parent.field`, or
+   * `parent[index]` for an element.
    */
   within(parent: string): FieldError {
     const separator = this.field === '' || this.field.startsWith('[') ? '' : '.'

@@ -11,19 +11,19 @@ import { isUnwrapped } from './message-fields.ts'
 import { isInt64, scalarText } from './scalar-text.ts'
 import { parseDuration, parseFieldMask, parseTimestamp } from './well-known-text.ts'
 
-/** How text in a path or query becomes the value of a field, or one element of a repeated field. */
+/** The text form of a field, or of one element of a repeated field, in a path or query. */
 export interface FieldText {
-  /** What the text has to be, to finish the sentence `expected …`. */
+  /** The expected text, to complete the sentence `expected …`. */
   readonly expected: string
-  /** What it is, as far as lenient dialects forgive text that is none. */
+  /** The kind of value. Lenient dialects accept invalid text for numbers and booleans. */
   readonly kind: 'number' | 'bool' | 'other'
-  /** The value as protobuf-es stores it in the field, or undefined if the text has no meaning. */
+  /** Returns the value as protobuf-es stores it in the field; undefined for invalid text. */
   readonly parse: (text: string) => unknown
 }
 
 /**
- * The text form of a field, or undefined if it has none: maps, and messages other than wrappers,
- * Timestamp, Duration and FieldMask. Compiled once, at start-up.
+ * Returns the text form of a field; undefined for maps and for messages other than wrappers,
+ * Timestamp, Duration and FieldMask.
  */
 export function fieldText(field: DescField): FieldText | undefined {
   if (field.fieldKind === 'map') return undefined

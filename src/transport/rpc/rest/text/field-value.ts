@@ -2,10 +2,13 @@ import type { DescField, Message } from '@bufbuild/protobuf'
 import type { Oneof } from './message-fields.ts'
 import { fieldsOf } from './message-fields.ts'
 
-/** The value of a field as protobuf-es keeps it; undefined for an unset message or oneof member. */
+/**
+ * Returns the value of a field as protobuf-es stores it; undefined for an unset message or oneof
+ * member.
+ */
 export type FieldGetter = (message: Message) => unknown
 
-/** Compiles the way to the value of a field. */
+/** Compiles the getter of a field. */
 export function compileGetter(field: DescField): FieldGetter {
   const { localName, oneof } = field
   if (oneof === undefined) return (message) => fieldsOf(message)[localName]
@@ -15,7 +18,7 @@ export function compileGetter(field: DescField): FieldGetter {
   }
 }
 
-/** Sets a field, in a oneof instead of another member. */
+/** Sets a field. In a oneof, the field replaces the current member. */
 export function setField(message: Message, { localName, oneof }: DescField, value: unknown): void {
   if (oneof === undefined) fieldsOf(message)[localName] = value
   else fieldsOf(message)[oneof.localName] = { case: localName, value } satisfies Oneof

@@ -1,14 +1,14 @@
 import type { DescEnum } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import type { Dialect } from '../schema/dialect.ts'
 import { enumTexts } from './enum-text.ts'
+import type { JsonDialect } from './json-dialect.ts'
 import { isInt64 } from './scalar-text.ts'
 
-/** Prints what protobuf-es stores for a value as JSON text. */
+/** Prints a value that protobuf-es stores as JSON text. */
 export type Print = (value: unknown) => string
 
 /**
- * Up to this length, looking for characters to escape by regular expression beats calling
+ * Longest string for which a regular expression finds characters to escape faster than
  * JSON.stringify.
  */
 const SHORT_STRING = 64
@@ -21,8 +21,8 @@ export function quote(text: string): string {
   return text.length <= SHORT_STRING && !escaped.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** The printer of a scalar in proto3 JSON; the dialect decides on 64-bit integers. */
-export function scalarPrinter(type: ScalarType, dialect: Dialect): Print {
+/** Returns the printer of a scalar in proto3 JSON. */
+export function scalarPrinter(type: ScalarType, dialect: JsonDialect): Print {
   if (isInt64(type)) return dialect.int64 === 'number' ? printInt64AsNumber : printQuoted
   switch (type) {
     case ScalarType.STRING:
@@ -38,8 +38,7 @@ export function scalarPrinter(type: ScalarType, dialect: Dialect): Print {
 }
 
 function printFloating(value: unknown): string {
-  // String() drops the sign of zero, which is a value of its own: fields at negative zero are not
-  // at their default.
+  // String() drops the sign of zero. Negative zero is not the default value.
   if (Object.is(value, -0)) return '-0'
   return Number.isFinite(value) ? String(value) : printQuoted(value)
 }
@@ -50,8 +49,8 @@ export function printBytes(bytes: Uint8Array): string {
 }
 
 /**
- * The printer of an enum: REST text or name, the number where no value has it, `null` for the one
- * NullValue.
+ * Returns the printer of an enum: the REST text or name, the number for an undeclared value, `null`
+ * for NullValue.
  */
 export function enumPrinter(desc: DescEnum): Print {
   if (desc.typeName === 'google.protobuf.NullValue') return () => 'null'
@@ -59,7 +58,7 @@ export function enumPrinter(desc: DescEnum): Print {
   return (value) => texts.get(value as number) ?? String(value)
 }
 
-/** Beyond 2^53-1 most readers lose digits of numbers, so the text is quoted again. */
+/** Most JSON parsers lose digits of numbers beyond 2^53-1, so those are printed as strings. */
 function printInt64AsNumber(value: unknown): string {
   return Number.isSafeInteger(Number(value)) ? String(value) : printQuoted(value)
 }

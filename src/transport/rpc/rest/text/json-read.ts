@@ -7,6 +7,7 @@ import { isJsonObjectValue, parseJson } from './json-text.ts'
 import { enumReader, scalarReader } from './json-values.ts'
 import type { Fields } from './message-fields.ts'
 import {
+  fieldNamed,
   fieldsByName,
   fieldsOf,
   isJsonObject,
@@ -17,29 +18,26 @@ import {
 import { scalarText } from './scalar-text.ts'
 import { parseDuration, parseFieldMask, parseTimestamp } from './well-known-text.ts'
 
-/** Reads the bytes of a body into a new message. Throws FieldError for a body that does not fit. */
+/** Reads a body into a new message. Throws FieldError for a body that does not fit. */
 export type BodyReader = (bytes: Uint8Array, into: Message) => void
 
 /** Sets the fields of a message from its JSON form. */
 type ReadMessage = (message: Message, json: JsonValue, registry: Registry) => void
 
-/** Sets one field, among the fields of its message, from its JSON form. */
+/** Sets one field of a message from its JSON form. */
 type ReadField = (fields: Fields, json: JsonValue, registry: Registry) => void
 
-/**
- * Converts the JSON form of a value, or of one element of a list or map, to what protobuf-es stores
- * for it.
- */
+/** Returns a value, or an element of a list or map, as protobuf-es stores it. */
 type ReadElement = (json: JsonValue, registry: Registry) => unknown
 
 /**
- * Compiles the reader of a JSON body: of the whole message for `*`, or of the field with that proto
- * name. The registry has the types that an Any may hold.
+ * Compiles the reader of a JSON body in the proto3 JSON mapping. The reader accepts both spellings
+ * of names and REST texts of enums, and ignores unknown fields. In contrast, `fromJson` of
+ * protobuf-es ignores unknown fields only together with unknown enum names, does not know REST
+ * texts, rejects snake_case in field masks, and rounds large 64-bit numbers.
  *
- * Reading is the proto3 JSON mapping with its liberties: both spellings of names, REST texts of
- * enums, unknown fields ignored. It is not protobuf-es's `fromJson`, which cannot ignore unknown
- * fields without also dropping unknown enum names, knows no REST texts, refuses snake_case in field
- * masks and rounds large 64-bit numbers.
+ * @param body `*` for the whole message, or the proto name of a field.
+ * @param registry types of messages in google.protobuf.Any.
  */
 export function compileBodyReader(desc: DescMessage, body: string, registry: Registry): BodyReader {
   const read = body === '*' ? wholeReader(desc) : bodyFieldReader(desc, body)
@@ -57,7 +55,7 @@ function wholeReader(desc: DescMessage): ReadMessage {
 }
 
 function bodyFieldReader(desc: DescMessage, name: string): ReadMessage {
-  const field = desc.fields.find((candidate) => candidate.name === name)
+  const field = fieldNamed(desc, name)
   if (field === undefined) throw new Error(`${desc.typeName} has no field ${name}`)
   const read = fieldReader(field)
   const takesNull = isSetByNull(field)
@@ -71,17 +69,17 @@ function bodyFieldReader(desc: DescMessage, name: string): ReadMessage {
   }
 }
 
-/** Puts the name of a field in front of the one that an error is about. */
+/** Adds the name of a field to the path of an error. */
 function within(name: string, error: unknown): unknown {
   return error instanceof FieldError ? error.within(name) : error
 }
 
-/** Whether `null` is a value of the field and does not mean that it is unset. */
+/** Returns whether `null` is a value of the field. For other fields `null` means unset. */
 function isSetByNull(field: DescField): boolean {
   return field.fieldKind !== 'list' && field.fieldKind !== 'map' && hasNull(field)
 }
 
-/** Whether `null` is among the values, or the elements, of a field. */
+/** Returns whether `null` is a value, or an element, of a field. */
 function hasNull(field: DescField): boolean {
   return (
     field.message?.typeName === 'google.protobuf.Value' ||
@@ -109,7 +107,7 @@ interface Member {
 function fieldsReader(desc: DescMessage): ReadMessage {
   const byName = fieldsByName(desc)
   const members = new Map<DescField, Member>()
-  // Compiled when first used: a type may contain itself.
+  // Compiled when first used, because a type may contain itself.
   const memberOf = (field: DescField) => {
     let member = members.get(field)
     if (member === undefined) {
@@ -135,8 +133,9 @@ function fieldsReader(desc: DescMessage): ReadMessage {
 }
 
 /**
- * `seen` holds what the object has set so far: fields by proto name, and oneofs with a prefix that
- * no field has.
+ * Reads one member of an object.
+ *
+ * @param seen the proto names of the fields that are set, and of their oneofs with a prefix.
  */
 function readMember(
   fields: Fields,
@@ -203,7 +202,7 @@ function mapReader(localName: string, keyType: ScalarType, read: ReadElement): R
     for (const [name, element] of Object.entries(json)) {
       try {
         const key = readKey(name)
-        // `1` and `01` are two names of one key.
+        // `1` and `01` are the same key.
         if (Object.hasOwn(map, key)) throw new FieldError('', 'key used twice')
         setEntry(map, key, read(element, registry))
       } catch (error) {
@@ -280,7 +279,7 @@ function dynamicReader(
   expected: string,
   accepts: (json: JsonValue) => boolean,
 ): ReadMessage {
-  // A value may be as deep as the body; protobuf-es counts one level more for the message itself.
+  // A value may be nested as deeply as the body. protobuf-es also counts the message itself.
   const options = { recursionLimit: MAX_NESTING + 2 }
   return (message, json) => {
     if (!accepts(json)) throw new FieldError('', expected)
@@ -289,8 +288,8 @@ function dynamicReader(
 }
 
 /**
- * An object with the URL of a type in `@type`, and beside it the fields, or `value` for types with
- * their own form.
+ * Reads an object with the type URL in `@type` and the fields beside it, or `value` for types with
+ * their own JSON form.
  */
 function readAny(any: Any, json: JsonValue, registry: Registry): void {
   if (!isJsonObjectValue(json)) throw new FieldError('', 'expected an object')
@@ -308,7 +307,7 @@ function readAny(any: Any, json: JsonValue, registry: Registry): void {
       throw within('value', error)
     }
   } else {
-    // No field is called `@type`: it is ignored like any unknown name.
+    // The reader ignores `@type` as an unknown field.
     messageReader(desc)(message, json, registry)
   }
   pack(desc, message, any)
@@ -318,7 +317,7 @@ function pack(desc: DescMessage, message: Message, any: Any): void {
   try {
     anyPack(desc, message, any)
   } catch {
-    // Required fields of proto2 are not checked before.
+    // The message lacks a required field of proto2.
     throw new FieldError('', `expected a complete ${desc.typeName}`)
   }
 }

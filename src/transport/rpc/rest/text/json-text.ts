@@ -2,27 +2,27 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { FieldError } from './field-error.ts'
 import { MAX_NESTING } from './message-fields.ts'
 
-// A byte order mark stays in the text, where JSON has no place for it (RFC 8259 section 8.1).
+// Keeps a byte order mark, which JSON.parse then rejects (RFC 8259 section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Parses bytes that have to be one JSON value in UTF-8, as strictly as protobuf has it, which is
- * I-JSON (RFC 7493): no member name twice in one object, no unpaired surrogates, no number beyond
- * the range of a double. Throws FieldError without a field for anything else, and for arrays and
- * objects nested deeper than `MAX_NESTING`.
+ * Parses one JSON value in UTF-8. Like the parsers of protobuf, it accepts I-JSON only (RFC 7493):
+ * no duplicate member names in an object, no unpaired surrogates, and no number beyond the range of
+ * a double. Throws FieldError without a field for any other text, and for nesting deeper than
+ * `MAX_NESTING`.
  */
 export function parseJson(bytes: Uint8Array): JsonValue {
   const text = decode(bytes)
   const memberCount = scan(text)
   const value = parse(text)
-  // JSON.parse keeps the last of several members of one name: then fewer are left than the text has
-  // colons.
+  // JSON.parse keeps the last of several members with one name. The value then has fewer members
+  // than the text has colons.
   if (check(value, text.includes('\\u')) !== memberCount)
     throw new FieldError('', 'JSON with a member name used twice')
   return value
 }
 
-/** Whether a JSON value is an object, and no array. */
+/** Returns whether a JSON value is an object and not an array. */
 export function isJsonObjectValue(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -39,15 +39,15 @@ function parse(text: string): JsonValue {
   try {
     return JSON.parse(text)
   } catch {
-    // The engine's message quotes the body, which is no business of logs.
+    // The error of JSON.parse quotes the body, which must not appear in the log.
     throw new FieldError('', 'the body is not one JSON value')
   }
 }
 
 /**
- * Counts the members of all objects by their colons, and refuses depth before any recursion meets
- * it. Up to the first syntax error it sees the same strings as the parser, and behind it nothing
- * matters.
+ * Counts the members of all objects by their colons and throws for nesting that is too deep. Up to
+ * the first syntax error the function sees the same strings as the parser. The rest does not
+ * matter.
  */
 function scan(text: string): number {
   let depth = 0
@@ -75,7 +75,7 @@ function scan(text: string): number {
 }
 
 /**
- * Index of the quotation mark that ends a string: the next one behind an even number of
+ * Returns the index of the quotation mark that ends a string: the next one after an even number of
  * backslashes.
  */
 function endOfString(text: string, start: number): number {
@@ -87,7 +87,7 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** Refuses what a parsed value must not hold, and counts the members of its objects. */
+/** Throws for a value that I-JSON does not allow. Returns the number of members of all objects. */
 function check(value: JsonValue, hasEscapes: boolean): number {
   if (typeof value === 'string') {
     checkString(value, hasEscapes)
@@ -109,7 +109,7 @@ function check(value: JsonValue, hasEscapes: boolean): number {
   return 0
 }
 
-/** In text that was UTF-8, only an escape can make half a surrogate pair. */
+/** Text that was UTF-8 can only contain an unpaired surrogate as an escape. */
 function checkString(text: string, hasEscapes: boolean): void {
   if (hasEscapes && /\p{Surrogate}/u.test(text))
     throw new FieldError('', 'JSON with an unpaired surrogate')

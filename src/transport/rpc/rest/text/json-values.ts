@@ -4,12 +4,13 @@ import { enumNumbers, isEnumNumber } from './enum-text.ts'
 import { FieldError } from './field-error.ts'
 import { isInt64, isJsonNumber, scalarText } from './scalar-text.ts'
 
-/** Converts a JSON value to what protobuf-es stores for it. Throws FieldError without a field. */
+/** Returns a JSON value as protobuf-es stores it. Throws FieldError without a field. */
 export type ReadValue = (json: JsonValue) => unknown
 
 /**
- * The reader of a scalar in the proto3 JSON mapping; 64-bit integers become decimal strings with
- * `longAsString`.
+ * Returns the reader of a scalar in the proto3 JSON mapping.
+ *
+ * @param longAsString whether 64-bit integers become decimal strings.
  */
 export function scalarReader(type: ScalarType, longAsString: boolean): ReadValue {
   switch (type) {
@@ -35,7 +36,7 @@ export function scalarReader(type: ScalarType, longAsString: boolean): ReadValue
 function floatingReader(type: ScalarType): ReadValue {
   const { expected, parse } = scalarText(type)
   return (json) => {
-    // The number itself, because its text has lost the sign of zero.
+    // Returns the number itself, because its text has lost the sign of zero.
     if (typeof json === 'number' && parse(String(json)) !== undefined) return json
     const value = typeof json === 'string' ? parse(json) : undefined
     return value ?? refuse(`expected ${expected}`)
@@ -43,8 +44,8 @@ function floatingReader(type: ScalarType): ReadValue {
 }
 
 /**
- * Integers may have a fraction of zero and an exponent, quoted or not: `1e3` and `"1.0"` are whole
- * numbers.
+ * Returns the reader of an integer. A fraction of zero and an exponent are valid, quoted or not:
+ * `1e3`, `"1.0"`.
  */
 function integerReader(type: ScalarType): ReadValue {
   const { expected, parse } = scalarText(type)
@@ -55,7 +56,7 @@ function integerReader(type: ScalarType): ReadValue {
     if (typeof json === 'string')
       value = parse(json) ?? (isJsonNumber(json) ? fromNumber(Number(json)) : undefined)
     if (typeof json === 'number') {
-      // Digits beyond 2^53-1 are lost already: better no answer than one about another number.
+      // JSON.parse has lost digits of a number beyond 2^53-1, so the value may be wrong.
       if (isInt64(type) && Math.abs(json) > Number.MAX_SAFE_INTEGER)
         refuse('expected a string for numbers beyond 2^53-1')
       value = fromNumber(json)
@@ -65,7 +66,7 @@ function integerReader(type: ScalarType): ReadValue {
 }
 
 /**
- * The reader of an enum: by name, REST text or number. `null` is the one value of
+ * Returns the reader of an enum by name, REST text or number. `null` is the value of
  * google.protobuf.NullValue.
  */
 export function enumReader(desc: DescEnum): ReadValue {

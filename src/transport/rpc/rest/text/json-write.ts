@@ -9,7 +9,7 @@ import {
   isWrapperDesc,
 } from '@bufbuild/protobuf/wkt'
 import { field as fieldOption, Unset } from '#gen/branchline/rest/v1/rest_pb.ts'
-import type { Dialect } from '../schema/dialect.ts'
+import type { JsonDialect } from './json-dialect.ts'
 import type { Print } from './json-print.ts'
 import { enumPrinter, printBytes, quote, scalarPrinter } from './json-print.ts'
 import type { Fields, Oneof } from './message-fields.ts'
@@ -17,39 +17,40 @@ import { fieldsOf, isJsonObject, isUnwrapped } from './message-fields.ts'
 import { printDuration, printFieldMask, printTimestamp } from './well-known-text.ts'
 
 /**
- * Prints a message, or one field of it, as JSON text. Throws for well-known types out of their
- * range.
+ * Prints a message, or one field, as JSON text. Throws for a well-known type that is out of range.
  */
 export type Writer = (message: Message) => string
 
-/** Appends a member to the members of an object so far. */
+/** Appends a member to the members of an object. */
 type Append = (fields: Fields, members: string) => string
 
-/** What a writer depends on beside its type, and the writers that exist already. */
+/** The context of all writers, and the compiled writers. */
 interface Compiler {
-  readonly dialect: Dialect
+  readonly dialect: JsonDialect
   readonly registry: Registry
   readonly writers: Map<DescMessage, Writer>
 }
 
-const compilers = new WeakMap<Registry, WeakMap<Dialect, Compiler>>()
+const compilers = new WeakMap<Registry, WeakMap<JsonDialect, Compiler>>()
 
 /**
- * Compiles the JSON writer of a message: proto3 JSON as the dialect spells it, members in
- * field-number order. The registry has the types that an Any may hold; an Any of another type
- * prints its bytes. Writers are closures over the descriptor, kept for each registry, dialect and
- * type.
+ * Compiles the JSON writer of a message: proto3 JSON in the dialect, with members in the order of
+ * field numbers. The registry has the types of messages in google.protobuf.Any; an Any of another
+ * type prints its bytes. Writers are cached by registry, dialect and type.
  */
-export function compileWriter(desc: DescMessage, dialect: Dialect, registry: Registry): Writer {
+export function compileWriter(desc: DescMessage, dialect: JsonDialect, registry: Registry): Writer {
   return messageWriter(desc, compilerFor(dialect, registry))
 }
 
 /**
- * Compiles the JSON writer of one field, for `response_body`: a list is an array and a map an
- * object, empty or not; a scalar is its value; a message, or a field with explicit presence, that
- * is unset is `null`.
+ * Compiles the JSON writer of one field for `response_body`. Empty lists and maps are `[]` and
+ * `{}`. An unset message, or an unset field with explicit presence, is `null`.
  */
-export function compileFieldWriter(field: DescField, dialect: Dialect, registry: Registry): Writer {
+export function compileFieldWriter(
+  field: DescField,
+  dialect: JsonDialect,
+  registry: Registry,
+): Writer {
   const print = fieldPrinter(field, compilerFor(dialect, registry))
   const get = hasPresence(field) ? presentValue(field) : (fields: Fields) => fields[field.localName]
   return (message) => {
@@ -58,7 +59,7 @@ export function compileFieldWriter(field: DescField, dialect: Dialect, registry:
   }
 }
 
-function compilerFor(dialect: Dialect, registry: Registry): Compiler {
+function compilerFor(dialect: JsonDialect, registry: Registry): Compiler {
   let byDialect = compilers.get(registry)
   if (byDialect === undefined) {
     byDialect = new WeakMap()
@@ -88,7 +89,7 @@ function fieldsWriter(desc: DescMessage, compiler: Compiler): Writer {
     for (const append of appends) members = append(fieldsOf(message), members)
     return `{${members}}`
   }
-  // Known before its fields are compiled: a type may contain itself.
+  // Stored before the fields are compiled, because a type may contain itself.
   compiler.writers.set(desc, writer)
   const fields = desc.fields.toSorted((a, b) => a.number - b.number)
   appends.push(...fields.map((field) => memberAppender(field, compiler)))
@@ -116,8 +117,8 @@ function memberAppender(field: DescField, compiler: Compiler): Append {
   }
 }
 
-/** What a field prints while it is unset; undefined if nothing. */
-function unsetText(field: DescField, print: Print, dialect: Dialect): string | undefined {
+/** Returns the text of an unset field; undefined if the field is omitted. */
+function unsetText(field: DescField, print: Print, dialect: JsonDialect): string | undefined {
   switch (unsetForm(field, dialect)) {
     case 'omit':
       return undefined
@@ -128,11 +129,8 @@ function unsetText(field: DescField, print: Print, dialect: Dialect): string | u
   }
 }
 
-/**
- * What becomes of a field that is unset, by its own option or the dialect: left out, `null`, or its
- * default value.
- */
-export function unsetForm(field: DescField, dialect: Dialect): 'omit' | 'default' | 'null' {
+/** Returns the form of an unset field by its own option or the dialect. */
+export function unsetForm(field: DescField, dialect: JsonDialect): 'omit' | 'default' | 'null' {
   switch (getOption(field, fieldOption).unset) {
     case Unset.OMIT:
       return 'omit'
@@ -166,11 +164,11 @@ function defaultMessageText(field: DescField & { fieldKind: 'message' }, print: 
   if (isUnwrapped(field) && isWrapperDesc(desc))
     return print(scalarZeroValue(desc.fields[0].scalar, false))
   if (desc.typeName === 'google.protobuf.Value') return 'null'
-  // Not the writer of an ordinary type, which might print its own defaults without end.
+  // The writer of an ordinary type could print its own defaults without end.
   return hasCustomJsonRepresentation(desc) && !isJsonObject(field) ? print(create(desc)) : '{}'
 }
 
-/** Whether a singular field knows the difference between unset and its default value. */
+/** Returns whether a singular field distinguishes unset from its default value. */
 function hasPresence(field: DescField): boolean {
   return (
     field.fieldKind !== 'list' &&
@@ -179,9 +177,7 @@ function hasPresence(field: DescField): boolean {
   )
 }
 
-/**
- * Compiles the reading of a field: its value as protobuf-es stores it, or undefined if it is unset.
- */
+/** Compiles the getter of a field. The getter returns undefined for an unset field. */
 function presentValue(field: DescField): (fields: Fields) => unknown {
   const { localName } = field
   if (field.fieldKind === 'list') {
@@ -204,7 +200,7 @@ function presentValue(field: DescField): (fields: Fields) => unknown {
     }
   }
   if (field.fieldKind === 'message') return (fields) => fields[localName]
-  // Outside of proto3, prototypes hold the default values of fields with presence.
+  // Outside of proto3, the prototype has the default values of fields with presence.
   if (hasPresence(field))
     return (fields) => (Object.hasOwn(fields, localName) ? fields[localName] : undefined)
   const isZero = zeroTest(field)
@@ -285,27 +281,32 @@ function wellKnownWriter(desc: DescMessage, compiler: Compiler): Writer | undefi
   return (message) => print(fieldsOf(message).value)
 }
 
-/**
- * An object with the URL of the type in `@type`, and beside it the fields, or `value` for types
- * with their own form.
- */
 function writeAny(any: Any, compiler: Compiler): string {
   if (any.typeUrl === '') return '{}'
-  const type = `"@type":${quote(any.typeUrl)}`
   const message = unpack(any, compiler.registry)
   const desc = message && compiler.registry.getMessage(message.$typeName)
-  if (message === undefined || desc === undefined)
-    return `{${type},"value":${printBytes(any.value)}}`
-  const text = messageWriter(desc, compiler)(message)
-  if (hasCustomJsonRepresentation(desc)) return `{${type},"value":${text}}`
-  return text === '{}' ? `{${type}}` : `{${type},${text.slice(1)}`
+  return message === undefined || desc === undefined
+    ? printAny(any.typeUrl, undefined, printBytes(any.value))
+    : printAny(any.typeUrl, desc, messageWriter(desc, compiler)(message))
+}
+
+/**
+ * Prints a google.protobuf.Any: an object with the type URL in `@type` beside the fields, or beside
+ * `value` for types with their own JSON form and for unknown types.
+ *
+ * @param json the JSON text of the message, or of its bytes if the type is unknown.
+ */
+export function printAny(typeUrl: string, desc: DescMessage | undefined, json: string): string {
+  const type = `"@type":${quote(typeUrl)}`
+  if (desc === undefined || hasCustomJsonRepresentation(desc)) return `{${type},"value":${json}}`
+  return json === '{}' ? `{${type}}` : `{${type},${json.slice(1)}`
 }
 
 function unpack(any: Any, registry: Registry): Message | undefined {
   try {
     return anyUnpack(any, registry)
   } catch {
-    // Bytes that are no message of the type print like those of an unknown type.
+    // Invalid bytes print like those of an unknown type.
     return undefined
   }
 }

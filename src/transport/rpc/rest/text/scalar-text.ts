@@ -6,7 +6,7 @@ const FLOAT32_MAX = 3.4028234663852886e38
 /** Digits of the longest 64-bit integer, 18446744073709551615. */
 const MAX_INT64_DIGITS = 20
 
-/** The text of a scalar: what to say about text that is none, and the value, or undefined. */
+/** The text form of a scalar type. */
 export interface ScalarText {
   readonly expected: string
   readonly parse: (text: string) => unknown
@@ -42,17 +42,26 @@ const byType: Readonly<Record<ScalarType, ScalarText>> = {
 }
 
 /**
- * The text form of a scalar type in paths, queries and map keys. Integers are decimal digits with
- * an optional minus, 32-bit ones parse to numbers and 64-bit ones to bigints; floats are JSON
- * numbers, `NaN` and `±Infinity`; bytes are base64 in either alphabet, padded or not.
+ * Returns the text form of a scalar type in paths, queries and map keys. Integers are decimal
+ * digits with an optional minus: 32-bit ones parse to numbers, 64-bit ones to bigints. Floats are
+ * JSON numbers, `NaN` and `±Infinity`. Bytes are base64 in either alphabet, with or without
+ * padding.
  */
 export function scalarText(type: ScalarType): ScalarText {
   return byType[type]
 }
 
-/** Whether a scalar type is a 64-bit integer, a bigint or decimal string in memory. */
+/**
+ * Returns whether a scalar type is a 64-bit integer, which is a bigint or a decimal string in
+ * memory.
+ */
 export function isInt64(type: ScalarType): boolean {
   return byType[type] === int64 || byType[type] === uint64
+}
+
+/** Returns whether a scalar type is an integer of any size. */
+export function isIntegerType(type: ScalarType): boolean {
+  return isInt64(type) || byType[type] === int32 || byType[type] === uint32
 }
 
 function intervalOf<T>(
@@ -74,7 +83,7 @@ function parseInteger(text: string): bigint | undefined {
   if (!/^-?[0-9]+$/.test(text)) return undefined
   const negative = text.startsWith('-')
   const digits = text.slice(negative ? 1 : 0).replace(/^0+(?=[0-9])/, '')
-  // BigInt() takes quadratic time: text that is out of range in any case must not reach it.
+  // BigInt() takes quadratic time, so text that is too long for the range is rejected first.
   if (digits.length > MAX_INT64_DIGITS) return undefined
   return negative ? -BigInt(digits) : BigInt(digits)
 }
@@ -92,7 +101,7 @@ function parseBool(text: string): boolean | undefined {
   }
 }
 
-/** Whether text is a number as JSON spells it (RFC 8259 section 6). */
+/** Returns whether text is a JSON number (RFC 8259 section 6). */
 export function isJsonNumber(text: string): boolean {
   return /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text)
 }
@@ -110,8 +119,9 @@ function parseBase64(text: string): Uint8Array | undefined {
   const match = /^([A-Za-z0-9+/_-]*)(={0,2})$/.exec(text)
   if (match === null) return undefined
   const [, digits = '', padding = ''] = match
-  // RFC 4648 section 4: four characters hold three bytes; one left over holds no whole byte.
+  // RFC 4648 section 4: four characters encode three bytes. A single remaining character encodes no
+  // byte.
   if (digits.length % 4 === 1 || (padding !== '' && text.length % 4 !== 0)) return undefined
-  // A copy, because small buffers of Node.js share one pool.
+  // Copied, because small buffers of Node share one pool.
   return new Uint8Array(Buffer.from(digits, 'base64'))
 }

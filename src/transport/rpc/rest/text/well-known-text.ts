@@ -9,14 +9,11 @@ import type {
   TimestampSchema,
 } from '@bufbuild/protobuf/wkt'
 
-/**
- * 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, the range of google.protobuf.Timestamp, in Unix
- * seconds.
- */
+/** The range of google.protobuf.Timestamp in Unix seconds: years 1 to 9999. */
 const MIN_TIMESTAMP_SECONDS = -62_135_596_800
 const MAX_TIMESTAMP_SECONDS = 253_402_300_799
 
-/** Some 10,000 years, the range of google.protobuf.Duration. */
+/** The range of google.protobuf.Duration, about 10,000 years. */
 const MAX_DURATION_SECONDS = 315_576_000_000
 
 const MAX_NANOS = 999_999_999
@@ -25,15 +22,15 @@ const rfc3339 =
   /^([0-9]{4}-[0-9]{2}-([0-9]{2}))T((?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])(?:\.([0-9]{1,9}))?(?:Z|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))$/
 
 /**
- * Reads RFC 3339 text with zone or offset and 0 to 9 fractional digits. Undefined for anything
- * else, lower case `t` and `z` and leap seconds included, as protobuf's own JSON parsers have it.
+ * Parses RFC 3339 text with a zone or offset and up to 9 fractional digits. Returns undefined for
+ * other text, including lower-case `t` and `z` and leap seconds, like the JSON parsers of protobuf.
  */
 export function parseTimestamp(text: string): MessageInitShape<typeof TimestampSchema> | undefined {
   const match = rfc3339.exec(text)
   if (match === null) return undefined
   const [, date, day, time, fraction = '', sign, hours, minutes] = match
   const local = Date.parse(`${date}T${time}Z`)
-  // V8 takes February 30th for March 2nd.
+  // V8 parses February 30th as March 2nd.
   if (Number.isNaN(local) || new Date(local).getUTCDate() !== Number(day)) return undefined
   const offsetSeconds =
     sign === undefined ? 0 : Number(`${sign}1`) * (Number(hours) * 3600 + Number(minutes) * 60)
@@ -43,7 +40,7 @@ export function parseTimestamp(text: string): MessageInitShape<typeof TimestampS
 }
 
 /**
- * Prints RFC 3339 text in UTC with 0, 3, 6 or 9 fractional digits. Throws RangeError outside of
+ * Prints RFC 3339 text in UTC with 0, 3, 6 or 9 fractional digits. Throws RangeError outside of the
  * years 1 to 9999.
  */
 export function printTimestamp({ seconds, nanos }: Timestamp): string {
@@ -62,14 +59,14 @@ export function printTimestamp({ seconds, nanos }: Timestamp): string {
 }
 
 /**
- * `00` to `99`: with them a timestamp, the costliest value of most messages, prints twice as fast
- * as by toISOString.
+ * `00` to `99`. Timestamps are the most expensive values of most messages. This table prints them
+ * twice as fast as toISOString.
  */
 const twoDigits = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
 
 /**
- * Reads decimal seconds with up to 9 fractional digits and the suffix `s`. Undefined for anything
- * else.
+ * Parses decimal seconds with up to 9 fractional digits and the suffix `s`. Returns undefined for
+ * other text.
  */
 export function parseDuration(text: string): MessageInitShape<typeof DurationSchema> | undefined {
   const match = /^(-?)([0-9]+)(?:\.([0-9]{1,9}))?s$/.exec(text)
@@ -85,7 +82,7 @@ export function parseDuration(text: string): MessageInitShape<typeof DurationSch
 
 /**
  * Prints seconds with 0, 3, 6 or 9 fractional digits and the suffix `s`. Throws RangeError for
- * mixed signs or range.
+ * mixed signs and values out of range.
  */
 export function printDuration({ seconds, nanos }: Duration): string {
   const whole = Number(seconds)
@@ -99,10 +96,7 @@ export function printDuration({ seconds, nanos }: Duration): string {
   return `${whole < 0 || nanos < 0 ? '-' : ''}${Math.abs(whole)}${printFraction(Math.abs(nanos))}s`
 }
 
-/**
- * The fraction of a second in thousands, millions or billions, whichever is shortest; nothing for
- * none.
- */
+/** Prints the fraction of a second with 3, 6 or 9 digits, or nothing for 0. */
 function printFraction(nanos: number): string {
   if (nanos === 0) return ''
   const digits = String(nanos).padStart(9, '0')
@@ -111,8 +105,8 @@ function printFraction(nanos: number): string {
 }
 
 /**
- * Reads comma-separated field paths, each in lowerCamelCase or snake_case; the mask holds
- * snake_case. Blanks around paths are dropped, and so are empty paths.
+ * Parses comma-separated field paths in lowerCamelCase or snake_case to paths in snake_case.
+ * Removes blanks around paths and empty paths.
  */
 export function parseFieldMask(text: string): MessageInitShape<typeof FieldMaskSchema> {
   const paths = text.split(',').map((path) => path.trim())
@@ -120,7 +114,7 @@ export function parseFieldMask(text: string): MessageInitShape<typeof FieldMaskS
 }
 
 /**
- * Prints paths in lowerCamelCase, joined by commas. A path that camel case would not give back
+ * Prints paths in lowerCamelCase, separated by commas. A path that does not survive the conversion
  * stays as it is.
  */
 export function printFieldMask({ paths }: FieldMask): string {

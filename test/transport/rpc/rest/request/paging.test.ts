@@ -101,7 +101,7 @@ describe('Link', () => {
     expect(pageOf(input)).toEqual({ total: String(input.total), link })
   })
 
-  it('stays exact beyond the integers of a double', () => {
+  it('is exact beyond the integers of a double', () => {
     const request = make('ListRequest', {
       pageNumber: 9007199254740993n,
       size: { case: 'limit', value: 1 },

@@ -94,7 +94,7 @@ describe('a query', () => {
     'constructor=x',
     'leaf.=x',
     '.=x',
-  ])('%j names no field: ignored, or refused by a strict dialect', (query) => {
+  ])('%j names no field: ignored, or rejected by a strict dialect', (query) => {
     expect(read(query)).toEqual({})
     expect(() => read(query, { mode: 'strict' })).toThrow('unknown query parameter')
   })
@@ -156,7 +156,7 @@ describe('a query', () => {
     )
   })
 
-  it('is the same for every request, whatever earlier ones said', () => {
+  it('does not depend on earlier requests', () => {
     const reader = compileQuery(everything, free, standardDialect)
     for (const text of ['a', 'b']) {
       const message = create(everything)
@@ -168,7 +168,7 @@ describe('a query', () => {
     }
   })
 
-  it('is refused beyond the limit of parameters, unknown ones included', () => {
+  it('is rejected beyond the limit of parameters, including unknown ones', () => {
     const pairs = new Array(MAX_QUERY_PARAMETERS).fill('x=1')
     expect(read(pairs.join('&&'))).toEqual({})
     expect(() => read([...pairs, 'x=1'].join('&'))).toThrow(
@@ -187,7 +187,7 @@ describe('a query', () => {
     }
   })
 
-  it('takes names of object properties for fields where there are such', () => {
+  it('accepts names of object properties as field names', () => {
     const hostile = messageOf(registry, 'test.Hostile')
     const message = create(hostile)
     compileQuery(hostile, free, standardDialect)(message, 'prototype.constructor=x&constructor=y')

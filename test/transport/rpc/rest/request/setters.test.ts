@@ -90,12 +90,12 @@ describe('a path setter', () => {
     ['duration', '1sx'],
     ['bool_value', ''],
     ['leaf.leaf.count', 'x'],
-  ])('refuses for %s the text %j and names the field', (path, text) => {
+  ])('rejects for %s the text %j with the name of the field', (path, text) => {
     expect(() => set(path, text)).toThrow(FieldError)
     expect(() => set(path, text)).toThrow(path)
   })
 
-  it('keeps the siblings that the body gave', () => {
+  it('keeps sibling fields from the body', () => {
     const message = fromJson(everything, { leaf: { count: 2, leaf: { id: 'old', count: 3 } } })
     compilePathSetter(everything, 'leaf.leaf.id', false)(message, 'new')
     expect(toJson(everything, message)).toEqual({
@@ -107,11 +107,14 @@ describe('a path setter', () => {
     ['choice_string', 'x', { choiceString: 'x' }],
     ['choice_leaf.id', 'x', { choiceLeaf: { id: 'x' } }],
     ['other_leaf.id', 'x', { otherLeaf: { id: 'x', count: 1 } }],
-  ])('replaces another member of the oneof by %s and merges the same', (path, text, expected) => {
-    const message = fromJson(everything, { otherLeaf: { id: 'body', count: 1 } })
-    compilePathSetter(everything, path, false)(message, text)
-    expect(toJson(everything, message)).toEqual(expected)
-  })
+  ])(
+    'replaces another member of the oneof by %s and merges the same member',
+    (path, text, expected) => {
+      const message = fromJson(everything, { otherLeaf: { id: 'body', count: 1 } })
+      compilePathSetter(everything, path, false)(message, text)
+      expect(toJson(everything, message)).toEqual(expected)
+    },
+  )
 
   it.each([
     ['an_int64', 'x', { anInt32: 7, leaf: { count: 7 } }],
@@ -126,7 +129,7 @@ describe('a path setter', () => {
     },
   )
 
-  it('of a lenient dialect refuses other text that has no meaning', () => {
+  it('of a lenient dialect rejects other invalid text', () => {
     const message = create(everything)
     expect(() => compilePathSetter(everything, 'timestamp', true)(message, 'x')).toThrow(
       'timestamp',

@@ -41,7 +41,7 @@ function derive(body: string, request: Message = create(update.input)): unknown 
   return fieldsOf(request).updateMask
 }
 
-describe('a mask that the request leaves out', () => {
+describe('a derived mask', () => {
   it.each([
     ['{"longTitle": "x"}', ['long_title']],
     ['{"long_title": "x"}', ['long_title']],
@@ -61,23 +61,23 @@ describe('a mask that the request leaves out', () => {
     ['{}', []],
     ['', []],
     ['null', []],
-  ])('is made of the members of %s', (body, paths) => {
+  ])('has the members of %s', (body, paths) => {
     expect(derive(body)).toEqual(create(FieldMaskSchema, { paths }))
   })
 
-  it('is not made when the request has one, be it empty', () => {
+  it('does not replace a mask of the request, even an empty one', () => {
     const given = create(update.input)
     fieldsOf(given).updateMask = create(FieldMaskSchema)
     expect(derive('{"longTitle": "x"}', given)).toEqual(create(FieldMaskSchema))
   })
 
-  it('is not made for methods that do not ask for it, or whose body is no message', () => {
+  it('does not exist for methods without the option or without a message as body', () => {
     expect(compileMaskDeriver(methodOf(methods, 'Plain'), 'book')).toBeUndefined()
     expect(compileMaskDeriver(update, '*')).toBeUndefined()
     expect(compileMaskDeriver(update, '')).toBeUndefined()
   })
 
-  it.each(['Wrong', 'Missing'])('cannot go into a field that holds no mask: %s', (name) => {
+  it.each(['Wrong', 'Missing'])('requires a mask field: %s', (name) => {
     expect(() => compileMaskDeriver(methodOf(methods, name), 'book')).toThrow(`test.S.${name}`)
   })
 })

@@ -29,7 +29,7 @@ describe('dialectOf', () => {
     expect(dialectOf(serviceWith(''))).toEqual(standardDialect)
   })
 
-  it('is one object for one service', () => {
+  it('returns the same object for the same service', () => {
     const service = serviceWith('names: ORIGINAL')
     expect(dialectOf(service)).toBe(dialectOf(service))
   })
@@ -62,7 +62,7 @@ describe('dialectOf', () => {
     })
   })
 
-  it('knows the other way of reading queries, and the defaults by name', () => {
+  it('reads strict queries and explicit defaults', () => {
     expect(dialectOf(serviceWith('query: QUERY_STRICT')).query).toBe('strict')
     const spelledOut =
       'names: LOWER_CAMEL int64: STRING scalars: OMIT lists: OMIT maps: OMIT messages: OMIT errors: STATUS'
@@ -73,7 +73,7 @@ describe('dialectOf', () => {
 })
 
 describe('dialectProblems', () => {
-  it('finds nothing wrong with a service without the option', () => {
+  it('accepts a service without the option', () => {
     expect(dialectProblems(serviceWith(undefined))).toEqual([])
   })
 
@@ -132,7 +132,7 @@ describe('a dialect like that of another service', () => {
     expect(dialectProblems(service('LikePlain'), beside)).toEqual([])
   })
 
-  it('is that of its bindings', () => {
+  it('is the dialect of its bindings', () => {
     const { bindings } = bindingsOf(methodOf(service('Like'), 'Remove'), beside)
     const dialect = dialectOf(service('Forge'))
     expect(bindings).toMatchObject([
@@ -145,13 +145,13 @@ describe('a dialect like that of another service', () => {
     ['LikeLike', 'test.Like is like another one itself'],
     ['LikeItself', 'test.LikeItself is like another one itself'],
     ['LikeAndMore', 'stands alone, without names, error_status'],
-  ])('is refused in %s', (name, text) => {
+  ])('is rejected in %s', (name, text) => {
     expect(dialectProblems(service(name), beside)).toEqual([
       `test.${name}: (branchline.rest.v1.dialect).like: ${text}`,
     ])
   })
 
-  it('keeps a server from starting that does not serve the other one', () => {
+  it('requires the other service on the same server', () => {
     const rest = createRest()
     const router = rest.record(createConnectRouter())
     router.service(service('Like'), {})

@@ -45,7 +45,7 @@ describe('splitMixed', () => {
     expect(splitMixed(partsOf(segment), text)).toEqual(values)
   })
 
-  it('agrees with trying every split', () => {
+  it('finds the same split as an exhaustive search', () => {
     const segments = [
       '{a}.{b}',
       '{a}.{b}.{c}',
@@ -69,7 +69,7 @@ describe('splitMixed', () => {
     expect(matches).toBeGreaterThan(500)
   })
 
-  it('comes to an end on a long text with many places for each literal', () => {
+  it('takes linear time for a long text with many positions of each literal', () => {
     const text = '.'.repeat(200_000)
     expect(splitMixed(partsOf('{a=p}.{b}.{c}.{d}'), text)).toBeUndefined()
     expect(splitMixed(partsOf('{a}.{b}.{c}.{d=x|y}'), text)).toBeUndefined()
@@ -99,7 +99,7 @@ function firstSplit(parts: readonly MixedPart[], text: string): string[] | undef
 }
 
 describe('mixedShape', () => {
-  it('leaves out names and the order of alternatives', () => {
+  it('ignores names and the order of alternatives', () => {
     expect(mixedShape(partsOf('{a}.{b=x|yy}'))).toBe(mixedShape(partsOf('{c}.{d=yy|x}')))
     expect(mixedShape(partsOf('{a}.{b=x|yy}'))).not.toBe(mixedShape(partsOf('{a}.{b=x}')))
     expect(mixedShape(partsOf('{a}.{b}'))).not.toBe(mixedShape(partsOf('{a}-{b}')))
@@ -107,7 +107,7 @@ describe('mixedShape', () => {
 })
 
 describe('compareMixed', () => {
-  it('puts alternatives first, then more literal characters, then any fixed order', () => {
+  it('sorts by alternatives, then literal characters, then shape', () => {
     // '-' sorts before '.', which decides only because everything else is equal.
     const ordered = ['{a}.{b=x|y}', '{a=x|y}', '{a}...{b}', '{a}-{b}', '{a}.{b}']
     const random = seededRandom(3)

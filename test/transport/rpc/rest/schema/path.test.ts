@@ -54,7 +54,7 @@ describe('SegmentedPath', () => {
     expect(path.rawRange(0, path.count)).toBe(segments.join('/'))
   })
 
-  it('cuts before it decodes', () => {
+  it('splits before it decodes', () => {
     const path = new SegmentedPath('/a%2Fb/%zz/c')
     expect(path.count).toBe(3)
     expect([path.text(0), path.text(1), path.text(2)]).toEqual(['a/b', undefined, 'c'])
@@ -62,7 +62,7 @@ describe('SegmentedPath', () => {
     expect(path.rawRange(0, 2)).toBe('a%2Fb/%zz')
   })
 
-  it('knows whether all segments from one on have text', () => {
+  it('knows whether all segments after an index are non-empty', () => {
     const path = new SegmentedPath('/a//b')
     expect([0, 1, 2, 3].map((index) => path.nonEmptyFrom(index))).toEqual([
       false,

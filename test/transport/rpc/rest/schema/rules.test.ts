@@ -14,7 +14,8 @@ import {
 } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { http as httpExtension } from '#gen/google/api/annotations_pb.ts'
 import { HttpRuleSchema } from '#gen/google/api/http_pb.ts'
-import { bindingsOf, rpcName } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
+import { rpcName } from '../../../../../src/transport/rpc/rest/schema/binding.ts'
+import { bindingsOf } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
 import { compileSchema, methodOf, serviceOf } from '../schema.ts'
 
 /** Compiled once; the options of each case are set afterwards. */
@@ -114,7 +115,7 @@ function problems(...args: Parameters<typeof methodWith>): string[] {
 }
 
 describe('bindingsOf', () => {
-  it('gives nothing for a method without a rule', () => {
+  it('returns no binding for a method without a rule', () => {
     expect(bindings({})).toEqual([])
     expect(bindings({ own: { successStatus: 201 } })).toEqual([])
   })
@@ -139,7 +140,7 @@ describe('bindingsOf', () => {
     expect(bindings({ http: rule })).toEqual([binding])
   })
 
-  it('lists additional bindings and those of the project option, which may use the extended grammar', () => {
+  it('returns additional bindings, and those of the method option in the extended grammar', () => {
     const http = {
       get: '/a',
       additionalBindings: [{ put: '/b', body: '*' }, { get: '/c/{name=**}' }],
@@ -172,7 +173,7 @@ describe('bindingsOf', () => {
     'mask',
     'displayName',
     'upload.content_type',
-  ])('binds the path to %s', (fieldPath) => {
+  ])('accepts the path variable %s', (fieldPath) => {
     expect(bindings({ http: { get: `/a/{${fieldPath}}` } })).toEqual([`GET /a/{${fieldPath}}`])
   })
 
@@ -191,7 +192,7 @@ describe('bindingsOf', () => {
     ['inners.leaf', 'inners is not a singular message'],
     ['labels.key', 'labels is not a singular message'],
     ['wrapped.value', 'wrapped is a wrapper: name it without its value'],
-  ])('does not bind the path to %s: %s', (fieldPath, text) => {
+  ])('rejects the path variable %s: %s', (fieldPath, text) => {
     const place = `test.S/M: (google.api.http): GET /a/{${fieldPath}}`
     expect(problems({ http: { get: `/a/{${fieldPath}}` } })).toEqual([
       `${place}: variable ${fieldPath}: ${text}`,
@@ -207,25 +208,34 @@ describe('bindingsOf', () => {
     [{ custom: { kind: 'HEAD', path: '' } }, 'custom.path: blank'],
     [
       { custom: { kind: 'head', path: '/a' } },
-      'custom.kind: "head" is no HTTP method in upper case',
+      'custom.kind: "head" is not an HTTP method in upper case',
     ],
-    [{ custom: { kind: 'A B', path: '/a' } }, 'custom.kind: "A B" is no HTTP method in upper case'],
+    [
+      { custom: { kind: 'A B', path: '/a' } },
+      'custom.kind: "A B" is not an HTTP method in upper case',
+    ],
     [{ get: '/a//b' }, 'GET /a//b: column 4: empty segment'],
     [{ get: '/a', body: '*' }, 'GET /a: body: GET has no body'],
     [{ custom: { kind: 'GET', path: '/a' }, body: '*' }, 'GET /a: body: GET has no body'],
     [{ custom: { kind: 'HEAD', path: '/a' }, body: 'name' }, 'HEAD /a: body: HEAD has no body'],
-    [{ put: '/a', body: 'nothing' }, 'PUT /a: body: "nothing" is no field of test.Request'],
-    [{ put: '/a', body: 'inner.leaf' }, 'PUT /a: body: "inner.leaf" is no field of test.Request'],
-    [{ put: '/a', body: ' ' }, 'PUT /a: body: " " is no field of test.Request'],
+    [{ put: '/a', body: 'nothing' }, 'PUT /a: body: "nothing" is not a field of test.Request'],
+    [
+      { put: '/a', body: 'inner.leaf' },
+      'PUT /a: body: "inner.leaf" is not a field of test.Request',
+    ],
+    [{ put: '/a', body: ' ' }, 'PUT /a: body: " " is not a field of test.Request'],
     [
       { get: '/a', responseBody: 'nothing' },
-      'GET /a: response_body: "nothing" is no field of test.Response',
+      'GET /a: response_body: "nothing" is not a field of test.Response',
     ],
     [
       { get: '/a', responseBody: 'inner.leaf' },
-      'GET /a: response_body: "inner.leaf" is no field of test.Response',
+      'GET /a: response_body: "inner.leaf" is not a field of test.Response',
     ],
-    [{ get: '/a', responseBody: '*' }, 'GET /a: response_body: "*" is no field of test.Response'],
+    [
+      { get: '/a', responseBody: '*' },
+      'GET /a: response_body: "*" is not a field of test.Response',
+    ],
   ])('refuses %j', (rule, text) => {
     expect(problems({ http: rule })).toEqual([`test.S/M: (google.api.http): ${text}`])
   })
@@ -241,7 +251,7 @@ describe('bindingsOf', () => {
     },
   )
 
-  it('refuses a binding inside a binding', () => {
+  it('rejects a binding inside a binding', () => {
     const nested = {
       get: '/a',
       additionalBindings: [{ get: '/b', additionalBindings: [{ get: '/c' }] }],
@@ -251,7 +261,7 @@ describe('bindingsOf', () => {
     ])
   })
 
-  it('reports all mistakes of all rules and keeps the rules without one', () => {
+  it('reports all mistakes of all rules and returns the valid rules', () => {
     const http = {
       get: '/a/{tags}/{nothing}',
       body: '*',
@@ -265,7 +275,7 @@ describe('bindingsOf', () => {
       'test.S/M: (google.api.http): GET /a/{tags}/{nothing}: variable nothing: test.Request has no field nothing',
       'test.S/M: (google.api.http): GET /a/{tags}/{nothing}: body: GET has no body',
       'test.S/M: (google.api.http).additional_bindings[0]: GET /{: column 3: unexpected end',
-      'test.S/M: (branchline.rest.v1.method).bindings[0]: PUT /b: response_body: "x" is no field of test.Response',
+      'test.S/M: (branchline.rest.v1.method).bindings[0]: PUT /b: response_body: "x" is not a field of test.Response',
     ])
     expect(result.bindings.map(({ template }) => template.text)).toEqual(['/fine'])
   })
@@ -339,7 +349,7 @@ describe('paging', () => {
     ])
   })
 
-  it('does without a response field of the name of the limit', () => {
+  it('needs no response field with the name of the limit', () => {
     const method = methodWith({ http, own: { page: { ...page, limit: 'id' } } })
     expect(bindingsOf(method).bindings[0]?.page).not.toHaveProperty('appliedLimit')
   })
@@ -347,9 +357,9 @@ describe('paging', () => {
   it.each([
     [
       { total: 'nothing', page: 'page', limit: 'limit' },
-      'page.total: "nothing" is no field of test.Response',
+      'page.total: "nothing" is not a field of test.Response',
     ],
-    [{ page: 'page', limit: 'limit' }, 'page.total: "" is no field of test.Response'],
+    [{ page: 'page', limit: 'limit' }, 'page.total: "" is not a field of test.Response'],
     [
       { total: 'etag', page: 'page', limit: 'limit' },
       'page.total: etag of test.Response is not an integer',
@@ -368,7 +378,7 @@ describe('paging', () => {
     )
   })
 
-  it('takes a message as the body, which may wrap the list', () => {
+  it('accepts a message with a list as the body', () => {
     expect(problems({ http: { get: '/a', responseBody: 'inner' }, own: { page } })).toEqual([])
   })
 
@@ -382,7 +392,7 @@ describe('paging', () => {
 describe('headers', () => {
   const http = { get: '/a' }
 
-  it('are taken from scalar fields of the response', () => {
+  it('come from scalar fields of the response', () => {
     const method = methodWith({
       http,
       own: {
@@ -401,11 +411,11 @@ describe('headers', () => {
   })
 
   it.each([
-    [{ name: '', field: 'etag' }, 'name: "" is no header name'],
-    [{ name: 'a b', field: 'etag' }, 'name: "a b" is no header name'],
-    [{ name: 'a\n', field: 'etag' }, 'name: "a\\n" is no header name'],
+    [{ name: '', field: 'etag' }, 'name: "" is not a header name'],
+    [{ name: 'a b', field: 'etag' }, 'name: "a b" is not a header name'],
+    [{ name: 'a\n', field: 'etag' }, 'name: "a\\n" is not a header name'],
     [{ name: 'content-Length', field: 'total' }, 'name: content-Length belongs to the protocol'],
-    [{ name: 'A', field: 'name' }, 'field: "name" is no field of test.Response'], // a field of the request
+    [{ name: 'A', field: 'name' }, 'field: "name" is not a field of test.Response'], // a field of the request
     [{ name: 'A', field: 'inner' }, 'field: inner is not a singular scalar with a text form'],
     [{ name: 'A', field: 'tags' }, 'field: tags is not a singular scalar with a text form'],
     [{ name: 'A', field: 'raw' }, 'field: raw is not a singular scalar with a text form'],
@@ -415,7 +425,7 @@ describe('headers', () => {
     ])
   })
 
-  it('refuse one name twice', () => {
+  it('cannot repeat a name', () => {
     const own = {
       headers: [
         { name: 'A', field: 'etag' },
@@ -429,7 +439,7 @@ describe('headers', () => {
 })
 
 describe('rpcName', () => {
-  it('is the path of the RPC without its slash', () => {
+  it('is the path of the RPC without its leading slash', () => {
     expect(rpcName(methodWith({}))).toBe('test.S/M')
   })
 })

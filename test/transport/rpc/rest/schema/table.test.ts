@@ -91,7 +91,7 @@ describe('buildRouter', () => {
 })
 
 describe('routeEntries', () => {
-  it('lists method, template, RPC and status in an order of its own', () => {
+  it('returns method, template, RPC and status, sorted by template', () => {
     const { bindings } = routesOf(fine)
     const random = seededRandom(7)
     for (let i = 0; i < 10; i++) {

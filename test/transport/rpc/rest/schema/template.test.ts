@@ -130,8 +130,8 @@ describe('parseTemplate', () => {
     ['/{9x}', 'column 3: unexpected "9"'],
     ['/{x-y}', 'column 4: unexpected "-"'],
     ['/{x }', 'column 4: unexpected " "'],
-    ['/***', 'column 4: *** is no wildcard'],
-    ['/{x=***}', 'column 7: *** is no wildcard'],
+    ['/***', 'column 4: *** is not a wildcard'],
+    ['/{x=***}', 'column 7: *** is not a wildcard'],
     ['/{x=a*}', 'column 6: text beside a wildcard in one segment'],
     ['/{x=**a}', 'column 7: text beside a wildcard in one segment'],
     ['/**/**', 'column 5: ** occurs twice'],
@@ -186,7 +186,7 @@ describe('parseTemplate', () => {
     expect(() => parseTemplate('/a//b', 'standard')).toThrow(expect.objectContaining({ column: 4 }))
   })
 
-  it('throws nothing but TemplateError, with a column in the text or right behind it', () => {
+  it('throws only TemplateError, with a column in the text or after its end', () => {
     const random = seededRandom(1)
     const tokens = [
       '/',

@@ -29,7 +29,7 @@ describe('matching', () => {
     )
   })
 
-  it('takes a segment that is to be a number for something else where it is none, if a template has it so', () => {
+  it('prefers a template for text to a template for a number if a segment is not a number', () => {
     const registry = compileSchema(`
       syntax = "proto3";
       package test;
@@ -70,7 +70,7 @@ describe('matching', () => {
     )
   })
 
-  it('wants text in every segment and no trailing slash', () => {
+  it('requires text in every segment and no trailing slash', () => {
     check(
       ['GET /a/{x}/b', 'GET /a', 'GET /c/*'],
       [
@@ -86,7 +86,7 @@ describe('matching', () => {
     )
   })
 
-  it('lets ** take no segments, or any number with text in each', () => {
+  it('matches ** with any number of non-empty segments', () => {
     check(
       ['GET /files/{path=**}', 'GET /{name=all/**}'],
       [
@@ -131,7 +131,7 @@ describe('matching', () => {
     )
   })
 
-  it('takes the path from an absolute target, and no path from the other forms', () => {
+  it('matches the path of an absolute target, and no other form', () => {
     check(
       ['GET /a/{x}', 'GET /**'],
       [
@@ -142,7 +142,7 @@ describe('matching', () => {
     )
   })
 
-  it('leaves dots and names of object properties alone', () => {
+  it('treats dots and names of object properties as text', () => {
     check(
       ['GET /a/{x}/{y}', 'GET /__proto__/constructor'],
       [
@@ -158,7 +158,7 @@ describe('matching', () => {
 })
 
 describe('decoding', () => {
-  it('decodes single segments wholly and leaves escaped slashes in multi-segment variables', () => {
+  it('decodes single segments completely, and keeps escaped slashes in multi-segment variables', () => {
     const cases: Cases = [
       ['GET /s/a%2Fb%20c+d', ['GET /s/{x}', 'a/b c+d']],
       ['GET /s/%252F', ['GET /s/{x}', '%2F']],
@@ -170,7 +170,7 @@ describe('decoding', () => {
     check(['GET /s/{x}', 'GET /m/{x=**}', 'GET /{x=n/*}', 'GET /{x=f}/1'], cases)
   })
 
-  it('answers a malformed escape in a segment that a wildcard takes, and finds nothing in any other', () => {
+  it('rejects a malformed escape in a wildcard, and finds no route for one in a literal', () => {
     check(
       ['GET /s/{x}', 'GET /m/{x=**}', 'GET /w/*', 'GET /d/{a}.{b}', 'GET /l/literal'],
       [
@@ -190,7 +190,7 @@ describe('decoding', () => {
 })
 
 describe('precedence', () => {
-  it('prefers literal to mixed to * to **, from the left', () => {
+  it('prefers literal, mixed, * and ** in this order, from the left', () => {
     check(
       ['GET /a/b', 'GET /a/{x}.b', 'GET /a/{x}', 'GET /{x}/b', 'GET /a/{x=**}', 'GET /{x=**}'],
       [
@@ -205,7 +205,7 @@ describe('precedence', () => {
     )
   })
 
-  it('goes back from a literal branch that fails later', () => {
+  it('backtracks from a literal branch that fails later', () => {
     check(
       ['GET /a/b/c/d', 'GET /a/{x}/c/e', 'GET /{x}/b/{y}/f', 'GET /a/b/{x=**}'],
       [
@@ -217,7 +217,7 @@ describe('precedence', () => {
     )
   })
 
-  it('looks at templates that serve the method only', () => {
+  it('ignores templates without the method', () => {
     check(
       ['POST /a/b', 'GET /a/{x}', 'DELETE /{x=**}'],
       [
@@ -297,7 +297,7 @@ describe('precedence', () => {
 })
 
 describe('verbs', () => {
-  it('belong to the route and stand after the last colon of the last segment', () => {
+  it('follow the last colon of the last segment', () => {
     const cases: Cases = [
       ['POST /issues/7:close', ['POST /issues/{id}:close', '7']],
       ['GET /issues/a:b', ['GET /issues/{id}', 'a:b']],
@@ -316,7 +316,7 @@ describe('verbs', () => {
     check(['POST /issues/{id}:close', 'GET /issues/{id}'], cases)
   })
 
-  it('beat the same text without a verb, however literal', () => {
+  it('take precedence over the same text without a verb', () => {
     check(
       ['GET /a/{x}:v', 'GET /a/b%3Av'],
       [
@@ -367,7 +367,7 @@ describe('extended templates', () => {
     )
   })
 
-  it('go back from a mixed segment whose branch fails later', () => {
+  it('backtrack from a mixed segment whose branch fails later', () => {
     check(
       ['GET /{a}.{b}/x', 'GET /{a}/y', 'POST /{a}.{b}/y'],
       [
@@ -377,7 +377,7 @@ describe('extended templates', () => {
     )
   })
 
-  it('match the literals behind ** from the end, the longest tail first', () => {
+  it('match the literals after ** from the end, the longest tail first', () => {
     const [plain, tail, long] = [
       'GET /b/{b=**}',
       'GET /b/{b=**}/protection',
@@ -450,7 +450,7 @@ describe('methods', () => {
 })
 
 describe('lenient slashes', () => {
-  it('forgive superfluous slashes of paths that match nothing, for services that want it', () => {
+  it('apply to paths without a route, for services with the option', () => {
     check(
       ['GET /strict/{x}', 'GET /both/{x}'],
       [
@@ -471,7 +471,7 @@ describe('lenient slashes', () => {
     )
   })
 
-  it('count for the list of methods', () => {
+  it('apply to the list of methods', () => {
     const router = routerOf(['GET /a'], ['GET /b'])
     expect(router.allowed('/a/')).toBeUndefined()
     expect(router.allowed('//b/')).toEqual(['GET', 'HEAD', 'OPTIONS'])
@@ -514,7 +514,7 @@ describe('duplicates', () => {
     ['GET /{a}.{b=x|y}', 'GET /{a}.{b=x}'],
     ['GET /{x=**}/t', 'GET /{x=**}'],
     ['GET /', 'GET /{x=**}'],
-  ])('%s and %s are none', (first, second) => {
+  ])('%s and %s are not duplicates', (first, second) => {
     const tree = new RouteTree<undefined>()
     tree.add(bindingFor(first, strict), undefined)
     tree.add(bindingFor(second, strict), undefined)

@@ -155,7 +155,7 @@ describe('a writer', () => {
     expect(JSON.parse(write({ leaves: [{}] }, dialect)).leaves).toEqual([JSON.parse(text)])
   })
 
-  it('prints each kind of unset field as its dialect says', () => {
+  it('prints each kind of unset field by the dialect', () => {
     const unset = (dialect: Partial<Dialect>) => JSON.parse(write({}, dialect))
     const names = (kind: (field: DescField) => boolean) =>
       everything.fields.filter(kind).map((field) => field.jsonName)
@@ -226,7 +226,7 @@ describe('a writer', () => {
     )
   })
 
-  it('keeps paths of a mask that camel case would not give back', () => {
+  it('keeps paths of a mask that do not survive camel case', () => {
     const message = create(everything, { mask: { paths: ['a_b', 'c__d', 'e_1', 'Fg'] } })
     const text = compileWriter(everything, standardDialect, registry)(message)
     expect(text).toBe('{"mask":"aB,c__d,e_1,Fg"}')
@@ -238,13 +238,13 @@ describe('a writer', () => {
     { timestamp: { seconds: 0n, nanos: 1_000_000_000 } },
     { duration: { seconds: 315576000001n } },
     { duration: { seconds: 1n, nanos: -1 } },
-  ])('throws for a well-known type out of its range: %o', (init) => {
+  ])('throws for a well-known type that is out of range: %o', (init) => {
     expect(() =>
       compileWriter(everything, standardDialect, registry)(create(everything, init)),
     ).toThrow(RangeError)
   })
 
-  it('keeps names of object properties as keys, and its reader gives them back', () => {
+  it('prints names of object properties as keys that the reader accepts', () => {
     const text = '{"struct":{"__proto__":{"x":1}},"byString":{"__proto__":"a","constructor":"b"}}'
     const message = create(everything)
     compileBodyReader(everything, '*', registry)(new TextEncoder().encode(text), message)
@@ -303,7 +303,7 @@ describe('random messages', () => {
   const random = mulberry32(20_240_229)
   const messages = Array.from({ length: 400 }, () => randomMessage(random, 3))
 
-  it('print what protobuf-es prints, but for REST texts', () => {
+  it('print like protobuf-es except for REST texts', () => {
     const write = compileWriter(everything, standardDialect, registry)
     for (const message of messages) {
       expect(namesOfStates(JSON.parse(write(message)))).toStrictEqual(
@@ -312,7 +312,7 @@ describe('random messages', () => {
     }
   })
 
-  it('print what protobuf-es prints with all implicit fields', () => {
+  it('print like protobuf-es with all implicit fields', () => {
     const dialect = {
       ...standardDialect,
       scalars: 'default',
@@ -342,7 +342,7 @@ describe('random messages', () => {
     }
   })
 
-  it('set every field in some message', () => {
+  it('cover every field', () => {
     // The one value of a NullValue without presence is its default value.
     for (const field of everything.fields.filter(({ name }) => name !== 'null_value')) {
       expect(
