@@ -12,7 +12,8 @@ import type { SignedIn } from '../core/access.ts'
 export interface ReposApp extends AccountsApp {
   readonly git: Repositories
   readonly attachments: AttachmentFiles
-  readonly copies: CopyPlaces
+  /** Limits the copies from other servers for which callers wait, by the number of the account. */
+  readonly copies: Limited
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]
@@ -116,17 +117,6 @@ export interface RefBatch {
   readonly isLast: boolean
   /** Ended pending updates that Git will not continue. */
   readonly settled: readonly number[]
-}
-
-/** Copies of repositories elsewhere that are being made because somebody waits for them. */
-export interface CopyPlaces {
-  /**
-   * Takes a place for a copy.
-   *
-   * @returns what gives it back.
-   * @throws TOO_MANY_COPIES
-   */
-  take(userId: number): () => void
 }
 
 /** The SSH key by which the instance signs the commits that it makes. */

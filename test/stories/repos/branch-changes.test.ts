@@ -475,7 +475,7 @@ describe('a branch that is renamed', () => {
     await rule('main', { enable_push: true })
     await rule('old', { enable_push: true })
     const begin = (old_name: string, new_name: string) =>
-      recordPendingUpdate(server.app, id, (tx, note_id) =>
+      recordPendingUpdate(server.app, id, undefined, (tx, note_id) =>
         putBranchRename(tx, { repository_id: id, old_name, new_name, note_id }),
       )
     // As a server leaves it that was killed between Git and the rows, and one that was killed

@@ -59,15 +59,15 @@ export async function publishCopy(
     copy = await describe(tx)
     const id = await insertRepository(tx, rowOf(app, copy))
     await addRows(tx, id)
-    return { id, note: await recordPendingUpdateIn(app, tx, id) }
+    return { id, updateId: await recordPendingUpdateIn(app, tx, id) }
   }).catch(async (error: unknown) => {
     await discardDraft(draft)
-    throw copy && isUniqueViolation(error) ? await whyTaken(app, copy) : error
+    throw copy && isUniqueViolation(error) ? await takenError(app, copy) : error
   })
-  const { id, note } = inserted
+  const { id, updateId } = inserted
   try {
     await publishDraft(app.git, draft, id)
-    await recordAllRefs(app, id, note)
+    await recordAllRefs(app, id, updateId)
     return id
   } catch (error) {
     await removeRepository(app, id)
@@ -82,7 +82,10 @@ function rowOf(app: ReposApp, copy: Copy): NewRepository {
 }
 
 /** Finds out which of the two things there is already. */
-async function whyTaken(app: ReposApp, { owner_id, parent_id, name }: Copy): Promise<DomainError> {
+async function takenError(
+  app: ReposApp,
+  { owner_id, parent_id, name }: Copy,
+): Promise<DomainError> {
   const fork = parent_id && (await findForkOf(app.db, owner_id, parent_id))
   if (!fork) return new DomainError('REPOSITORY_EXISTS', { name })
   const owner = await findOwnerById(app.db, owner_id)

@@ -16,7 +16,7 @@ import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
 import { applyUpdates, recordUpdates } from '../refs/ref-updates.ts'
-import { storeOwnCommit } from '../writing/server-commits.ts'
+import { storeServerCommit } from '../writing/server-commits.ts'
 import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
 import { checkBranchName, checkText } from './repository-fields.ts'
 
@@ -70,7 +70,7 @@ export async function openForNewRepository(
 }
 
 /** Gives who made a repository, or brought it there, what they need to go on with it. */
-export async function admitMaker(
+export async function grantCreator(
   tx: Tx,
   place: NewRepositoryPlace,
   userId: number,
@@ -99,7 +99,7 @@ export async function createRepository(
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
   const now = nowSeconds(app.clock)
-  const { id, note } = await withUniqueName(app, draft.name, async (tx) => {
+  const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
       name: draft.name,
@@ -114,19 +114,19 @@ export async function createRepository(
       create_time: now,
       update_time: now,
     })
-    await admitMaker(tx, place, caller.user.id, inserted)
+    await grantCreator(tx, place, caller.user.id, inserted)
     // A crash before the folder is there leaves word of it.
-    return { id: inserted, note: await recordPendingUpdateIn(app, tx, inserted) }
+    return { id: inserted, updateId: await recordPendingUpdateIn(app, tx, inserted) }
   })
   try {
     await git.createRepository(app.git, id, defaultBranch)
-    if (draft.autoInit) await makeFirstCommit(app, caller, id, draft, defaultBranch)
-    await recordUpdates(app, id, note, [])
+    if (draft.autoInit) await createFirstCommit(app, caller, id, draft, defaultBranch)
+    await recordUpdates(app, id, updateId, [])
   } catch (error) {
     await removeRepository(app, id)
     throw error
   } finally {
-    endPendingUpdate(app, note)
+    endPendingUpdate(app, updateId)
   }
   return getRepositoryById(app, caller, id)
 }
@@ -159,7 +159,7 @@ function checkTemplates({ readme, gitignores, license, issueLabels }: Repository
 const REGULAR_FILE = 0o100644
 
 /** Makes a commit with a README, on the default branch. */
-async function makeFirstCommit(
+async function createFirstCommit(
   app: ReposApp,
   caller: SignedIn,
   id: number,
@@ -169,7 +169,7 @@ async function makeFirstCommit(
   const text = `# ${draft.name}\n${draft.description && `\n${draft.description}\n`}`
   const file = { blobId: await storeBlob(app.git, id, Buffer.from(text)), mode: REGULAR_FILE }
   const self = gitIdentity(app, caller)
-  const commit = await storeOwnCommit(app, id, {
+  const commit = await storeServerCommit(app, id, {
     treeId: await editTree(app.git, id, undefined, [{ path: 'README.md', file }]),
     parentIds: [],
     author: self,

@@ -19,7 +19,7 @@ import {
 import { type RepositoryView, viewRepositories } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Copy, publishCopy } from './copies.ts'
-import { admitMaker, openForNewRepository } from './create-repository.ts'
+import { grantCreator, openForNewRepository } from './create-repository.ts'
 import { getRepositoryById } from './repositories.ts'
 
 /** A fork as somebody asks for it; empty texts leave the choice to us. */
@@ -63,7 +63,7 @@ export async function createFork(
     app,
     folder,
     (tx) => describe(tx, parent.repository.id, place.owner, forkName),
-    (tx, fork) => admitMaker(tx, place, caller.user.id, fork),
+    (tx, fork) => grantCreator(tx, place, caller.user.id, fork),
   )
   return getRepositoryById(app, caller, id)
 }

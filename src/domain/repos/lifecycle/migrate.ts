@@ -14,8 +14,8 @@ import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { publishCopy } from './copies.ts'
 import {
-  admitMaker,
   DEFAULT_BRANCH,
+  grantCreator,
   type NewRepositoryPlace,
   openForNewRepository,
 } from './create-repository.ts'
@@ -72,9 +72,8 @@ export async function migrateRepository(
   if (await findRepository(app.db, place.owner.id, repositoryNameKey(draft.name))) {
     throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
   }
-  const leave = app.copies.take(caller.user.id)
-  const copying = copy(app, caller, place, draft, { upstream, intervalSeconds, until }).finally(
-    leave,
+  const copying = app.copies(String(caller.user.id), () =>
+    copy(app, caller, place, draft, { upstream, intervalSeconds, until }),
   )
   // Whether or not the client waits, the server does before it closes the database.
   app.background.run('migration', () => copying.catch(() => {}))
@@ -148,7 +147,7 @@ async function copy(
       }
     },
     async (tx, id) => {
-      await admitMaker(tx, place, caller.user.id, id)
+      await grantCreator(tx, place, caller.user.id, id)
       if (mirror) await insertMirror(tx, newMirror(app, id, upstream, intervalSeconds))
     },
   )

@@ -36,7 +36,7 @@ import {
 import { changeWatched, recordRepositoryChange } from '../events/repository-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
-import { admitMaker, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
+import { grantCreator, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
 import { getRepositoryById } from './repositories.ts'
 
 /** To whom somebody gives a repository. */
@@ -228,10 +228,10 @@ async function handOver(
       await deleteTeamsOfRepository(tx, id)
       await deleteCollaborator(tx, id, place.owner.id)
       for (const teamId of teamIds) await insertTeamRepository(tx, teamId, id)
-      await admitMaker(tx, place, caller.user.id, id)
+      await grantCreator(tx, place, caller.user.id, id)
     })
   } catch (error) {
-    throw isUniqueViolation(error) ? await whyTaken(app, repository, place.owner) : error
+    throw isUniqueViolation(error) ? await takenError(app, repository, place.owner) : error
   }
 }
 
@@ -243,7 +243,7 @@ async function requireOwner(tx: Tx, { id, owner_id }: Repository): Promise<Repos
 }
 
 /** Which of the two things the new owner has already. */
-async function whyTaken(
+async function takenError(
   app: ReposApp,
   { parent_id, name }: Repository,
   owner: Owner,

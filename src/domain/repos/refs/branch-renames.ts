@@ -31,10 +31,10 @@ export interface EndedRename {
 export async function endedRenames(
   app: ReposApp,
   repositoryId: number,
-  notes: readonly number[],
+  updates: readonly number[],
 ): Promise<EndedRename[]> {
-  if (notes.length === 0) return []
-  const ended = await listRenamesOf(app.db, notes)
+  if (updates.length === 0) return []
+  const ended = await listRenamesOf(app.db, updates)
   return Promise.all(
     ended.map(async (rename) => {
       const [oldRef, newRef] = [`${HEADS}${rename.old_name}`, `${HEADS}${rename.new_name}`]

@@ -9,7 +9,8 @@ import type { ReposApp } from '../ports.ts'
 import { type BranchRuleView, readBranchRules, viewProtection } from '../protection/branch-rules.ts'
 import { type CommitView, viewCommits, viewReadCommits } from '../reading/commits.ts'
 import { reading } from '../reading/git-reading.ts'
-import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
+import { readBranch, readBranchIndex } from './ref-index.ts'
+import { recordRefs } from './ref-recording.ts'
 
 /** A branch, the commit that it is at, and what is in force for it. */
 export interface BranchView {
@@ -48,7 +49,7 @@ export async function listBranches(
   const open = await openRepository(app, caller, name, 'read')
   const { repository } = open
   const read = async () => {
-    const found = await readBranchIndex(app, repository, part, page.offset, page.limit)
+    const found = await readBranchIndex(app, repository, part, page)
     const commits = await reading(readRefCommits(app.git, repository.id, found.refs.map(refOf)))
     const stale = found.refs.filter((branch) => commits.get(refOf(branch))?.id !== branch.commit_id)
     return { ...found, commits, stale }

@@ -79,11 +79,11 @@ const MAX_UPDATE_HOOKS_TIME = 20
 /** What has become of a push so far. */
 interface Push {
   /** From here on Git may be moving refs. */
-  accepted: { readonly note: number; readonly updates: readonly RefUpdate[] } | undefined
+  accepted: { readonly updateId: number; readonly updates: readonly RefUpdate[] } | undefined
   /** Once what Git made of them is being recorded. */
   recorded: Promise<void> | undefined
   /** Nobody waits for it any more: what has come may not be all of it. */
-  isGivenUp: boolean
+  isStopped: boolean
   /** Git has ended: who notes something from then on records it. */
   hasEnded: boolean
   /** What `update` hooks have taken. */
@@ -107,7 +107,7 @@ function startPush(
   const push: Push = {
     accepted: undefined,
     recorded: undefined,
-    isGivenUp: false,
+    isStopped: false,
     hasEnded: false,
     updateHooksMs: 0,
   }
@@ -137,7 +137,7 @@ function startPush(
     exited: ended,
     stop() {
       if (push.accepted) return
-      push.isGivenUp = true
+      push.isStopped = true
       git.stop()
     },
   }
@@ -146,7 +146,8 @@ function startPush(
 /** Records what Git made of a push, once. */
 async function record(app: ReposApp, repositoryId: number, push: Push): Promise<void> {
   const { accepted } = push
-  if (accepted) push.recorded ??= recordUpdates(app, repositoryId, accepted.note, accepted.updates)
+  if (accepted)
+    push.recorded ??= recordUpdates(app, repositoryId, accepted.updateId, accepted.updates)
   await push.recorded
 }
 
@@ -174,12 +175,12 @@ async function answer(
       const refusals = await reviewPush(app, caller, repositoryId, question)
       if (refusals.length > 0) return refusal(refusals)
       const verdict = await run()
-      if (push.isGivenUp) return refusal(['the push was cut off'])
+      if (push.isStopped) return refusal(['the push was cut off'])
       if (verdict.accepted) {
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
         push.accepted = {
-          note: await recordPendingUpdate(app, repositoryId, undefined, pushed),
+          updateId: await recordPendingUpdate(app, repositoryId, pushed),
           updates,
         }
         if (push.hasEnded) await record(app, repositoryId, push)
@@ -197,30 +198,30 @@ async function answer(
     }
     case 'post-receive':
       // What the script looks up is there. Git asks about those refs alone that have moved, and so
-      // do the notices.
+      // do the messages.
       await record(app, repositoryId, push)
-      return answerOf(await run(), await noticesOf(app, caller, repositoryId, question))
+      return answerOf(await run(), await messagesOf(app, caller, repositoryId, question))
   }
 }
 
 /**
  * What a script prints is shown as it is; what the server says to it looks like every refusal.
  *
- * @param notices lines that come behind.
+ * @param messages lines that come behind.
  */
 function answerOf(
   { accepted, output, problem }: HookVerdict,
-  notices: readonly string[] = [],
+  messages: readonly string[] = [],
 ): PushAnswer {
   const lines = output === '' ? [] : output.replace(/\n$/, '').split('\n')
   return {
     accepted,
-    lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...notices],
+    lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...messages],
   }
 }
 
 /** Returns lines for the pusher about moved refs. A failure to find them does not fail the push. */
-async function noticesOf(
+async function messagesOf(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,

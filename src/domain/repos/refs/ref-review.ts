@@ -20,6 +20,7 @@ import { mayMerge } from '../protection/protection-rules.ts'
 import type { MergePush } from '../protection/pull-pushes.ts'
 import { findProtectedTags } from '../protection/tag-protections.ts'
 import { foldersAbove } from '../reading/file-paths.ts'
+import { REF_TABLES } from './ref-differences.ts'
 
 /**
  * The first half of the door for refs: whether somebody may move them as they ask. Rows answer it
@@ -70,7 +71,7 @@ export const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 const MAX_UPDATES = 200_000
 
 /** Branches in a push of somebody who may not write to the repository but for pull requests. */
-const MAX_MAINTAINED = 20
+const MAX_MAINTAINER_EDITS = 20
 
 /**
  * Components of new names up to which these are looked up; for more than that all names are read.
@@ -94,7 +95,7 @@ export async function reviewUpdates(
   const { repository } = open
   checkWritable(repository)
   const mayWrite = suffices(open.access, 'write')
-  const isMaintainer = !mayWrite && !merge && (await areMaintained(app, caller, open, updates))
+  const isMaintainer = !mayWrite && !merge && (await areMaintainerEdits(app, caller, open, updates))
   // To who maintains a branch its rules are the same as to who may write to the repository.
   const units = isMaintainer ? { code: 'write' as const } : open.units
   const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
@@ -134,7 +135,7 @@ export async function reviewUpdates(
     const pause = yielder.yield()
     if (pause) await pause
   }
-  const [branches, tags] = SPACES
+  const [branches, tags] = REF_TABLES
   return [
     ...refusals,
     ...(await collisions(app, repository, branches, updates)),
@@ -146,7 +147,7 @@ export async function reviewUpdates(
  * Whether updates are of branches alone that are there and stay, and that the caller may push to
  * for what pulls them.
  */
-async function areMaintained(
+async function areMaintainerEdits(
   app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
@@ -157,9 +158,9 @@ async function areMaintained(
       ? name.slice(HEADS.length)
       : [],
   )
-  if (branches.length !== updates.length || branches.length > MAX_MAINTAINED) return false
-  const maintained = await pushableBranches(app, caller, open, branches)
-  return branches.every((branch) => maintained.has(branch))
+  if (branches.length !== updates.length || branches.length > MAX_MAINTAINER_EDITS) return false
+  const pushable = await pushableBranches(app, caller, open, branches)
+  return branches.every((branch) => pushable.has(branch))
 }
 
 /** Whether a rule lets somebody merge to a branch, whether they may write else or not. */
@@ -200,19 +201,13 @@ function refused(ref: string, text: string): Refusal {
   return { text, reason: 'REF_REFUSED', metadata: { ref, text } }
 }
 
-/** Where refs are files in one folder, each with what people call one. */
-const SPACES = [
-  ['branches', HEADS, 'branch'],
-  ['tags', TAGS, 'tag'],
-] as const
-
 /**
  * New names that cannot be beside others: `a` beside `a/b`, which are a file and a folder to Git.
  */
 async function collisions(
   app: ReposApp,
   { id }: Repository,
-  [table, prefix, kind]: (typeof SPACES)[number],
+  [table, prefix, kind]: (typeof REF_TABLES)[number],
   updates: readonly RefUpdate[],
 ): Promise<Refusal[]> {
   const inSpace = updates.flatMap(({ name, from, to }) =>
@@ -223,7 +218,9 @@ async function collisions(
   const created = inSpace.flatMap(({ name, isNew }) => (isNew ? name : []))
   if (created.length === 0) return []
   const deleted = new Set(inSpace.flatMap(({ name, to }) => (to === undefined ? name : [])))
-  const present = (await namesNear(app, table, id, created)).filter((name) => !deleted.has(name))
+  const present = (await possibleCollisions(app, table, id, created)).filter(
+    (name) => !deleted.has(name),
+  )
   return findCollisions(created, present).map(([name, other]) => {
     const text = `${kind} ${name} cannot be beside ${kind} ${other}, as one path is below the other`
     return { text, reason: 'REF_NAME_COLLISION', metadata: { ref: `${prefix}${name}`, text } }
@@ -231,7 +228,7 @@ async function collisions(
 }
 
 /** All names that any of some new ones could collide with, and more where that costs less. */
-async function namesNear(
+async function possibleCollisions(
   app: ReposApp,
   table: IndexedRefs,
   repositoryId: number,

@@ -15,7 +15,8 @@ import { openForWriting, seesDrafts, visibleRelease } from '../access/release-ac
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { isTagProtected } from '../protection/tag-protections.ts'
-import { readBranchIndex, readTagInAnyCase, tagTime } from '../refs/ref-index.ts'
+import { readBranchIndex, readTagInAnyCase } from '../refs/ref-index.ts'
+import { tagTime } from '../refs/ref-recording.ts'
 import { isTagName, makeTag, resolveTarget, tagMessage } from '../writing/tags.ts'
 import { removeReleaseRow } from './release-assets.ts'
 
@@ -332,7 +333,7 @@ async function remove(
 
 async function checkNotEmpty(app: ReposApp, { repository }: OpenRepository): Promise<void> {
   if (repository.branch_count > 0) return
-  if ((await readBranchIndex(app, repository, '', 0, 1)).total === 0)
+  if ((await readBranchIndex(app, repository, '', { offset: 0, limit: 1 })).total === 0)
     throw new DomainError('RELEASE_REPOSITORY_EMPTY')
 }
 

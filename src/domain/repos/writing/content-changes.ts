@@ -26,7 +26,7 @@ import {
   type PlannedFile,
   planChanges,
 } from './file-changes.ts'
-import { makeOwnCommit } from './server-commits.ts'
+import { createServerCommit } from './server-commits.ts'
 
 /** Of a commit message. Lists of commits show it. */
 const MAX_MESSAGE_BYTES = 64 * 1024
@@ -138,7 +138,11 @@ async function commitChanges(
   const files = await storeFiles(app, id, plan)
   const edits = [...plan.keys()].map((path) => ({ path, file: files.get(path) }))
   const treeId = await editTree(app.git, id, tip?.treeId, edits)
-  const commit = await makeOwnCommit(app, id, { ...text, treeId, parentIds: tip ? [tip.id] : [] })
+  const commit = await createServerCommit(app, id, {
+    ...text,
+    treeId,
+    parentIds: tip ? [tip.id] : [],
+  })
   await pushUpdates(app, caller, id, [{ name: `refs/heads/${target}`, from, to: commit.id }])
   return {
     open,

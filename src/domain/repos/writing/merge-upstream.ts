@@ -12,7 +12,7 @@ import { gitIdentity } from '../reading/git-identity.ts'
 import { reading } from '../reading/git-reading.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
 import { mergeTrees } from './merging.ts'
-import { storeOwnCommit } from './server-commits.ts'
+import { storeServerCommit } from './server-commits.ts'
 
 /** What a branch of a fork took to have all that its parent has. */
 export type UpstreamMerge = 'up-to-date' | 'fast-forward' | 'merge'
@@ -109,7 +109,7 @@ async function storeMerge(
 ): Promise<string> {
   const treeId = await mergeTrees(app, id, ours, theirs, 'merge')
   const self = gitIdentity(app, caller)
-  return storeOwnCommit(app, id, {
+  return storeServerCommit(app, id, {
     treeId,
     parentIds: [ours, theirs],
     author: self,

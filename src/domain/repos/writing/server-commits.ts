@@ -12,7 +12,7 @@ export function commitSigner({ settings, commitSigning }: ReposApp): SignCommit 
  * Stores a commit that the server makes for somebody, signed by the instance unless it does not
  * sign.
  */
-export function makeOwnCommit(
+export function createServerCommit(
   app: ReposApp,
   repositoryId: number,
   commit: NewCommit,
@@ -21,10 +21,10 @@ export function makeOwnCommit(
 }
 
 /** The same, for its id. */
-export async function storeOwnCommit(
+export async function storeServerCommit(
   app: ReposApp,
   repositoryId: number,
   commit: NewCommit,
 ): Promise<string> {
-  return (await makeOwnCommit(app, repositoryId, commit)).id
+  return (await createServerCommit(app, repositoryId, commit)).id
 }

@@ -48,7 +48,7 @@ export async function listTags(
   page: Page,
 ): Promise<RefPage<Tag> & { readonly open: OpenRepository }> {
   const open = await openRepository(app, caller, name, 'read')
-  return { ...(await readTagIndex(app, open.repository, page.offset, page.limit)), open }
+  return { ...(await readTagIndex(app, open.repository, page)), open }
 }
 
 /**
