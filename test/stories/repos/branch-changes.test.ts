@@ -103,7 +103,7 @@ describe('a new branch', () => {
     [{ new_branch_name: 'main' }, 409, 'The branch already exists.'],
     [{ new_branch_name: 'main/x' }, 409, 'The branch with the same name already exists.'],
     [{ new_branch_name: 'deep' }, 409, 'The branch with the same name already exists.'],
-    [{ new_branch_name: MISSING }, 403, `refs/heads/${MISSING} looks like the id of an object`],
+    [{ new_branch_name: MISSING }, 403, `refs/heads/${MISSING} looks like an object ID`],
   ])('is not made from %j', async (body, status, message) => {
     refusing ??= repository('not-creating').then(async (made) => {
       await made.git('push', '-q', 'origin', 'main:refs/tags/v1', 'main:deep/er')
@@ -419,7 +419,7 @@ describe('a branch that is renamed', () => {
       'old',
       MISSING,
       403,
-      `refs/heads/${MISSING} looks like the id of an object`,
+      `refs/heads/${MISSING} looks like an object ID`,
     ],
     ['to a name where it may be', 'carol', 'old', 'carols', 204],
     ['that a glob protects, by the owner', 'bob', 'kept/1', 'y', 204],

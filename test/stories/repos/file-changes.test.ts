@@ -229,26 +229,32 @@ describe('a change of a file is refused', () => {
       422,
       'repository file already exists [path: engine.txt]',
     ],
-    ['the content is no base64', 'x', { content: 'a' }, 422, 'the content is no base64 [path: x]'],
+    [
+      'the content is not valid base64',
+      'x',
+      { content: 'a' },
+      422,
+      'the content is not valid base64 [path: x]',
+    ],
     [
       'the content is base64 of another kind',
       'x',
       { content: 'a_-=' },
       422,
-      'the content is no base64 [path: x]',
+      'the content is not valid base64 [path: x]',
     ],
-    ['a folder is there', 'bin', {}, 422, 'a directory is there [path: bin]'],
-    ['a submodule is there', 'module', {}, 422, 'a submodule is there [path: module]'],
+    ['a folder is there', 'bin', {}, 422, 'the path is a directory [path: bin]'],
+    ['a submodule is there', 'module', {}, 422, 'the path is a submodule [path: module]'],
     [
       'a file is above it',
       'engine.txt/x',
       {},
       422,
-      'engine.txt is no directory [path: engine.txt/x]',
+      'engine.txt is not a directory [path: engine.txt/x]',
     ],
     // What the link leads to is not looked at.
-    ['a link is above it', 'link/x', {}, 422, 'link is no directory [path: link/x]'],
-    ['a submodule is above it', 'module/x', {}, 422, 'module is no directory [path: module/x]'],
+    ['a link is above it', 'link/x', {}, 422, 'link is not a directory [path: link/x]'],
+    ['a submodule is above it', 'module/x', {}, 422, 'module is not a directory [path: module/x]'],
     ['the path leads into Git', '.git/config', {}, 422, 'path contains a malformed path component'],
     [
       'the path leads into Git on Windows',
@@ -316,7 +322,7 @@ describe('a change of a file is refused', () => {
     })
     expect([refused.status, refused.body.message]).toEqual([
       422,
-      'a symbolic link is there [path: link]',
+      'the path is a symbolic link [path: link]',
     ])
   })
 

@@ -452,7 +452,7 @@ describe('hooks of a push', () => {
       .catch(({ stderr }) => String(stderr))
     expect(shown).toContain('it took longer than 0.02 s')
     expect(shown).toContain(
-      'the update hooks of this push have taken too long; push the rest again',
+      'the update hooks of this push have taken too long: push the other refs again',
     )
     await hasty.stop()
   })

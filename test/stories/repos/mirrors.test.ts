@@ -314,7 +314,7 @@ describe('nothing is copied', () => {
       'private or reserved',
     ],
     ['something else', (response) => response.writeHead(200).end('hello'), 'no repository'],
-    ['nothing', (response) => response.writeHead(404).end(), 'no repository at this address'],
+    ['nothing', (response) => response.writeHead(404).end(), 'the address has no repository'],
     ['nobody any more', (response) => response.destroy(), 'connection failed'],
     [
       'nonsense',
@@ -568,7 +568,7 @@ describe('a mirror', () => {
     await requestSync('careful')
     expect(await refsHere('bob/careful')).toEqual(before)
     expect((await findMirror(server.app.db, id))?.error).toBe(
-      'it has a malformed object (hasDotgit)',
+      'the repository has a malformed object (hasDotgit)',
     )
     const look = ['-C', repositoryPath(server.app.git, id), 'cat-file', '-e', attack]
     expect(() => execFileSync('git', look, { stdio: 'pipe' })).toThrow()
@@ -577,7 +577,7 @@ describe('a mirror', () => {
     await requestSync('careful')
     expect(await refsHere('bob/careful')).toEqual(before)
     expect((await findMirror(server.app.db, id))?.error).toBe(
-      'it has a malformed object (tooLarge)',
+      'the repository has a malformed object (tooLarge)',
     )
   })
 

@@ -282,7 +282,7 @@ describe('a release that is refused', () => {
     [
       { tag_name: 'dir' },
       409,
-      'tag dir cannot be beside tag dir/file, as one path is below the other',
+      'tag dir conflicts with tag dir/file: one path is below the other',
       'AlreadyExists',
       'REF_NAME_COLLISION',
     ],

@@ -166,7 +166,7 @@ describe('a repository', () => {
     await commit('refs', 'second')
     await expect(
       git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/for/main'),
-    ).rejects.toThrow('refs/for/main belongs to the server')
+    ).rejects.toThrow('refs/for/main is reserved for the server')
     expect(await git('ls-remote', remote('bob/refs'))).not.toContain('for')
     expect(await git('-C', 'refs', 'rev-parse', 'origin/main')).not.toBe(
       await git('-C', 'refs', 'rev-parse', 'main'),

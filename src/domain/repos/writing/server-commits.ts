@@ -3,14 +3,13 @@ import { type NewCommit, storeCommit } from '../../../git/objects/object-writes.
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import type { ReposApp } from '../ports.ts'
 
-/** What signs the commits that the server makes; undefined where it does not sign. */
+/** Returns the signer of commits by the server; undefined if signing is disabled. */
 export function commitSigner({ settings, commitSigning }: ReposApp): SignCommit | undefined {
   return settings.signing ? commitSigning.sign : undefined
 }
 
 /**
- * Stores a commit that the server makes for somebody, signed by the instance unless it does not
- * sign.
+ * Stores a commit that the server creates for a user. The instance signs it if signing is enabled.
  */
 export function createServerCommit(
   app: ReposApp,
@@ -20,7 +19,7 @@ export function createServerCommit(
   return storeCommit(app.git, repositoryId, commit, commitSigner(app))
 }
 
-/** The same, for its id. */
+/** Does the same as `createServerCommit`, and returns the id. */
 export async function storeServerCommit(
   app: ReposApp,
   repositoryId: number,
