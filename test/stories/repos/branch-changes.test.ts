@@ -486,8 +486,8 @@ describe('a branch that is renamed', () => {
       { name: 'refs/heads/main', from: second, to: undefined },
     ])
     await begin('old', 'never')
-    // A server that has just started knows of no work.
-    await reconcilePendingUpdates({ ...server.app, db: server.app.db.withTables() })
+    // After a restart, no update is running.
+    await reconcilePendingUpdates({ ...server.app, runningUpdates: new Map() })
     expect((await rest(cast.bob, 'GET', path)).body.default_branch).toBe('trunk')
     const rules = (await rest(cast.bob, 'GET', `${path}/branch_protections`)).body
     expect(rules.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual(['trunk', 'old'])

@@ -282,7 +282,7 @@ describe('credentials for another server', () => {
     })
     expect([refused.status, refused.body.message]).toEqual([
       422,
-      expect.stringContaining('refuses these'),
+      expect.stringContaining('refuses the given ones'),
     ])
   })
 })
@@ -313,7 +313,11 @@ describe('nothing is copied', () => {
       (response) => response.writeHead(302, { location: METADATA }).end(),
       'private or reserved',
     ],
-    ['something else', (response) => response.writeHead(200).end('hello'), 'no repository'],
+    [
+      'something else',
+      (response) => response.writeHead(200).end('hello'),
+      'does not serve a repository',
+    ],
     ['nothing', (response) => response.writeHead(404).end(), 'the address has no repository'],
     ['nobody any more', (response) => response.destroy(), 'connection failed'],
     [
