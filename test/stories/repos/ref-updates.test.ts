@@ -92,7 +92,7 @@ describe('a push', () => {
     ['puts a tag below another', 'main:refs/tags/v1/x', 'tag v1/x conflicts with tag v1'],
     ['gives a tag the name of a branch', 'main:refs/tags/deep/er', 'ok'],
     ['moves other refs', 'main:refs/notes/commits', 'ok'],
-  ])('that %s is refused as a whole, with a sentence, or not: %s', async (_, spec, text) => {
+  ])('that %s is refused as a whole, with a message: %s', async (_, spec, text) => {
     made ??= repository('reviewed').then(async (repository) => {
       await repository.push('main:deep/er', 'main:refs/tags/v1')
       return repository
@@ -107,7 +107,7 @@ describe('a push', () => {
   })
   let made: ReturnType<typeof repository> | undefined
 
-  it('may replace what it deletes by what could not be beside it', async () => {
+  it('can replace a ref by one that collides with it', async () => {
     const { push, branches } = await repository('replacing')
     await push('main:a')
     await push(':a', 'main:b')
@@ -116,7 +116,7 @@ describe('a push', () => {
     await expect(push('main:x', 'main:x/y')).rejects.toThrow('branch x conflicts with branch x/y')
   })
 
-  it('may rewrite history, and the rows follow', async () => {
+  it('can rewrite history, which updates the rows', async () => {
     const { git, push, commit, id } = await repository('forced')
     await commit('second')
     await push('main')
@@ -131,7 +131,7 @@ describe('a push', () => {
     expect(row).toMatchObject([{ name: 'main', commit_id: await git('rev-parse', 'HEAD') }])
   })
 
-  it('of a thousand refs is recorded in whole, and so is their end', async () => {
+  it('of a thousand refs is recorded completely, and so is their deletion', async () => {
     const { push, branches, tags } = await repository('thousand')
     const names = Array.from({ length: 600 }, (_, i) => `n/${i}`)
     await push(...names.flatMap((name) => [`main:refs/heads/${name}`, `main:refs/tags/${name}`]))
@@ -142,7 +142,7 @@ describe('a push', () => {
     expect(await tags()).toEqual(['n/0'])
   })
 
-  it('that races another one wins, or its pusher is told', async () => {
+  it('that races another one succeeds, or fails with a message', async () => {
     const { git, push, commit } = await repository('racing')
     const commits: string[] = []
     for (const name of ['one', 'two']) {
