@@ -13,7 +13,7 @@ import { parseAllowedHosts } from '../domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../domain/outbound/outbound.ts'
 import { pullRefObserver } from '../domain/pulls/branch-sync/ref-observer.ts'
 import { createMergeChecks } from '../domain/pulls/merging/mergeability.ts'
-import { createCopyPlaces } from '../domain/repos/lifecycle/copy-places.ts'
+import { createCopyLimits } from '../domain/repos/lifecycle/copy-limits.ts'
 import { createCommitSigning } from '../domain/repos/reading/commit-signing.ts'
 import { createSignatureChecks } from '../domain/repos/reading/commit-verification.ts'
 import { createPayloads } from '../transport/payloads.ts'
@@ -75,7 +75,7 @@ export async function createApp({
       mergeFollowUps: createSignal(),
       repositoryEvents: createSignal(),
     },
-    copies: createCopyPlaces(),
+    copies: createCopyLimits(),
     signatureChecks: createSignatureChecks(),
     payloads: createPayloads(),
     resetRequests: createResetRequests(),

@@ -8,11 +8,12 @@ import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import type { SignedIn } from '../core/access.ts'
 
-/** What repositories and pull requests work with. */
+/** What repositories and pull requests need from the server. */
 export interface ReposApp extends AccountsApp {
   readonly git: Repositories
   readonly attachments: AttachmentFiles
-  readonly copies: CopyPlaces
+  /** Limits the copies from other servers for which callers wait, by the number of the account. */
+  readonly copies: Limited
   readonly signatureChecks: SignatureChecks
   readonly commitSigning: CommitSigning
   readonly refObservers: readonly RefObserver[]
@@ -46,7 +47,7 @@ export interface PendingPush {
   readonly updates: readonly RefUpdate[]
 }
 
-/** The measurement of a repository. */
+/** A measurement of the size of a repository. */
 export interface SizeMeasurement {
   /** Whether the repository has changed since the measurement began. */
   isStale: boolean
@@ -111,47 +112,36 @@ export interface RefRecorder {
 /** Refs that are recorded in one transaction. */
 export interface RefBatch {
   readonly moved: readonly MovedRef[]
-  /** Of the repository, from now on. */
+  /** The default branch of the repository once the updates are recorded. */
   readonly defaultBranch: string
   readonly isLast: boolean
   /** Ended pending updates that Git will not continue. */
   readonly settled: readonly number[]
 }
 
-/** Copies of repositories elsewhere that are being made because somebody waits for them. */
-export interface CopyPlaces {
-  /**
-   * Takes a place for a copy.
-   *
-   * @returns what gives it back.
-   * @throws TOO_MANY_COPIES
-   */
-  take(userId: number): () => void
-}
-
-/** The SSH key by which the instance signs the commits that it makes. */
+/** The SSH key with which the instance signs its commits. */
 export interface CommitSigning {
-  /** The public key, as in a file that ends in `.pub`. */
+  /** The public key, as in a `.pub` file. */
   readonly line: string
-  /** Of the public key, as `readSshKey` gives it. */
+  /** The fingerprint of the public key, as `readSshKey` returns it. */
   readonly fingerprint: string
-  /** Signs what a commit says. */
+  /** Signs the payload of a commit. */
   sign(payload: Buffer): string
 }
 
-/** Cached results of signature checks. The keys are ids of objects and keys, so results never change. */
+/** A cache of signature checks. Its keys are ids of objects and keys, so results never change. */
 export interface SignatureChecks {
   get(key: string, compute: () => Promise<boolean>): Promise<boolean>
 }
 
-/** A ref that was made, moved or deleted. */
+/** A ref that was created, updated or deleted. */
 export interface MovedRef {
-  /** In full. */
+  /** The full name, such as `refs/heads/main`. */
   readonly ref: string
-  /** What it held; undefined when it was made. */
+  /** The object before the update. Undefined if the ref was created. */
   readonly oldId: string | undefined
-  /** What it holds; undefined when it was deleted. */
+  /** The object after the update. Undefined if the ref was deleted. */
   readonly newId: string | undefined
-  /** Undefined when it is not known. */
+  /** The account that updated the ref. Undefined if unknown. */
   readonly pusherId: number | undefined
 }

@@ -23,17 +23,19 @@ import {
   renameAsset,
 } from '../../domain/repos/releases/release-assets.ts'
 import {
-  createRelease,
-  deleteRelease,
-  deleteReleaseByTag,
-  editRelease,
   getLatestRelease,
   getRelease,
   getReleaseByTag,
   listReleases,
+  type ReleaseView,
+} from '../../domain/repos/releases/release-views.ts'
+import {
+  createRelease,
+  deleteRelease,
+  deleteReleaseByTag,
+  editRelease,
   type ReleaseDraft,
   type ReleaseEdit,
-  type ReleaseView,
 } from '../../domain/repos/releases/releases.ts'
 import type { ReleaseAsset } from '../../storage/schema/releases.ts'
 import { accountMessage } from '../accounts/accounts.ts'

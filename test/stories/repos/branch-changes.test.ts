@@ -103,8 +103,8 @@ describe('a new branch', () => {
     [{ new_branch_name: 'main' }, 409, 'The branch already exists.'],
     [{ new_branch_name: 'main/x' }, 409, 'The branch with the same name already exists.'],
     [{ new_branch_name: 'deep' }, 409, 'The branch with the same name already exists.'],
-    [{ new_branch_name: MISSING }, 403, `refs/heads/${MISSING} looks like the id of an object`],
-  ])('is not made from %j', async (body, status, message) => {
+    [{ new_branch_name: MISSING }, 403, `refs/heads/${MISSING} looks like an object ID`],
+  ])('is not created from %j', async (body, status, message) => {
     refusing ??= repository('not-creating').then(async (made) => {
       await made.git('push', '-q', 'origin', 'main:refs/tags/v1', 'main:deep/er')
       return made
@@ -116,7 +116,7 @@ describe('a new branch', () => {
   })
   let refusing: ReturnType<typeof repository> | undefined
 
-  it('may have slashes, percent signs and any letters, in every spelling of its path', async () => {
+  it('can have slashes, percent signs and any letters, however the path encodes them', async () => {
     const { branches, git } = await repository('names')
     for (const name of ['feature/ä-b', 'a%b', 'x%2Fy', '日本/語', "o'k#&+", 'MAIN']) {
       const answer = await rest(cast.bob, 'POST', branches, { new_branch_name: name })
@@ -131,7 +131,7 @@ describe('a new branch', () => {
     }
   })
 
-  it('is made once when two ask for it', async () => {
+  it('is created once by concurrent requests', async () => {
     const { branches } = await repository('twice')
     const make = () => rest(cast.bob, 'POST', branches, { new_branch_name: 'x' })
     const answers = await Promise.all([make(), make(), make()])
@@ -144,7 +144,7 @@ describe('a new branch', () => {
 })
 
 describe('the name of a ref', () => {
-  it('is allowed only if git-check-ref-format(1) allows it', () => {
+  it('is valid only if git-check-ref-format(1) accepts it', () => {
     const random = seededRandom(3)
     const pieces = [
       'a',
@@ -188,8 +188,8 @@ describe('the name of a ref', () => {
   })
 })
 
-describe('a branch that is deleted', () => {
-  it('is gone, unless it is special', async () => {
+describe('a branch deletion', () => {
+  it('deletes a branch, but not the default branch or a protected one', async () => {
     const { path, branches, git, rule } = await repository('deleting')
     await git('push', '-q', 'origin', 'main:deep/er', 'main:kept/1', 'main:target')
     await rule('kept/*', { enable_push: true })
@@ -214,8 +214,8 @@ describe('a branch that is deleted', () => {
   })
 })
 
-describe('a branch that is moved', () => {
-  it('goes forward, or back where that is asked for', async () => {
+describe('a branch move', () => {
+  it('moves the branch forward, and back only with force', async () => {
     const { branches, git, first, second } = await repository('moving')
     const move = async (body: object) =>
       told(await rest(cast.carol, 'PUT', `${branches}/old`, body))
@@ -246,7 +246,7 @@ describe('a branch that is moved', () => {
     expect(told(missing)).toEqual([404, 'not found'])
   })
 
-  it('stays where it is if a rule says so', async () => {
+  it('is refused by a protection rule', async () => {
     const { branches, first, second, rule } = await repository('not-moving')
     await rule('old')
     await rule('main', { enable_push: true })
@@ -262,7 +262,7 @@ describe('a branch that is moved', () => {
     ])
   })
 
-  it('while somebody pushes goes where one of the two wants it', async () => {
+  it('during a push has the result of one of the two', async () => {
     const { branches, git, first, second } = await repository('racing')
     for (let round = 0; round < 3; round += 1) {
       await git('push', '-q', 'origin', `+${first}:refs/heads/old`)
@@ -284,8 +284,8 @@ describe('a branch that is moved', () => {
   })
 })
 
-describe('a branch that is renamed', () => {
-  it('takes with it what goes with its name', async () => {
+describe('a branch rename', () => {
+  it('updates everything that uses the name', async () => {
     const { id, path, branches, git, second, rule, inside } = await repository('renaming')
     await rule('main', { required_approvals: 2, enable_push: true })
     await rule('ma*')
@@ -419,7 +419,7 @@ describe('a branch that is renamed', () => {
       'old',
       MISSING,
       403,
-      `refs/heads/${MISSING} looks like the id of an object`,
+      `refs/heads/${MISSING} looks like an object ID`,
     ],
     ['to a name where it may be', 'carol', 'old', 'carols', 204],
     ['that a glob protects, by the owner', 'bob', 'kept/1', 'y', 204],
@@ -442,7 +442,7 @@ describe('a branch that is renamed', () => {
   })
   let made: ReturnType<typeof repository> | undefined
 
-  it('has one of two names that are given to it at once, and so has a name one of two branches', async () => {
+  it('wins or loses against a concurrent rename of the same branch or to the same name', async () => {
     const { path, branches, git, rule } = await repository('race-to-rename')
     await git('push', '-q', 'origin', 'main:a', 'main:b')
     const rename = async (from: string, to: string) =>
@@ -470,12 +470,12 @@ describe('a branch that is renamed', () => {
     expect(await open.execute()).toEqual([])
   })
 
-  it('is so in whole after a crash, or not at all', async () => {
+  it('is complete or undone after a crash', async () => {
     const { id, path, branches, second, rule } = await repository('crashing')
     await rule('main', { enable_push: true })
     await rule('old', { enable_push: true })
     const begin = (old_name: string, new_name: string) =>
-      recordPendingUpdate(server.app, id, (tx, note_id) =>
+      recordPendingUpdate(server.app, id, undefined, (tx, note_id) =>
         putBranchRename(tx, { repository_id: id, old_name, new_name, note_id }),
       )
     // As a server leaves it that was killed between Git and the rows, and one that was killed
@@ -486,8 +486,8 @@ describe('a branch that is renamed', () => {
       { name: 'refs/heads/main', from: second, to: undefined },
     ])
     await begin('old', 'never')
-    // A server that has just started knows of no work.
-    await reconcilePendingUpdates({ ...server.app, db: server.app.db.withTables() })
+    // After a restart, no update is running.
+    await reconcilePendingUpdates({ ...server.app, runningUpdates: new Map() })
     expect((await rest(cast.bob, 'GET', path)).body.default_branch).toBe('trunk')
     const rules = (await rest(cast.bob, 'GET', `${path}/branch_protections`)).body
     expect(rules.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual(['trunk', 'old'])
@@ -496,8 +496,8 @@ describe('a branch that is renamed', () => {
   })
 })
 
-describe('what a branch says of its protection', () => {
-  it('is that of the first rule about it, for whoever asks', async () => {
+describe('the protection of a branch', () => {
+  it('is that of the first matching rule, and depends on the caller', async () => {
     const { branches, rule, git } = await repository('viewing')
     await git('push', '-q', 'origin', 'main:release/1')
     await rule('release/*', {
@@ -584,7 +584,7 @@ describe('changes of branches', () => {
     return all
   }
 
-  it('are for those who may write, while the repository is not archived', async () => {
+  it('require write access and a repository that is not archived', async () => {
     const { path, branches } = await repository('guarded')
     const statuses = async (who?: Pick<Actor, 'authorization'>) =>
       (await answers(who, branches)).map(({ status }) => status)
@@ -605,7 +605,7 @@ describe('changes of branches', () => {
     expect(await statuses(cast.carol)).toEqual([404, 404, 404, 404])
   })
 
-  it('need branches, and a repository that follows no other', async () => {
+  it('require a branch, and are refused for a mirror', async () => {
     const { id } = (await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })).body
     expect((await answers(cast.bob, '/repos/bob/empty/branches')).map(told)).toEqual(
       CHANGES.map(() => [404, 'Git Repository is empty.']),
@@ -623,7 +623,7 @@ describe('changes of branches', () => {
     expect(id).toBeGreaterThan(0)
   })
 
-  it('give the same reasons over gRPC', async () => {
+  it('have the same reasons over gRPC', async () => {
     const { rule } = await repository('grpc')
     await rule('shut')
     const branches = forge.grpc(BranchService, cast.bob)

@@ -102,7 +102,7 @@ const REFUSED = 'Not allowed to push to protected branch main'
 const OPEN = { enable_push: true }
 
 describe('a push to a protected branch', () => {
-  it('is for those whom the rule lets push, the owner and administrators included', async () => {
+  it('is allowed by the rule only, for the owner and administrators too', async () => {
     const { rule, push, pushAs, commit } = await repository('pushers')
     const outcomes = async () => {
       await commit('next')
@@ -132,7 +132,7 @@ describe('a push to a protected branch', () => {
     expect(await push('main')).toBe('ok')
   })
 
-  it('is for the members of a team, as long as they are', async () => {
+  it('is allowed for the current members of a team', async () => {
     const { body: repo } = await rest(cast.ada, 'POST', '/orgs/acme/repos', {
       name: 'teamed',
       auto_init: true,
@@ -174,7 +174,7 @@ describe('a push to a protected branch', () => {
     expect([await push('bob'), await push('carol')]).toEqual([false, true])
   })
 
-  it('does not delete it, whoever pushes', async () => {
+  it('never deletes the branch', async () => {
     const { rule, push, pushAs } = await repository('deleting')
     await push('main:gone', 'main:stays')
     await rule('stays', { enable_push: true, enable_force_push: true })
@@ -184,7 +184,7 @@ describe('a push to a protected branch', () => {
     expect(await push(':gone')).toBe('ok')
   })
 
-  it('makes no branch that a glob covers, unless who pushes may push there', async () => {
+  it('creates a branch that matches a glob only for users who may push there', async () => {
     const { rule, push, pushAs } = await repository('creating')
     await rule('release/**', {
       ...OPEN,
@@ -198,7 +198,7 @@ describe('a push to a protected branch', () => {
     expect(await push('main:releases/1')).toBe('ok')
   })
 
-  it('is known by its whole name, whatever white space that ends in', async () => {
+  it('compares the whole name of the branch, with trailing white space', async () => {
     const { rule, push, path } = await repository('spaces')
     await rule('wide-?')
     expect(await push('main:wide-\u3000')).toMatch(/^Not allowed to push to protected branch wide-/)
@@ -246,7 +246,7 @@ describe('a push to a protected branch', () => {
   })
   let lied: Promise<Awaited<ReturnType<typeof repository>> & { last: string }> | undefined
 
-  it('tells of five refs of different fate at once, and moves none', async () => {
+  it('reports the refusal of each ref, and moves none', async () => {
     const { rule, push, commit, git, remote } = await repository('five')
     await push('main:open', 'main:shut', 'main:kept', 'main:linear')
     const first = await git('rev-parse', 'HEAD')
@@ -272,7 +272,7 @@ describe('a push to a protected branch', () => {
     expect(await push('+main:open')).toBe('ok')
   })
 
-  it('loses commits only where the rule says so, and for those whom it says', async () => {
+  it('may lose commits only where the rule allows the pusher to force', async () => {
     const { rule, push, pushAs, commit, git } = await repository('forcing')
     const rewrite = async () => {
       await commit('next')
@@ -300,7 +300,7 @@ describe('a push to a protected branch', () => {
 describe('a protected file', () => {
   const PROTECTED = { ...OPEN, protected_file_patterns: 'secret/**;LOCK.txt' }
 
-  it('is not changed by any commit of a push, although a later one undoes that', async () => {
+  it('is not changed by any commit of a push, even if a later commit reverts it', async () => {
     const { rule, push, change, git } = await repository('middle')
     await rule('main', PROTECTED)
     await change({ a: '1' })
@@ -311,7 +311,7 @@ describe('a protected file', () => {
     expect(await push('main')).toBe('ok')
   })
 
-  it('is not renamed away, nor is anything renamed to it, in any case of letters', async () => {
+  it('is neither the source nor the target of a rename, in upper or lower case', async () => {
     const { rule, push, change, git } = await repository('renaming')
     await change({
       'Secret/Größe.txt': 'a\nlong\nfile\nthat\nis\nfound\nagain',
@@ -328,7 +328,7 @@ describe('a protected file', () => {
     expect(await push('main')).toBe('branch main is protected from changing file lock.txt')
   })
 
-  it('is not changed by a merge, nor by a push that goes back behind its change', async () => {
+  it('is changed neither by a merge nor by a push that drops its change', async () => {
     const { rule, push, change, git } = await repository('merging')
     await change({ 'secret/x': '1' })
     await push('main')
@@ -346,7 +346,7 @@ describe('a protected file', () => {
     expect(await push('side:main')).toBe('branch main is protected from changing file secret/y')
   })
 
-  it('is not smuggled in through another branch', async () => {
+  it('is not changed through another branch', async () => {
     const { rule, push, change } = await repository('smuggling')
     await rule('main', PROTECTED)
     await rule('new/*', PROTECTED)
@@ -359,7 +359,7 @@ describe('a protected file', () => {
     expect(await push('main:new/2')).toBe('branch new/2 is protected from changing file secret/y')
   })
 
-  it('may be one of the first commit', async () => {
+  it('can be in the first commit', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'first' })
     await rest(cast.bob, 'POST', '/repos/bob/first/branch_protections', {
       rule_name: 'main',
@@ -377,7 +377,7 @@ describe('a protected file', () => {
 })
 
 describe('an unprotected file', () => {
-  it('may be changed by all who may write, if nothing else is', async () => {
+  it('can be changed by all users with write access, without other changes', async () => {
     const { rule, push, change, git } = await repository('unprotected')
     await rule('main', { unprotected_file_patterns: 'docs/**;*.md' })
     await change({ 'docs/a/b.txt': '1', 'README.md': '1' })
@@ -392,7 +392,7 @@ describe('an unprotected file', () => {
 })
 
 describe('signed commits', () => {
-  it('are all that a branch takes that asks for them', async () => {
+  it('are required by a branch with that rule', async () => {
     const { rule, push, commit } = await repository('signing')
     await rule('main', { ...OPEN, require_signed_commits: true })
     await commit('unsigned')
@@ -406,7 +406,7 @@ describe('signed commits', () => {
 })
 
 describe('a change over the API', () => {
-  it('is judged as a push of the caller', async () => {
+  it('follows the rules for a push of the caller', async () => {
     const { path, rule, push, git } = await repository('api')
     await push('main:side')
     await rule('main', {

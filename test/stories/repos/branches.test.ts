@@ -37,7 +37,7 @@ async function repository(name: string, branches: readonly string[], settings: o
 const names = (branches: { name: string }[]) => branches.map(({ name }) => name)
 
 describe('a branch', () => {
-  it('says where it is, and that no rule protects it', async () => {
+  it('has its last commit and no protection', async () => {
     const { ids, remove } = await pushSample(server.url, cast.bob, 'sample')
     await remove()
     const { status, body } = await rest(undefined, 'GET', '/repos/bob/sample/branches/main')
@@ -95,7 +95,7 @@ describe('a branch', () => {
     ['a#b&c=d+e', encodeURIComponent('a#b&c=d+e')],
     // As the path of the list ends.
     ['branches', 'branches'],
-  ])('of the name %s is found at %s', async (name, path) => {
+  ])('with the name %s is found at %s', async (name, path) => {
     const repo = `names-${Buffer.from(path).toString('hex').slice(0, 40)}`
     const { path: at, head } = await repository(repo, [name])
     const { status, body } = await rest(undefined, 'GET', `${at}/branches/${path}`)
@@ -104,7 +104,7 @@ describe('a branch', () => {
     expect(listed.body).toContainEqual(body)
   })
 
-  it('is another one than that which differs in the case of its letters', async () => {
+  it('differs from a branch whose name differs in case only', async () => {
     const { path } = await repository('cases', ['Feature'])
     expect((await rest(undefined, 'GET', `${path}/branches/Feature`)).body.name).toBe('Feature')
     expect((await rest(undefined, 'GET', `${path}/branches/feature`)).status).toBe(404)
@@ -115,7 +115,7 @@ describe('a branch', () => {
     expect((await rest(undefined, 'GET', `${path}/branches/Feature`)).status).toBe(404)
   })
 
-  it('is not found by anything but its name', async () => {
+  it('is found by its exact name only', async () => {
     const { path } = await repository('missing', ['feature/x'])
     await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })
     const others = ['nothing', 'feature', 'feature/x/y', 'refs/heads/main', 'HEAD', 'v1', 'main~0']
@@ -126,7 +126,7 @@ describe('a branch', () => {
     }
   })
 
-  it('may be pushed to by whoever writes code', async () => {
+  it('accepts pushes from users with write access', async () => {
     const { path } = await repository('rights', [])
     await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
     const mayPush = async (who: Cast['bob'] | undefined) => {
@@ -142,7 +142,7 @@ describe('a branch', () => {
     expect(await mayPush(cast.carol)).toEqual([true, true])
   })
 
-  it('is read over gRPC, too', async () => {
+  it('is available over gRPC', async () => {
     const { head } = await repository('grpc-branches', ['feature/x'])
     const grpc = forge.grpc(BranchService, cast.bob)
     const place = { owner: 'bob', repo: 'grpc-branches' }
@@ -170,7 +170,7 @@ describe('the list of branches', () => {
     expect([headers.get('x-total-count'), headers.get('link')]).toEqual(['3', null])
   })
 
-  it('goes by name where the commits are equally old, and comes in pages', async () => {
+  it('sorts commits of the same time by name, and has pages', async () => {
     const { path } = await repository('paged', ['a', 'b', 'c', 'd'])
     const page = async (query: string) => {
       const { body, headers } = await rest(undefined, 'GET', `${path}/branches?${query}`)
@@ -183,7 +183,7 @@ describe('the list of branches', () => {
     expect(await page('limit=x&page=-1')).toEqual([['a', 'b', 'c', 'd', 'main'], '5', []])
   })
 
-  it('is cut down to those with a part of a name, in any case', async () => {
+  it('can be filtered by a part of the name, in any case', async () => {
     const { path } = await repository('searched', ['Fix/one', 'prefix', 'x_y', 'xzy'])
     const search = async (q: string) => {
       const { body, headers } = await rest(
@@ -200,14 +200,14 @@ describe('the list of branches', () => {
     expect(await search('')).toEqual([['Fix/one'], '5'])
   })
 
-  it('is empty in an empty repository, which has no branch', async () => {
+  it('is empty for an empty repository', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
     const { status, body, headers } = await rest(undefined, 'GET', '/repos/bob/empty/branches')
     expect([status, body, headers.get('x-total-count')]).toEqual([200, [], '0'])
     expect((await rest(undefined, 'GET', '/repos/bob/empty/branches/main')).status).toBe(404)
   })
 
-  it('leaves out what somebody deleted behind the back of the server, and does not count it', async () => {
+  it('leaves out and does not count a branch that was deleted without the server', async () => {
     const { path, behind } = await repository('deleted', ['a', 'b', 'c', 'd'])
     for (const name of ['a', 'b']) await behind('update-ref', '-d', `refs/heads/${name}`)
     const { body, headers } = await rest(undefined, 'GET', `${path}/branches?limit=3`)
@@ -219,7 +219,7 @@ describe('the list of branches', () => {
     expect(names((await rest(undefined, 'GET', `${path}/branches?limit=1`)).body)).toEqual(['main'])
   })
 
-  it('shows where somebody moved a branch behind the back of the server', async () => {
+  it('has the current commit of a branch that was moved without the server', async () => {
     const { path, behind, head } = await repository('moved', ['a'])
     const person = ['-c', 'user.name=x', '-c', 'user.email=x@y.example']
     const moved = await behind(...person, 'commit-tree', `${head}^{tree}`, '-p', head, '-m', 'x')
@@ -233,14 +233,14 @@ describe('the list of branches', () => {
     ])
   })
 
-  it('is read from Git where the server knows of no branch', async () => {
+  it('is read from Git when the database has no branch', async () => {
     const { path } = await repository('unknown', ['a'])
     const { body } = await rest(cast.bob, 'GET', path)
     await server.app.db.deleteFrom('branches').where('repository_id', '=', body.id).execute()
     expect(names((await rest(undefined, 'GET', `${path}/branches`)).body)).toEqual(['a', 'main'])
   })
 
-  it('exists for those alone who may read the code', async () => {
+  it('is available only to users who can read the code', async () => {
     const { path } = await repository('hidden', ['secret'], { private: true })
     const readOnly = {
       authorization: `token ${await createToken(server.url, cast.bob, ['read:repository'])}`,
@@ -262,7 +262,7 @@ describe('the list of branches', () => {
     }
   })
 
-  it('is that of an archived repository, too', async () => {
+  it('is available for an archived repository', async () => {
     const { path } = await repository('archived', ['a'])
     await rest(cast.bob, 'PATCH', path, { archived: true })
     expect(names((await rest(undefined, 'GET', `${path}/branches`)).body)).toEqual(['a', 'main'])

@@ -13,8 +13,8 @@ afterAll(async () => {
 /** Pairs of names of which Git can have one only, as one is a folder of the other. */
 const ROUNDS = 40
 
-describe('two names of which Git can have one only, made at once', () => {
-  it('are one branch and one 409', async () => {
+describe('concurrent requests for two colliding names', () => {
+  it('create one branch and fail once with 409', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'pairs', auto_init: true })
     const create = async (branch: string) =>
       (await rest(cast.bob, 'POST', '/repos/bob/pairs/branches', { new_branch_name: branch }))
@@ -29,7 +29,7 @@ describe('two names of which Git can have one only, made at once', () => {
     for (const round of rounds) expect(round.filter((status) => status === 201)).toHaveLength(1)
   })
 
-  it('are one tag and one 409', async () => {
+  it('create one tag and fail once with 409', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'tags', auto_init: true })
     const create = async (tag: string) =>
       (await rest(cast.bob, 'POST', '/repos/bob/tags/tags', { tag_name: tag, target: 'main' }))
@@ -41,7 +41,7 @@ describe('two names of which Git can have one only, made at once', () => {
     for (const round of rounds) expect(round.filter((status) => status === 201)).toHaveLength(1)
   })
 
-  it('are one change of a file on a new branch and one 409', async () => {
+  it('change a file on one new branch and fail once with 409', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'files', auto_init: true })
     const write = async (branch: string) =>
       (
@@ -56,7 +56,7 @@ describe('two names of which Git can have one only, made at once', () => {
     expect([...new Set(rounds.flat())].sort()).toEqual([201, 409])
   })
 
-  it('are one branch that is renamed and one 409', async () => {
+  it('rename one branch and fail once with 409', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'renames', auto_init: true })
     for (let i = 0; i < ROUNDS / 2; i += 1) {
       for (const name of [`a${i}`, `b${i}`]) {
@@ -73,7 +73,7 @@ describe('two names of which Git can have one only, made at once', () => {
     for (const status of rounds.flat()) expect([204, 409, 422]).toContain(status)
   })
 
-  it('leave nothing in the way of a branch after a push of one was refused', async () => {
+  it('do not block a branch after a refused push', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'pushed', auto_init: true })
     await client.git(
       '.',

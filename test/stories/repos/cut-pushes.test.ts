@@ -73,7 +73,7 @@ async function untilQuarantines(repository: string, count: number): Promise<void
   while ((await quarantinesIn(repository)).length !== count) await pause(5)
 }
 
-describe('a push that does not come to its end', () => {
+describe('an interrupted push', () => {
   let forge: Forge
   let repository: string
 
@@ -94,7 +94,7 @@ describe('a push that does not come to its end', () => {
     },
   )
 
-  it('leaves nothing when its git is killed', async () => {
+  it('leaves nothing when its Git process is killed', async () => {
     const push = await beginPush(forge.server.url, forge.cast.bob.authorization, 1)
     await untilQuarantines(repository, 1)
     for (const pid of childrenOf(process.pid)) {
@@ -122,8 +122,8 @@ const remainsIn = async (repository: string) => [
   ...(await readdir(join(repository, 'objects/pack'))).filter((name) => name.startsWith('tmp_')),
 ]
 
-describe('what killed processes have left', () => {
-  it('is found and removed by doctor, unless it may be at work still', async () => {
+describe('the files of killed processes', () => {
+  it('are found and removed by doctor, unless the process may still run', async () => {
     await withFolder(async (data) => {
       const first = await startTestServer({ data })
       const { bob } = await inviteCast(first.url)
@@ -146,7 +146,7 @@ describe('what killed processes have left', () => {
     })
   })
 
-  it('is removed when the server starts', async () => {
+  it('are removed when the server starts', async () => {
     await withFolder(async (data) => {
       const first = await startTestServer({ data })
       const { bob } = await inviteCast(first.url)

@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => server.stop())
 
-describe('a repository that goes while it is worked on', () => {
+describe('a repository that is deleted during a call', () => {
   it.each([
     ['GET', '/commits'],
     ['GET', '/contents'],
@@ -38,12 +38,12 @@ describe('a repository that goes while it is worked on', () => {
     ['GET', '/commits/main/status'],
     ['POST', '/contents/new.txt', { content: 'YQ==' }],
     ['POST', '/tags', { tag_name: 'v1' }],
-  ])('is missing for %s %s, which is no fault', async (method, path, body?: object) => {
+  ])('is not found by %s %s, which is no server error', async (method, path, body?: object) => {
     const { status } = await send(bob, method, `/repos/bob/engine${path}`, body)
     expect(status).toBe(404)
   })
 
-  it.each(['git-upload-pack', 'git-receive-pack'])('is missing for %s', async (service) => {
+  it.each(['git-upload-pack', 'git-receive-pack'])('is not found by %s', async (service) => {
     const headers = { authorization: bob.authorization }
     const answer = await fetch(`${server.url}/bob/engine.git/info/refs?service=${service}`, {
       headers,
@@ -51,7 +51,7 @@ describe('a repository that goes while it is worked on', () => {
     expect(answer.status).toBe(404)
   })
 
-  it('is in the log, for the case that nobody deleted it', async () => {
+  it('is in the log, in case nobody deleted it', async () => {
     await send(bob, 'GET', `/repos/bob/engine/git/commits/${sha}`)
     const line = {
       level: 'warn',
@@ -63,8 +63,8 @@ describe('a repository that goes while it is worked on', () => {
   })
 })
 
-describe('a row that would hang off a deleted one', () => {
-  it('is refused as what came too late', async () => {
+describe('a row that refers to a deleted one', () => {
+  it('is refused as too late', async () => {
     const app = await testApp()
     const label = { name: 'bug', color: 'ff0000', description: '', exclusive: 0, archived: 0 }
     const late = transaction(app.db, (tx) =>

@@ -68,7 +68,7 @@ async function filledRepository(name: string, settings: object = {}) {
 }
 
 describe('a file', () => {
-  it('begins the history of an empty repository, on the branch that is asked for', async () => {
+  it('begins the history of an empty repository, on the requested branch', async () => {
     const { create, clone } = await emptyRepository('first')
     const made = await create('docs/a b.txt', 'hello\n', { branch: 'trunk' })
     expect(made.status).toBe(201)
@@ -99,7 +99,7 @@ describe('a file', () => {
     expect(await git('rev-parse', 'HEAD:docs/a b.txt')).toBe(made.body.content.sha)
   })
 
-  it('is replaced, keeping what it may do, only as the caller saw it', async () => {
+  it('is replaced only in the version that the caller has seen, and keeps its mode', async () => {
     const { contents, git } = await filledRepository('replaced')
     const sha = await git('rev-parse', 'HEAD:bin/run')
     const path = contents('bin/run')
@@ -117,7 +117,7 @@ describe('a file', () => {
     expect(await git('ls-tree', 'HEAD', 'module')).toMatch(/^160000 /)
   })
 
-  it('is made by PUT without a sha, and not written over', async () => {
+  it('is created by PUT without a sha, which does not overwrite', async () => {
     const { contents } = await filledRepository('put')
     const put = () => rest(cast.bob, 'PUT', contents('new.txt'), { content: base64('new\n') })
     expect((await put()).status).toBe(201)
@@ -128,7 +128,7 @@ describe('a file', () => {
     ])
   })
 
-  it('is renamed, with other content or its own', async () => {
+  it('is renamed, with or without new content', async () => {
     const { contents, git, engine } = await filledRepository('renamed')
     const moved = await rest(cast.bob, 'PUT', contents('lib/motor.txt'), {
       from_path: 'engine.txt',
@@ -150,7 +150,7 @@ describe('a file', () => {
     )
   })
 
-  it('is deleted with its folder, only as the caller saw it', async () => {
+  it('is deleted with its folder, only in the version that the caller has seen', async () => {
     const { contents, git } = await filledRepository('deleted')
     const sha = await git('rev-parse', 'HEAD:bin/run')
     const path = contents('bin/run')
@@ -164,7 +164,7 @@ describe('a file', () => {
     expect(await git('ls-tree', '--name-only', 'HEAD')).toBe('engine.txt\nlink\nmodule')
   })
 
-  it('gets a commit as the request describes it', async () => {
+  it('has the commit that the request describes', async () => {
     const { create, clone } = await emptyRepository('described')
     const made = await create('a', 'a', {
       message: 'Why\r\n\r\nBecause.\r\n',
@@ -180,7 +180,7 @@ describe('a file', () => {
     )
   })
 
-  it('goes on a new branch, which may replace one only when asked to', async () => {
+  it('goes to a new branch, which replaces an existing one only with force', async () => {
     const { create, git } = await filledRepository('branched')
     const make = (path: string, more: object = {}) =>
       create(path, 'x', { new_branch: 'next', ...more })
@@ -196,7 +196,7 @@ describe('a file', () => {
     expect(await git('rev-parse', 'origin/next~1')).toBe(await git('rev-parse', 'origin/main'))
   })
 
-  it('makes a commit though nothing changes, since the caller waits for its id', async () => {
+  it('creates a commit even if nothing changes, for its id', async () => {
     const { contents, git, engine } = await filledRepository('same')
     const same = await rest(cast.bob, 'PUT', contents('engine.txt'), {
       content: base64(ENGINE),
@@ -206,7 +206,7 @@ describe('a file', () => {
     expect(same.body.commit.parents[0].sha).toBe(await git('rev-parse', 'main'))
   })
 
-  it('costs as many objects as it has folders above it, whatever is beside', async () => {
+  it('writes one object for each folder above it, whatever else these contain', async () => {
     const { create, git } = await filledRepository('cheap')
     const id = (await rest(cast.bob, 'GET', '/repos/bob/cheap')).body.id
     const objects = async () => {
@@ -229,26 +229,32 @@ describe('a change of a file is refused', () => {
       422,
       'repository file already exists [path: engine.txt]',
     ],
-    ['the content is no base64', 'x', { content: 'a' }, 422, 'the content is no base64 [path: x]'],
+    [
+      'the content is not valid base64',
+      'x',
+      { content: 'a' },
+      422,
+      'the content is not valid base64 [path: x]',
+    ],
     [
       'the content is base64 of another kind',
       'x',
       { content: 'a_-=' },
       422,
-      'the content is no base64 [path: x]',
+      'the content is not valid base64 [path: x]',
     ],
-    ['a folder is there', 'bin', {}, 422, 'a directory is there [path: bin]'],
-    ['a submodule is there', 'module', {}, 422, 'a submodule is there [path: module]'],
+    ['a folder is there', 'bin', {}, 422, 'the path is a directory [path: bin]'],
+    ['a submodule is there', 'module', {}, 422, 'the path is a submodule [path: module]'],
     [
       'a file is above it',
       'engine.txt/x',
       {},
       422,
-      'engine.txt is no directory [path: engine.txt/x]',
+      'engine.txt is not a directory [path: engine.txt/x]',
     ],
     // What the link leads to is not looked at.
-    ['a link is above it', 'link/x', {}, 422, 'link is no directory [path: link/x]'],
-    ['a submodule is above it', 'module/x', {}, 422, 'module is no directory [path: module/x]'],
+    ['a link is above it', 'link/x', {}, 422, 'link is not a directory [path: link/x]'],
+    ['a submodule is above it', 'module/x', {}, 422, 'module is not a directory [path: module/x]'],
     ['the path leads into Git', '.git/config', {}, 422, 'path contains a malformed path component'],
     [
       'the path leads into Git on Windows',
@@ -307,7 +313,7 @@ describe('a change of a file is refused', () => {
     expect(refused.status).toBe(status)
   })
 
-  it('when a link would be written through', async () => {
+  it('when it would write through a symbolic link', async () => {
     const git = await filledOnce()
     const sha = await git('rev-parse', 'main:link')
     const refused = await rest(cast.bob, 'PUT', '/repos/bob/refusing/contents/link', {
@@ -316,11 +322,11 @@ describe('a change of a file is refused', () => {
     })
     expect([refused.status, refused.body.message]).toEqual([
       422,
-      'a symbolic link is there [path: link]',
+      'the path is a symbolic link [path: link]',
     ])
   })
 
-  it('when there is nothing to replace or rename', async () => {
+  it('when the file to replace or rename does not exist', async () => {
     const git = await filledOnce()
     const sha = await git('rev-parse', 'main:link')
     const put = (body: object) => rest(cast.bob, 'PUT', '/repos/bob/refusing/contents/none', body)
@@ -335,7 +341,7 @@ describe('a change of a file is refused', () => {
   }
 })
 
-describe('who may change a file', () => {
+describe('permission to change files', () => {
   it.each<[who: string, settings: object, status: number]>([
     ['nobody', {}, 401],
     ['bob', {}, 201],
@@ -356,7 +362,7 @@ describe('who may change a file', () => {
     expect((await create('x', 'x', {}, await actor(who))).status).toBe(status)
   })
 
-  it('nobody, of a mirror', async () => {
+  it('is refused to everyone for a mirror', async () => {
     const { create } = await emptyRepository('mirror')
     await server.app.db
       .updateTable('repositories')
@@ -384,7 +390,7 @@ describe('several files', () => {
   const change = (name: string, body: object) =>
     rest(cast.bob, 'POST', `/repos/bob/${name}/contents`, body)
 
-  it('change together', async () => {
+  it('change in one commit', async () => {
     const { git, engine } = await filledRepository('several')
     const run = await git('rev-parse', 'HEAD:bin/run')
     const changed = await change('several', {
@@ -422,7 +428,7 @@ describe('several files', () => {
     ['a path leads up', [{ operation: 'create', path: 'a/../../x' }], 422],
     ['a path leads into Git', [{ operation: 'rename', path: 'x', from_path: '.git/config' }], 422],
     [
-      'a path is named twice',
+      'a path appears twice',
       [
         { operation: 'create', path: 'x' },
         { operation: 'upload', path: 'x' },
@@ -443,15 +449,15 @@ describe('several files', () => {
       Array.from({ length: 301 }, (_, i) => ({ operation: 'create', path: `${i}` })),
       422,
     ],
-  ])('stay as they are when %s', async (_, files, status) => {
+  ])('do not change when %s', async (_, files, status) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'unchanged' })
     expect((await change('unchanged', { files })).status).toBe(status)
     expect((await rest(cast.bob, 'GET', '/repos/bob/unchanged')).body.empty).toBe(true)
   })
 })
 
-describe('changes at the same time', () => {
-  it('are all made, or their makers are told that they lost', async () => {
+describe('concurrent changes', () => {
+  it('succeed or fail with a conflict', async () => {
     const { create, git } = await filledRepository('racing')
     const statuses = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>
@@ -467,7 +473,7 @@ describe('changes at the same time', () => {
     expect(await git('rev-list', '--count', 'HEAD')).toBe(String(2 + made.length))
   })
 
-  it('to one file are made once', async () => {
+  it('of one file succeed once', async () => {
     const { contents, engine } = await filledRepository('racing-file')
     const put = (text: string) =>
       rest(cast.bob, 'PUT', contents('engine.txt'), { content: base64(text), sha: engine })
@@ -476,7 +482,7 @@ describe('changes at the same time', () => {
     expect(answers.filter(({ status }) => status === 422 || status === 409)).toHaveLength(2)
   })
 
-  it('by push and by API both arrive, or one of them is refused', async () => {
+  it('by push and by API both succeed, or one is refused', async () => {
     const { create, git } = await filledRepository('racing-push')
     await client.commit('racing-push', 'pushed')
     const [pushed, made] = await Promise.all([
@@ -493,7 +499,7 @@ describe('changes at the same time', () => {
   })
 })
 
-it('files change over gRPC, too', async () => {
+it('files change over gRPC', async () => {
   await rest(cast.bob, 'POST', '/user/repos', { name: 'grpc' })
   const grpc = forge.grpc(ContentService, cast.bob)
   const file = { owner: 'bob', repo: 'grpc', path: 'a.txt' }

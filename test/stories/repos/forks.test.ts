@@ -46,7 +46,7 @@ function fsck(id: number): void {
 }
 
 describe('a fork', () => {
-  it('is complete when it is answered, and goes its own way from there', async () => {
+  it('is complete when the call returns, and independent from then on', async () => {
     await make('engine', { description: 'turns', default_branch: 'trunk' })
     const made = await fork(cast.carol, 'Bob/Engine')
     expect(made.status).toBe(202)
@@ -100,7 +100,7 @@ describe('a fork', () => {
     fsck(second.body.id)
   })
 
-  it('outlives its parent, and has none then', async () => {
+  it('remains without a parent when the parent is deleted', async () => {
     await make('mortal')
     const { body } = await fork(cast.carol, 'bob/mortal')
     expect((await rest(cast.bob, 'DELETE', '/repos/bob/mortal')).status).toBe(204)
@@ -128,7 +128,7 @@ describe('a fork', () => {
     })
   })
 
-  it('is made once, however many ask at once', async () => {
+  it('is created once by concurrent requests', async () => {
     await make('wanted')
     const answers = await Promise.all(
       [1, 2, 3, 4].map((n) => fork(cast.carol, 'bob/wanted', { name: `wanted-${n}` })),
@@ -140,7 +140,7 @@ describe('a fork', () => {
     expect(refused?.body.message).toBe('carol already owns this repository or a fork of it')
   })
 
-  it('is not told about to who may not know of it', async () => {
+  it('is hidden from users without access', async () => {
     await make('sought')
     await rest(cast.bob, 'POST', '/orgs', { username: 'gears' })
     const units = { units: ['repo.issues'], can_create_org_repo: true }
@@ -185,7 +185,7 @@ describe('a fork', () => {
     expect((await fork(who(), path, body)).status).toBe(status)
   })
 
-  it('is not made by whom the owner has blocked, nor with a token that may not write', async () => {
+  it('is refused to a blocked user and to a token without write scope', async () => {
     await make('walled')
     await rest(cast.bob, 'PUT', '/user/blocks/carol')
     expect((await fork(cast.carol, 'bob/walled')).status).toBe(403)
@@ -197,7 +197,7 @@ describe('a fork', () => {
     expect((await fork(cast.carol, 'bob/walled')).status).toBe(202)
   })
 
-  it('is made and listed over gRPC as well', async () => {
+  it('is created and listed over gRPC', async () => {
     await make('spoken')
     const forks = forge.grpc(ForkService, cast.carol)
     const made = await forks.createFork({ owner: 'bob', repo: 'spoken' })
@@ -210,7 +210,7 @@ describe('a fork', () => {
 })
 
 describe('a fork of a private repository', () => {
-  it('is private, and stays so as long as that one is', async () => {
+  it('is private, as long as its parent is', async () => {
     await make('secret', { private: true })
     await rest(cast.bob, 'PUT', '/repos/bob/secret/collaborators/carol', { permission: 'read' })
     expect((await fork(cast.carol, 'bob/secret')).body).toMatchObject({
@@ -228,7 +228,7 @@ describe('a fork of a private repository', () => {
     ).toBe(200)
   })
 
-  it('does not say what it was forked from to whom that is a secret', async () => {
+  it('hides its parent from users without access to it', async () => {
     await make('inner', { private: true })
     await rest(cast.bob, 'PUT', '/repos/bob/inner/collaborators/carol', { permission: 'read' })
     await fork(cast.carol, 'bob/inner')
@@ -243,7 +243,7 @@ describe('a fork of a private repository', () => {
 })
 
 describe('the forks of a repository', () => {
-  it('are those that the caller may read, oldest first, in pages', async () => {
+  it('are those that the caller can read, oldest first, in pages', async () => {
     await make('popular')
     await rest(cast.ada, 'POST', '/orgs', { username: 'tools' })
     await fork(cast.carol, 'bob/popular')
@@ -269,7 +269,7 @@ describe('the forks of a repository', () => {
   })
 })
 
-describe('who may', () => {
+describe('permissions', () => {
   it.each([
     ['nobody', 'engine', 401, 200],
     ['carol', 'engine', 202, 200],
@@ -278,25 +278,28 @@ describe('who may', () => {
     ['read:repository', 'secret', 403, 200],
     ['write:repository', 'secret', 409, 200],
     ['read:user', 'engine', 403, 403],
-  ])('fork and list forks, as %s of bob/%s: %i, %i', async (name, repository, forks, lists) => {
-    // Made by the first row of each.
-    const settings = {
-      name: `matrix-${repository}`,
-      auto_init: true,
-      private: repository === 'secret',
-    }
-    await rest(cast.bob, 'POST', '/user/repos', settings)
-    const caller = await callerNamed(server.url, cast, name)
-    const path = `/repos/bob/matrix-${repository}/forks`
-    expect([
-      (await rest(caller, 'POST', path, {})).status,
-      (await rest(caller, 'GET', path)).status,
-    ]).toEqual([forks, lists])
-  })
+  ])(
+    'of %s to fork bob/%s and to list its forks: %i, %i',
+    async (name, repository, forks, lists) => {
+      // Made by the first row of each.
+      const settings = {
+        name: `matrix-${repository}`,
+        auto_init: true,
+        private: repository === 'secret',
+      }
+      await rest(cast.bob, 'POST', '/user/repos', settings)
+      const caller = await callerNamed(server.url, cast, name)
+      const path = `/repos/bob/matrix-${repository}/forks`
+      expect([
+        (await rest(caller, 'POST', path, {})).status,
+        (await rest(caller, 'GET', path)).status,
+      ]).toEqual([forks, lists])
+    },
+  )
 })
 
 describe('a crash', () => {
-  it('before the folder of a fork is there leaves no fork, and the next attempt makes it', async () => {
+  it('before the folder of a fork exists leaves no fork, and the next attempt succeeds', async () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-fork-'))
     const first = await startTestServer({ data })
     const people = await inviteCast(first.url)

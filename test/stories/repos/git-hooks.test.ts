@@ -57,7 +57,7 @@ async function repository(name: string, settings: object = {}) {
 }
 
 describe('the hooks of a repository', () => {
-  it('are three, and have no script at first', async () => {
+  it('are three, without a script at first', async () => {
     await repository('empty')
     const { status, body } = await rest(cast.ada, 'GET', hooksOf('empty'))
     expect([status, body]).toEqual([
@@ -77,7 +77,7 @@ describe('the hooks of a repository', () => {
     ['that is absent changes nothing', undefined, 'exit 0\n'],
     ['that is null changes nothing', null, 'exit 0\n'],
     ['of 256 KiB is taken', `#${'x'.repeat(256 * 1024 - 1)}`, `#${'x'.repeat(256 * 1024 - 1)}`],
-  ])('get a script: one that %s', async (_, content, stored) => {
+  ])('accept a script that %s', async (_, content, stored) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'edited' })
     const path = `${hooksOf('edited')}/pre-receive`
     await rest(cast.ada, 'PATCH', path, { content: 'exit 0\n' })
@@ -92,7 +92,7 @@ describe('the hooks of a repository', () => {
     expect((await rest(cast.ada, 'GET', hooksOf('edited'))).body[0]).toEqual(expected)
   })
 
-  it('lose their script and stay', async () => {
+  it('remain without their script', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'cleared' })
     const path = `${hooksOf('cleared')}/post-receive`
     await rest(cast.ada, 'PATCH', path, { content: 'exit 0\n' })
@@ -109,7 +109,7 @@ describe('the hooks of a repository', () => {
     ['a script that is no text', 'pre-receive', 'a\0b', 422, 'content'],
     ['an unknown hook', 'post-update', 'exit 0', 404, 'not found'],
     ['a hook by the name of a file', 'pre-receive.sample', 'exit 0', 404, 'not found'],
-  ])('refuse %s', async (_, hook, content, status, message) => {
+  ])('do not accept %s', async (_, hook, content, status, message) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'refusing' })
     const refused = await rest(cast.ada, 'PATCH', `${hooksOf('refusing')}/${hook}`, { content })
     expect([refused.status, refused.body.message]).toEqual([
@@ -122,7 +122,7 @@ describe('the hooks of a repository', () => {
     }
   })
 
-  it('are for those who administer the instance', async () => {
+  it('are for administrators of the instance', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'guarded' })
     await rest(cast.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'write' })
     await rest(cast.bob, 'POST', '/user/repos', { name: 'hidden', private: true })
@@ -188,7 +188,7 @@ describe('the hooks of a repository', () => {
     expect((await rest(cast.ada, 'DELETE', path)).status).toBe(423)
   })
 
-  it('are there over gRPC, with reasons', async () => {
+  it('are available over gRPC, with reasons', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'grpc' })
     const named = { owner: 'bob', repo: 'grpc' }
     const hooks = forge.grpc(GitHookService, cast.ada)
@@ -209,7 +209,7 @@ describe('the hooks of a repository', () => {
     )
   })
 
-  it('are not those of a fork, and stay with a repository that is given away or called otherwise', async () => {
+  it('do not apply to forks, and remain after a transfer or a rename', async () => {
     const { hook } = await repository('parent')
     await hook('pre-receive', 'echo no; exit 1')
     await rest(cast.carol, 'POST', '/repos/bob/parent/forks', {})
@@ -224,7 +224,7 @@ describe('the hooks of a repository', () => {
 })
 
 describe('an instance without hooks', () => {
-  it('lets nobody edit them, and runs none', async () => {
+  it('neither runs them nor lets anyone edit them', async () => {
     const { git, hook, commit } = await repository('switched')
     await hook('pre-receive', 'exit 1')
     await commit('next')
@@ -266,7 +266,7 @@ echo "$GIT_DIR" "$(git rev-parse --is-bare-repository)"
 `
 
 describe('hooks of a push', () => {
-  it('run in the order of Git, with its input and what scripts for compatible systems read', async () => {
+  it('run in the order of Git, with its input and the variables of compatible systems', async () => {
     const { id, git, commit, hook, push } = await repository('order')
     for (const name of ['pre-receive', 'update', 'post-receive']) await hook(name, SHOW)
     const from = await git('rev-parse', 'HEAD')
@@ -322,7 +322,7 @@ describe('hooks of a push', () => {
     expect(shown).not.toContain(server.data)
   })
 
-  it('see objects that are not let in yet, of which nothing is left when they refuse', async () => {
+  it('see the objects in quarantine, which are deleted when they refuse', async () => {
     const { id, git, commit, hook, push, refs } = await repository('quarantine')
     await hook(
       'pre-receive',
@@ -350,7 +350,7 @@ describe('hooks of a push', () => {
     expect(await git('rev-parse', 'origin/main')).toBe(refused)
   })
 
-  it('refuse a push as a whole, or a ref by itself', async () => {
+  it('can refuse a whole push or one ref', async () => {
     const { hook, push, refs, commit } = await repository('fates')
     await hook(
       'pre-receive',
@@ -384,7 +384,7 @@ describe('hooks of a push', () => {
     expect([atomic.ok, (await refs()).includes('heads/b')]).toEqual([false, false])
   })
 
-  it('are asked when the server itself has nothing against it', async () => {
+  it('run only if the server accepts the push', async () => {
     const { hook, push } = await repository('server-first')
     await hook('pre-receive', 'echo asked')
     const { shown } = await push(':main')
@@ -394,7 +394,7 @@ describe('hooks of a push', () => {
     expect(shown).not.toContain('asked')
   })
 
-  it('find the rows of what has moved', async () => {
+  it('find the rows of moved refs', async () => {
     const { hook, commit, push, id } = await repository('told')
     let seen: string | undefined
     await hook('post-receive', 'echo done')
@@ -415,7 +415,7 @@ describe('hooks of a push', () => {
     expect([ok, seen]).toEqual([true, second])
   })
 
-  it('are stopped when they take too long, and the push with them', async () => {
+  it('are stopped after their timeout, and the push fails', async () => {
     const slow = await startTestServer({ settings: { gitHooks: true, hookTimeoutMs: 1_000 } })
     const others = await inviteCast(slow.url)
     const send = restAt(slow.url)
@@ -438,7 +438,7 @@ describe('hooks of a push', () => {
     await slow.stop()
   })
 
-  it('take no more time for all refs of a push than they may, and the other refs can be pushed again', async () => {
+  it('have a time limit for all refs of a push, and the other refs can be pushed again', async () => {
     const hasty = await startTestServer({ settings: { gitHooks: true, hookTimeoutMs: 20 } })
     const others = await inviteCast(hasty.url)
     await restAt(hasty.url)(others.bob, 'POST', '/user/repos', { name: 'hasty', auto_init: true })
@@ -452,7 +452,7 @@ describe('hooks of a push', () => {
       .catch(({ stderr }) => String(stderr))
     expect(shown).toContain('it took longer than 0.02 s')
     expect(shown).toContain(
-      'the update hooks of this push have taken too long; push the rest again',
+      'the update hooks of this push have taken too long: push the other refs again',
     )
     await hasty.stop()
   })
@@ -471,7 +471,7 @@ describe('hooks of a change over the API', () => {
     ['update', 'echo "$1 stays"; exit 7', 'refs/heads/main stays'],
     ['update', `head -c 5000 /dev/zero | tr "\\0" x; exit 1`, 'x'.repeat(2000)],
     ['update', 'ls "$GIT_DIR/nowhere" "$0.x" >&2; exit 1', 'nowhere'],
-  ])('refuse it by %s: %s', async (hook, script, message) => {
+  ])('can refuse the change by %s: %s', async (hook, script, message) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'api', auto_init: true })
     await rest(cast.ada, 'PATCH', `${hooksOf('api')}/${hook}`, { content: script })
     const before = await rest(cast.bob, 'GET', '/repos/bob/api/branches/main')
@@ -483,7 +483,7 @@ describe('hooks of a change over the API', () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/api/branches/main')).body).toEqual(before.body)
   })
 
-  it('say the same over gRPC, as a reason', async () => {
+  it('have the same reason over gRPC', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'api-grpc', auto_init: true })
     await rest(cast.ada, 'PATCH', `${hooksOf('api-grpc')}/pre-receive`, {
       content: 'echo nö | tr a-z A-Z; exit 1',
@@ -493,7 +493,7 @@ describe('hooks of a change over the API', () => {
     await expect(refused).rejects.toMatchObject({ code: 7, rawMessage: 'Nö' })
   })
 
-  it('run before and after it, with everything that a push has but a quarantine', async () => {
+  it('run before and after the change, as for a push without a quarantine', async () => {
     const { id, git, hook } = await repository('api-order')
     const from = await git('rev-parse', 'HEAD')
     const printed: string[] = []
@@ -527,7 +527,7 @@ describe('hooks of a change over the API', () => {
     expect(printed[2]).toMatch(/\n0\n$/)
   })
 
-  it('wait for their turn, or are refused where too many wait already', async () => {
+  it('wait for a free slot, or are refused when too many wait', async () => {
     const { hook, push, commit, id } = await repository('busy')
     await hook('pre-receive', 'exit 0')
     const gone = new AbortController()
@@ -557,7 +557,7 @@ describe('hooks of a change over the API', () => {
     expect((await push('main')).ok).toBe(true)
   })
 
-  it('are none of what the server does on its own account', async () => {
+  it('do not run for updates by the server itself', async () => {
     const { hook, id } = await repository('own-account')
     await hook('pre-receive', 'exit 1')
     await rest(cast.carol, 'POST', '/repos/bob/own-account/forks', { name: 'forked' })

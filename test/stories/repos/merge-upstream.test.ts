@@ -108,7 +108,7 @@ describe('a merge from upstream', () => {
     expect(await mergeByGrpc('main')).toBe('merge')
   })
 
-  it('takes the branch of the same name, or the default branch of the parent', async () => {
+  it('merges the branch of the same name, or the default branch of the parent', async () => {
     const { path, inParent, parentGit, forkGit, merge } = await forked('names')
     await forkGit('push', '-q', 'origin', 'main:feature/x', 'main:own')
     await parentGit('checkout', '-q', '-b', 'feature/x')
@@ -123,7 +123,7 @@ describe('a merge from upstream', () => {
     expect(await forkGit('ls-remote', 'origin', 'refs/*')).not.toContain('FETCH')
   })
 
-  it('brings long histories, older by their dates than what they follow', async () => {
+  it('fetches long histories, with dates before those of their parents', async () => {
     const { path, id, parentGit, merge } = await forked('long')
     const script = Array.from(
       { length: 300 },
@@ -147,7 +147,7 @@ describe('a merge from upstream', () => {
     expect(refs).toBe('refs/heads/main')
   })
 
-  it('is refused where commits would be lost or do not go together, and nothing has changed then', async () => {
+  it('is refused on a conflict or when a fast-forward is impossible, and changes nothing', async () => {
     const { path, inParent, inFork, merge, mergeByGrpc } = await forked('apart')
     await inParent('a', 'theirs\n')
     const own = await inFork('a', 'ours\n')
@@ -176,7 +176,7 @@ describe('a merge from upstream', () => {
     expect(await headOf(path)).toBe(own)
   })
 
-  it('is refused where the histories have nothing in common', async () => {
+  it('is refused for unrelated histories', async () => {
     const { parentGit, merge, mergeByGrpc } = await forked('strangers')
     await parentGit('checkout', '-q', '--orphan', 'new')
     await client.commit('strangers-parent', 'anew')
@@ -198,7 +198,7 @@ describe('a merge from upstream', () => {
     })
   })
 
-  it('is refused where there is no branch, no parent, or none to be read', async () => {
+  it('is refused without the branch, without a parent, and without access to the parent', async () => {
     const { path, id, parentId, parentGit, merge, mergeByGrpc } = await forked('refused')
     for (const branch of ['nothing', '', '../x', 'refs/heads/main']) {
       const message = `branch does not exist [repo_id: ${id} name: ${branch}]`
@@ -243,7 +243,7 @@ describe('a merge from upstream', () => {
     expect((await rest(cast.carol, 'GET', path)).status).toBe(200)
   })
 
-  it('has nothing to merge from a parent without commits', async () => {
+  it('is refused for a parent without commits', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'void' })
     const { body: fork } = await rest(cast.carol, 'POST', '/repos/bob/void/forks', {})
     await client.git(
@@ -262,7 +262,7 @@ describe('a merge from upstream', () => {
     expect([status, body.message]).toEqual([404, message])
   })
 
-  it('is for those who may write to the fork, with the scope for it, and never where it is archived', async () => {
+  it('requires write access and scope, and a fork that is not archived', async () => {
     const { path, inParent, merge, mergeByGrpc } = await forked('guarded')
     await inParent('a', 'a\n')
     expect(
@@ -291,7 +291,7 @@ describe('a merge from upstream', () => {
     expect((await merge({ branch: 'main' }, writer)).body).toEqual({ merge_type: 'fast-forward' })
   })
 
-  it('is a push of the caller to the rules and hooks of the fork', async () => {
+  it('is a push of the caller for the rules and hooks of the fork', async () => {
     const { path, inParent, merge, mergeByGrpc } = await forked('ruled')
     await rest(cast.carol, 'PUT', `${path}/collaborators/bob`, { permission: 'write' })
     const before = await headOf(path)
@@ -322,7 +322,7 @@ describe('a merge from upstream', () => {
     expect(await headOf(path)).toBe(head)
   })
 
-  it('happens once, however many ask at once', async () => {
+  it('happens once for concurrent requests', async () => {
     const { inParent, inFork, forkGit, merge } = await forked('race')
     await inParent('a', 'a\n')
     await inFork('b', 'b\n')

@@ -143,8 +143,8 @@ function guard(expected: string): void {
   }
 }
 
-describe('a copy from elsewhere', () => {
-  it('has the branches, the tags and the default branch, and is a repository like others', async () => {
+describe('a copy from another server', () => {
+  it('has the branches, the tags and the default branch, and is a normal repository', async () => {
     upstream.commit('trunk')
     upstream.commit('a/b')
     upstream.git(
@@ -200,13 +200,13 @@ describe('a copy from elsewhere', () => {
     })
   })
 
-  it('leaves out names that nobody could push here', async () => {
+  it('leaves out ref names that a push could not create', async () => {
     upstream.git('update-ref', 'refs/heads/-x', 'main')
     const { body } = await migrate(cast.bob, 'names')
     expect(body.branch_count).toBe(1)
   })
 
-  it('is made from a server of our own kind, with a token', async () => {
+  it('can be made from another Branchline server, with a token', async () => {
     await rest(cast.carol, 'POST', '/user/repos', { name: 'own', private: true, auto_init: true })
     const clone_addr = `${server.url}/carol/own.git`
     const refused = await migrate(cast.bob, 'own', { clone_addr })
@@ -220,7 +220,7 @@ describe('a copy from elsewhere', () => {
     ).toBe(201)
   })
 
-  it('is made over gRPC as well', async () => {
+  it('can be made over gRPC', async () => {
     const mirrors = createClient(
       MirrorService,
       transportTo(server.url, 'gRPC', cast.bob.authorization),
@@ -250,7 +250,7 @@ describe('credentials for another server', () => {
       'uma:ghp_x',
     ],
     ['what the URL says', {}, 'uma:p%40w@', 'uma:p@w'],
-  ])('are %s, and told to nobody else', async (how, fields, userinfo, expected) => {
+  ])('are %s, and are not sent to other servers', async (how, fields, userinfo, expected) => {
     guard(expected)
     const name = how.replaceAll(' ', '-')
     const clone_addr = upstream.url.replace('//', `//${userinfo}`)
@@ -274,7 +274,7 @@ describe('credentials for another server', () => {
     expect(await refsHere(`bob/${name}`)).toEqual([`${commit} refs/heads/main`])
   })
 
-  it('are missed with a word about it', async () => {
+  it('have their own error when missing or wrong', async () => {
     guard('uma:secret')
     const refused = await migrate(cast.bob, 'guarded', {
       auth_username: 'uma',
@@ -282,12 +282,12 @@ describe('credentials for another server', () => {
     })
     expect([refused.status, refused.body.message]).toEqual([
       422,
-      expect.stringContaining('refuses these'),
+      expect.stringContaining('refuses the given ones'),
     ])
   })
 })
 
-describe('nothing is copied', () => {
+describe('a copy is refused', () => {
   it.each([
     ['ssh://git@example.org/a.git'],
     ['git://example.org/a.git'],
@@ -299,7 +299,7 @@ describe('nothing is copied', () => {
     ['http://'],
     ['https://example.org/a.git?x=y'],
     [''],
-  ])('from %j, which is no address to copy from', async (clone_addr) => {
+  ])('from %j, which is not a valid address', async (clone_addr) => {
     const refused = await migrate(cast.bob, 'refused', { clone_addr })
     expect([refused.status, refused.body.message]).toEqual([
       422,
@@ -313,8 +313,12 @@ describe('nothing is copied', () => {
       (response) => response.writeHead(302, { location: METADATA }).end(),
       'private or reserved',
     ],
-    ['something else', (response) => response.writeHead(200).end('hello'), 'no repository'],
-    ['nothing', (response) => response.writeHead(404).end(), 'no repository at this address'],
+    [
+      'something else',
+      (response) => response.writeHead(200).end('hello'),
+      'does not serve a repository',
+    ],
+    ['nothing', (response) => response.writeHead(404).end(), 'the address has no repository'],
     ['nobody any more', (response) => response.destroy(), 'connection failed'],
     [
       'nonsense',
@@ -332,7 +336,7 @@ describe('nothing is copied', () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/refused')).status).toBe(404)
   })
 
-  it('that would attack who clones it', async () => {
+  it('with objects that would attack clients', async () => {
     commitAttack()
     const refused = await migrate(cast.bob, 'refused')
     expect([refused.status, refused.body.message]).toEqual([
@@ -341,7 +345,7 @@ describe('nothing is copied', () => {
     ])
   })
 
-  it('with more text in a commit than a server can list', async () => {
+  it('with a commit message above the limit', async () => {
     commitLargeText()
     const refused = await migrate(cast.bob, 'refused')
     expect([refused.status, refused.body.message]).toEqual([
@@ -363,7 +367,7 @@ describe('nothing is copied', () => {
     await strict.stop()
   })
 
-  it('to a name that is taken, or is none, or to whom it is not for the caller to give it', async () => {
+  it('to a name that is taken or invalid, and to an owner for whom the caller may not create repositories', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'taken' })
     await rest(cast.carol, 'POST', '/orgs', { username: 'acme' })
     const cases: [who: Actor | undefined, name: string, fields: object, status: number][] = [
@@ -399,7 +403,7 @@ describe('nothing is copied', () => {
     expect((await migrate(caller, `of-${name.replace(':', '-')}`)).status).toBe(status)
   })
 
-  it('for somebody who makes more copies at once than may be, nor for one who has gone away', async () => {
+  it('above the limit of concurrent copies, and when the client disconnects', async () => {
     const asked = new Promise<void>((resolve) => {
       upstream.intercept = () => {
         if (upstream.asked.length === 2) resolve()
@@ -441,7 +445,7 @@ function flood(response: ServerResponse): void {
 }
 
 describe('a mirror', () => {
-  it('says what it is', async () => {
+  it('is shown as a mirror', async () => {
     const made = await mirror('told', { mirror_interval: '90m' })
     const now = new Date(clock.now()).toISOString().replace('.000Z', 'Z')
     expect(made).toMatchObject({
@@ -453,7 +457,7 @@ describe('a mirror', () => {
     })
   })
 
-  it('takes no writes', async () => {
+  it('refuses writes', async () => {
     const { id } = await mirror('fixed')
     await client.git(
       '.',
@@ -473,7 +477,7 @@ describe('a mirror', () => {
     fsck(id)
   })
 
-  it('follows its original when asked to: what is new, what was rewritten, and what is gone', async () => {
+  it('is synchronised on request: new, rewritten and deleted refs', async () => {
     upstream.commit('old')
     upstream.commit('a')
     upstream.git('tag', 'v1', 'main')
@@ -501,7 +505,7 @@ describe('a mirror', () => {
     fsck(id)
   })
 
-  it('follows by schedule, and says when nothing was new', async () => {
+  it('is synchronised by schedule, and shows when nothing was new', async () => {
     await mirror('steady')
     const before = (await rest(undefined, 'GET', '/repos/bob/steady')).body
     upstream.commit('main')
@@ -517,7 +521,7 @@ describe('a mirror', () => {
     expect(first.mirror_updated > before.mirror_updated).toBe(true)
   })
 
-  it('follows as often as it is told to, or only when asked', async () => {
+  it('is synchronised in its interval, or on request only', async () => {
     const { id } = await mirror('told-often')
     const patch = (mirror_interval: string) =>
       rest(cast.bob, 'PATCH', '/repos/bob/told-often', { mirror_interval })
@@ -531,7 +535,7 @@ describe('a mirror', () => {
     expect(await refsHere('bob/told-often')).toEqual([`${commit} refs/heads/main`])
   })
 
-  it('keeps what is gone there when told to', async () => {
+  it('keeps refs that the original deletes, if configured', async () => {
     upstream.commit('kept')
     await mirror('hoarder')
     await rest(cast.bob, 'PATCH', '/repos/bob/hoarder', { enable_prune: false })
@@ -540,7 +544,7 @@ describe('a mirror', () => {
     expect(await refsHere('bob/hoarder')).toHaveLength(2)
   })
 
-  it('stays as it is when its original fails or lies, and follows again when that is over', async () => {
+  it('does not change while its original fails or lies, and recovers', async () => {
     const { id } = await mirror('patient')
     const before = await refsHere('bob/patient')
     upstream.commit('main')
@@ -560,7 +564,7 @@ describe('a mirror', () => {
     expect((await findMirror(server.app.db, id))?.error).toBe('')
   })
 
-  it('takes nothing of what would attack who clones it', async () => {
+  it('refuses objects that would attack clients', async () => {
     const { id } = await mirror('careful')
     const before = await refsHere('bob/careful')
     const attack = commitAttack()
@@ -568,7 +572,7 @@ describe('a mirror', () => {
     await requestSync('careful')
     expect(await refsHere('bob/careful')).toEqual(before)
     expect((await findMirror(server.app.db, id))?.error).toBe(
-      'it has a malformed object (hasDotgit)',
+      'the repository has a malformed object (hasDotgit)',
     )
     const look = ['-C', repositoryPath(server.app.git, id), 'cat-file', '-e', attack]
     expect(() => execFileSync('git', look, { stdio: 'pipe' })).toThrow()
@@ -577,11 +581,11 @@ describe('a mirror', () => {
     await requestSync('careful')
     expect(await refsHere('bob/careful')).toEqual(before)
     expect((await findMirror(server.app.db, id))?.error).toBe(
-      'it has a malformed object (tooLarge)',
+      'the repository has a malformed object (tooLarge)',
     )
   })
 
-  it('is asked to follow by those who may write to it, while it is not archived', async () => {
+  it('can be synchronised by users with write access while it is not archived', async () => {
     await mirror('asked')
     const ask = async (who: Actor | undefined) =>
       (await rest(who, 'POST', '/repos/bob/asked/mirror-sync')).status
@@ -594,7 +598,7 @@ describe('a mirror', () => {
     expect(await refsHere('bob/asked')).toEqual(before)
   })
 
-  it('that was due when the server stopped follows when it starts again', async () => {
+  it('that was due when the server stopped is synchronised when the server starts', async () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-mirror-'))
     const settings = { data, clock, webhookAllowedHosts: parseAllowedHosts('127.0.0.1') }
     const first = await startTestServer(settings)

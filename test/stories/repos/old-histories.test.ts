@@ -59,7 +59,7 @@ async function oldHistory(folder: string): Promise<{ first: string; last: string
   return { first, last }
 }
 
-describe('a history with faults of long ago', () => {
+describe('a history with faults of old programs', () => {
   it('can be pushed and read', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'old' })
     const { first, last } = await oldHistory('old')
@@ -90,7 +90,7 @@ describe('a history with faults of long ago', () => {
     expect(await checkObjects(server.app.git, body.id)).toEqual([])
   })
 
-  it('is refused as before with a fault that harms', async () => {
+  it('is refused with a harmful fault', async () => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'harmful' })
     await client.git('.', 'init', '-q', '-b', 'main', 'harmful')
     const blob = write('harmful', 'tree', Buffer.alloc(0))
@@ -113,7 +113,7 @@ describe('a history with faults of long ago', () => {
 })
 
 describe('the list of branches', () => {
-  it('is whole again after damage, whoever reads one branch before', async () => {
+  it('is complete again after damage, even if a branch was read before', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/repos', {
       name: 'damaged',
       auto_init: true,

@@ -67,32 +67,32 @@ describe('a push', () => {
     [
       'names what belongs to the server',
       'main:refs/draft/main',
-      'refs/draft/main belongs to the server',
+      'refs/draft/main is reserved for the server',
     ],
     [
       'would make a pull request elsewhere',
       'main:refs/for/main',
-      'refs/for/main belongs to the server',
+      'refs/for/main is reserved for the server',
     ],
-    ['begins a name with a dash', 'main:refs/heads/-d', 'refs/heads/-d is no name for a ref'],
+    ['begins a name with a dash', 'main:refs/heads/-d', 'refs/heads/-d is not a valid ref name'],
     [
       'makes a name longer than files have',
       `main:refs/heads/${'a'.repeat(251)}`,
-      `refs/heads/${'a'.repeat(251)} is no name for a ref`,
+      `refs/heads/${'a'.repeat(251)} is not a valid ref name`,
     ],
     [
       'names a branch like a commit',
       `main:refs/heads/${'a'.repeat(40)}`,
-      `refs/heads/${'a'.repeat(40)} looks like the id of an object`,
+      `refs/heads/${'a'.repeat(40)} looks like an object ID`,
     ],
-    ['puts a branch below another', 'main:main/x', 'branch main/x cannot be beside branch main'],
-    ['puts a branch above another', 'main:deep', 'branch deep cannot be beside branch deep/er'],
+    ['puts a branch below another', 'main:main/x', 'branch main/x conflicts with branch main'],
+    ['puts a branch above another', 'main:deep', 'branch deep conflicts with branch deep/er'],
     ['takes a name in another case', 'main:MAIN', 'ok'],
     ['takes the name of a folder in another case', 'main:Deep', 'ok'],
-    ['puts a tag below another', 'main:refs/tags/v1/x', 'tag v1/x cannot be beside tag v1'],
+    ['puts a tag below another', 'main:refs/tags/v1/x', 'tag v1/x conflicts with tag v1'],
     ['gives a tag the name of a branch', 'main:refs/tags/deep/er', 'ok'],
     ['moves other refs', 'main:refs/notes/commits', 'ok'],
-  ])('that %s is refused as a whole, with a sentence, or not: %s', async (_, spec, text) => {
+  ])('that %s is refused as a whole, with a message: %s', async (_, spec, text) => {
     made ??= repository('reviewed').then(async (repository) => {
       await repository.push('main:deep/er', 'main:refs/tags/v1')
       return repository
@@ -107,16 +107,16 @@ describe('a push', () => {
   })
   let made: ReturnType<typeof repository> | undefined
 
-  it('may replace what it deletes by what could not be beside it', async () => {
+  it('can replace a ref by one that collides with it', async () => {
     const { push, branches } = await repository('replacing')
     await push('main:a')
     await push(':a', 'main:b')
     await push('main:a/b', 'main:A-b')
     expect(await branches()).toEqual(['A-b', 'a/b', 'b', 'main'])
-    await expect(push('main:x', 'main:x/y')).rejects.toThrow('branch x cannot be beside branch x/y')
+    await expect(push('main:x', 'main:x/y')).rejects.toThrow('branch x conflicts with branch x/y')
   })
 
-  it('may rewrite history, and the rows follow', async () => {
+  it('can rewrite history, which updates the rows', async () => {
     const { git, push, commit, id } = await repository('forced')
     await commit('second')
     await push('main')
@@ -131,7 +131,7 @@ describe('a push', () => {
     expect(row).toMatchObject([{ name: 'main', commit_id: await git('rev-parse', 'HEAD') }])
   })
 
-  it('of a thousand refs is recorded in whole, and so is their end', async () => {
+  it('of a thousand refs is recorded completely, and so is their deletion', async () => {
     const { push, branches, tags } = await repository('thousand')
     const names = Array.from({ length: 600 }, (_, i) => `n/${i}`)
     await push(...names.flatMap((name) => [`main:refs/heads/${name}`, `main:refs/tags/${name}`]))
@@ -142,7 +142,7 @@ describe('a push', () => {
     expect(await tags()).toEqual(['n/0'])
   })
 
-  it('that races another one wins, or its pusher is told', async () => {
+  it('that races another one succeeds, or fails with a message', async () => {
     const { git, push, commit } = await repository('racing')
     const commits: string[] = []
     for (const name of ['one', 'two']) {

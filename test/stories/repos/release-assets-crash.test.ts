@@ -24,7 +24,7 @@ async function storedFiles(): Promise<string[]> {
 }
 
 describe('a server that is killed in the middle of an upload', () => {
-  it('shows nothing of the file, and the doctor removes it', async () => {
+  it('does not show the file, and the doctor removes it', async () => {
     const first = await serveProcess(data)
     const { bob } = await inviteCast(first.url)
     const rest = restAt(first.url)

@@ -80,7 +80,7 @@ async function storedFiles(): Promise<string[]> {
 }
 
 describe('a file of a release', () => {
-  it('is uploaded as it is, listed, read, renamed, downloaded and deleted', async () => {
+  it('is uploaded, listed, read, renamed, downloaded and deleted', async () => {
     const path = await release('plain')
     const content = randomBytes(300_000)
     const made = await upload(cast.bob, `${path}?name=engine%20%C3%BC.tar.gz`, content)
@@ -133,7 +133,7 @@ describe('a file of a release', () => {
     expect(await storedFiles()).toEqual([])
   })
 
-  it('may be empty', async () => {
+  it('can be empty', async () => {
     const path = await release('empty')
     const { body } = await upload(cast.bob, `${path}?name=nothing`, '')
     expect(body.size).toBe(0)
@@ -162,14 +162,14 @@ describe('a file of a release', () => {
     ])
   })
 
-  it.each(['bytes=10-', 'bytes=-0', 'bytes=10-12'])('has nothing at %s', async (range) => {
+  it.each(['bytes=10-', 'bytes=-0', 'bytes=10-12'])('refuses the range %s', async (range) => {
     const path = await release(`beyond-${range.replaceAll(/[^a-z0-9]/g, '-')}`)
     const { body } = await upload(cast.bob, `${path}?name=digits`, '0123456789')
     const { status, headers } = await download(undefined, body.browser_download_url, { range })
     expect([status, headers.get('content-range')]).toEqual([416, 'bytes */10'])
   })
 
-  it('is named so that no name ends the header or begins another one', async () => {
+  it('has a name that cannot end its header or begin another one', async () => {
     const path = await release('named')
     const { body } = await upload(
       cast.bob,
@@ -183,7 +183,7 @@ describe('a file of a release', () => {
     ])
   })
 
-  it('is gone on with by its tag, and not sent to who has it', async () => {
+  it('can be resumed by its entity tag, and is not sent again to a client that has it', async () => {
     const path = await release('tagged')
     const { body } = await upload(cast.bob, `${path}?name=digits`, '0123456789')
     const url = body.browser_download_url
@@ -216,7 +216,7 @@ describe('a file of a release', () => {
     ['a\\b', 422, 'name is missing or not allowed'],
     ['a\nb', 422, 'name is missing or not allowed'],
     ['ü'.repeat(128), 422, 'name is longer than 255 bytes'],
-  ])('is not called %j', async (name, status, message) => {
+  ])('cannot have the name %j', async (name, status, message) => {
     const path = await release('misnamed')
     const existing = (await rest(cast.bob, 'GET', '/repos/bob/misnamed/releases/tags/v1')).body
     const assets = path.includes('undefined')
@@ -229,7 +229,7 @@ describe('a file of a release', () => {
     expect((await rest(cast.bob, 'PATCH', `${assets}/${body.id}`, { name })).status).toBe(status)
   })
 
-  it('is at most as large as the server takes, whether its size is announced or not', async () => {
+  it('has a size limit, whether or not the client announces the size', async () => {
     const path = await release('large')
     const files = (await storedFiles()).length
     const announced = await upload(cast.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES + 1))
@@ -246,7 +246,7 @@ describe('a file of a release', () => {
     expect((await upload(cast.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES))).status).toBe(201)
   })
 
-  it('is one of a bounded number', async () => {
+  it('counts towards a limit of the release', async () => {
     const path = await release('many')
     const release_id = Number(path.split('/').at(-2))
     const asset = { release_id, name: 'x', bytes: 0, create_time: 0 }
@@ -311,7 +311,7 @@ describe('a file in a form', () => {
     return data
   }
 
-  it('is the field `attachment`, named by the form or by the query', async () => {
+  it('is the field `attachment`, with the name of the form or of the query', async () => {
     const path = await release('form')
     const parts = form([
       ['note', 'ignored'],
@@ -336,7 +336,7 @@ describe('a file in a form', () => {
     )
   })
 
-  it('is large, and arrives as it was', async () => {
+  it('can be large, and arrives unchanged', async () => {
     const path = await release('large-form')
     const content = randomBytes(1_000_000)
     const data = new FormData()
@@ -397,7 +397,7 @@ async function* once<T>(...items: T[]): AsyncGenerator<T> {
 }
 
 describe('a backup', () => {
-  it('has the files of releases, and not the rows of those that are gone', async () => {
+  it('has the files of releases, but no rows of missing files', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
     const path = await release('backed-up')
     const content = randomBytes(100_000)
@@ -421,8 +421,8 @@ describe('a backup', () => {
   })
 })
 
-describe('a backup beside a server that goes on', () => {
-  it('has the files that are deleted while it is at them, or not, and is whole', async () => {
+describe('a backup of a running server', () => {
+  it('is complete, with or without files that are deleted at the same time', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
     const path = await release('deleted-meanwhile')
     const others = await storedFiles()
@@ -456,7 +456,7 @@ describe('a backup beside a server that goes on', () => {
   })
 })
 
-describe('who may download', () => {
+describe('permission to download', () => {
   it.each<[who: string, fields: object, settings: object, status: number]>([
     ['nobody', {}, {}, 200],
     ['carol', {}, {}, 200],
@@ -488,8 +488,8 @@ describe('who may download', () => {
   })
 })
 
-describe('what is left of a file', () => {
-  it('is nothing when its release goes, or its repository', async () => {
+describe('cleanup', () => {
+  it('deletes the files of a deleted release and of a deleted repository', async () => {
     const files = await storedFiles()
     const kept = await release('kept-repository')
     const { body } = await upload(cast.bob, `${kept}?name=x`, 'x')
@@ -513,7 +513,7 @@ describe('what is left of a file', () => {
       'multipart/form-data; boundary=edge',
       '--edge\r\nContent-Disposition: form-data; name="attachment"; filename="x"\r\n\r\n',
     ],
-  ])('is nothing when whoever sends it %s goes away in the middle', async (what, type, head) => {
+  ])('deletes an upload %s whose client disconnects', async (what, type, head) => {
     const path = await release(`cut-off-${what.replaceAll(' ', '-')}`)
     const files = await storedFiles()
     const aborting = new AbortController()
@@ -537,7 +537,7 @@ describe('what is left of a file', () => {
     expect((await rest(cast.bob, 'GET', path)).body).toEqual([])
   })
 
-  it('is nothing when whoever sends it may not any more, by the end', async () => {
+  it('deletes an upload of a user who loses permission before its end', async () => {
     const path = await release('revoked')
     const collaborator = '/repos/bob/revoked/collaborators/carol'
     await rest(cast.bob, 'PUT', collaborator, { permission: 'write' })
@@ -555,7 +555,7 @@ describe('what is left of a file', () => {
     expect(await storedFiles()).toEqual(files)
   })
 
-  it('is nothing when its repository is deleted before its end', async () => {
+  it('deletes an upload whose repository is deleted before its end', async () => {
     const path = await release('vanishing')
     const files = await storedFiles()
     const slow = new ReadableStream({
@@ -571,7 +571,7 @@ describe('what is left of a file', () => {
     expect(await storedFiles()).toEqual(files)
   })
 
-  it('is found by the doctor: a file without a row is removed, a row without its file is reported', async () => {
+  it('is finished by the doctor: a file without a row is removed, a row without a file is reported', async () => {
     const path = await release('examined')
     const { body } = await upload(cast.bob, `${path}?name=x`, 'x')
     const [file = ''] = (await storedFiles()).filter((name) => name.endsWith(body.uuid))

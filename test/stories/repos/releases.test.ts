@@ -49,7 +49,7 @@ async function repository(name: string) {
 const tagsOf = ({ body }: RestAnswer) => body.map(({ tag_name }: { tag_name: string }) => tag_name)
 
 describe('a release', () => {
-  it('is made with a new tag of the default branch, and read in every way', async () => {
+  it('is created with a new tag of the default branch, and read in all ways', async () => {
     const { path, releases, head, remoteTags } = await repository('plain')
     const body = { tag_name: 'v1/a', name: 'One', body: '* all new' }
     const made = await rest(cast.bob, 'POST', releases, body)
@@ -85,7 +85,7 @@ describe('a release', () => {
     expect((await rest(undefined, 'GET', path)).body.release_counter).toBe(1)
   })
 
-  it('has an annotated tag when the tag is to say something, of any commit', async () => {
+  it('has an annotated tag of any commit if the request has a tag message', async () => {
     const { publish, git, head } = await repository('annotated-release')
     await client.commit('annotated-release', 'second')
     await git('push', '-q')
@@ -100,7 +100,7 @@ describe('a release', () => {
     ).toBe(`tag ${head} One\n\nof many`)
   })
 
-  it('takes the names that the specification has for its fields', async () => {
+  it('accepts the field names of the specification', async () => {
     const { publish, releases } = await repository('spelled')
     const made = await publish({
       TagName: 'ignored',
@@ -124,7 +124,7 @@ describe('a release', () => {
     expect(edited.body).toMatchObject({ name: 'U', body: 'N', prerelease: false })
   })
 
-  it('is made of a tag that Git has, which stays where it is, by whoever asks, and keeps its number', async () => {
+  it('is created from an existing tag, which does not move, and keeps its number', async () => {
     const { releases, publish, git, head, remoteTags } = await repository('converted')
     await git('tag', 'V1')
     await git('push', '-q', 'origin', 'V1')
@@ -164,7 +164,7 @@ describe('a release', () => {
     expect(again.body).toMatchObject({ target_commitish: 'main', author: { login: 'carol' } })
   })
 
-  it('is as old as the tag that it is made of', async () => {
+  it('has the time of its tag', async () => {
     const { releases, publish, git } = await repository('aged')
     const old = await git('commit-tree', '-m', 'old', 'HEAD^{tree}', '-p', 'HEAD')
     await git('push', '-q', 'origin', `${old}:refs/tags/old`)
@@ -176,7 +176,7 @@ describe('a release', () => {
     expect(tagsOf(await rest(undefined, 'GET', releases))).toEqual(['new', 'old'])
   })
 
-  it('has a title that is cut, and no note that is too long', async () => {
+  it('cuts a long title, and refuses a long note', async () => {
     const { publish, releases } = await repository('wordy')
     const made = await publish({ tag_name: 'v1', name: '😀'.repeat(256) })
     expect(made.name).toBe(`${'😀'.repeat(254)}…`)
@@ -191,7 +191,7 @@ describe('a release', () => {
   })
 })
 
-describe('a release that is refused', () => {
+describe('a refused release', () => {
   const home = { owner: 'bob', repo: 'refusing' }
   beforeAll(async () => {
     const { path, publish } = await repository('refusing')
@@ -282,7 +282,7 @@ describe('a release that is refused', () => {
     [
       { tag_name: 'dir' },
       409,
-      'tag dir cannot be beside tag dir/file, as one path is below the other',
+      'tag dir conflicts with tag dir/file: one path is below the other',
       'AlreadyExists',
       'REF_NAME_COLLISION',
     ],
@@ -300,7 +300,7 @@ describe('a release that is refused', () => {
     expect(await refusalOf(grpc.createRelease(request))).toMatchObject({ code, reason })
   })
 
-  it('is missing by any number that is not its own', async () => {
+  it('is found by its own number only', async () => {
     const other = await rest(cast.bob, 'GET', '/repos/bob/refusing/releases/tags/taken')
     await rest(cast.bob, 'POST', '/user/repos', { name: 'beside', auto_init: true })
     for (const method of ['GET', 'PATCH', 'DELETE']) {
@@ -315,7 +315,7 @@ describe('a release that is refused', () => {
     }
   })
 
-  it('is missing where there is no latest one, or none of a tag', async () => {
+  it('is not found when there is no latest one, or none of a tag', async () => {
     const { releases, publish, git } = await repository('no-latest')
     await publish({ tag_name: 'pre', prerelease: true })
     await publish({ tag_name: 'draft', draft: true })
@@ -371,7 +371,7 @@ describe('a list of releases', () => {
     ['?limit=2', 'five four', 'five two'],
     ['?limit=2&page=2', 'three two', 'one'],
     ['?limit=2&page=9', '', ''],
-  ])('%s has for writers "%s", for others "%s"', async (query, writers, others) => {
+  ])('%s contains "%s" for writers and "%s" for others', async (query, writers, others) => {
     for (const [who, expected] of [
       [cast.bob, writers],
       [cast.carol, writers],
@@ -381,7 +381,7 @@ describe('a list of releases', () => {
     }
   })
 
-  it('counts what it shows', async () => {
+  it('counts its releases', async () => {
     const seen = await rest(undefined, 'GET', `${path}?limit=2`)
     expect(seen.headers.get('x-total-count')).toBe('3')
     expect(seen.headers.get('link')).toContain('page=2>; rel="last"')
@@ -397,7 +397,7 @@ describe('a list of releases', () => {
     expect((await rest(undefined, 'GET', '/repos/bob/listed')).body.release_counter).toBe(3)
   })
 
-  it('orders by age, then by number', async () => {
+  it('is sorted by age, then by number', async () => {
     const { releases, publish } = await repository('same-age')
     const ids = [(await publish({ tag_name: 'a' })).id, (await publish({ tag_name: 'b' })).id]
     const older = await publish({ tag_name: 'c' })
@@ -419,7 +419,7 @@ describe('a draft', () => {
     ['all', true, 200],
     // Whoever may write, but not by this token.
     ['read:repository', false, 403],
-  ])('is there for %s: %s', async (who, sees, edit) => {
+  ])('is visible to %s: %s', async (who, sees, edit) => {
     const name = `draft-${who.replace(':', '-')}`
     const { releases, publish } = await repository(name)
     if (who === 'dora')
@@ -445,7 +445,7 @@ describe('a draft', () => {
     expect((await rest(caller, 'PATCH', `${releases}/${id}`, { name: 'x' })).status).toBe(edit)
   })
 
-  it('makes its tag when it is published, and is as old as that', async () => {
+  it('gets its tag and the time of it when it is published', async () => {
     const { path, releases, publish, remoteTags, head } = await repository('published')
     const draft = await publish({ tag_name: 'v1', draft: true, tag_message: 'forgotten' })
     expect(await remoteTags()).toBe('')
@@ -475,7 +475,7 @@ describe('a draft', () => {
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1`)
   })
 
-  it('is not published when its target is gone or its tag protected', async () => {
+  it('is not published without its target or with a protected tag', async () => {
     const { path, releases, publish, git, remoteTags } = await repository('unpublishable')
     await git('push', '-q', 'origin', 'HEAD:refs/heads/side')
     const lost = await publish({ tag_name: 'v1', target_commitish: 'side', draft: true })
@@ -513,7 +513,7 @@ describe('a draft', () => {
     ).toBe(200)
   })
 
-  it('leaves nothing when it is deleted without a tag', async () => {
+  it('leaves no entry when it is deleted without a tag', async () => {
     const { releases, publish } = await repository('dropped')
     const { id } = await publish({ tag_name: 'v1', draft: true })
     expect((await rest(cast.bob, 'DELETE', `${releases}/${id}`)).status).toBe(204)
@@ -522,7 +522,7 @@ describe('a draft', () => {
 })
 
 describe('an edit of a release', () => {
-  it('changes texts that are not empty and flags that are there', async () => {
+  it('changes texts that are not empty and flags that are set', async () => {
     const { releases, publish } = await repository('edited')
     const before = await publish({ tag_name: 'v1', name: 'One', body: 'all', prerelease: true })
     const place = `${releases}/${before.id}`
@@ -563,7 +563,7 @@ describe('an edit of a release', () => {
     })
   })
 
-  it('gives it another tag, and leaves the one that it had', async () => {
+  it('can change the tag, and keeps the former tag', async () => {
     const { path, releases, publish, git, remoteTags, head } = await repository('retagged')
     await publish({ tag_name: 'other' })
     const left = await publish({ tag_name: 'left' })
@@ -591,7 +591,7 @@ describe('an edit of a release', () => {
 })
 
 describe('the tag of a release', () => {
-  it('is not deleted over the API before the release, and stays when that is deleted', async () => {
+  it('is not deleted over the API before the release, and remains when the release is deleted', async () => {
     const { path, publish, remoteTags, head, releases } = await repository('attached')
     const { id } = await publish({ tag_name: 'v1' })
     const refused = await rest(cast.bob, 'DELETE', `${path}/tags/v1`)
@@ -607,7 +607,7 @@ describe('the tag of a release', () => {
     expect((await publish({ tag_name: 'v1' })).id).not.toBe(id)
   })
 
-  it('turns it into a draft when Git deletes it', async () => {
+  it('turns it into a draft when Git deletes the tag', async () => {
     const { path, releases, publish, git, head, remoteTags } = await repository('untagged')
     const { id } = await publish({ tag_name: 'v1', name: 'One' })
     await git('push', '-q', 'origin', ':v1')
@@ -625,7 +625,7 @@ describe('the tag of a release', () => {
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1`)
   })
 
-  it('makes it as old as what Git moves it to', async () => {
+  it('changes the time of the release when Git moves the tag', async () => {
     const { releases, publish, git } = await repository('moved')
     const { id } = await publish({ tag_name: 'v1' })
     await git('commit', '-q', '--allow-empty', '-m', 'second')
@@ -635,7 +635,7 @@ describe('the tag of a release', () => {
     expect([body.draft, new Date(body.created_at)]).toEqual([false, new Date(committed)])
   })
 
-  it('keeps who may not delete it from deleting the release', async () => {
+  it('protects the release from deletion if the tag is protected', async () => {
     const { path, releases, publish } = await repository('guarded')
     const { id } = await publish({ tag_name: 'v1' })
     await rest(cast.bob, 'POST', `${path}/tag_protections`, {
@@ -660,7 +660,7 @@ describe('the tag of a release', () => {
     expect((await rest(cast.bob, 'GET', `${releases}/${id}`)).status).toBe(404)
   })
 
-  it('has one release, however many ask for it at once', async () => {
+  it('has one release after concurrent requests', async () => {
     const { releases, remoteTags, git } = await repository('raced')
     const heads = await Promise.all(
       [1, 2, 3, 4].map((i) => git('commit-tree', '-m', `${i}`, 'HEAD^{tree}')),
@@ -677,8 +677,8 @@ describe('the tag of a release', () => {
   })
 })
 
-describe('a draft that is published while others edit it', () => {
-  it('is published, and stays so', async () => {
+describe('a draft that is published during edits', () => {
+  it('is published, and remains published', async () => {
     const { publish, releases } = await repository('edited-at-once')
     const { id } = await publish({ tag_name: 'v1', draft: true })
     const path = `${releases}/${id}`
@@ -703,7 +703,7 @@ describe('a draft that is published while others edit it', () => {
   })
 })
 
-describe('who may read and write releases', () => {
+describe('permission to read and write releases', () => {
   it.each<[who: string, settings: object, read: number, write: number]>([
     ['nobody', {}, 200, 401],
     ['carol', {}, 200, 403],
@@ -738,7 +738,7 @@ describe('who may read and write releases', () => {
     expect(await send('DELETE', '/tags/old')).toBe(done(404))
   })
 
-  it('takes a team that writes releases and reads code, its tags included', async () => {
+  it('includes tags for a team that writes releases and reads code', async () => {
     await rest(cast.ada, 'POST', '/orgs', { username: 'acme' })
     await rest(cast.ada, 'POST', '/orgs/acme/repos', {
       name: 'engine',

@@ -29,7 +29,7 @@ async function repositoryWithClone(name: string, settings: object = {}): Promise
 const commit = (folder: string, message: string) => client.commit(folder, message)
 
 describe('a repository', () => {
-  it('begins empty, and the first push makes its branch the default one', async () => {
+  it('is empty at first, and the first push sets its default branch', async () => {
     const made = await rest(cast.bob, 'POST', '/user/repos', {
       name: 'Engine',
       description: 'turns',
@@ -59,7 +59,7 @@ describe('a repository', () => {
     expect(pushed.body.permissions).toEqual({ admin: false, push: false, pull: true })
   })
 
-  it('begins with a commit when asked to', async () => {
+  it('has a first commit if requested', async () => {
     await repositoryWithClone('begun', { default_branch: 'trunk', description: 'well' })
     expect(await git('-C', 'begun', 'log', '--format=%an %s %D')).toContain(
       'bob Initial commit HEAD -> trunk',
@@ -67,7 +67,7 @@ describe('a repository', () => {
     expect(await git('-C', 'begun', 'show', 'HEAD:README.md')).toBe('# begun\n\nwell')
   })
 
-  it('counts branches as they come and go', async () => {
+  it('counts its branches', async () => {
     await repositoryWithClone('branches')
     await git('-C', 'branches', 'push', '-q', 'origin', 'main:a/b', 'main:c', 'main:refs/tags/v1')
     expect((await rest(undefined, 'GET', '/repos/bob/branches')).body).toMatchObject({
@@ -90,7 +90,7 @@ describe('a repository', () => {
     [{ name: 'a'.repeat(101) }, 422, ''],
     [{ name: 'fine', default_branch: 'a..b' }, 422, ''],
     [{ name: 'fine', description: 'x'.repeat(2049) }, 422, ''],
-  ])('cannot be made from %j', async (body, status, message) => {
+  ])('cannot be created from %j', async (body, status, message) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'engine' })
     const refused = await rest(cast.bob, 'POST', '/user/repos', body)
     expect(refused.status).toBe(status)
@@ -101,7 +101,7 @@ describe('a repository', () => {
     })
   })
 
-  it('is listed to those who may know of it, by name, in pages', async () => {
+  it('is listed for users with access, by name, in pages', async () => {
     for (const name of ['one', 'two', 'three'])
       await rest(cast.carol, 'POST', '/user/repos', { name })
     await rest(cast.carol, 'POST', '/user/repos', { name: 'secret', private: true })
@@ -115,7 +115,7 @@ describe('a repository', () => {
     expect((await rest(undefined, 'GET', '/users/nobody/repos')).status).toBe(404)
   })
 
-  it('is edited as a whole or not at all, and answers to its old name', async () => {
+  it('is edited completely or not at all, and redirects from its old name', async () => {
     await repositoryWithClone('old')
     const refused = await rest(cast.bob, 'PATCH', '/repos/bob/old', {
       description: 'new',
@@ -142,7 +142,7 @@ describe('a repository', () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/old')).status).toBe(200)
   })
 
-  it('is gone for everybody when it is deleted', async () => {
+  it('is not found by anyone once it is deleted', async () => {
     await repositoryWithClone('gone')
     expect((await rest(cast.carol, 'DELETE', '/repos/bob/gone')).status).toBe(403)
     expect((await rest(cast.bob, 'DELETE', '/repos/bob/gone')).status).toBe(204)
@@ -150,7 +150,7 @@ describe('a repository', () => {
     await expect(git('-C', 'gone', 'fetch')).rejects.toThrow('not found')
   })
 
-  it('takes no commit with more text than a server can list, which can come in a pack of a few bytes', async () => {
+  it('refuses a commit message above the limit, which a small pack can contain', async () => {
     await repositoryWithClone('terse')
     const message = join(client.home, 'message')
     await writeFile(message, 'x'.repeat(MAX_COMMIT_BYTES))
@@ -161,12 +161,12 @@ describe('a repository', () => {
     expect((await rest(cast.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
   })
 
-  it('is refused to those who only push names of the server', async () => {
+  it('refuses a push of reserved names without write access', async () => {
     await repositoryWithClone('refs')
     await commit('refs', 'second')
     await expect(
       git('-C', 'refs', 'push', '-q', 'origin', 'main', 'main:refs/for/main'),
-    ).rejects.toThrow('refs/for/main belongs to the server')
+    ).rejects.toThrow('refs/for/main is reserved for the server')
     expect(await git('ls-remote', remote('bob/refs'))).not.toContain('for')
     expect(await git('-C', 'refs', 'rev-parse', 'origin/main')).not.toBe(
       await git('-C', 'refs', 'rev-parse', 'main'),
@@ -174,7 +174,7 @@ describe('a repository', () => {
   })
 })
 
-describe('who may', () => {
+describe('permissions', () => {
   it.each<[name: string, settings: object, caller: string, fetch: string, push: string]>([
     ['public', {}, 'nobody', 'ok', 'could not read Username'],
     ['public', {}, 'bob', 'ok', 'ok'],
@@ -195,7 +195,7 @@ describe('who may', () => {
     ['archived', {}, 'bob', 'ok', 'This repo is archived. You can view files and clone it'],
     // Before anything is said about the repository.
     ['archived', {}, 'nobody', 'ok', 'could not read Username'],
-  ])('use a repository that is %s %j: %s', async (name, settings, caller, fetch, push) => {
+  ])('to use a repository with %s %j: %s', async (name, settings, caller, fetch, push) => {
     const repository = `matrix-${name}`
     if (name !== 'nothing') {
       await rest(cast.bob, 'POST', '/user/repos', {
@@ -235,7 +235,7 @@ describe('who may', () => {
 })
 
 describe('an archived repository', () => {
-  it('takes no change but the one that ends it', async () => {
+  it('accepts no change except its unarchiving', async () => {
     await repositoryWithClone('kept')
     await rest(cast.bob, 'PATCH', '/repos/bob/kept', { archived: true })
     expect((await rest(cast.bob, 'PATCH', '/repos/bob/kept', { description: 'x' })).status).toBe(
@@ -249,8 +249,8 @@ describe('an archived repository', () => {
   })
 })
 
-describe('what Git knows and the rows do not', () => {
-  it('is read from Git when the server starts again', async () => {
+describe('refs that are missing in the database', () => {
+  it('are read from Git when the server restarts', async () => {
     const crashing = await startTestServer({
       data: await mkdtemp(join(tmpdir(), 'branchline-crash-')),
     })

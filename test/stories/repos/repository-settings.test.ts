@@ -35,7 +35,7 @@ const make = async (name: string, settings: object = {}) => {
 }
 
 describe('the message of a repository', () => {
-  it('has every property that compatible clients read, with its default', async () => {
+  it('has all properties that compatible clients read, with their defaults', async () => {
     const made = await make('whole')
     const url = `${server.url}/api/v1/repos/bob/whole`
     expect(made).toEqual({
@@ -122,13 +122,13 @@ describe('the message of a repository', () => {
     expect((await send(cast.bob, 'GET', '/repositories/none')).status).toBe(404)
   })
 
-  it('has the size on disk, some time after a push', async () => {
+  it('has the size on disk shortly after a push', async () => {
     await make('sized', { auto_init: true })
     await server.app.background.settled()
     expect((await send(undefined, 'GET', '/repos/bob/sized')).body.size).toBeGreaterThan(0)
   })
 
-  it('has a merge style that the operator chose', async () => {
+  it('has the default merge style of the instance', async () => {
     const other = await startTestServer({ settings: { defaultMergeStyle: 'squash' } })
     const { bob } = await inviteCast(other.url)
     const made = await restAt(other.url)(bob, 'POST', '/user/repos', { name: 'squashed' })
@@ -149,7 +149,7 @@ describe('a new repository', () => {
     [{ name: '-' }, 422, ''],
     [{ name: 'a/b' }, 422, ''],
     [{ name: 'späße' }, 422, ''],
-  ])('is made of %j: %i', async (settings, status, message) => {
+  ])('is created from %j: %i', async (settings, status, message) => {
     const name = `new-${Math.trunc(performance.now() * 1000)}`
     const made = await send(cast.bob, 'POST', '/user/repos', { name, ...settings })
     expect(made.status).toBe(status)
@@ -159,7 +159,7 @@ describe('a new repository', () => {
     )
   })
 
-  it('of an organisation is for those whom it lets', async () => {
+  it('of an organisation requires permission of the organisation', async () => {
     expect((await send(cast.bob, 'POST', '/orgs', { username: 'acme' })).status).toBe(201)
     const made = await send(cast.bob, 'POST', '/orgs/acme/repos', {
       name: 'anvil',
@@ -173,7 +173,7 @@ describe('a new repository', () => {
     )
   })
 
-  it('of an organisation is administered by who made it', async () => {
+  it('of an organisation has its creator as an administrator', async () => {
     const team = {
       name: 'makers',
       permission: 'read',
@@ -194,7 +194,7 @@ describe('a new repository', () => {
 })
 
 describe('settings', () => {
-  it('are changed one and all, and what is null stays', async () => {
+  it('change together, and null changes nothing', async () => {
     await make('settings', { description: 'kept' })
     const edit = {
       website: 'https://example.org',
@@ -227,7 +227,7 @@ describe('settings', () => {
     expect((await send(undefined, 'GET', '/repos/bob/settings')).body).toMatchObject(edit)
   })
 
-  it('of pull requests mean nothing while these are not in use, and are as before when they are again', async () => {
+  it('of pull requests do not change while pull requests are disabled', async () => {
     await make('without-pulls')
     await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', {
       allow_rebase: false,
@@ -277,7 +277,7 @@ describe('settings', () => {
     expect((await send(cast.bob, 'GET', '/repos/bob/refused')).body.description).toBe('')
   })
 
-  it('are for those who administer the repository', async () => {
+  it('are for administrators of the repository', async () => {
     await make('guarded')
     const statusFor = async (caller: string) => {
       const who = await callerNamed(server.url, cast, caller)
@@ -295,7 +295,7 @@ describe('settings', () => {
     expect(await statusFor('carol')).toBe(200)
   })
 
-  it('do not take a repository out of the sight of who changes them', async () => {
+  it('cannot hide a repository from their editor', async () => {
     await make('in-sight')
     const token = await callerNamed(server.url, cast, 'public-only')
     expect((await send(token, 'PATCH', '/repos/bob/in-sight', { private: true })).status).toBe(403)
@@ -310,7 +310,7 @@ describe('settings', () => {
     ]).toEqual([403, 404])
   })
 
-  it('hide a repository at once, and its forks with it', async () => {
+  it('hide a repository and its forks at once', async () => {
     const { id } = await make('hidden', { auto_init: true })
     expect((await send(cast.carol, 'POST', '/repos/bob/hidden/forks', {})).status).toBe(202)
     expect((await send(cast.bob, 'GET', '/repos/carol/hidden')).body.parent.full_name).toBe(
@@ -332,7 +332,7 @@ describe('settings', () => {
 })
 
 describe('a repository that was renamed', () => {
-  it('leads every request to where it is now, path and query', async () => {
+  it('redirects each request to its new name, with path and query', async () => {
     await make('before', { auto_init: true })
     await send(cast.bob, 'PATCH', '/repos/bob/before', { name: 'After' })
     const cases: [method: string, path: string, location: string][] = [
@@ -367,7 +367,7 @@ describe('a repository that was renamed', () => {
     ])
   })
 
-  it('tells RPC clients in metadata', async () => {
+  it('informs RPC clients in metadata', async () => {
     const rpc = createClient(
       RepositoryService,
       transportTo(server.url, 'gRPC', cast.bob.authorization),
@@ -377,13 +377,13 @@ describe('a repository that was renamed', () => {
     })
   })
 
-  it('is not given away to strangers by its old name', async () => {
+  it('is not revealed by its old name to users without access', async () => {
     await make('whispered', { private: true })
     await send(cast.bob, 'PATCH', '/repos/bob/whispered', { name: 'silent' })
     expect((await send(cast.carol, 'GET', '/repos/bob/whispered')).status).toBe(404)
   })
 
-  it('leaves its name free, and gets it back', async () => {
+  it('frees its old name, and can get it back', async () => {
     await make('there')
     await send(cast.bob, 'PATCH', '/repos/bob/there', { name: 'back' })
     expect(

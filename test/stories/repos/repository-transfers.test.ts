@@ -44,8 +44,8 @@ const transfer = (newOwner: string, more: object = {}) =>
 const answer = (who: Cast['bob'], word: 'accept' | 'reject') =>
   send(who, 'POST', `/repos/bob/${name}/transfer/${word}`)
 
-describe('a repository that is given to another user', () => {
-  it('stays where it is until it is accepted, and can be looked at meanwhile', async () => {
+describe('a transfer to another user', () => {
+  it('takes effect when it is accepted, and gives the recipient read access before', async () => {
     const offered = await transfer('Carol')
     expect(offered.status).toBe(202)
     expect(offered.body).toMatchObject({
@@ -68,7 +68,7 @@ describe('a repository that is given to another user', () => {
     expect((await send(cast.carol, 'GET', `/repos/carol/${name}/collaborators`)).body).toEqual([])
   })
 
-  it('leads those who name it by its old owner to the new one, git too', async () => {
+  it('redirects requests with the former owner, from Git too', async () => {
     await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
     await client.git(
       '.',
@@ -95,7 +95,7 @@ describe('a repository that is given to another user', () => {
     expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body.owner.login).toBe('bob')
   })
 
-  it('can be rejected, which takes the look at it away', async () => {
+  it('can be rejected, which ends the read access', async () => {
     await transfer('carol')
     const rejected = await answer(cast.carol, 'reject')
     expect([rejected.status, rejected.body.full_name]).toEqual([200, `bob/${name}`])
@@ -106,7 +106,7 @@ describe('a repository that is given to another user', () => {
     )
   })
 
-  it('can be taken back, and leaves collaborators what they had', async () => {
+  it('can be cancelled, which leaves collaborators unchanged', async () => {
     await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
     await transfer('carol')
     expect((await answer(cast.bob, 'reject')).status).toBe(200)
@@ -114,7 +114,7 @@ describe('a repository that is given to another user', () => {
     expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
   })
 
-  it('is offered once, and accepted by whom it is offered to', async () => {
+  it('exists once, and is accepted by its recipient only', async () => {
     expect((await answer(cast.bob, 'accept')).status).toBe(404)
     await transfer('carol')
     expect((await transfer('carol')).status).toBe(409)
@@ -127,14 +127,14 @@ describe('a repository that is given to another user', () => {
     expect((await answer(cast.carol, 'accept')).status).toBe(202)
   })
 
-  it('leaves a recipient who was let in further meanwhile what they have', async () => {
+  it('leaves a recipient access that was raised meanwhile', async () => {
     await transfer('carol')
     await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
     expect((await answer(cast.carol, 'reject')).status).toBe(200)
     expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
   })
 
-  it('cannot be taken from an organisation by a friend of who owned it once', async () => {
+  it('cannot be accepted once its sender is not an owner any more', async () => {
     await send(cast.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'acme' })
     const [owners] = (await send(cast.bob, 'GET', '/orgs/acme/teams')).body
     await send(cast.bob, 'PUT', `/teams/${owners.id}/members/ada`)
@@ -147,7 +147,7 @@ describe('a repository that is given to another user', () => {
     expect((await send(cast.bob, 'POST', `/repos/acme/${name}/transfer/reject`)).status).toBe(200)
   })
 
-  it('is not told to others that it is offered', async () => {
+  it('is not visible to others', async () => {
     await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
     await transfer('carol')
     expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty(
@@ -157,14 +157,14 @@ describe('a repository that is given to another user', () => {
     expect(body.data[0].repo_transfer.recipient.login).toBe('carol')
   })
 
-  it('changes hands at once when an administrator of the instance says so', async () => {
+  it('takes effect at once for an administrator of the instance', async () => {
     const given = await send(cast.ada, 'POST', `/repos/bob/${name}/transfer`, {
       new_owner: 'carol',
     })
     expect([given.status, given.body.full_name]).toEqual([202, `carol/${name}`])
   })
 
-  it('over gRPC too', async () => {
+  it('works over gRPC', async () => {
     const as = (who: Cast['bob']) =>
       createClient(RepositoryService, transportTo(server.url, 'gRPC', who.authorization))
     const offered = await as(cast.bob).transferRepository({
@@ -178,8 +178,8 @@ describe('a repository that is given to another user', () => {
   })
 })
 
-describe('a repository that is given to an organisation', () => {
-  it('changes hands at once, and what teams had ends', async () => {
+describe('a transfer to an organisation', () => {
+  it('takes effect at once, and ends the access of teams', async () => {
     const team = { name: `team-${count}`, permission: 'write', units: ['repo.code'] }
     const own = (await send(cast.bob, 'POST', '/orgs/acme/teams', team)).body.id
     await send(cast.bob, 'PUT', `/teams/${own}/members/carol`)
@@ -196,18 +196,18 @@ describe('a repository that is given to an organisation', () => {
     )
   })
 
-  it('names a team as often as it likes, for the price of once', async () => {
+  it('can repeat a team without extra cost', async () => {
     const team = { name: `team-${count}`, permission: 'write', units: ['repo.code'] }
     const { id } = (await send(cast.bob, 'POST', '/orgs/acme/teams', team)).body
     // Half a million looks and rows would take longer than the test may.
     expect((await transfer('acme', { team_ids: Array(500_000).fill(id) })).status).toBe(202)
   })
 
-  it('has to be given by somebody who may make repositories in it', async () => {
+  it('requires permission to create repositories there', async () => {
     expect((await transfer('globex')).status).toBe(403)
   })
 
-  it('goes to teams of that organisation only', async () => {
+  it('gives access to teams of that organisation only', async () => {
     const { body } = await send(cast.carol, 'GET', '/orgs/globex/teams')
     const refused = await transfer('acme', { team_ids: [body[0].id] })
     expect([refused.status, refused.body.message]).toEqual([
@@ -218,7 +218,7 @@ describe('a repository that is given to an organisation', () => {
   })
 })
 
-describe('what cannot be given away', () => {
+describe('a refused transfer', () => {
   it.each<[caller: string, status: number]>([
     ['nobody', 401],
     ['carol', 404],
@@ -231,7 +231,7 @@ describe('what cannot be given away', () => {
     expect(refused.status).toBe(status)
   })
 
-  it('is what one only administers', async () => {
+  it('is one by an administrator who is not an owner', async () => {
     await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'admin' })
     const refused = await send(cast.carol, 'POST', `/repos/bob/${name}/transfer`, {
       new_owner: 'carol',
@@ -239,7 +239,7 @@ describe('what cannot be given away', () => {
     expect(refused.status).toBe(403)
   })
 
-  it('is what is archived, to nobody, to oneself, or to who has one of that name or has blocked the giver', async () => {
+  it('is one of an archived repository, to a missing account, to the owner, or to an account that has the name or has blocked the sender', async () => {
     expect((await transfer('nobody')).status).toBe(404)
     expect((await transfer('')).status).toBe(404)
     expect((await transfer('bob')).status).toBe(409)
@@ -252,7 +252,7 @@ describe('what cannot be given away', () => {
     expect((await transfer('carol')).status).toBe(423)
   })
 
-  it('is a fork to who has one of the same repository', async () => {
+  it('is one of a fork to an owner of another fork', async () => {
     await send(cast.ada, 'POST', '/user/repos', { name: `base-${count}`, auto_init: true })
     const fork = async (who: Cast['bob'], forkName: string) =>
       (await send(who, 'POST', `/repos/ada/base-${count}/forks`, { name: forkName })).status

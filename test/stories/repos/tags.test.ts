@@ -121,7 +121,7 @@ describe('a tag', () => {
     [{ tag_name: 'v1', target: 'nothing' }, 404, 'target not found'],
     [{ tag_name: 'there' }, 409, 'tag already exists [name: there]'],
     [{ tag_name: 'there/below' }, 409, 'one path is below the other'],
-    [{ tag_name: 'a'.repeat(40) }, 403, 'looks like the id of an object'],
+    [{ tag_name: 'a'.repeat(40) }, 403, 'looks like an object ID'],
     [{ tag_name: 'v1', message: 'x'.repeat(65_537) }, 422, 'message is longer'],
   ])('is not made from %j', async (body, status, message) => {
     await rest(cast.bob, 'POST', '/user/repos', { name: 'bad-tags', auto_init: true })

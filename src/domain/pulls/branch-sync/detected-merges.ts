@@ -12,8 +12,8 @@ import { recordMerge } from '../merging/merge-attempts.ts'
 import { type MergeResult, NO_DELETION } from '../merging/merge-order.ts'
 
 /**
- * Pull requests that somebody merges by a push: their head is new on their base. Where a repository
- * wants that to be found out, they are marked as merged in the transaction that records the push.
+ * Detects pull requests that a push has merged: their head commit is new on their base branch. If
+ * the repository has this enabled, the transaction that records the push marks them as merged.
  */
 
 /** A pull request that a push has merged. */
@@ -23,13 +23,13 @@ export interface DetectedMerge {
   readonly result: MergeResult
 }
 
-/** Found out for one push. Each takes a process or two. */
+/** Detected merges of one push. Each takes one or two Git processes. */
 const MAX_DETECTED = 100
 
 /**
- * The open pull requests that moves of branches have merged.
+ * Returns the open pull requests that ref updates have merged.
  *
- * @param moved branches that have moved, or else.
+ * @param moved branches and other refs.
  */
 export async function detectMerges(
   app: ReposApp,
@@ -44,7 +44,7 @@ export async function detectMerges(
     try {
       detected.push(...(await detectOn(app, repository.id, move)))
     } catch (err) {
-      // The push stands. Whoever wants to can still say that it was a merge.
+      // The push is done. A user can still mark the pull requests as merged by hand.
       app.log.warn(
         { err, repository: repository.id },
         'what a push has merged could not be found out',
@@ -72,8 +72,8 @@ async function detectOn(app: ReposApp, repositoryId: number, move: Move): Promis
   const [merger_id, time] = [pusherId ?? null, nowSeconds(app.clock)]
   const detected: DetectedMerge[] = []
   for (const { id: pullId, head_commit } of candidates) {
-    // Where commits are dated before those that they follow, one that the branch had may be among
-    // those that are new.
+    // If a commit has an earlier date than its parent, an old commit of the branch can be among the
+    // new ones.
     if (!(await independentCommits(app.git, repositoryId, [from, head_commit])).has(head_commit))
       continue
     const merge_base = (await findMergeBase(app.git, repositoryId, from, head_commit)) ?? ''
@@ -95,7 +95,7 @@ async function detectOn(app: ReposApp, repositoryId: number, move: Move): Promis
   return detected
 }
 
-/** Marks what was detected as merged, as far as it is still what it was. */
+/** Marks pull requests as merged, unless they have changed since the detection. */
 export async function settleDetected(
   app: ReposApp,
   tx: Tx,

@@ -5,25 +5,22 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 
 /**
- * Where pull requests that are not merged have left a base branch that goes: found out before it is
- * forgotten what the branch held, and kept, so that what is closed keeps its commits, files and
- * differences.
+ * Merge bases of unmerged pull requests whose base branch is deleted. They are found while the last
+ * commit of the branch is known, and stored, so that closed pull requests keep their commits, files
+ * and differences.
  */
 
-/** A pull request, and where its head left its base. */
+/** A pull request, and the merge base of its head and its base branch. */
 export interface OrphanedBase {
   readonly pullId: number
   readonly head: string
   readonly mergeBase: string
 }
 
-/**
- * Pull requests of one branch that are seen to, the latest; the others keep what was found out
- * about them last.
- */
+/** The latest pull requests of a branch. Older ones keep the merge base that was stored last. */
 const MAX_FOUND = 200
 
-/** What of it is to be kept for branches that have gone. */
+/** Finds the merge bases of pull requests whose base branch was deleted. */
 export async function findOrphanedBases(
   app: ReposApp,
   repositoryId: number,
@@ -38,7 +35,7 @@ export async function findOrphanedBases(
         const mergeBase = await findMergeBase(app.git, repositoryId, oldId, head)
         if (mergeBase !== undefined) found.push({ pullId, head, mergeBase })
       } catch (err) {
-        // The branch has gone all the same.
+        // The branch is deleted anyway.
         app.log.warn(
           { err, pullRequest: pullId },
           'where a pull request left its base could not be found out',
@@ -49,7 +46,7 @@ export async function findOrphanedBases(
   return found
 }
 
-/** Keeps it for those that are closed by now. */
+/** Stores merge bases. Runs after the pull requests were closed. */
 export async function storeOrphanedBases(tx: Tx, departed: readonly OrphanedBase[]): Promise<void> {
   for (const { pullId, head, mergeBase } of departed)
     await putMergeBase(tx, pullId, head, mergeBase)

@@ -15,9 +15,8 @@ import { dropAutoMerge, recordDropped } from '../merging/dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 
 /**
- * What becomes of open pull requests when the branches that they are of, and go to, move, go, or
- * get other names. In the transaction that records what has become of the branches, so that no pull
- * request is ever open without its branches.
+ * Updates open pull requests when their branches move, are deleted or are renamed. This happens in
+ * the transaction that records the branches, so an open pull request always has its branches.
  */
 
 interface MovedBranch extends MovedRef {
@@ -25,12 +24,12 @@ interface MovedBranch extends MovedRef {
 }
 
 /**
- * Lets open pull requests follow branches that have moved or gone: without the branch that they are
- * of they are closed; without the one that they go to they go to where that was merged or else to
- * the default branch, or are closed where that makes no sense.
+ * Updates open pull requests after branches have moved or were deleted. Without its head branch, a
+ * pull request is closed. Without its base branch, it is retargeted to the branch that the base was
+ * merged into, or else to the default branch. If that is not possible, it is closed.
  *
- * @param defaultBranch of the repository, from now on.
- * @returns those that are of a branch that has moved.
+ * @param defaultBranch the default branch of the repository after the updates.
+ * @returns the pull requests whose head has moved.
  */
 export async function followBranches(
   app: ReposApp,
@@ -66,10 +65,7 @@ export async function followBranches(
   return followed
 }
 
-/**
- * Sees to what takes Git when open pull requests have followed their branches, once that is
- * committed.
- */
+/** Starts the work that needs Git after heads have moved. Call it after the commit. */
 export function headsMoved(app: ReposApp, pulls: readonly PullRequest[]): void {
   if (pulls.length === 0) return
   app.signals.pullHeads.notify()
@@ -77,14 +73,14 @@ export function headsMoved(app: ReposApp, pulls: readonly PullRequest[]): void {
 }
 
 /**
- * Open pull requests whose reviews are compared when their base was forced, the latest. The others
- * are when somebody needs it.
+ * The latest open pull requests whose reviews are compared after a forced push to their base.
+ * Reviews of others are compared when someone reads them.
  */
 const MAX_COMPARED = 100
 
 /**
- * Sees to the reviews of open pull requests whose base has lost commits, once that is committed:
- * more is proposed than was reviewed.
+ * Compares the reviews of open pull requests whose base branch has lost commits, since the pull
+ * request contains more than was reviewed. Call it after the commit.
  */
 export function basesMoved(app: ReposApp, repositoryId: number, moved: readonly MovedRef[]): void {
   const bases = moved.filter(
@@ -102,10 +98,7 @@ export function basesMoved(app: ReposApp, repositoryId: number, moved: readonly 
   })
 }
 
-/**
- * Branches without those that are only being renamed: `renameBranchOfPulls` sees to them when that
- * is settled.
- */
+/** Returns branches that are not being renamed. `renameBranchOfPulls` handles the others. */
 async function withoutRenamed(
   tx: Tx,
   repositoryId: number,
@@ -134,7 +127,7 @@ async function followBases(
     const to =
       (await existing(tx, repositoryId, mergedInto)) ??
       (await existing(tx, repositoryId, defaultBranch))
-    // Whoever ordered a merge did not mean one to another branch.
+    // A user who scheduled a merge meant the old base branch.
     const dropped = await deleteAutoMergesInto(tx, repositoryId, branch)
     await retargetPulls(app, tx, repositoryId, { branch, to, pusherId })
     for (const id of dropped) await recordDropped(app, tx, pusherId, id)
@@ -157,10 +150,10 @@ export interface Retarget {
 }
 
 /**
- * Lets the open pull requests that go to a branch go to another one of the repository, and closes
- * those that cannot.
+ * Retargets the open pull requests of a base branch to another branch of the repository. Closes
+ * those for which that is not possible.
  *
- * @param to undefined where there is no other branch.
+ * @param to undefined if there is no other branch.
  */
 export async function retargetPulls(
   app: ReposApp,
@@ -176,7 +169,7 @@ export async function retargetPulls(
   await recordAll(app, tx, moved, pusherId, 'PULL_REQUEST_RETARGETED')
 }
 
-/** Lets open pull requests follow a branch to another name. */
+/** Updates open pull requests after a rename of a branch. */
 export async function renameBranchOfPulls(
   app: ReposApp,
   tx: Tx,
@@ -186,7 +179,7 @@ export async function renameBranchOfPulls(
 ): Promise<void> {
   const renamed = await rows.renameHeads(tx, repositoryId, oldName, newName)
   await recordAll(app, tx, renamed, undefined, 'PULL_REQUEST_EDITED')
-  // Of these there is one by the new name already.
+  // These have a duplicate with the new name.
   await pullsClosed(
     app,
     tx,

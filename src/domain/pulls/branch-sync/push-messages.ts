@@ -5,15 +5,16 @@ import { DomainError } from '../../core/errors.ts'
 import { type OpenRepository, openRepositoryById } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 
-/** Branches of one push that its pusher is told about. */
+/** Branches of one push that the messages mention. */
 const MAX_NOTICES = 5
 
 /**
- * What who pushes is told of the pull requests of their branches, in the words of compatible
- * systems: where the open one is or, where there is none, where to open one.
+ * Returns the messages that `git push` prints about pull requests, in the words of compatible
+ * systems: the address of the open pull request of each branch or, if there is none, the address to
+ * create one.
  *
- * @param updates of refs that have moved.
- * @returns lines; none where there is nothing to tell.
+ * @param updates moved refs.
+ * @returns lines. None if there is nothing to say.
  */
 export async function pullMessages(
   app: ReposApp,
@@ -50,8 +51,8 @@ export async function pullMessages(
 }
 
 /**
- * The repository that is pushed to, and the one that would pull from it; undefined where nothing is
- * pulled.
+ * Returns the repository of the push, and the one that its pull requests go to. Undefined if the
+ * caller cannot create pull requests there.
  */
 async function placesOf(
   app: ReposApp,

@@ -6,7 +6,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { gitIdentity } from '../../repos/reading/git-identity.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
-import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
+import { storeServerCommit } from '../../repos/writing/server-commits.ts'
 import type { OpenPull } from '../access/open-pulls.ts'
 import { giveCredit, mergeMessage, type WantedMessage } from './merge-messages.ts'
 import type { MergeTips } from './readiness.ts'
@@ -61,7 +61,7 @@ export async function makeMerge(
   const treeId =
     mergeBase === base ? await treeOf(app, id, head) : await mergeTrees(app, id, base, head, style)
   if (style === 'merge') {
-    return storeOwnCommit(app, id, {
+    return storeServerCommit(app, id, {
       treeId,
       parentIds: [base, head],
       author: committer,
@@ -70,7 +70,7 @@ export async function makeMerge(
     })
   }
   const text = await giveCredit(app, caller, open, { committer, range: tips, message })
-  return storeOwnCommit(app, id, { treeId, parentIds: [base], committer, ...text })
+  return storeServerCommit(app, id, { treeId, parentIds: [base], committer, ...text })
 }
 
 /** Joins a branch to one that it begins with. */
@@ -86,7 +86,7 @@ async function joinTree(
 ): Promise<string> {
   const { base, tip, committer, message } = join
   const treeId = await treeOf(app, repositoryId, tip)
-  return storeOwnCommit(app, repositoryId, {
+  return storeServerCommit(app, repositoryId, {
     treeId,
     parentIds: [base, tip],
     author: committer,

@@ -184,7 +184,7 @@ async function moveBase(
         trigger: 'pr-merge-to-base',
         pull,
         problemOf: async (rule) => (await mergeProblem(app, tips, rule))?.text,
-        note: (tx, noteId) => recordMergeAttempt(tx, noteId, pull, result),
+        record: (tx, updateId) => recordMergeAttempt(tx, updateId, pull, result),
       },
     })
   } catch (error) {

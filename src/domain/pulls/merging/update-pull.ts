@@ -18,7 +18,7 @@ import { gitIdentity } from '../../repos/reading/git-identity.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
-import { storeOwnCommit } from '../../repos/writing/server-commits.ts'
+import { storeServerCommit } from '../../repos/writing/server-commits.ts'
 import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { maintainedBranches } from '../heads/maintainer-edits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
@@ -138,7 +138,7 @@ async function makeUpdate(
       return await rebaseOnto(app, headId, { onto: theirs, head: ours, committer: self, style })
     const treeId = await mergeTrees(app, headId, ours, theirs, style)
     const message = `Merge branch '${pull.base_branch}' into ${pull.head_branch}\n`
-    return await storeOwnCommit(app, headId, {
+    return await storeServerCommit(app, headId, {
       treeId,
       parentIds: [ours, theirs],
       author: self,

@@ -23,11 +23,11 @@ import { recordAllRefs } from '../refs/ref-updates.ts'
 import { removeRepository } from './repositories.ts'
 
 /**
- * Repositories that begin as copies of others. The folder is made in whole before there is a row,
- * so that nobody ever sees half of one, and a copy that takes an hour holds no name meanwhile.
+ * Repositories that begin as copies of others. The folder is complete before the row exists, so no
+ * caller sees half of a copy, and a slow copy does not reserve a name.
  */
 
-/** What makes a copy the repository that it is. */
+/** The columns that differ between copies. */
 export type Copy = Pick<
   NewRepository,
   | 'owner_id'
@@ -41,12 +41,12 @@ export type Copy = Pick<
 >
 
 /**
- * Makes a repository of a draft, or nothing at all. The draft is gone afterwards either way.
+ * Creates a repository from a draft. In any case, the draft is gone afterwards.
  *
- * @param describe says what it is, from rows as they are at that moment.
- * @param addRows stores what hangs off it.
- * @returns its number.
- * @throws FORK_EXISTS, REPOSITORY_EXISTS, and what the two throw.
+ * @param describe returns the columns from the current rows.
+ * @param addRows inserts the rows that belong to the repository.
+ * @returns the number of the repository.
+ * @throws FORK_EXISTS, REPOSITORY_EXISTS, and what `describe` and `addRows` throw.
  */
 export async function publishCopy(
   app: ReposApp,
@@ -59,15 +59,15 @@ export async function publishCopy(
     copy = await describe(tx)
     const id = await insertRepository(tx, rowOf(app, copy))
     await addRows(tx, id)
-    return { id, note: await recordPendingUpdateIn(app, tx, id) }
+    return { id, updateId: await recordPendingUpdateIn(app, tx, id) }
   }).catch(async (error: unknown) => {
     await discardDraft(draft)
-    throw copy && isUniqueViolation(error) ? await whyTaken(app, copy) : error
+    throw copy && isUniqueViolation(error) ? await takenError(app, copy) : error
   })
-  const { id, note } = inserted
+  const { id, updateId } = inserted
   try {
     await publishDraft(app.git, draft, id)
-    await recordAllRefs(app, id, note)
+    await recordAllRefs(app, id, updateId)
     return id
   } catch (error) {
     await removeRepository(app, id)
@@ -81,8 +81,11 @@ function rowOf(app: ReposApp, copy: Copy): NewRepository {
   return { ...copy, ...times, name_key: repositoryNameKey(copy.name), website: '' }
 }
 
-/** Finds out which of the two things there is already. */
-async function whyTaken(app: ReposApp, { owner_id, parent_id, name }: Copy): Promise<DomainError> {
+/** Returns the error for a name or fork that the owner already has. */
+async function takenError(
+  app: ReposApp,
+  { owner_id, parent_id, name }: Copy,
+): Promise<DomainError> {
   const fork = parent_id && (await findForkOf(app.db, owner_id, parent_id))
   if (!fork) return new DomainError('REPOSITORY_EXISTS', { name })
   const owner = await findOwnerById(app.db, owner_id)
@@ -90,14 +93,14 @@ async function whyTaken(app: ReposApp, { owner_id, parent_id, name }: Copy): Pro
 }
 
 /**
- * Removes the rows of copies whose folders a crash came before: nobody has been told of them. When
- * the server starts, before missing folders are made anew for those who have.
+ * Deletes the rows of copies that a crash has left without a folder. No client knows them. Runs
+ * when the server starts, before missing folders of other repositories are created again.
  */
 export async function forgetUnpublishedCopies(app: ReposApp): Promise<void> {
   for (const id of await repositoriesWithPendingRefUpdates(app.db)) {
     const repository = await findRepositoryById(app.db, id)
     const isCopy = repository && (repository.parent_id !== null || repository.original_url !== '')
-    // With a branch it was there once: then its folder is missing for another reason.
+    // A copy with branches had a folder, which is missing for another reason.
     if (!isCopy || repository.branch_count > 0 || (await repositoryExists(app.git, id))) continue
     await transaction(app.db, (tx) => deleteRepository(tx, id))
     app.log.warn({ repository: id }, 'a copy that a crash left without a folder was removed')

@@ -16,47 +16,47 @@ import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
 import { applyUpdates, recordUpdates } from '../refs/ref-updates.ts'
-import { storeOwnCommit } from '../writing/server-commits.ts'
+import { storeServerCommit } from '../writing/server-commits.ts'
 import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
 import { checkBranchName, checkText } from './repository-fields.ts'
 
-/** Default branch of a repository whose creator names none. */
+/** The default branch of repositories whose creator names none. */
 export const DEFAULT_BRANCH = 'main'
 
-/** The one template of a README. */
+/** The only template of a README. */
 const DEFAULT_README = 'Default'
 
-/** The one hash of object names that libgit2 has repositories for. */
+/** The only object format that libgit2 supports. */
 const OBJECT_FORMAT = 'sha1'
 
-/** A repository as somebody asks for it; empty texts leave the choice to us. */
+/** The request for a new repository. Empty texts mean the default. */
 export interface RepositoryDraft {
   readonly name: string
   readonly description: string
   readonly private: boolean
   readonly template: boolean
-  /** Whether to begin with a commit that has a README. */
+  /** Whether to create a first commit with a README. */
   readonly autoInit: boolean
   readonly defaultBranch: string
   readonly objectFormatName: string
-  /** Names of templates for the first commit. */
+  /** The names of templates for the first commit. */
   readonly readme: string
   readonly gitignores: string
   readonly license: string
   readonly issueLabels: string
 }
 
-/** Where somebody makes a repository. */
+/** The owner of a new repository. */
 export interface NewRepositoryPlace {
   readonly owner: Owner
-  /** Whether who makes it has to be made its administrator by name, for being none otherwise. */
+  /** Whether the creator must be added as an administrator, since the creator is not an owner. */
   readonly makesAdministrator: boolean
 }
 
 /**
- * Where a caller makes a repository: among the caller's own, or in an organisation.
+ * Returns where the caller creates a repository: in the caller's own account or in an organisation.
  *
- * @param organization its name; empty for the caller's own.
+ * @param organization its name. Empty for the caller's own account.
  * @throws ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN
  */
 export async function openForNewRepository(
@@ -69,8 +69,8 @@ export async function openForNewRepository(
   return { owner: organizationAsOwner(open.organization), makesAdministrator: !open.isOwner }
 }
 
-/** Gives who made a repository, or brought it there, what they need to go on with it. */
-export async function admitMaker(
+/** Makes the creator of a repository its administrator, where necessary. */
+export async function grantCreator(
   tx: Tx,
   place: NewRepositoryPlace,
   userId: number,
@@ -81,9 +81,9 @@ export async function admitMaker(
 }
 
 /**
- * Makes a repository.
+ * Creates a repository.
  *
- * @param organization whose it shall be; empty for the caller's own.
+ * @param organization the organisation that owns it. Empty for the caller.
  * @throws what `openForNewRepository` throws; INVALID_REPOSITORY_NAME, INVALID_FIELD,
  *   INVALID_DEFAULT_BRANCH, UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND,
  *   REPOSITORY_EXISTS
@@ -99,7 +99,7 @@ export async function createRepository(
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
   const now = nowSeconds(app.clock)
-  const { id, note } = await withUniqueName(app, draft.name, async (tx) => {
+  const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
       name: draft.name,
@@ -114,19 +114,19 @@ export async function createRepository(
       create_time: now,
       update_time: now,
     })
-    await admitMaker(tx, place, caller.user.id, inserted)
-    // A crash before the folder is there leaves word of it.
-    return { id: inserted, note: await recordPendingUpdateIn(app, tx, inserted) }
+    await grantCreator(tx, place, caller.user.id, inserted)
+    // After a crash, the pending update makes the server create the folder.
+    return { id: inserted, updateId: await recordPendingUpdateIn(app, tx, inserted) }
   })
   try {
     await git.createRepository(app.git, id, defaultBranch)
-    if (draft.autoInit) await makeFirstCommit(app, caller, id, draft, defaultBranch)
-    await recordUpdates(app, id, note, [])
+    if (draft.autoInit) await createFirstCommit(app, caller, id, draft, defaultBranch)
+    await recordUpdates(app, id, updateId, [])
   } catch (error) {
     await removeRepository(app, id)
     throw error
   } finally {
-    endPendingUpdate(app, note)
+    endPendingUpdate(app, updateId)
   }
   return getRepositoryById(app, caller, id)
 }
@@ -158,8 +158,8 @@ function checkTemplates({ readme, gitignores, license, issueLabels }: Repository
 
 const REGULAR_FILE = 0o100644
 
-/** Makes a commit with a README, on the default branch. */
-async function makeFirstCommit(
+/** Creates a commit with a README on the default branch. */
+async function createFirstCommit(
   app: ReposApp,
   caller: SignedIn,
   id: number,
@@ -169,7 +169,7 @@ async function makeFirstCommit(
   const text = `# ${draft.name}\n${draft.description && `\n${draft.description}\n`}`
   const file = { blobId: await storeBlob(app.git, id, Buffer.from(text)), mode: REGULAR_FILE }
   const self = gitIdentity(app, caller)
-  const commit = await storeOwnCommit(app, id, {
+  const commit = await storeServerCommit(app, id, {
     treeId: await editTree(app.git, id, undefined, [{ path: 'README.md', file }]),
     parentIds: [],
     author: self,

@@ -19,22 +19,21 @@ import {
 import { type RepositoryView, viewRepositories } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Copy, publishCopy } from './copies.ts'
-import { admitMaker, openForNewRepository } from './create-repository.ts'
+import { grantCreator, openForNewRepository } from './create-repository.ts'
 import { getRepositoryById } from './repositories.ts'
 
-/** A fork as somebody asks for it; empty texts leave the choice to us. */
+/** The request for a fork. Empty texts mean the default. */
 export interface ForkDraft {
-  /** Name of the organisation that it shall belong to; empty for the caller. */
+  /** The name of the organisation that owns the fork. Empty for the caller. */
   readonly organization: string
   /** Empty for the name of the parent. */
   readonly name: string
 }
 
 /**
- * Forks a repository. An owner has one fork of it at most, and none of its own.
+ * Forks a repository. An owner has at most one fork of a repository, and none of an own one.
  *
- * A fork is as private as its parent is when it is made: also where the parent is open, but its
- * owner is not known to everybody.
+ * The fork is private if the parent is private, or if the parent's owner is not public.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, USER_BLOCKED,
  *   ORGANIZATION_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME,
@@ -51,7 +50,7 @@ export async function createFork(
   const place = await openForNewRepository(app, caller, draft.organization)
   const forkName = checkRepositoryName(draft.name || parent.repository.name)
   await checkNoFork(app, place.owner, parent)
-  // What is taken when the copy is ready is found out then; this saves the copy.
+  // The name is checked again when the copy is complete. This check saves a copy.
   if (await findRepository(app.db, place.owner.id, repositoryNameKey(forkName))) {
     throw new DomainError('REPOSITORY_EXISTS', { name: forkName })
   }
@@ -63,7 +62,7 @@ export async function createFork(
     app,
     folder,
     (tx) => describe(tx, parent.repository.id, place.owner, forkName),
-    (tx, fork) => admitMaker(tx, place, caller.user.id, fork),
+    (tx, fork) => grantCreator(tx, place, caller.user.id, fork),
   )
   return getRepositoryById(app, caller, id)
 }
@@ -75,7 +74,7 @@ async function checkNoFork(app: ReposApp, owner: Owner, parent: OpenRepository):
   if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name })
 }
 
-/** The parent may have gone, or gone private, while its objects were shared. */
+/** Returns the columns of a fork. The parent may have been deleted or made private meanwhile. */
 async function describe(tx: Tx, parentId: number, owner: Owner, name: string): Promise<Copy> {
   const parent = await findRepositoryById(tx, parentId)
   const parentOwner = parent && (await findOwnerById(tx, parent.owner_id))
@@ -97,9 +96,9 @@ function isHidden(repository: Repository, owner: Owner): boolean {
 }
 
 /**
- * Checks that a repository may be opened to all: what it was forked from must not be hidden. In the
- * transaction that opens it, since the parent may be on its way to be hidden, and its forks with
- * it.
+ * Checks that a repository may become public: its parent must not be hidden. Runs in the
+ * transaction that makes it public, since the parent and its forks may become private at the same
+ * time.
  *
  * @throws PARENT_PRIVATE
  */
@@ -109,15 +108,15 @@ export async function checkMayBePublic(tx: Tx, { parent_id }: Repository): Promi
   if (owner && isHidden(parent, owner)) throw new DomainError('PARENT_PRIVATE')
 }
 
-/** A part of the forks of a repository. */
+/** A page of forks. */
 export interface ForkPage {
   readonly forks: readonly RepositoryView[]
-  /** How many the whole list has. */
+  /** Number of forks in the whole list. */
   readonly total: number
 }
 
 /**
- * The forks of a repository that a caller may read, oldest first.
+ * Returns a page of the forks of a repository that a caller may read, oldest first.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
  */

@@ -14,8 +14,8 @@ import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { publishCopy } from './copies.ts'
 import {
-  admitMaker,
   DEFAULT_BRANCH,
+  grantCreator,
   type NewRepositoryPlace,
   openForNewRepository,
 } from './create-repository.ts'
@@ -32,26 +32,27 @@ import {
   type UpstreamDraft,
 } from './upstreams.ts'
 
-/** A copy as somebody asks for it. */
+/** The request for a copy of a repository on another server. */
 export interface MigrationDraft {
   readonly upstream: UpstreamDraft
-  /** Empty for whom `ownerId` says. */
+  /** Empty for the account with the number `ownerId`. */
   readonly ownerName: string
   /** 0 for the caller. */
   readonly ownerId: number
   readonly name: string
   readonly description: string
   readonly private: boolean
-  /** Whether it shall follow what it was copied from. */
+  /** Whether the copy is a mirror, which follows the original. */
   readonly mirror: boolean
-  /** Empty for the usual one. */
+  /** Empty for the default interval. */
   readonly mirrorInterval: string
 }
 
 /**
- * Copies a repository from another server, once or to follow it. What fails leaves nothing behind.
+ * Copies a repository from another server, once or as a mirror. A failed copy leaves nothing
+ * behind.
  *
- * @param until gives it up: nobody waits for it any more.
+ * @param until aborts the copy when the caller no longer waits.
  * @throws INVALID_CLONE_ADDRESS, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_MIRROR_INTERVAL,
  *   UNKNOWN_USER, PERMISSION_DENIED, ORGANIZATION_ACCESS_DENIED, PUBLIC_ONLY_TOKEN,
  *   REPOSITORY_EXISTS, CLONE_FAILED, TOO_MANY_COPIES
@@ -72,11 +73,10 @@ export async function migrateRepository(
   if (await findRepository(app.db, place.owner.id, repositoryNameKey(draft.name))) {
     throw new DomainError('REPOSITORY_EXISTS', { name: draft.name })
   }
-  const leave = app.copies.take(caller.user.id)
-  const copying = copy(app, caller, place, draft, { upstream, intervalSeconds, until }).finally(
-    leave,
+  const copying = app.copies(String(caller.user.id), () =>
+    copy(app, caller, place, draft, { upstream, intervalSeconds, until }),
   )
-  // Whether or not the client waits, the server does before it closes the database.
+  // The server waits for the copy before it closes the database, even if the client has gone.
   app.background.run('migration', () => copying.catch(() => {}))
   const id = await copying.catch((error: unknown) => {
     throw error instanceof FetchError
@@ -88,8 +88,8 @@ export async function migrateRepository(
 }
 
 /**
- * Where the caller may put a repository: others' are for administrators, and organisations for
- * those whom they let.
+ * Returns where the caller may create a repository. Administrators may do so for other users, and
+ * members of an organisation by its rules.
  */
 async function openPlace(
   app: ReposApp,
@@ -112,15 +112,15 @@ function unknownOwner({ ownerName, ownerId }: MigrationDraft): DomainError {
   return new DomainError('UNKNOWN_USER', { username: (ownerName || String(ownerId)).slice(0, 64) })
 }
 
-/** What was read of a draft. */
+/** The checked values of a request. */
 interface Migration {
   readonly upstream: Upstream
   readonly intervalSeconds: number
-  /** Fires when nobody waits any more. */
+  /** Aborts the copy when the caller no longer waits. */
   readonly until: AbortSignal
 }
 
-/** @returns the number of the copy. */
+/** @returns the number of the new repository. */
 async function copy(
   app: ReposApp,
   caller: SignedIn,
@@ -135,7 +135,7 @@ async function copy(
     app,
     folder,
     async (tx) => {
-      // It may have been deleted in the hour that a copy may take.
+      // A copy can take an hour, and the owner may have been deleted meanwhile.
       if (!(await findOwnerById(tx, place.owner.id))) throw unknownOwner(draft)
       return {
         owner_id: place.owner.id,
@@ -148,13 +148,17 @@ async function copy(
       }
     },
     async (tx, id) => {
-      await admitMaker(tx, place, caller.user.id, id)
+      await grantCreator(tx, place, caller.user.id, id)
       if (mirror) await insertMirror(tx, newMirror(app, id, upstream, intervalSeconds))
     },
   )
 }
 
-/** @returns the default branch. What fails takes the draft with it. */
+/**
+ * Fetches everything into a draft, and deletes the draft on failure.
+ *
+ * @returns the default branch.
+ */
 async function fetchAll(
   app: ReposApp,
   draft: string,

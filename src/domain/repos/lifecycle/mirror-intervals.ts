@@ -1,12 +1,12 @@
 import { DomainError } from '../../core/errors.ts'
 
-/** More often would be a burden for the other side, who is not asked. */
+/** Bounds the load on the other server. */
 const MIN_INTERVAL_SECONDS = 10 * 60
 
-/** A longer one is a slip of the pen. */
+/** A longer interval is a mistake. */
 const MAX_INTERVAL_SECONDS = 366 * 24 * 60 * 60
 
-/** Of mirrors whose creator names none, as in compatible systems. */
+/** The interval of mirrors whose creator names none, as in compatible systems. */
 export const DEFAULT_INTERVAL_SECONDS = 8 * 60 * 60
 
 /** Seconds in the units of Go's durations (https://pkg.go.dev/time#ParseDuration). */
@@ -26,10 +26,10 @@ const PART = /([\d.]+)([a-zµ]+)/g
 const MAX_CHARACTERS = 50
 
 /**
- * Reads the time between two synchronisations, in the form of Go's durations, such as `8h0m0s`.
+ * Parses the interval of a mirror in the format of Go's durations, such as `8h0m0s`.
  *
- * @returns whole seconds; 0 for never.
- * @throws INVALID_MIRROR_INTERVAL when it is none, or below ten minutes.
+ * @returns whole seconds; 0 for no synchronisation.
+ * @throws INVALID_MIRROR_INTERVAL when the text is not a duration, or is below ten minutes.
  */
 export function parseMirrorInterval(text: string): number {
   const seconds = Math.floor(text.length > MAX_CHARACTERS ? Number.NaN : durationOf(text))
@@ -49,7 +49,7 @@ function durationOf(text: string): number {
   )
 }
 
-/** Writes seconds as Go writes durations. */
+/** Formats seconds as Go formats durations. */
 export function formatInterval(seconds: number): string {
   const [hours, minutes, rest] = [
     Math.floor(seconds / 3600),

@@ -15,16 +15,15 @@ import { applyUpdates } from '../refs/ref-updates.ts'
 import { parseMirrorInterval } from './mirror-intervals.ts'
 import { FetchError, openCredentials, reachUpstream } from './upstreams.ts'
 
-/**
- * Fetches under way at once. Each holds two processes, and as much of the disk as the largest push.
- */
+/** Fetches that run at a time. Each takes two processes, and at most `maxPushBytes` of the disk. */
 const MAX_UNDER_WAY = 4
 
-/** Of which for the mirrors of one account. */
+/** Of these, fetches for mirrors of one account. */
 const MAX_UNDER_WAY_PER_OWNER = 2
 
 /**
- * Makes a mirror follow its original soon. Once is as good as several times.
+ * Schedules the synchronisation of a mirror as soon as possible. Several requests before it begins
+ * have the effect of one.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   REPOSITORY_NOT_MIRROR
@@ -42,11 +41,11 @@ export async function requestMirrorSync(
 }
 
 /**
- * What an edit makes of the row of a mirror. Whoever stores it gives the signal for mirrors
- * afterwards.
+ * Returns the changes that an edit makes to the row of a mirror. The caller must notify the signal
+ * for mirrors after it stores them.
  *
- * @param interval as somebody writes it; undefined or empty leaves it as it is.
- * @param prune whether what is deleted there is deleted here; undefined leaves it as it is.
+ * @param interval a duration as text. Undefined or empty for no change.
+ * @param prune whether refs that the original does not have are deleted. Undefined for no change.
  * @throws INVALID_MIRROR_INTERVAL
  */
 export function mirrorChanges(
@@ -64,14 +63,14 @@ export function mirrorChanges(
 }
 
 /**
- * When a mirror is due that is as its original is now, in Unix milliseconds; null when somebody has
- * to ask.
+ * Returns when a mirror that is synchronised now is due again, in Unix milliseconds. Null if only
+ * on request.
  */
 export function nextSyncTime(app: ReposApp, intervalSeconds: number): number | null {
   return intervalSeconds === 0 ? null : app.clock.now() + intervalSeconds * 1000
 }
 
-/** Makes mirrors follow as they fall due, until it is stopped. */
+/** Starts a worker that synchronises mirrors when they are due. */
 export function startMirrors(app: ReposApp): DueWorker {
   return startDueWork(app, synchronisations(app))
 }
@@ -88,8 +87,8 @@ function synchronisations(app: ReposApp): DueWork {
 }
 
 /**
- * Makes a mirror follow its original and records what came of it. A process that dies before that
- * does it again after its next start.
+ * Synchronises a mirror and records the result. After a crash before that, the server synchronises
+ * the mirror again when it starts.
  */
 async function syncMirror(app: ReposApp, repositoryId: number, until: AbortSignal): Promise<void> {
   const mirror = await rows.findMirror(app.db, repositoryId)
@@ -105,7 +104,7 @@ async function follow(app: ReposApp, mirror: Mirror, until: AbortSignal): Promis
   const { repository_id: id, change_time } = mirror
   try {
     const repository = await findRepositoryById(app.db, id)
-    // What is archived stays as it is.
+    // Archived repositories do not change.
     if (repository?.archive_time !== null) return { error: mirror.error }
     const isChanged = await fetchChanges(app, mirror, until)
     const now = nowSeconds(app.clock)
@@ -120,9 +119,9 @@ async function follow(app: ReposApp, mirror: Mirror, until: AbortSignal): Promis
 }
 
 /**
- * Fetches what is new in quarantine, then moves the refs through the door.
+ * Fetches new objects into a quarantine, then updates the refs.
  *
- * @returns whether there was anything new.
+ * @returns whether any ref has changed.
  */
 async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): Promise<boolean> {
   const { repository_id: id } = mirror
@@ -138,7 +137,7 @@ async function fetchChanges(app: ReposApp, mirror: Mirror, until: AbortSignal): 
     const updates = await compareRefs(app.git, id, draft)
     if (updates.length === 0) return false
     await releaseObjects(app.git, id, draft)
-    // What goes makes room for what comes: a branch `a` for a branch `a/b`.
+    // Deletions come first, since a branch `a` must be deleted before a branch `a/b` can exist.
     const gone = updates.filter(({ to }) => to === undefined)
     const kept = updates.filter(({ to }) => to !== undefined)
     if (gone.length > 0) await applyUpdates(app, id, gone)

@@ -11,7 +11,7 @@ import { type RepositoryView, viewRepository } from '../listing/repository-views
 import type { ReposApp } from '../ports.ts'
 
 /**
- * The repository of a name.
+ * Returns a repository by name.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED
  */
@@ -20,12 +20,12 @@ export async function getRepository(
   caller: Caller,
   name: RepositoryName,
 ): Promise<RepositoryView> {
-  // Whoever may read some part of it may know what it is.
+  // A caller who may read any unit of the repository may see what it is.
   return viewRepository(app, caller, await openRepository(app, caller, name, 'none'))
 }
 
 /**
- * The repository with a number.
+ * Returns a repository by number.
  *
  * @throws REPOSITORY_NOT_FOUND
  */
@@ -38,7 +38,7 @@ export async function getRepositoryById(
 }
 
 /**
- * Deletes a repository with everything in it.
+ * Deletes a repository of which the caller is an owner, with everything in it.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED
  */
@@ -51,7 +51,7 @@ export async function deleteRepository(
   await removeRepository(app, repository.id)
 }
 
-/** Removes a repository. */
+/** Deletes a repository without a check of permissions. */
 export async function removeRepository(app: ReposApp, id: number): Promise<void> {
   await removeRepositories(app, [id], async (tx) => {
     await rows.deleteRepository(tx, id)
@@ -60,13 +60,14 @@ export async function removeRepository(app: ReposApp, id: number): Promise<void>
 }
 
 /**
- * Removes repositories. The rows first: a crash leaves folders that nothing leads to, as no id is
- * given a second time, and no row whose folder is gone. What others are to pull from them they have
- * before that, since their refs do not move meanwhile.
+ * Deletes repositories. The rows are deleted first: a crash then leaves folders without a row,
+ * which nothing refers to since numbers are not reused, and never a row without a folder. Ref
+ * observers copy what other repositories need before that. The refs cannot move meanwhile, since
+ * this has the locks of the repositories.
  *
- * @param deleteRows deletes the rows of the repositories, and what else is to go with them; or
- *   changes nothing, and returns false.
- * @returns what `deleteRows` returned.
+ * @param deleteRows deletes the rows of the repositories and whatever else belongs to the
+ *   operation, or returns false and changes nothing.
+ * @returns the result of `deleteRows`.
  */
 export async function removeRepositories(
   app: ReposApp,
@@ -87,9 +88,9 @@ export async function removeRepositories(
 }
 
 /**
- * Does work that gives a repository a name, in a transaction.
+ * Runs work that names a repository, in a transaction.
  *
- * @throws REPOSITORY_EXISTS when the owner has one of that name already.
+ * @throws REPOSITORY_EXISTS when the owner already has a repository of that name.
  */
 export async function withUniqueName<T>(
   app: ReposApp,

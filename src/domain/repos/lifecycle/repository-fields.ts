@@ -12,7 +12,7 @@ export function checkText(field: keyof typeof MAX_CHARACTERS, text: string | und
   if (field === 'website') checkVisible(field, text)
 }
 
-/** @throws INVALID_DEFAULT_BRANCH for what is no name for a branch. */
+/** @throws INVALID_DEFAULT_BRANCH for an invalid branch name. */
 export function checkBranchName(branch: string): void {
   if (!isRefName(branch) || branch.length > MAX_BRANCH_CHARACTERS)
     throw invalidDefaultBranch(branch)

@@ -21,10 +21,10 @@ import { mirrorChanges } from './mirrors.ts'
 import { getRepositoryById, withUniqueName } from './repositories.ts'
 import { checkBranchName, checkText, invalidDefaultBranch } from './repository-fields.ts'
 
-/** Settings that are on or off. */
+/** Boolean settings. */
 const SWITCHES = ['template', 'has_issues', 'has_pull_requests', 'has_releases'] as const
 
-/** The same about pull requests. They stay as they are while these are not in use. */
+/** Boolean settings of pull requests. They do not change while pull requests are disabled. */
 const PULL_SWITCHES = [
   'ignore_whitespace_conflicts',
   'allow_merge_commits',
@@ -43,7 +43,8 @@ const PULL_SWITCHES = [
 export type RepositorySwitch = (typeof SWITCHES)[number] | (typeof PULL_SWITCHES)[number]
 
 /**
- * Changes of a repository; what is undefined stays. So does a name, branch or style that is empty.
+ * Changes of a repository. Undefined fields do not change. Neither do empty names, branches and
+ * styles.
  */
 export interface RepositoryEdit {
   readonly name?: string | undefined
@@ -62,8 +63,8 @@ export interface RepositoryEdit {
 }
 
 /**
- * Changes a repository: everything that is asked for, or nothing. Of an archived one only that it
- * is archived can be changed, and with it the rest.
+ * Changes a repository. Either all changes are made, or none. An archived repository can only be
+ * changed by an edit that also unarchives it.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
@@ -84,12 +85,12 @@ export async function editRepository(
   await checkEdit(app, repository, edit)
   const changes = changesOf(edit, repository, nowSeconds(app.clock))
   const mirror = mirrorChanges(app, edit.mirrorInterval, edit.enablePrune)
-  const note = await withUniqueName(app, newName, async (tx) => {
+  const updateId = await withUniqueName(app, newName, async (tx) => {
     const present = await rows.findRepositoryById(tx, repository.id)
     if (!present) throw new DomainError('REPOSITORY_NOT_FOUND')
     if (changes.private === 0 && present.private === 1) await checkMayBePublic(tx, present)
     if (newName !== repository.name) {
-      // The owner is the one of this moment: somebody may be giving it away.
+      // The current owner, since the repository may be transferred at the same time.
       const to = { owner_id: present.owner_id, name: newName, name_key: repositoryNameKey(newName) }
       await rows.moveRepository(tx, present, to)
     }
@@ -101,12 +102,12 @@ export async function editRepository(
   })
   wakeWatchers(app)
   if (repository.mirror === 1) app.signals.mirrors.notify()
-  if (note !== undefined) {
+  if (updateId !== undefined) {
     try {
       await setDefaultBranch(app.git, repository.id, defaultBranch)
-      await recordUpdates(app, repository.id, note, [])
+      await recordUpdates(app, repository.id, updateId, [])
     } finally {
-      endPendingUpdate(app, note)
+      endPendingUpdate(app, updateId)
     }
   }
   return getRepositoryById(app, caller, repository.id)
@@ -119,7 +120,7 @@ interface SettingsChange {
   readonly changes: RepositoryChanges
 }
 
-/** What those who watch are told: each thing that is not as it was. */
+/** Records an event for each kind of change. */
 async function recordEvents(
   app: ReposApp,
   tx: Tx,
@@ -156,7 +157,7 @@ async function checkEdit(
   }
 }
 
-/** Any branch that there is; in an empty repository any that there can be. */
+/** Checks that a branch exists or, in an empty repository, that its name is valid. */
 async function checkCanBeDefault(
   app: ReposApp,
   { id, branch_count }: Repository,

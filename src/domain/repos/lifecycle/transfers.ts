@@ -36,19 +36,19 @@ import {
 import { changeWatched, recordRepositoryChange } from '../events/repository-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
-import { admitMaker, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
+import { grantCreator, type NewRepositoryPlace, openForNewRepository } from './create-repository.ts'
 import { getRepositoryById } from './repositories.ts'
 
-/** To whom somebody gives a repository. */
+/** The request for a transfer. */
 export interface TransferDraft {
   readonly newOwner: string
-  /** Numbers of teams of the new owner that are to have it. */
+  /** Numbers of the teams of the new owner that get access. */
   readonly teamIds: readonly number[]
 }
 
 /**
- * Gives a repository to another owner: at once where the caller may make repositories, and to
- * another user when that one accepts.
+ * Transfers a repository to another owner. If the caller may create repositories there, this
+ * happens at once. Otherwise the new owner must accept the transfer.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, TRANSFER_TEAM_NOT_FOUND, TRANSFER_PENDING,
@@ -67,7 +67,7 @@ export async function transferRepository(
     throw new DomainError('REPOSITORY_EXISTS', { name: opened.repository.name })
   if (await isBlocked(app, [recipient.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
   const place = await openPlace(app, caller, recipient)
-  // However often a request names one, it costs one look and one row.
+  // A set, since a request may repeat a team.
   const teamIds = new Set(draft.teamIds)
   await checkTeams(app, recipient, teamIds)
   if (place) await handOver(app, caller, opened.repository, { place, teamIds })
@@ -76,7 +76,7 @@ export async function transferRepository(
 }
 
 /**
- * Takes a repository that is offered.
+ * Accepts the transfer of a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED,
  *   REPOSITORY_ARCHIVED, REPOSITORY_EXISTS, FORK_EXISTS
@@ -89,7 +89,7 @@ export async function acceptTransfer(
   const { repository, owner, transfer } = await openOffered(app, caller, name, 'recipient')
   checkNotArchived(repository)
   const doer = await findUserById(app.db, transfer.doer_id)
-  // Who no longer owns it cannot have it given away any more, to a friend perhaps.
+  // A user who is not an owner any more cannot transfer the repository.
   const isGood = doer && suffices((await accessOfUser(app, doer, repository, owner)).code, 'owner')
   if (!isGood) throw new DomainError('TRANSFER_NOT_FOUND')
   const place = await openForNewRepository(app, caller, '')
@@ -98,9 +98,9 @@ export async function acceptTransfer(
 }
 
 /**
- * Ends an offer: by whom it was made to, or by the owner who takes it back.
+ * Ends a pending transfer: the recipient rejects it, or an owner cancels it.
  *
- * @returns the repository as the caller saw it until then.
+ * @returns the repository as the caller saw it before.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, TRANSFER_NOT_FOUND, TRANSFER_DENIED
  */
 export async function rejectTransfer(
@@ -117,15 +117,15 @@ export async function rejectTransfer(
   return { ...view, transfer: undefined }
 }
 
-/** Takes back what a recipient was given in order to look, unless it has become more since. */
+/** Removes the read access that the transfer gave to its recipient, unless it was raised since. */
 async function endLook(tx: Tx, { repository_id, recipient_id }: RepositoryTransfer): Promise<void> {
   const given = await findCollaborator(tx, repository_id, recipient_id)
   if (given?.level === 'read') await deleteCollaborator(tx, repository_id, recipient_id)
 }
 
 /**
- * Where the caller may put what belongs to a recipient from now on; undefined where the recipient
- * has to be asked.
+ * Returns where the caller may create repositories of a recipient; undefined if the recipient must
+ * accept the transfer.
  */
 async function openPlace(
   app: ReposApp,
@@ -149,7 +149,7 @@ async function checkTeams(
   }
 }
 
-/** An offer, and the repository that it is about, for a caller who has a say in it. */
+/** Opens a repository with its pending transfer, for a caller who may end the transfer. */
 async function openOffered(
   app: ReposApp,
   caller: SignedIn,
@@ -165,7 +165,7 @@ async function openOffered(
   return { ...opened, transfer }
 }
 
-/** Offers a repository to a user, who can look at it from then on. */
+/** Creates a pending transfer, and gives its recipient read access. */
 async function offer(
   app: ReposApp,
   caller: SignedIn,
@@ -195,7 +195,7 @@ async function offer(
   }
 }
 
-/** The new place of a repository, and the teams that get access. */
+/** The new owner of a repository, and the teams that get access. */
 interface Handover {
   readonly place: NewRepositoryPlace
   readonly teamIds: ReadonlySet<number>
@@ -203,10 +203,10 @@ interface Handover {
 }
 
 /**
- * Makes a repository another owner's, and of the teams that are to have it. What its former owner
- * let others do by teams ends.
+ * Changes the owner of a repository, and gives teams of the new owner access. Teams of the former
+ * owner lose access.
  *
- * @param asOffered `offered` when that takes an offer, which has to be there still.
+ * @param asOffered `offered` if this accepts a pending transfer, which must still exist.
  */
 async function handOver(
   app: ReposApp,
@@ -228,22 +228,22 @@ async function handOver(
       await deleteTeamsOfRepository(tx, id)
       await deleteCollaborator(tx, id, place.owner.id)
       for (const teamId of teamIds) await insertTeamRepository(tx, teamId, id)
-      await admitMaker(tx, place, caller.user.id, id)
+      await grantCreator(tx, place, caller.user.id, id)
     })
   } catch (error) {
-    throw isUniqueViolation(error) ? await whyTaken(app, repository, place.owner) : error
+    throw isUniqueViolation(error) ? await takenError(app, repository, place.owner) : error
   }
 }
 
-/** The repository as it is now, if nobody else has given it away meanwhile. */
+/** Returns the current row of a repository, unless its owner has changed. */
 async function requireOwner(tx: Tx, { id, owner_id }: Repository): Promise<Repository> {
   const present = await findRepositoryById(tx, id)
   if (present?.owner_id !== owner_id) throw new DomainError('REPOSITORY_NOT_FOUND')
   return present
 }
 
-/** Which of the two things the new owner has already. */
-async function whyTaken(
+/** Returns the error for a name or fork that the new owner already has. */
+async function takenError(
   app: ReposApp,
   { parent_id, name }: Repository,
   owner: Owner,

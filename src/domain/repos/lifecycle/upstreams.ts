@@ -7,27 +7,27 @@ import type { ReposApp } from '../ports.ts'
 
 /** A repository on another server. */
 export interface Upstream {
-  /** http or https, without credentials, query and fragment. */
+  /** An http or https URL without credentials, query and fragment. */
   readonly url: URL
   readonly credentials: UpstreamCredentials | undefined
 }
 
-/** What the other server wants to know. */
+/** Credentials for the other server. */
 export interface UpstreamCredentials {
   readonly username: string
   readonly password: string
 }
 
-/** A repository on another server, as somebody names it. Empty texts say nothing. */
+/** A repository on another server as a request names it. Fields may be empty. */
 export interface UpstreamDraft {
   readonly address: string
   readonly username: string
   readonly password: string
-  /** In place of a password. */
+  /** Replaces the password. */
   readonly token: string
 }
 
-/** Why nothing could be fetched, in words that tell nothing about this server. */
+/** The failure of a fetch. The message reveals nothing about this server. */
 export class FetchError extends Error {
   constructor(message: string) {
     super(message)
@@ -35,24 +35,24 @@ export class FetchError extends Error {
   }
 }
 
-/** Longest address, as of webhooks: URLs beyond that fit few servers. */
+/** As for webhooks. Few servers accept longer URLs. */
 const MAX_ADDRESS_CHARACTERS = 2048
 
 const MAX_CREDENTIAL_CHARACTERS = 1024
 
-/** Name that servers expect beside a token; those that care about none take any. */
+/** The user name that servers expect with a token, unless they ignore the name. */
 const TOKEN_USERNAME = 'oauth2'
 
-/** For all of one fetch. */
+/** Limit of a whole fetch. */
 const FETCH_TIMEOUT_MS = 60 * 60 * 1000
 
 const PURPOSE = 'mirror-credentials'
 
 /**
- * Reads what somebody says about a repository elsewhere. Whether the server may be asked is judged
- * when it is.
+ * Parses the address and the credentials of a repository on another server. Whether the server may
+ * connect to that host is checked when it does.
  *
- * @throws INVALID_CLONE_ADDRESS when it is no http or https URL.
+ * @throws INVALID_CLONE_ADDRESS when the address is not an http or https URL.
  */
 export function readUpstream({ address, username, password, token }: UpstreamDraft): Upstream {
   const text = address.trim()
@@ -92,7 +92,7 @@ export function sealCredentials(app: ReposApp, { credentials }: Upstream): Buffe
   return credentials ? seal(app, PURPOSE, Buffer.from(JSON.stringify(credentials))) : null
 }
 
-/** Decrypts what `sealCredentials` made. */
+/** Decrypts credentials that `sealCredentials` has encrypted. */
 export function openCredentials(
   app: ReposApp,
   sealed: Buffer | null,
@@ -100,23 +100,23 @@ export function openCredentials(
   return sealed === null ? undefined : JSON.parse(open(app, PURPOSE, sealed).toString())
 }
 
-/** What can be asked of a repository on another server. */
+/** The operations on a repository on another server. */
 export interface ReachedUpstream {
   /**
    * Fetches all branches and tags into a draft.
    *
-   * @param prune whether what the other server does not have goes.
+   * @param prune whether refs that the other server does not have are deleted.
    * @throws FetchError
    */
   fetchInto(draft: string, prune: boolean): Promise<void>
-  /** The branch that HEAD names, once the draft has it; undefined when it names none. */
+  /** Returns the branch that HEAD points to, once the draft has it; undefined if there is none. */
   readDefaultBranch(draft: string): Promise<string | undefined>
 }
 
 /**
- * Reaches a repository on another server, for as long as some work takes, which is not for ever.
+ * Connects to a repository on another server for the duration of some work, up to a limit.
  *
- * @param until gives it up. What it was aborted for is thrown then.
+ * @param until aborts the work. Its reason is thrown.
  */
 export async function reachUpstream<T>(
   app: ReposApp,
@@ -159,17 +159,18 @@ const TEXTS: Readonly<Record<GatewayFailure, string>> = {
   BLOCKED_ADDRESS: 'the host has a private or reserved address',
   CONNECTION_FAILED: 'the connection failed',
   TIMEOUT: 'the other server took too long',
-  CANCELLED: 'it was given up',
-  UNAUTHORIZED: 'the other server wants credentials, or refuses these',
-  NOT_FOUND: 'there is no repository at this address',
-  NO_REPOSITORY:
-    'what answers at this address is no repository that speaks the smart protocol of Git',
-  BAD_REDIRECT: 'the address leads to one that is not allowed',
-  TOO_LARGE: 'it is larger than this server allows',
+  CANCELLED: 'the fetch was cancelled',
+  UNAUTHORIZED: 'the other server requires credentials, or refuses the given ones',
+  NOT_FOUND: 'the address has no repository',
+  NO_REPOSITORY: 'the address does not serve a repository over the smart HTTP protocol of Git',
+  BAD_REDIRECT: 'the address redirects to one that is not allowed',
+  TOO_LARGE: 'the repository is larger than this server allows',
 }
 
-/** A malformed object makes git hang up, so what the gateway saw of that comes after it. */
+/**
+ * A malformed object makes Git close the connection, so it matters more than what the gateway saw.
+ */
 function textOf({ badObject }: FetchFailure, seen: GatewayFailure | undefined): string {
-  if (badObject !== undefined) return `it has a malformed object (${badObject})`
-  return seen === undefined ? 'git could not read what the other server sent' : TEXTS[seen]
+  if (badObject !== undefined) return `the repository has a malformed object (${badObject})`
+  return seen === undefined ? 'Git could not read the response of the other server' : TEXTS[seen]
 }

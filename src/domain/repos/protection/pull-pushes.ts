@@ -16,7 +16,7 @@ export interface MergePush {
    */
   problemOf(rule: BranchRule): Promise<string | undefined>
   /** Records the push in the transaction of its pending update. An error stops the push. */
-  note(tx: Tx, noteId: number): Promise<void>
+  record(tx: Tx, updateId: number): Promise<void>
 }
 
 /** The update of the head branch of a pull request with its base branch. */

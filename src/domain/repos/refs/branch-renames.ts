@@ -15,26 +15,26 @@ import { recordProtectionChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 
 /**
- * What goes with the name of a branch and follows it to another one. It is noted before Git is
- * asked to move the refs, and follows in the transaction that records what Git made of that, so
- * that a crash in between leaves nothing behind.
+ * Renames of branches. A rename is recorded with the pending update of its refs, before Git moves
+ * them. The transaction that records the moved refs then updates everything that uses the name of
+ * the branch, so a crash leaves no half of a rename.
  */
 
-/** A rename that nobody works on any more. */
+/** A rename whose work has ended. */
 export interface EndedRename {
   readonly rename: BranchRename
-  /** What Git says. */
+  /** Whether Git has renamed the branch. */
   readonly hasHappened: boolean
 }
 
-/** The renames that belong to notes of a repository whose work has ended. */
+/** Returns the renames of pending updates whose work has ended. */
 export async function endedRenames(
   app: ReposApp,
   repositoryId: number,
-  notes: readonly number[],
+  updates: readonly number[],
 ): Promise<EndedRename[]> {
-  if (notes.length === 0) return []
-  const ended = await listRenamesOf(app.db, notes)
+  if (updates.length === 0) return []
+  const ended = await listRenamesOf(app.db, updates)
   return Promise.all(
     ended.map(async (rename) => {
       const [oldRef, newRef] = [`${HEADS}${rename.old_name}`, `${HEADS}${rename.new_name}`]
@@ -45,10 +45,11 @@ export async function endedRenames(
 }
 
 /**
- * Lets follow what goes with the names of branches: the rule that is called like one, where pull
- * requests go by default, and those that are open.
+ * Updates everything that uses the name of a renamed branch: its protection rule, the default
+ * target of pull requests, and what the ref observers store.
  *
- * @param settled notes whose work Git will not do any more if it has not.
+ * @param settled pending updates that Git will not continue. A rename of these that has not
+ *   happened is deleted.
  */
 export async function settleRenames(
   app: ReposApp,
@@ -81,8 +82,8 @@ export async function settleRenames(
 }
 
 /**
- * What a branch that is not there any more is called now; undefined when nobody has renamed it, or
- * that is gone too.
+ * Returns the new name of a renamed branch; undefined if the branch was not renamed, or if the new
+ * one does not exist either.
  */
 export async function findRenamed(
   app: ReposApp,

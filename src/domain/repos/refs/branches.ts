@@ -9,33 +9,34 @@ import type { ReposApp } from '../ports.ts'
 import { type BranchRuleView, readBranchRules, viewProtection } from '../protection/branch-rules.ts'
 import { type CommitView, viewCommits, viewReadCommits } from '../reading/commits.ts'
 import { reading } from '../reading/git-reading.ts'
-import { readBranch, readBranchIndex, recordRefs } from './ref-index.ts'
+import { readBranch, readBranchIndex } from './ref-index.ts'
+import { recordRefs } from './ref-recording.ts'
 
-/** A branch, the commit that it is at, and what is in force for it. */
+/** A branch with its last commit and the protection in force. */
 export interface BranchView {
   readonly name: string
   readonly head: CommitView
   readonly protection: BranchRuleView
 }
 
-/** A part of a list. */
+/** A page of branches. */
 export interface BranchPage {
   readonly branches: readonly BranchView[]
-  /** How many the whole list has. */
+  /** Number of branches in the whole list. */
   readonly total: number
 }
 
-/** A commit in short. */
+/** The details of a commit in a list. */
 const HEAD_PARTS = { stat: false, verification: true, files: false }
 
 /**
- * A page of the branches of a repository, latest commit first, then by name.
+ * Returns a page of the branches of a repository, latest commit first, then by name.
  *
- * Rows give the order, and Git, in one process, the commits: what a page costs depends on its
- * length, not on that of the list. A branch of the page that Git says something else about is
- * recorded anew; one that has gone is left out, and not counted.
+ * The database has the order, and one Git process reads the commits, so the cost depends on the
+ * length of the page only. A branch whose row differs from Git is recorded again. A deleted one is
+ * left out and not counted.
  *
- * @param part of their names, in any case of its letters; empty for all.
+ * @param part text that the names contain, in upper or lower case. Empty for all branches.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listBranches(
@@ -48,7 +49,7 @@ export async function listBranches(
   const open = await openRepository(app, caller, name, 'read')
   const { repository } = open
   const read = async () => {
-    const found = await readBranchIndex(app, repository, part, page.offset, page.limit)
+    const found = await readBranchIndex(app, repository, part, page)
     const commits = await reading(readRefCommits(app.git, repository.id, found.refs.map(refOf)))
     const stale = found.refs.filter((branch) => commits.get(refOf(branch))?.id !== branch.commit_id)
     return { ...found, commits, stale }
@@ -74,7 +75,7 @@ function refOf({ name }: { readonly name: string }): string {
 }
 
 /**
- * One branch.
+ * Returns a branch.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, BRANCH_NOT_FOUND,
  *   SERVER_BUSY, GIT_TIMEOUT
@@ -95,7 +96,7 @@ export async function getBranch(
   return { name: branchName, head, protection: protectionOf(branchName) }
 }
 
-/** What says of each branch what is in force for it. */
+/** Returns a function that finds the protection in force for a branch. */
 async function readProtection(
   app: ReposApp,
   caller: Caller,

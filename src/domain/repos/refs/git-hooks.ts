@@ -7,18 +7,18 @@ import type { RepositoryName } from '../../core/names.ts'
 import { checkNotArchived, type OpenRepository, openRepository } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 
-/** What is longer is a program, which belongs on the machine, with a script that calls it. */
+/** A longer script should be a program on the server that a short script calls. */
 const MAX_SCRIPT_BYTES = 256 * 1024
 
-/** A hook of a repository. */
+/** A Git hook of a repository. */
 export interface GitHook {
   readonly name: string
-  /** Undefined when it has none. */
+  /** Undefined if the hook has no script. */
   readonly script: string | undefined
 }
 
 /**
- * The hooks of a repository.
+ * Returns all hooks of a repository, with and without a script.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
  *   GIT_HOOK_ACCESS_DENIED
@@ -36,7 +36,7 @@ export async function listGitHooks(
 }
 
 /**
- * One hook of a repository.
+ * Returns a hook of a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
  *   GIT_HOOK_ACCESS_DENIED, GIT_HOOK_NOT_FOUND
@@ -53,10 +53,10 @@ export async function getGitHook(
 }
 
 /**
- * Gives a hook a script, or takes it away by one of nothing but white space.
+ * Sets the script of a hook. A script of white space only removes it.
  *
- * @param text carriage returns in it are dropped, which no interpreter is named with; undefined
- *   changes nothing.
+ * @param text carriage returns are removed, since the kernel would look for an interpreter whose
+ *   name ends in one. Undefined changes nothing.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, GIT_HOOKS_DISABLED,
  *   GIT_HOOK_ACCESS_DENIED, REPOSITORY_ARCHIVED, GIT_HOOK_NOT_FOUND, INVALID_FIELD
  */
@@ -90,9 +90,9 @@ export async function editGitHook(
 }
 
 /**
- * Takes its script from a hook, which may have none.
+ * Removes the script of a hook, if it has one.
  *
- * @throws as `editGitHook`, save INVALID_FIELD.
+ * @throws the same as `editGitHook`, except INVALID_FIELD.
  */
 export async function deleteGitHook(
   app: ReposApp,
@@ -108,8 +108,8 @@ function callerId(caller: Caller): number | undefined {
 }
 
 /**
- * For who administers the repository and the instance: whoever edits a hook runs programs as the
- * server.
+ * Opens a repository for a caller who is an administrator of the repository and of the instance,
+ * since a hook runs as the user of the server process.
  */
 async function openForHooks(
   app: ReposApp,
@@ -128,7 +128,7 @@ function checkHookName(name: string): void {
   if (!HOOKS.some((known) => known === name)) throw new DomainError('GIT_HOOK_NOT_FOUND')
 }
 
-/** Undefined for nothing. */
+/** Returns the script as it is stored; undefined for white space. */
 function readScript(text: string): string | undefined {
   if (Buffer.byteLength(text) > MAX_SCRIPT_BYTES) {
     throw new DomainError('INVALID_FIELD', {

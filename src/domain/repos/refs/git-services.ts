@@ -25,17 +25,17 @@ import { recordPendingUpdate } from './pending-ref-updates.ts'
 import { reviewUpdates } from './ref-review.ts'
 import { recordUpdates } from './ref-updates.ts'
 
-/** To fetch, or to push. */
+/** The service for fetches or the one for pushes. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
-/** Starts the service that was allowed, on the repository that it was allowed on. */
+/** Starts a service for which the caller has permission. */
 export type StartGitService = (request: PackRequest) => GitProcess
 
 /**
- * Lets a caller fetch from a repository or push to it, or not.
+ * Returns a function that starts a Git service for a caller with permission.
  *
- * Anonymous callers are told to sign in wherever that could help, whether the repository exists or
- * not.
+ * Anonymous callers get UNAUTHENTICATED where signing in could help, whether or not the repository
+ * exists.
  *
  * @throws UNAUTHENTICATED, SCOPE_MISSING, REPOSITORY_NOT_FOUND, REPOSITORY_MOVED,
  *   REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
@@ -67,35 +67,38 @@ export async function openGitService(
   return (request) => startPush(app, caller, repository, request, hasHooks)
 }
 
-/** Refusals of one push that its pusher is told of. */
+/** Refusals that the output of one push shows. */
 const MAX_SHOWN_REFUSALS = 50
 
 /**
- * How often the longest time of a script the `update` hooks of one push may take together: it can
- * have any number of refs.
+ * The time that all `update` hooks of one push can take, as a multiple of the timeout of one hook.
+ * A push can have any number of refs.
  */
 const MAX_UPDATE_HOOKS_TIME = 20
 
-/** What has become of a push so far. */
+/** The state of a push. */
 interface Push {
-  /** From here on Git may be moving refs. */
-  accepted: { readonly note: number; readonly updates: readonly RefUpdate[] } | undefined
-  /** Once what Git made of them is being recorded. */
+  /** Set when the `pre-receive` hook has accepted the push. Git may update refs from then on. */
+  accepted: { readonly updateId: number; readonly updates: readonly RefUpdate[] } | undefined
+  /** The record of the updates, once it has begun. */
   recorded: Promise<void> | undefined
-  /** Nobody waits for it any more: what has come may not be all of it. */
-  isGivenUp: boolean
-  /** Git has ended: who notes something from then on records it. */
+  /** Whether the client has disconnected. The received data may be incomplete. */
+  isStopped: boolean
+  /**
+   * Whether the Git process has ended. A pending update that is recorded later must be completed at
+   * once.
+   */
   hasEnded: boolean
-  /** What `update` hooks have taken. */
+  /** The time that `update` hooks have taken. */
   updateHooksMs: number
 }
 
 /**
- * Starts the half that clients push to, as a process that has ended when everything is recorded.
- * Once its refs move it is not stopped any more: then nothing of it is in the client's hands.
+ * Starts `git receive-pack`. The returned process ends when all updates are recorded. It cannot be
+ * stopped once refs move, since by then it does not depend on the client.
  *
- * @param hasHooks whether the repository has hooks. Those that it gets meanwhile are for the next
- *   push.
+ * @param hasHooks whether the repository has hooks when the push begins. Hooks that are added later
+ *   apply to the next push.
  */
 function startPush(
   app: ReposApp,
@@ -107,7 +110,7 @@ function startPush(
   const push: Push = {
     accepted: undefined,
     recorded: undefined,
-    isGivenUp: false,
+    isStopped: false,
     hasEnded: false,
     updateHooksMs: 0,
   }
@@ -130,33 +133,34 @@ function startPush(
     push.hasEnded = true
     await record(app, repository.id, push)
   })
-  // Whether or not the client waits, the server does before it closes the database.
+  // The server waits for the push before it closes the database, even if the client has gone.
   app.background.run('push', () => ended)
   return {
     ...git,
     exited: ended,
     stop() {
       if (push.accepted) return
-      push.isGivenUp = true
+      push.isStopped = true
       git.stop()
     },
   }
 }
 
-/** Records what Git made of a push, once. */
+/** Records the updates of a push, once. */
 async function record(app: ReposApp, repositoryId: number, push: Push): Promise<void> {
   const { accepted } = push
-  if (accepted) push.recorded ??= recordUpdates(app, repositoryId, accepted.note, accepted.updates)
+  if (accepted)
+    push.recorded ??= recordUpdates(app, repositoryId, accepted.updateId, accepted.updates)
   await push.recorded
 }
 
-/** A question of a hook, and the signal that withdraws it. */
+/** A question of Git, and the signal that aborts the answer. */
 interface HookQuestion {
   readonly question: PushQuestion
   readonly signal: AbortSignal
 }
 
-/** Answers Git, in the order of the door for refs. */
+/** Does the step of the ref-update pipeline that Git asks for. */
 async function answer(
   app: ReposApp,
   caller: SignedIn,
@@ -174,12 +178,12 @@ async function answer(
       const refusals = await reviewPush(app, caller, repositoryId, question)
       if (refusals.length > 0) return refusal(refusals)
       const verdict = await run()
-      if (push.isGivenUp) return refusal(['the push was cut off'])
+      if (push.isStopped) return refusal(['the push was interrupted'])
       if (verdict.accepted) {
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
         push.accepted = {
-          note: await recordPendingUpdate(app, repositoryId, undefined, pushed),
+          updateId: await recordPendingUpdate(app, repositoryId, pushed),
           updates,
         }
         if (push.hasEnded) await record(app, repositoryId, push)
@@ -188,7 +192,9 @@ async function answer(
     }
     case 'update': {
       if (push.updateHooksMs > MAX_UPDATE_HOOKS_TIME * app.settings.hookTimeoutMs) {
-        return refusal(['the update hooks of this push have taken too long; push the rest again'])
+        return refusal([
+          'the update hooks of this push have taken too long: push the other refs again',
+        ])
       }
       const began = performance.now()
       const verdict = await run()
@@ -196,31 +202,30 @@ async function answer(
       return answerOf(verdict)
     }
     case 'post-receive':
-      // What the script looks up is there. Git asks about those refs alone that have moved, and so
-      // do the notices.
+      // The hook may look up the updated refs. Git asks about moved refs only.
       await record(app, repositoryId, push)
-      return answerOf(await run(), await noticesOf(app, caller, repositoryId, question))
+      return answerOf(await run(), await messagesOf(app, caller, repositoryId, question))
   }
 }
 
 /**
- * What a script prints is shown as it is; what the server says to it looks like every refusal.
+ * Returns the output of a hook unchanged. A problem that the server found looks like a refusal.
  *
- * @param notices lines that come behind.
+ * @param messages lines after the output.
  */
 function answerOf(
   { accepted, output, problem }: HookVerdict,
-  notices: readonly string[] = [],
+  messages: readonly string[] = [],
 ): PushAnswer {
   const lines = output === '' ? [] : output.replace(/\n$/, '').split('\n')
   return {
     accepted,
-    lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...notices],
+    lines: [...lines, ...errorLines(problem === undefined ? [] : [problem]), ...messages],
   }
 }
 
 /** Returns lines for the pusher about moved refs. A failure to find them does not fail the push. */
-async function noticesOf(
+async function messagesOf(
   app: ReposApp,
   caller: SignedIn,
   repositoryId: number,
@@ -235,7 +240,7 @@ async function noticesOf(
   }
 }
 
-/** The texts of what refuses a push, each once; none accepts it. */
+/** Returns the distinct texts of the refusals of a push. None means that the push is accepted. */
 async function reviewPush(
   app: ReposApp,
   caller: SignedIn,
@@ -243,7 +248,7 @@ async function reviewPush(
   push: PushQuestion,
 ): Promise<string[]> {
   try {
-    // A push that only deletes brings no objects.
+    // A push that only deletes refs has no quarantine.
     const large =
       push.quarantine &&
       (await findLargeText(
@@ -261,7 +266,7 @@ async function reviewPush(
     if (error.reason === 'SERVER_BUSY') return ['the server is busy: push again later']
     if (error.reason === 'GIT_TIMEOUT')
       return ['checking the push took longer than the server allows']
-    // What was allowed when the push began is so no more.
+    // The permission of the caller has ended since the push began.
     return ['User permission denied for writing.']
   }
 }

@@ -15,27 +15,25 @@ import type { ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/pull-pushes.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 
-/** Refs that are about to move, or have moved, as their hooks see it. */
+/** Ref updates, before or after they happen, as hooks see them. */
 export interface HookedUpdates {
   readonly updates: readonly RefUpdate[]
-  /**
-   * Folder of the objects that came with a push; undefined where all objects are in the repository.
-   */
+  /** The folder with the objects of a push. Undefined when all objects are in the repository. */
   readonly quarantine?: string | undefined
-  /** Variables that Git has made of what a client says beside its push. */
+  /** Environment variables that Git sets for the push options of the client. */
   readonly pushOptions?: Readonly<Record<string, string>>
-  /** Whether somebody pushes, or the server moves the refs as somebody asks over the API. */
+  /** Whether a client pushes, or the server updates refs for a caller of the API. */
   readonly origin: 'push' | 'api'
-  /** The pull request that it is about, where the server does it for one. */
+  /** The pull request that the updates belong to. */
   readonly pull?: PullPush | undefined
 }
 
-/** What a hook says. */
+/** The result of a hook. */
 export interface HookVerdict {
   readonly accepted: boolean
-  /** What it printed. */
+  /** The output of the script. */
   readonly output: string
-  /** What the server has to say to that; undefined where the script has had its say. */
+  /** Why the server refuses the updates. Undefined if the script has decided. */
   readonly problem: string | undefined
   /** The reason of a refusal. */
   readonly reason: 'GIT_HOOK_REFUSED' | 'TOO_MANY_GIT_HOOKS'
@@ -51,26 +49,25 @@ const ACCEPTED: HookVerdict = {
 const ZEROS = '0'.repeat(40)
 
 /**
- * Of the text that goes to callers of the API: over gRPC it is sent twice in trailers,
- * percent-encoded and in base64, which together must not exceed what clients take.
+ * Limit of the text in errors of the API. gRPC sends the text twice in trailers, percent-encoded
+ * and in base64, and clients limit the size of trailers.
  */
 const MAX_TEXT_BYTES = 2_000
 
-/** Whether any hook of a repository is to be asked about what happens to its refs. */
+/** Returns whether a repository has hooks and the instance runs them. */
 export async function hasGitHooks(app: ReposApp, repositoryId: number): Promise<boolean> {
   return app.settings.gitHooks && (await listGitHooks(app.db, repositoryId)).length > 0
 }
 
-/** The updates that a hook judges. */
+/** The updates of one run of a hook, and the signal that aborts the run. */
 export interface HookRun {
   readonly pushed: HookedUpdates
   readonly signal?: AbortSignal
 }
 
 /**
- * Runs a hook of a repository, if there is one and the instance has hooks.
- *
- * @param signal stops it, when nobody waits for it any more.
+ * Runs a hook of a repository. The updates are accepted if the repository does not have the hook,
+ * or if hooks are disabled.
  */
 export async function runGitHook(
   app: ReposApp,
@@ -90,7 +87,7 @@ export async function runGitHook(
   const run = app.git.hooks.run({
     hook,
     script,
-    // githooks(5): of one ref as arguments, of all of them as lines.
+    // githooks(5): `update` gets one ref as arguments, the other hooks get all refs as lines.
     args:
       hook === 'update' ? lines.flatMap(([from = '', to = '', name = '']) => [name, from, to]) : [],
     input: hook === 'update' ? '' : lines.map((line) => `${line.join(' ')}\n`).join(''),
@@ -110,14 +107,14 @@ export async function runGitHook(
   )
 }
 
-/** Updates that a call of the API asks for. */
+/** Ref updates for a caller of the API. */
 export interface ApiUpdates {
   readonly updates: readonly RefUpdate[]
   readonly pull?: PullPush | undefined
 }
 
 /**
- * Lets a hook refuse what somebody asks for over the API.
+ * Runs a hook for ref updates of an API call.
  *
  * @throws GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS
  */
@@ -171,8 +168,8 @@ function problemOf(hook: HookName, ending: HookEnding, timeoutMs: number): strin
 }
 
 /**
- * Variables under the names that scripts for compatible systems read. None of them is in the hands
- * of who pushes.
+ * Returns environment variables with the names that hooks for Gitea read. A pusher cannot set any
+ * of them.
  */
 function environmentOf(
   app: ReposApp,
@@ -190,7 +187,7 @@ function environmentOf(
     GITEA_PUSHER_ID: String(user.id),
     GITEA_PUSHER_NAME: user.username,
     ...(user.email !== '' && user.keep_email_private === 0 && { GITEA_PUSHER_EMAIL: user.email }),
-    // No push comes by an SSH key, and no update skips what is checked.
+    // There are no pushes over SSH, and no update skips the checks.
     GITEA_KEY_ID: '0',
     GITEA_DEPLOY_KEY_ID: '0',
     GITEA_PR_ID: String(pull?.pull.id ?? 0),
@@ -215,8 +212,8 @@ function asCommitter(app: ReposApp, caller: SignedIn): Record<string, string> {
 }
 
 /**
- * What a hook says to who reads it in an error: without colours, empty lines around, and what marks
- * a line as an error.
+ * Returns the text of a refusal without colours, without surrounding white space and without the
+ * `error:` prefix of each line.
  */
 function plainText({ output, problem }: HookVerdict): string {
   const lines = output.split('\n').map((line) =>
@@ -232,6 +229,6 @@ function plainText({ output, problem }: HookVerdict): string {
     .replace(/\uFFFD$/, '')
 }
 
-/** Sequences for terminals (ECMA-48, 5.4), and other control characters. */
+/** Escape sequences for terminals (ECMA-48, 5.4), and other control characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it is about.
 const ESCAPES = /\u001B\[[0-?]*[ -/]*[@-~]|[\u0000-\u0008\u000B-\u001F\u007F]/g

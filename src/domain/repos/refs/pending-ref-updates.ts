@@ -6,100 +6,101 @@ import { nowSeconds } from '../../core/core.ts'
 import type { PendingPush, ReposApp } from '../ports.ts'
 
 /**
- * Notes that refs are about to move: rows that are written before Git is asked to move anything,
- * and deleted together with the record of what became of it. One that is left over says that refs
- * have to be read from Git.
+ * Pending updates: rows that are inserted before Git moves refs, and deleted in the transaction
+ * that records the result. A row that no running work owns is a leftover of a crash or a failure.
+ * It means that the refs must be read from Git.
  */
 
 /**
- * How long a git may work on after the server that started it was killed: nobody is there to end
- * it, and a push of many refs moves them one by one. Until then a note is heeded again and again.
+ * A Git process can go on after the server that started it was killed, and a push of many refs
+ * moves them one by one. A leftover update that is younger than this stays, so that the next reader
+ * looks at the refs again.
  */
-const ORPHANED_GIT_SECONDS = 600
+const ORPHANED_PROCESS_SECONDS = 600
+
+/** Writes rows that belong to a pending update, in its transaction. */
+export type RecordWithUpdate = (tx: Tx, updateId: number) => Promise<void>
 
 /**
- * Notes that refs of a repository are about to move. Whoever has the note records what became of
- * it.
+ * Records that refs of a repository are about to move. The caller must record the result.
  *
- * @param also writes other rows that belong to the note. What it throws is thrown, and nothing is
- *   noted.
- * @param push what is about to move, where it is known and somebody does it.
+ * @param push undefined for an update by the server, and when the refs are not known.
+ * @param also if this throws, nothing is recorded.
+ * @returns the number of the pending update.
  */
 export async function recordPendingUpdate(
   app: ReposApp,
   repositoryId: number,
-  also?: (tx: Tx, note: number) => Promise<void>,
   push?: PendingPush,
+  also?: RecordWithUpdate,
 ): Promise<number> {
-  let noted: number | undefined
+  let recorded: number | undefined
   try {
     return await transaction(app.db, async (tx) => {
-      const note = await recordPendingUpdateIn(app, tx, repositoryId, push)
-      noted = note
-      await also?.(tx, note)
-      return note
+      const updateId = await recordPendingUpdateIn(app, tx, repositoryId, push)
+      recorded = updateId
+      await also?.(tx, updateId)
+      return updateId
     })
   } catch (error) {
-    if (noted !== undefined) endPendingUpdate(app, noted)
+    if (recorded !== undefined) endPendingUpdate(app, recorded)
     throw error
   }
 }
 
-/** The same together with other rows. */
+/** Does the same as `recordPendingUpdate` as a part of a transaction. */
 export async function recordPendingUpdateIn(
   app: ReposApp,
   tx: Tx,
   repositoryId: number,
   push?: PendingPush,
 ): Promise<number> {
-  const note = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
-  app.runningUpdates.set(note, { repositoryId, push })
-  return note
+  const updateId = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
+  app.runningUpdates.set(updateId, { repositoryId, push })
+  return updateId
 }
 
 /**
- * Tells of refs of a repository that have moved who moved them, as long as their note is there:
- * whoever comes first records what became of it. What a crash left is nobody's.
- *
- * @returns the number of the account that moves a ref to an object, undefined when there is none.
+ * Returns a function that finds the account that has moved a ref to an object. The function knows
+ * the running pushes of this moment only, so its result is undefined after a crash.
  */
 export function findPushers(
   app: ReposApp,
   repositoryId: number,
 ): (ref: string, objectId: string | undefined) => number | undefined {
   const pushers = new Map<string, number>()
-  for (const work of app.runningUpdates.values()) {
-    if (work.repositoryId !== repositoryId || !work.push) continue
-    // No name of a ref has a blank.
-    for (const { name, to = '' } of work.push.updates)
-      pushers.set(`${name} ${to}`, work.push.pusherId)
+  for (const running of app.runningUpdates.values()) {
+    if (running.repositoryId !== repositoryId || !running.push) continue
+    // The name of a ref cannot contain a space.
+    for (const { name, to = '' } of running.push.updates)
+      pushers.set(`${name} ${to}`, running.push.pusherId)
   }
   return (ref, objectId = '') => pushers.get(`${ref} ${objectId}`)
 }
 
 /**
- * Says that the work behind a note has ended. If its row is still there, it has failed, and the
- * next reader sees to it.
+ * Ends the work on a pending update. If its row still exists, the work has failed, and the row is a
+ * leftover.
  */
-export function endPendingUpdate(app: ReposApp, note: number): void {
-  app.runningUpdates.delete(note)
+export function endPendingUpdate(app: ReposApp, updateId: number): void {
+  app.runningUpdates.delete(updateId)
 }
 
-/** Whether somebody in this process works on what a note is about. */
-export function isRunning(app: ReposApp, note: number): boolean {
-  return app.runningUpdates.has(note)
+/** Returns whether this process works on a pending update. */
+export function isRunning(app: ReposApp, updateId: number): boolean {
+  return app.runningUpdates.has(updateId)
 }
 
-/** Notes of a repository that nobody in this process works on: a crash left them, or a failure. */
+/** Returns the pending updates of a repository on which this process does not work. */
 export async function leftoverUpdates(
   app: ReposApp,
   repositoryId: number,
 ): Promise<PendingRefUpdate[]> {
-  const notes = await pendingRefUpdatesOf(app.db, repositoryId)
-  return notes.length === 0 ? notes : notes.filter(({ id }) => !isRunning(app, id))
+  const updates = await pendingRefUpdatesOf(app.db, repositoryId)
+  return updates.filter(({ id }) => !isRunning(app, id))
 }
 
-/** Whether a leftover note is done with when the refs have been read once more. */
+/** Returns whether a leftover update is complete once the refs have been read from Git. */
 export function isSettled(app: ReposApp, { create_time }: PendingRefUpdate): boolean {
-  return create_time + ORPHANED_GIT_SECONDS < nowSeconds(app.clock)
+  return create_time + ORPHANED_PROCESS_SECONDS < nowSeconds(app.clock)
 }

@@ -20,68 +20,67 @@ import { mayMerge } from '../protection/protection-rules.ts'
 import type { MergePush } from '../protection/pull-pushes.ts'
 import { findProtectedTags } from '../protection/tag-protections.ts'
 import { foldersAbove } from '../reading/file-paths.ts'
+import { REF_TABLES } from './ref-differences.ts'
 
 /**
- * The first half of the door for refs: whether somebody may move them as they ask. Rows answer it
- * as far as they can; Git has the last word on what fits beside what.
+ * The first step of the ref-update pipeline: whether a caller may update refs. The database answers
+ * where it can. Git decides finally which names can exist beside each other.
  */
 
-/** Refs that are to move, all of them or none, and whose objects are stored. */
+/** Ref updates that happen together or not at all. Their objects are stored. */
 export interface ProposedUpdates {
-  /** Each ref once. */
+  /** At most one update for each ref. */
   readonly updates: readonly RefUpdate[]
-  /**
-   * Folder of the objects that came with a push; undefined where the server itself has stored them.
-   */
+  /** The folder with the objects of a push. Undefined when the server has stored the objects. */
   readonly quarantine: string | undefined
   /**
-   * The part of the repository whose writers may do this, if not its code: a release has its tag
-   * made.
+   * The unit of the repository that the caller must be able to write to. Default: `code`. For the
+   * tag of a release: `releases`.
    */
   readonly unit?: Unit
   /**
-   * What a branch is renamed by has been judged by the rules about renames, and is no push of what
-   * is on it.
+   * `rename` for a rename of a branch. The caller has checked the rules for renames, and the rules
+   * for pushes do not apply.
    */
   readonly origin?: 'push' | 'rename'
-  /**
-   * What it is, if it is no push of a person: for that somebody on a list of the rule need not be
-   * one who may write.
-   */
+  /** The merge of a pull request. A branch rule can allow it for users without write access. */
   readonly merge?: MergePush | undefined
 }
 
-/** Why a ref must not move. */
+/** Why a ref update is refused. */
 export interface Refusal {
-  /** For who pushes. */
+  /** The text for `git push`. */
   readonly text: string
-  /** The same for who calls the API. */
+  /** The reason for callers of the API. */
   readonly reason: Reason
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** Refs that the server makes, and those by which other forges make pull requests of pushes. */
+/**
+ * Refs that only the server updates, and refs by which other forges create pull requests from
+ * pushes.
+ */
 const SERVER_REFS = /^refs\/(?:pull|branchline|for|draft|for-review)\//
 
-/** Would be taken for the id of an object. */
+/** Matches names that Git would take for the id of an object. */
 export const LOOKS_LIKE_AN_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 
-/** Most refs of one push. A first push of the largest histories known has fewer. */
+/** The first push of the largest known repositories has fewer refs. */
 const MAX_UPDATES = 200_000
 
-/** Branches in a push of somebody who may not write to the repository but for pull requests. */
-const MAX_MAINTAINED = 20
+/** Branches in one push of a user without write access, who may push to heads of pull requests. */
+const MAX_MAINTAINER_EDITS = 20
 
 /**
- * Components of new names up to which these are looked up; for more than that all names are read.
+ * Up to this number of path components, new names are looked up one by one. For more, all names of
+ * the repository are read.
  */
 const MAX_LOOKUPS = 200
 
 /**
- * Decides about refs before one of them moves, each by itself, by what holds at this moment: a push
- * may have taken an hour.
+ * Reviews ref updates by the current state and rules, since a push can take an hour.
  *
- * @returns a refusal for each ref that must not move. One that is refused refuses all.
+ * @returns a refusal for each refused ref. One refusal refuses all updates.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
  */
 export async function reviewUpdates(
@@ -94,8 +93,8 @@ export async function reviewUpdates(
   const { repository } = open
   checkWritable(repository)
   const mayWrite = suffices(open.access, 'write')
-  const isMaintainer = !mayWrite && !merge && (await areMaintained(app, caller, open, updates))
-  // To who maintains a branch its rules are the same as to who may write to the repository.
+  const isMaintainer = !mayWrite && !merge && (await areMaintainerEdits(app, caller, open, updates))
+  // For maintainer edits, the rules apply as for a user with write access.
   const units = isMaintainer ? { code: 'write' as const } : open.units
   const rules = await readBranchRules(app, repositoryId, caller.user.id, units)
   if (
@@ -112,13 +111,13 @@ export async function reviewUpdates(
     ]
   }
   if (updates.length > MAX_UPDATES)
-    return [refused('refs/', `a push changes at most ${MAX_UPDATES} refs`)]
+    return [refused('refs/', `a push can update at most ${MAX_UPDATES} refs`)]
   const movedTags = updates.flatMap(({ name }) =>
     name.startsWith(TAGS) ? name.slice(TAGS.length) : [],
   )
   const protectedTags = await findProtectedTags(app, repositoryId, caller, movedTags)
   if (!protectedTags)
-    return [refused(TAGS, 'it takes too long to find out which of so many tags are protected')]
+    return [refused(TAGS, 'checking the protection of so many tags takes too long')]
   const judgeBranch =
     origin === 'rename'
       ? async () => undefined
@@ -134,7 +133,7 @@ export async function reviewUpdates(
     const pause = yielder.yield()
     if (pause) await pause
   }
-  const [branches, tags] = SPACES
+  const [branches, tags] = REF_TABLES
   return [
     ...refusals,
     ...(await collisions(app, repository, branches, updates)),
@@ -143,10 +142,10 @@ export async function reviewUpdates(
 }
 
 /**
- * Whether updates are of branches alone that are there and stay, and that the caller may push to
- * for what pulls them.
+ * Returns whether all updates move existing branches that the caller may push to without write
+ * access, such as heads of pull requests that allow maintainer edits.
  */
-async function areMaintained(
+async function areMaintainerEdits(
   app: ReposApp,
   caller: SignedIn,
   open: OpenRepository,
@@ -157,25 +156,23 @@ async function areMaintained(
       ? name.slice(HEADS.length)
       : [],
   )
-  if (branches.length !== updates.length || branches.length > MAX_MAINTAINED) return false
-  const maintained = await pushableBranches(app, caller, open, branches)
-  return branches.every((branch) => maintained.has(branch))
+  if (branches.length !== updates.length || branches.length > MAX_MAINTAINER_EDITS) return false
+  const pushable = await pushableBranches(app, caller, open, branches)
+  return branches.every((branch) => pushable.has(branch))
 }
 
-/** Whether a rule lets somebody merge to a branch, whether they may write else or not. */
+/** Returns whether a rule allows the caller to merge to a branch, even without write access. */
 function mayBeMerged(rules: BranchRules, { name }: RefUpdate): boolean {
   const inForce = name.startsWith(HEADS) ? rules.inForceFor(name.slice(HEADS.length)) : undefined
   return inForce !== undefined && mayMerge(inForce.rule, inForce.pusher)
 }
 
 function judgeName({ name, to }: RefUpdate): Refusal | undefined {
-  if (SERVER_REFS.test(name)) return refused(name, `${name} belongs to the server`)
+  if (SERVER_REFS.test(name)) return refused(name, `${name} is reserved for the server`)
   if (to === undefined) return undefined
   const short = name.replace(/^refs\/(?:heads\/|tags\/)?/, '')
-  if (!isRefName(short)) return refused(name, `${name} is no name for a ref`)
-  return LOOKS_LIKE_AN_ID.test(short)
-    ? refused(name, `${name} looks like the id of an object`)
-    : undefined
+  if (!isRefName(short)) return refused(name, `${name} is not a valid ref name`)
+  return LOOKS_LIKE_AN_ID.test(short) ? refused(name, `${name} looks like an object ID`) : undefined
 }
 
 function judgeTag(
@@ -200,19 +197,14 @@ function refused(ref: string, text: string): Refusal {
   return { text, reason: 'REF_REFUSED', metadata: { ref, text } }
 }
 
-/** Where refs are files in one folder, each with what people call one. */
-const SPACES = [
-  ['branches', HEADS, 'branch'],
-  ['tags', TAGS, 'tag'],
-] as const
-
 /**
- * New names that cannot be beside others: `a` beside `a/b`, which are a file and a folder to Git.
+ * Returns a refusal for each new name that cannot exist beside another. For example, `a` and `a/b`
+ * would be a file and a folder of the same name.
  */
 async function collisions(
   app: ReposApp,
   { id }: Repository,
-  [table, prefix, kind]: (typeof SPACES)[number],
+  [table, prefix, kind]: (typeof REF_TABLES)[number],
   updates: readonly RefUpdate[],
 ): Promise<Refusal[]> {
   const inSpace = updates.flatMap(({ name, from, to }) =>
@@ -223,15 +215,20 @@ async function collisions(
   const created = inSpace.flatMap(({ name, isNew }) => (isNew ? name : []))
   if (created.length === 0) return []
   const deleted = new Set(inSpace.flatMap(({ name, to }) => (to === undefined ? name : [])))
-  const present = (await namesNear(app, table, id, created)).filter((name) => !deleted.has(name))
+  const present = (await possibleCollisions(app, table, id, created)).filter(
+    (name) => !deleted.has(name),
+  )
   return findCollisions(created, present).map(([name, other]) => {
-    const text = `${kind} ${name} cannot be beside ${kind} ${other}, as one path is below the other`
+    const text = `${kind} ${name} conflicts with ${kind} ${other}: one path is below the other`
     return { text, reason: 'REF_NAME_COLLISION', metadata: { ref: `${prefix}${name}`, text } }
   })
 }
 
-/** All names that any of some new ones could collide with, and more where that costs less. */
-async function namesNear(
+/**
+ * Returns at least those existing names that a new name could collide with, or all names where that
+ * is cheaper.
+ */
+async function possibleCollisions(
   app: ReposApp,
   table: IndexedRefs,
   repositoryId: number,
@@ -249,10 +246,10 @@ async function namesNear(
 }
 
 /**
- * Pairs of a new name and one that it collides with: of every collision of a new name at least one
- * pair. It takes no more memory than the names, however deep they are.
+ * Returns at least one pair of names for each new name that collides with another. Takes memory in
+ * proportion to the names, however many components they have.
  *
- * @param present names that are there already.
+ * @param present existing names.
  */
 export function findCollisions(
   created: readonly string[],
@@ -266,16 +263,16 @@ export function findCollisions(
   for (let i = 1; i < items.length; i += 1) {
     const [before, item] = [items[i - 1], items[i]]
     if (!before || !item || !(before.isNew || item.isNew)) continue
-    // Whatever is below a name comes directly behind it.
+    // Names below another sort directly after it.
     if (!item.key.startsWith(`${before.key}\0`)) continue
     found.push(before.isNew ? [before.name, item.name] : [item.name, before.name])
   }
   return found
 }
 
-/** Slashes come before everything else that a name may have. */
+/** Returns a key that sorts slashes before all other characters of names. */
 function sortKey(name: string): string {
-  // `replaceAll` takes seven times as long on names of many components, and nobody else is served
-  // meanwhile.
+  // `replaceAll` takes seven times as long for names of many components, and it blocks the event
+  // loop.
   return name.split('/').join('\0')
 }

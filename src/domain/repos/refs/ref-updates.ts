@@ -2,48 +2,54 @@ import { GitError } from '../../../git/core/errors.ts'
 import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import { updateRefs } from '../../../git/refs/refs.ts'
 import { findBranchRename, putBranchRename } from '../../../storage/repos/branch-renames.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Unit } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import type { PullPush } from '../protection/pull-pushes.ts'
 import { checkByGitHook, runGitHook } from './hook-runs.ts'
-import { endPendingUpdate, isRunning, recordPendingUpdate } from './pending-ref-updates.ts'
-import { reconcileRefs, recordRefs } from './ref-index.ts'
+import {
+  endPendingUpdate,
+  isRunning,
+  type RecordWithUpdate,
+  recordPendingUpdate,
+} from './pending-ref-updates.ts'
+import type { Extent } from './ref-differences.ts'
+import { reconcileRefs } from './ref-index.ts'
+import { recordRefs } from './ref-recording.ts'
 import { reviewUpdates } from './ref-review.ts'
 
 /**
- * The one door for refs: whatever moves one goes through here, in the order of review, hooks that
- * may refuse, note, move, record, and the hook that is told. Of a push Git does the move by itself,
- * and asks for the rest in `git-services.ts`.
+ * The ref-update pipeline. Each change of a ref goes through these steps: review, `pre-receive` and
+ * `update` hooks, pending update, update, record, `post-receive` hook. In a push, Git updates the
+ * refs itself, and `git-services.ts` does the other steps when Git asks for them.
  */
 
-/** How updates that somebody asks for differ from a push of theirs. */
+/** How updates by the server on behalf of a user differ from a push of that user. */
 export interface PushOptions {
-  /** The part of the repository whose writers may do that; the code by default. */
+  /** The unit of the repository that the user must be able to write to. Default: `code`. */
   readonly unit?: Unit
-  /** The branch that they give another name. The rules about renames have let them. */
+  /** The branch that the updates rename. The caller has checked the rules for renames. */
   readonly rename?: RenamedBranch
-  /** The pull request that it is about. */
+  /** The pull request that the updates belong to. */
   readonly pull?: PullPush
 }
 
-/** What a branch is called, and is to be called, without `refs/heads/`. */
+/** The old and the new name of a branch, without `refs/heads/`. */
 export interface RenamedBranch {
   readonly oldName: string
   readonly newName: string
 }
 
 /**
- * Moves refs as somebody asks over the API, all of them or none, by the rules for a push of theirs.
- * Their objects have to be stored before.
+ * Updates refs for a caller of the API, all of them or none, by the rules for a push of that user.
+ * The objects must have been stored before.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_UNIT_CLOSED, REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR
- *   and REPOSITORY_ACCESS_DENIED by what holds now; REF_REFUSED, BRANCH_PROTECTED and TAG_PROTECTED
- *   by the rules; SERVER_BUSY and GIT_TIMEOUT when Git cannot say what they ask;
- *   REF_NAME_COLLISION; REF_CHANGED when a ref does not hold what the caller saw, or somebody else
- *   is moving it; GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
+ *   and REPOSITORY_ACCESS_DENIED by the current state; REF_REFUSED, BRANCH_PROTECTED and
+ *   TAG_PROTECTED by the rules; SERVER_BUSY and GIT_TIMEOUT when Git cannot evaluate the rules;
+ *   REF_NAME_COLLISION; REF_CHANGED when a ref does not have the expected object or is locked;
+ *   GIT_HOOK_REFUSED, TOO_MANY_GIT_HOOKS.
  */
 export async function pushUpdates(
   app: ReposApp,
@@ -57,45 +63,37 @@ export async function pushUpdates(
   const proposed = { updates, quarantine: undefined, unit, origin, merge } as const
   const [refusal] = await reviewUpdates(app, caller, repositoryId, proposed)
   if (refusal) throw new DomainError(refusal.reason, refusal.metadata)
-  // The objects are in the repository already, where nothing leads to them if a hook refuses: there
-  // is no quarantine.
+  // There is no quarantine: if a hook refuses, the objects stay in the repository, unreachable.
   await checkByGitHook(app, caller, repositoryId, 'pre-receive', { updates, pull })
-  // As in a push that is atomic, one ref that is refused refuses all.
+  // As in an atomic push, one refused ref refuses all.
   for (const update of updates)
     await checkByGitHook(app, caller, repositoryId, 'update', { updates: [update], pull })
   try {
     await applyUpdates(app, repositoryId, updates, {
       pusherId: caller.user.id,
-      rename,
-      note: merge?.note,
+      also: rename ? recordRename(app, repositoryId, rename) : merge?.record,
     })
   } catch (error) {
     throw error instanceof GitError ? refusalOf(error, updates) : error
   }
-  // What becomes of it changes nothing any more.
+  // The refs have moved: the result of this hook does not matter.
   await runGitHook(app, caller, repositoryId, 'post-receive', {
-    pushed: {
-      updates,
-      origin: 'api',
-      pull,
-    },
+    pushed: { updates, origin: 'api', pull },
   }).catch((err: unknown) => app.log.error({ err, repository: repositoryId }, 'a Git hook failed'))
 }
 
-/** Whom updates are by, and what they are besides. */
+/** The account that updates refs, and the rows that it records with the pending update. */
 interface Origin {
   readonly pusherId: number
-  readonly rename: RenamedBranch | undefined
-  /** Writes down, together with the note of the updates, what they mean for something else. */
-  readonly note: ((tx: Tx, note: number) => Promise<void>) | undefined
+  readonly also: RecordWithUpdate | undefined
 }
 
 /**
- * Moves refs: all of them or none. Their objects have to be stored before.
+ * Updates refs, all of them or none. The objects must have been stored before.
  *
- * @param origin undefined for what the server does on its own account.
- * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; REF_CHANGED when
- *   somebody else is renaming the branch; what writing down throws, before anything moves.
+ * @param origin undefined for an update by the server.
+ * @throws GitError STALE, NAME_COLLISION, LOCKED, INVALID_NAME, NOT_FOUND; what `also` throws,
+ *   before any ref moves.
  */
 export async function applyUpdates(
   app: ReposApp,
@@ -103,32 +101,35 @@ export async function applyUpdates(
   updates: readonly RefUpdate[],
   origin?: Origin,
 ): Promise<void> {
-  const also = origin?.rename ? noteRename(app, repositoryId, origin.rename) : origin?.note
   const push = origin && { pusherId: origin.pusherId, updates }
-  const note = await recordPendingUpdate(app, repositoryId, also, push)
+  const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
   const failure = await updateRefs(app.git, repositoryId, updates).then(
     () => undefined,
     (error: unknown) => ({ error }),
   )
   try {
-    // If they have not moved, the caller saw something else than Git has: the rows, perhaps.
-    await recordUpdates(app, repositoryId, note, updates)
+    // After a failure, too: the rows that the caller has read may differ from Git.
+    await recordUpdates(app, repositoryId, updateId, updates)
   } catch (err) {
     if (!failure) throw err
-    // Why they have not moved is for who asked; that it could not be recorded, for the operator.
-    // The note stays.
-    app.log.error({ err, repository: repositoryId }, 'what became of refs could not be recorded')
+    // The caller gets the reason of the failed update, and the operator sees the failed record. The
+    // pending update stays.
+    app.log.error({ err, repository: repositoryId }, 'ref updates could not be recorded')
   }
   if (failure) throw failure.error
 }
 
 /**
- * What goes with the name of a branch follows when it is recorded, by whoever records it. Of two
- * who give it another name at once the first is not forgotten for the second, who fails here if not
- * in Git.
+ * Returns a function that records the rename of a branch with its pending update.
+ *
+ * @throws REF_CHANGED when another rename of the branch is running, which would be overwritten.
  */
-function noteRename(app: ReposApp, repositoryId: number, { oldName, newName }: RenamedBranch) {
-  return async (tx: Tx, note: number) => {
+function recordRename(
+  app: ReposApp,
+  repositoryId: number,
+  { oldName, newName }: RenamedBranch,
+): RecordWithUpdate {
+  return async (tx, updateId) => {
     const known = await findBranchRename(tx, repositoryId, oldName)
     if (known && known.note_id !== null && isRunning(app, known.note_id)) {
       throw new DomainError('REF_CHANGED', { ref: `refs/heads/${oldName}` })
@@ -137,49 +138,45 @@ function noteRename(app: ReposApp, repositoryId: number, { oldName, newName }: R
       repository_id: repositoryId,
       old_name: oldName,
       new_name: newName,
-      note_id: note,
+      note_id: updateId,
     })
   }
 }
 
-/** Records what Git made of updates, as far as it made anything of them, and removes their note. */
+/** Records the result of updates, and deletes their pending update. */
 export function recordUpdates(
   app: ReposApp,
   repositoryId: number,
-  note: number,
+  updateId: number,
   updates: readonly RefUpdate[],
 ): Promise<void> {
-  return recordNoted(
-    app,
-    repositoryId,
-    note,
-    updates.map(({ name }) => name),
-  )
+  const names = updates.map(({ name }) => name)
+  return recordExtent(app, repositoryId, updateId, names)
 }
 
-/** Records whatever Git made of refs of which nobody knows the names, as a fetch into a mirror. */
-export function recordAllRefs(app: ReposApp, repositoryId: number, note: number): Promise<void> {
-  return recordNoted(app, repositoryId, note, 'all')
+/** Records the result of an update of unknown refs, as by a fetch, and deletes the pending update. */
+export function recordAllRefs(app: ReposApp, repositoryId: number, updateId: number) {
+  return recordExtent(app, repositoryId, updateId, 'all')
 }
 
-async function recordNoted(
+async function recordExtent(
   app: ReposApp,
   repositoryId: number,
-  note: number,
-  extent: readonly string[] | 'all',
+  updateId: number,
+  extent: Extent,
 ): Promise<void> {
   try {
-    await recordRefs(app, repositoryId, [note], extent)
+    await recordRefs(app, repositoryId, [updateId], extent)
   } catch (error) {
-    endPendingUpdate(app, note)
-    // Nobody need come by: whoever watches learns of it when the refs are read again.
+    endPendingUpdate(app, updateId)
+    // Watchers wait for the events, and the next reader may come late.
     app.background.run('record refs again', () => reconcileRefs(app, repositoryId))
     throw error
   }
-  endPendingUpdate(app, note)
+  endPendingUpdate(app, updateId)
 }
 
-/** What went wrong in Git's hands, for who asked. What is the server's own fault stays as it is. */
+/** Returns the error for the caller. Errors that are faults of the server stay as they are. */
 function refusalOf(error: GitError, updates: readonly RefUpdate[]): Error {
   const ref = updates.length === 1 ? (updates[0]?.name ?? '') : ''
   if (error.kind === 'STALE' || error.kind === 'LOCKED')

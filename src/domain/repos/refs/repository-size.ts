@@ -4,14 +4,13 @@ import { findRepositoryById, updateRepository } from '../../../storage/repos/rep
 import type { ReposApp, SizeMeasurement } from '../ports.ts'
 
 /**
- * How long a repository is not measured again that was measured: a branch may move many times a
- * second.
+ * The pause after each measurement of a repository, since a branch can move many times a second.
  */
 const REST_MS = 5_000
 
 /**
- * Measures a repository in the background and stores its size, which nobody waits for. Asked again
- * meanwhile, or soon after, it does so once more, and not more often.
+ * Measures a repository in the background and stores its size. Calls during a measurement, and
+ * during the pause after it, cause one more measurement together.
  */
 export function measureLater(app: ReposApp, repositoryId: number): void {
   const all = app.sizeMeasurements
@@ -26,7 +25,7 @@ export function measureLater(app: ReposApp, repositoryId: number): void {
     try {
       await measure(app, repositoryId)
     } finally {
-      // Who ends the server sees to those that rest.
+      // `finishMeasuring` ends the pause early.
       measurement.rest = setTimeout(() => endRest(app, repositoryId, measurement), REST_MS).unref()
     }
   })
@@ -39,13 +38,13 @@ function endRest(app: ReposApp, repositoryId: number, { isStale, rest }: SizeMea
 }
 
 /**
- * Measures what has changed since it was measured, before the server ends. For the time when
- * nothing changes any more.
+ * Measures all repositories that have changed since their last measurement. Runs when the server
+ * stops, after the last change.
  */
 export async function finishMeasuring(app: ReposApp): Promise<void> {
   for (const all = app.sizeMeasurements; all.size > 0; ) {
     await app.background.settled()
-    // What is stale begins anew, and is waited for in the next round.
+    // A stale repository is measured again. The next round waits for that.
     for (const [repositoryId, measurement] of [...all]) endRest(app, repositoryId, measurement)
   }
 }

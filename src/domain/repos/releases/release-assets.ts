@@ -21,31 +21,30 @@ import type { ReposApp } from '../ports.ts'
 import { type ByteRange, readRange } from '../reading/byte-ranges.ts'
 
 /**
- * Files that come with releases. The file is written first and its row after, and the other way
- * round when it goes: whatever happens in between, a row has its file, and a file without a row is
- * nobody's until `doctor` removes it.
+ * Files attached to releases. An upload writes the file before its row, and a deletion deletes the
+ * row before its file. So a row always has its file, and `doctor` removes files without a row.
  */
 
-/** Of one release. Lists of releases show all of them. */
+/** Assets of one release, all of which lists of releases contain. */
 const MAX_ASSETS = 250
 
-/** The longest that a file of Linux has. */
+/** The longest file name on Linux. */
 const MAX_NAME_BYTES = 255
 
-/** A name that is a file of its own, wherever it is saved. */
+/** A name that is valid for a file wherever it is saved. */
 const FILE_NAME = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]+$/u
 
-/** A file that somebody downloads, or a part of it. */
+/** The whole or a part of an asset. */
 export interface Download {
   readonly asset: ReleaseAsset
-  /** Undefined for the whole. */
+  /** Undefined for the whole asset. */
   readonly range: ByteRange | undefined
-  /** Of a file that stays open until this is read to its end, or given up. */
+  /** The content. Its file stays open until this is read to its end or stopped. */
   readonly chunks: AsyncIterable<Buffer>
 }
 
 /**
- * The assets of a release, oldest first.
+ * Returns the assets of a release, oldest first.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
  */
@@ -65,7 +64,7 @@ export async function listAssets(
 }
 
 /**
- * One asset of a release.
+ * Returns an asset of a release.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND,
  *   ASSET_NOT_FOUND
@@ -87,7 +86,7 @@ export async function getAsset(
 }
 
 /**
- * The release that somebody changes the assets of.
+ * Opens a release for a change of its assets.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND
@@ -102,7 +101,7 @@ export async function openAssets(
   return visibleRelease(caller, open, await findRelease(app.db, open.repository.id, releaseId))
 }
 
-/** A file to store for a release. */
+/** An upload of an asset. */
 export interface Upload {
   readonly name: string
   readonly content: AsyncIterable<Uint8Array>
@@ -110,10 +109,10 @@ export interface Upload {
 }
 
 /**
- * Stores a file for a release, as it comes.
+ * Stores an asset of a release while it is uploaded.
  *
- * @param reopen opens the release again: an upload may take hours, and what counts is who may do it
- *   when it is whole.
+ * @param reopen opens the release again. An upload can take hours, and the permissions at its end
+ *   count.
  * @throws INVALID_FIELD, TOO_MANY_ASSETS, ASSET_TOO_LARGE, RELEASE_NOT_FOUND; whatever the content
  *   and `reopen` throw.
  */
@@ -130,7 +129,7 @@ export async function addAsset(
   try {
     await reopen()
     return await changeWatched(app, async (tx) => {
-      // What was deleted meanwhile, or became a mere tag, has no assets.
+      // The release may have been deleted meanwhile, or reduced to its tag.
       if (!(await findRelease(tx, repository_id, release.id)))
         throw new DomainError('RELEASE_NOT_FOUND')
       checkCount(await rows.countReleaseAssets(tx, release.id))
@@ -158,14 +157,14 @@ async function storeFile(app: ReposApp, repositoryId: number, content: AsyncIter
     if (error instanceof AttachmentTooLargeError) {
       throw new DomainError('ASSET_TOO_LARGE', { max_bytes: String(maxAssetBytes) })
     }
-    // Whoever deletes a repository takes its folder, too.
+    // The deletion of a repository deletes its folder, too.
     if (error instanceof AttachmentGoneError) throw new DomainError('RELEASE_NOT_FOUND')
     throw error
   }
 }
 
 /**
- * Gives an asset another name; it stays when that is empty.
+ * Renames an asset. An empty name changes nothing.
  *
  * @throws ASSET_NOT_FOUND, INVALID_FIELD
  */
@@ -205,7 +204,7 @@ export async function deleteAsset(
   removeFiles(app, release.repository_id, [uuid])
 }
 
-/** A release whose assets change is edited by that, as it is now. */
+/** Records that a release was edited, since a change of its assets is an edit. */
 async function recordAssetChange(
   app: ReposApp,
   tx: Tx,
@@ -217,7 +216,7 @@ async function recordAssetChange(
 }
 
 /**
- * Deletes a release with its assets: where its tag is, its row stays and says no more than that.
+ * Deletes a release with its assets. If its tag exists, the row stays as the entry of the tag.
  *
  * @throws RELEASE_NOT_FOUND
  */
@@ -247,7 +246,7 @@ export async function removeReleaseRow(
   removeFiles(app, repository_id, uuids)
 }
 
-/** Who asked need not wait: the files are out of reach already. */
+/** Removes files in the background, since no row refers to them any more. */
 function removeFiles(app: ReposApp, repositoryId: number, uuids: readonly string[]): void {
   if (uuids.length === 0) return
   app.background.run('remove attachments', async () => {
@@ -256,10 +255,10 @@ function removeFiles(app: ReposApp, repositoryId: number, uuids: readonly string
 }
 
 /**
- * The content of an asset, for whoever may see its release.
+ * Returns the content of an asset to a caller who can see its release.
  *
- * @param rangeText a `Range` header; undefined for the whole.
- * @param isCounted whether it is a download that counts.
+ * @param rangeText a `Range` header. Undefined for the whole asset.
+ * @param isCounted whether to count the download.
  * @throws ASSET_NOT_FOUND, RANGE_NOT_SATISFIABLE
  */
 export async function download(
@@ -271,17 +270,17 @@ export async function download(
 ): Promise<Download> {
   const asset = found(await rows.findAttachment(app.db, uuid))
   const { repository_id, draft } = asset
-  // To strangers it is missing, whatever it is that they may not read.
+  // A caller without access gets ASSET_NOT_FOUND in all cases.
   const open = await openRepositoryById(app, caller, repository_id, 'read', 'releases').catch(
     notFoundInstead,
   )
   if (draft === 1 && !seesDrafts(caller, open)) throw new DomainError('ASSET_NOT_FOUND')
   const range = rangeText === undefined ? undefined : readRange(rangeText, asset.bytes)
-  // Clients that go on where they were cut off have been counted.
+  // A client that continues an interrupted download was counted before.
   if (isCounted && (range === undefined || range.first === 0))
     await rows.countDownload(app.db, asset.id)
   const file = await openAttachment(app.attachments, repository_id, uuid)
-  // The release was deleted a moment ago.
+  // The release has just been deleted.
   if (!file) throw new DomainError('ASSET_NOT_FOUND')
   return {
     asset,

@@ -1,77 +1,58 @@
-import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
-import { listReleaseAssets } from '../../../storage/repos/release-assets.ts'
 import * as rows from '../../../storage/repos/releases.ts'
 import { findTag } from '../../../storage/repos/tags.ts'
-import type { Owner } from '../../../storage/schema/accounts.ts'
-import type { NewRelease, Release, ReleaseAsset } from '../../../storage/schema/releases.ts'
+import type { NewRelease, Release } from '../../../storage/schema/releases.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { GHOST } from '../../accounts/users/owners.ts'
-import type { Caller, SignedIn } from '../../core/access.ts'
+import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
-import type { Page, RepositoryName } from '../../core/names.ts'
-import { type OpenRepository, openRepository } from '../access/permissions.ts'
-import { openForWriting, seesDrafts, visibleRelease } from '../access/release-access.ts'
+import type { RepositoryName } from '../../core/names.ts'
+import type { OpenRepository } from '../access/permissions.ts'
+import { openForWriting, visibleRelease } from '../access/release-access.ts'
 import { changeWatched, recordReleaseChange } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { isTagProtected } from '../protection/tag-protections.ts'
-import { readBranchIndex, readTagInAnyCase, tagTime } from '../refs/ref-index.ts'
+import { readBranchIndex, readTagInAnyCase } from '../refs/ref-index.ts'
+import { tagTime } from '../refs/ref-recording.ts'
 import { isTagName, makeTag, resolveTarget, tagMessage } from '../writing/tags.ts'
 import { removeReleaseRow } from './release-assets.ts'
+import { type ReleaseView, viewRelease } from './release-views.ts'
 
 /**
- * Releases. The tags themselves are Git's: a release that is published has one, a draft need not.
+ * Releases. Git has the tags: a published release has a tag, a draft may not have one yet.
  *
- * A tag without a release is an entry too, of which nobody ever sees anything; it becomes a release
- * when one is made of it. Where there was a release before, its row stays and says so, since
- * clients know its number and get it back. Of all other tags the row in `tags` is the entry: a
- * number that nobody has seen need not be kept. What Git does to tags reaches both where the rows
- * about tags are written (`ref-index.ts`), in the same transaction.
+ * The row of a deleted release stays as an entry of its tag (`tag_only`), invisible to clients, so
+ * that a new release of the tag gets the same number. Tags that never had a release have no entry.
+ * `ref-recording.ts` updates entries and releases when Git creates, moves or deletes tags.
  */
 
-/** Beyond that lists would cut it anyway. */
+/** Lists cut longer titles anyway. */
 const MAX_TITLE_CHARACTERS = 255
 
 /**
- * About as much as elsewhere. A list of 30 has them all, and clients of gRPC take 4 MiB unless told
- * otherwise.
+ * As in similar systems. A list of 30 releases contains all notes, and gRPC clients accept 4 MiB by
+ * default.
  */
 const MAX_NOTE_BYTES = 128 * 1024
 
-/** Far more than any branch or tag has. */
+/** More than any branch or tag has. */
 const MAX_TARGET_CHARACTERS = 1024
 
-/** Of a name that is refused. */
+/** Characters of an invalid tag name in the error. */
 const MAX_SHOWN_TAG_CHARACTERS = 200
-
-/** A release, and where it is. */
-export interface ReleaseView {
-  readonly open: OpenRepository
-  readonly release: Release
-  readonly publisher: Owner
-  readonly assets: readonly ReleaseAsset[]
-}
-
-/** A part of a list. */
-export interface ReleasePage {
-  readonly releases: readonly ReleaseView[]
-  /** How many the whole list has. */
-  readonly total: number
-}
 
 export interface ReleaseDraft {
   readonly tagName: string
-  /** Branch or commit; empty for the default branch. */
+  /** A branch or a commit. Empty for the default branch. */
   readonly target: string
   readonly title: string
   readonly note: string
   readonly isDraft: boolean
   readonly isPrerelease: boolean
-  /** Empty for a tag that is a mere name of a commit. */
+  /** Empty for a lightweight tag. */
   readonly tagMessage: string
 }
 
-/** Changes of a release; texts that are empty and flags that are undefined stay as they are. */
+/** Changes of a release. Empty texts and undefined flags do not change. */
 export interface ReleaseEdit {
   readonly tagName: string
   readonly target: string
@@ -82,82 +63,7 @@ export interface ReleaseEdit {
 }
 
 /**
- * The releases of a repository, latest first.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
- */
-export async function listReleases(
-  app: ReposApp,
-  caller: Caller,
-  name: RepositoryName,
-  filter: rows.ReleaseFilter,
-  page: Page,
-): Promise<ReleasePage> {
-  const open = await openRepository(app, caller, name, 'read', 'releases')
-  const showsDrafts = seesDrafts(caller, open)
-  if (filter.draft && !showsDrafts) return { releases: [], total: 0 }
-  const visible = { ...filter, draft: showsDrafts ? filter.draft : false }
-  const { id } = open.repository
-  const releases = await rows.listReleases(app.db, id, visible, page.offset, page.limit)
-  return {
-    releases: await viewReleases(app, open, releases),
-    total: await rows.countReleases(app.db, id, visible),
-  }
-}
-
-/**
- * The release with a number.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
- */
-export async function getRelease(
-  app: ReposApp,
-  caller: Caller,
-  name: RepositoryName,
-  id: number,
-): Promise<ReleaseView> {
-  const open = await openRepository(app, caller, name, 'read', 'releases')
-  return viewRelease(
-    app,
-    open,
-    visibleRelease(caller, open, await rows.findRelease(app.db, open.repository.id, id)),
-  )
-}
-
-/**
- * The latest release that is meant for everybody.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
- */
-export async function getLatestRelease(
-  app: ReposApp,
-  caller: Caller,
-  name: RepositoryName,
-): Promise<ReleaseView> {
-  const open = await openRepository(app, caller, name, 'read', 'releases')
-  const finished = { draft: false, prerelease: false }
-  const [release] = await rows.listReleases(app.db, open.repository.id, finished, 0, 1)
-  return viewRelease(app, open, visibleRelease(caller, open, release))
-}
-
-/**
- * The release of a tag, by its name in any case.
- *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, RELEASE_NOT_FOUND
- */
-export async function getReleaseByTag(
-  app: ReposApp,
-  caller: Caller,
-  name: RepositoryName,
-  tagName: string,
-): Promise<ReleaseView> {
-  const open = await openRepository(app, caller, name, 'read', 'releases')
-  const entry = await rows.findEntryByTag(app.db, open.repository.id, tagName)
-  return viewRelease(app, open, visibleRelease(caller, open, entry))
-}
-
-/**
- * Makes a release, of a tag that is there or of one that it makes. A draft makes none.
+ * Creates a release of an existing tag, or of a new tag. A draft does not create a tag.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, RELEASE_REPOSITORY_EMPTY, RELEASE_TAG_REQUIRED, RELEASE_EXISTS,
@@ -183,7 +89,7 @@ export async function createRelease(
   const texts = checkTexts(target, draft.title, draft.note)
   const message = tagMessage('tag_message', draft.tagMessage)
   if (!tag) {
-    // That a draft could have its tag is known from the beginning; it gets it when it is published.
+    // The target is checked for drafts, too, although a draft gets its tag when it is published.
     const commitId = await resolveTarget(app, repository, target)
     if (!draft.isDraft)
       await makeTag(app, caller, repository.id, { name: tagName, message, commitId }, 'releases')
@@ -211,7 +117,8 @@ export async function createRelease(
 }
 
 /**
- * Changes a release. When it is published without a tag, it gets one, and is as old as that.
+ * Changes a release. Publishing creates the tag if it does not exist, and sets the time of the
+ * release to that of the tag.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND, RELEASE_TAG_INVALID, RELEASE_TAG_PROTECTED,
@@ -237,8 +144,8 @@ export async function editRelease(
 }
 
 /**
- * @returns undefined when the release was published, withdrawn or given another tag meanwhile: then
- *   its tag has to be looked at anew.
+ * @returns undefined if the release was published, withdrawn or given another tag meanwhile. The
+ *   caller must then try again.
  */
 async function attemptEdit(
   app: ReposApp,
@@ -288,7 +195,7 @@ async function attemptEdit(
 }
 
 /**
- * Deletes a release with its files; its tag stays.
+ * Deletes a release with its assets. Its tag stays.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, RELEASE_NOT_FOUND, TAG_PROTECTED
@@ -303,7 +210,9 @@ export async function deleteRelease(
   await remove(app, caller, open, await rows.findRelease(app.db, open.repository.id, id))
 }
 
-/** The same by the name of the tag, in any case. */
+/**
+ * Deletes the release of a tag, as `deleteRelease` does. The case of the tag name does not matter.
+ */
 export async function deleteReleaseByTag(
   app: ReposApp,
   caller: SignedIn,
@@ -325,14 +234,14 @@ async function remove(
   if (await isTagProtected(app, repository.id, caller, release.tag_name)) {
     throw new DomainError('TAG_PROTECTED', { tag: release.tag_name, action: 'delete' })
   }
-  // Git knows whether the tag is there; its row, by then.
+  // Updates the row of the tag, which `removeReleaseRow` reads.
   await readTagInAnyCase(app, repository, release.tag_name)
   await removeReleaseRow(app, caller, release)
 }
 
 async function checkNotEmpty(app: ReposApp, { repository }: OpenRepository): Promise<void> {
   if (repository.branch_count > 0) return
-  if ((await readBranchIndex(app, repository, '', 0, 1)).total === 0)
+  if ((await readBranchIndex(app, repository, '', { offset: 0, limit: 1 })).total === 0)
     throw new DomainError('RELEASE_REPOSITORY_EMPTY')
 }
 
@@ -376,11 +285,11 @@ function checkTexts(
 }
 
 /**
- * Sees to it, with the rows as they are now, that a release may have its tag.
+ * Checks, by the rows of a transaction, that a release may have its tag.
  *
- * @param id of the release; undefined for a new one.
- * @returns what is left of a release that had the tag before.
- * @throws RELEASE_TAG_TAKEN, and REF_CHANGED when it is published and the tag is gone.
+ * @param id the release. Undefined for a new one.
+ * @returns the entry of the tag that a deleted release has left.
+ * @throws RELEASE_TAG_TAKEN; REF_CHANGED when the release is published and its tag does not exist.
  */
 async function claimTag(
   tx: Tx,
@@ -394,34 +303,4 @@ async function claimTag(
     throw new DomainError('REF_CHANGED', { ref: `refs/tags/${tag_name}` })
   }
   return holder?.tag_only === 1 ? holder : undefined
-}
-
-async function viewRelease(
-  app: ReposApp,
-  open: OpenRepository,
-  release: Release,
-): Promise<ReleaseView> {
-  const [view] = await viewReleases(app, open, [release])
-  if (!view) throw new Error('a release has no view')
-  return view
-}
-
-async function viewReleases(
-  app: ReposApp,
-  open: OpenRepository,
-  releases: readonly Release[],
-): Promise<ReleaseView[]> {
-  const publishers = await findOwnersByIds(app.db, [
-    ...new Set(releases.map(({ publisher_id }) => publisher_id)),
-  ])
-  const assets = await listReleaseAssets(
-    app.db,
-    releases.map(({ id }) => id),
-  )
-  return releases.map((release) => ({
-    open,
-    release,
-    publisher: publishers.get(release.publisher_id) ?? GHOST,
-    assets: assets.filter(({ release_id }) => release_id === release.id),
-  }))
 }

@@ -19,30 +19,30 @@ import { type BranchView, getBranch } from '../refs/branches.ts'
 import { readBranch, readTag, syncRefIndex } from '../refs/ref-index.ts'
 import { type PushOptions, pushUpdates } from '../refs/ref-updates.ts'
 
-/** Limit of compatible systems. */
+/** As in compatible systems. */
 const MAX_BRANCH_CHARACTERS = 100
 
-/** A branch to be made. */
+/** The request for a new branch. */
 export interface BranchDraft {
   readonly newName: string
-  /** What it is to start from: a branch, a tag, a commit; empty for the next one. */
+  /** The start of the branch: a branch, tag or commit. Empty for `oldBranch`. */
   readonly oldRef: string
-  /** A branch; empty for the default branch. */
+  /** The branch to start from. Empty for the default branch. */
   readonly oldBranch: string
 }
 
-/** Where a branch is to be. */
+/** The request to move a branch. */
 export interface BranchMoveDraft {
-  /** Anything that names a commit. */
+  /** A branch, tag or commit. */
   readonly newCommit: string
-  /** Id of the commit where the caller saw it; empty for wherever it is. */
+  /** The id of the commit that the branch must have before. Empty for any. */
   readonly oldCommitId: string
-  /** Whether it may lose commits. */
+  /** Whether the branch may lose commits. */
   readonly force: boolean
 }
 
 /**
- * Makes a branch.
+ * Creates a branch.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, OLD_BRANCH_NOT_FOUND,
@@ -73,7 +73,7 @@ export async function createBranch(
   return getBranch(app, caller, name, newName)
 }
 
-/** The id of the commit that a new branch is to start from. */
+/** Returns the id of the commit that a new branch starts from. */
 async function startOf(
   app: ReposApp,
   repository: Repository,
@@ -85,8 +85,8 @@ async function startOf(
 }
 
 /**
- * Deletes a branch. Nobody deletes one that is protected, or that open pull requests go to; a push
- * may delete that.
+ * Deletes a branch. Unlike a push, this refuses to delete a protected branch and a branch that is
+ * the base of an open pull request.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND, BRANCH_NOT_DELETABLE,
@@ -112,7 +112,8 @@ export async function deleteBranch(
 }
 
 /**
- * Moves a branch to another commit. Who maintains what pulls it may do so, too.
+ * Moves a branch to another commit. Users without write access may do so for heads of pull requests
+ * that allow maintainer edits.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_NOT_FOUND,
@@ -145,8 +146,8 @@ export async function moveBranch(
 }
 
 /**
- * Gives a branch another name. What goes with its name follows: that it is the default branch, and
- * the rule that is called like it.
+ * Renames a branch, and everything that uses its name: the default branch, its protection rule and
+ * pull requests.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, INVALID_FIELD, NO_BRANCHES, REPOSITORY_IS_MIRROR, BRANCH_RENAME_CONFLICT,
@@ -182,7 +183,7 @@ export async function renameBranch(
   })
 }
 
-/** A repository whose branches somebody may change, and that has some. */
+/** Opens a repository with branches for a change of its branches. */
 async function openForChange(
   app: ReposApp,
   caller: SignedIn,
@@ -194,7 +195,10 @@ async function openForChange(
   return open
 }
 
-/** @param checkBody looks at the request, after who asks and before what the repository is like. */
+/**
+ * @param checkBody checks the request. Runs after the check of permissions, and before checks of
+ *   the repository.
+ */
 async function checkChangeable(
   app: ReposApp,
   { repository }: OpenRepository,
@@ -204,7 +208,7 @@ async function checkChangeable(
   checkBody?.()
   const { id, branch_count, mirror } = repository
   if (branch_count === 0) {
-    // Somebody may have put it there by hand.
+    // An operator may have placed the repository there.
     await syncRefIndex(app, id)
     if ((await countBranches(app.db, id, '')) === 0) throw new DomainError('NO_BRANCHES')
   }
@@ -234,7 +238,7 @@ function refOf(branch: string): string {
   return `refs/heads/${branch}`
 }
 
-/** @throws INVALID_FIELD in the words of compatible systems. */
+/** @throws INVALID_FIELD with the rule names of compatible systems. */
 function checkGiven(field: string, text: string): void {
   if (text === '') throw new DomainError('INVALID_FIELD', { field, rule: 'Required' })
 }
@@ -246,17 +250,14 @@ function checkNewName(field: string, name: string): void {
   if (!isRefName(name)) throw new DomainError('INVALID_FIELD', { field, rule: 'GitRefName' })
 }
 
-/** The refs that a new name of a branch takes. */
+/** The updates that create a branch of a new name. */
 interface NewBranchPush {
   readonly newName: string
   readonly updates: readonly RefUpdate[]
   readonly options?: PushOptions
 }
 
-/**
- * Moves refs so that there is a branch of a new name, and says in the words of compatible systems
- * when it has no place.
- */
+/** Updates refs. A name collision has the message of compatible systems. */
 async function pushNewName(
   app: ReposApp,
   caller: SignedIn,

@@ -26,61 +26,61 @@ import {
   type PlannedFile,
   planChanges,
 } from './file-changes.ts'
-import { makeOwnCommit } from './server-commits.ts'
+import { createServerCommit } from './server-commits.ts'
 
-/** Of a commit message. Lists of commits show it. */
+/** Limit of a commit message, which lists of commits contain. */
 const MAX_MESSAGE_BYTES = 64 * 1024
 
-/** Limit of compatible systems. */
+/** As in compatible systems. */
 const MAX_BRANCH_CHARACTERS = 100
 
 const MAX_IDENTITY_CHARACTERS = 255
 
-/** The last second that RFC 3339 can say. */
+/** The last second that RFC 3339 can represent. */
 const MAX_TIME = 253_402_300_799
 
-/** How often a commit is made when others win the race for the branch. */
+/** Attempts to commit while other clients push to the branch. */
 const MAX_ATTEMPTS = 2
 
-/** A commit as somebody asks for it; empty texts leave the choice to us. */
+/** The request for a commit. Empty texts mean the default. */
 export interface CommitDraft {
   readonly message: string
-  /** Branch to start from, and to go on with unless there is a new one. */
+  /** The branch to start from. The commit goes there, too, unless `newBranch` is set. */
   readonly branch: string
   readonly newBranch: string
   readonly author: Person
   readonly committer: Person
   readonly signoff: boolean
-  /** Whether a new branch may take the place of one of its name. */
+  /** Whether `newBranch` may exist, and is replaced. */
   readonly forcePush: boolean
 }
 
-/** Somebody as a request names them. */
+/** An author or committer as the request names them. */
 export interface Person {
   readonly name: string
   readonly email: string
-  /** Unix seconds; undefined for now. */
+  /** Unix seconds. Undefined for now. */
   readonly time: number | undefined
 }
 
-/** What came of changes. */
+/** The result of changes. */
 export interface ChangedFiles {
   readonly open: OpenRepository
   readonly commit: RawCommit
   readonly verification: Verification
-  /** The files as they are now, in the order of the changes; undefined for those that are gone. */
+  /** The files after the changes, in the order of the changes. Undefined for deleted ones. */
   readonly files: readonly (EntryView | undefined)[]
 }
 
 /**
- * Changes files of a repository by one commit: all of them, or none. A commit is made although it
- * changes nothing, since whoever asks for one waits for its id.
+ * Changes files of a repository in one commit, all of them or none. If nothing changes, the commit
+ * is empty, since the caller expects the id of a commit.
  *
- * A race that is lost to somebody who pushes is tried once more on what they have pushed.
+ * After a concurrent push to the branch, the changes are tried once more on top of it.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR; INVALID_FIELD, TOO_MANY_FILE_CHANGES,
- *   INVALID_FILE_PATH, INVALID_FILE_CHANGE for what is asked; REF_NOT_FOUND, NEW_BRANCH_EXISTS for
+ *   INVALID_FILE_PATH, INVALID_FILE_CHANGE for the request; REF_NOT_FOUND, NEW_BRANCH_EXISTS for
  *   the branch; FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND for the file; REF_REFUSED,
  *   REF_NAME_COLLISION, REF_CHANGED for the ref; SERVER_BUSY, GIT_TIMEOUT.
  */
@@ -112,15 +112,15 @@ export async function changeFiles(
   }
 }
 
-/** A commit as it was asked for, in a form that is right. */
+/** A checked request for a commit. */
 interface CommitOrder {
   readonly changes: readonly CheckedChange[]
   readonly text: CommitText
-  /** Branch to start from. */
+  /** The branch to start from. */
   readonly branch: string
-  /** Branch that is to have the commit. */
+  /** The branch that gets the commit. */
   readonly target: string
-  /** Whether the target, if it is not the branch to start from, may be one that exists. */
+  /** Whether the target may exist if it differs from `branch`. */
   readonly mayReplace: boolean
 }
 
@@ -138,7 +138,11 @@ async function commitChanges(
   const files = await storeFiles(app, id, plan)
   const edits = [...plan.keys()].map((path) => ({ path, file: files.get(path) }))
   const treeId = await editTree(app.git, id, tip?.treeId, edits)
-  const commit = await makeOwnCommit(app, id, { ...text, treeId, parentIds: tip ? [tip.id] : [] })
+  const commit = await createServerCommit(app, id, {
+    ...text,
+    treeId,
+    parentIds: tip ? [tip.id] : [],
+  })
   await pushUpdates(app, caller, id, [{ name: `refs/heads/${target}`, from, to: commit.id }])
   return {
     open,
@@ -163,7 +167,7 @@ async function commitChanges(
   }
 }
 
-/** The commit to start from. An empty repository has none, whatever the branch is called. */
+/** Returns the commit to start from; undefined in an empty repository. */
 async function readTip(
   app: ReposApp,
   { id, branch_count }: OpenRepository['repository'],
@@ -171,7 +175,7 @@ async function readTip(
 ): Promise<Commit | undefined> {
   const tip = isRefName(branch) ? await readRef(app.git, id, `refs/heads/${branch}`) : undefined
   if (tip !== undefined) return readCommit(app.git, id, tip)
-  // The rows may be behind, and a second history must not begin by mistake.
+  // Unless the rows are outdated: the commit must not begin a second history by mistake.
   if (branch_count > 0 || (await syncRefIndex(app, id)) > 0) {
     throw new DomainError('REF_NOT_FOUND', { ref: branch.slice(0, MAX_BRANCH_CHARACTERS) })
   }
@@ -179,7 +183,9 @@ async function readTip(
   return undefined
 }
 
-/** What another branch holds that is to have the commit: nothing, unless it may be replaced. */
+/**
+ * Returns the commit of a new branch that may be replaced; undefined if the branch does not exist.
+ */
 async function readTarget(
   app: ReposApp,
   repositoryId: number,
@@ -203,7 +209,7 @@ interface StoredFile extends Pick<EntryView, 'bytes' | 'content'> {
   readonly mode: number
 }
 
-/** Stores what is new, by path. What is planned to be gone is left out. */
+/** Stores the content of files, and returns them by path. Deleted files are left out. */
 async function storeFiles(
   app: ReposApp,
   repositoryId: number,
@@ -234,7 +240,7 @@ async function storeFile(
   return { blobId, mode, bytes, content: bytes > MAX_INLINE_BYTES ? undefined : blob?.content }
 }
 
-/** What a commit says, besides its files. */
+/** The author, committer and message of a commit. */
 interface CommitText {
   readonly author: Signer
   readonly committer: Signer
@@ -261,7 +267,10 @@ function commitText(
   return { author, committer, message: `${given || defaultMessage(changes)}${trailer}\n` }
 }
 
-/** Somebody as the request says; then as it names the other of the two; then the caller. */
+/**
+ * Returns an author or committer. Missing parts come from the other of the two, or else from the
+ * caller.
+ */
 function signerOf(field: string, own: Person, other: Person, self: Signer): Signer {
   checkLength(`${field}.name`, own.name, MAX_IDENTITY_CHARACTERS)
   checkLength(`${field}.email`, own.email, MAX_IDENTITY_CHARACTERS)
@@ -276,7 +285,7 @@ function signerOf(field: string, own: Person, other: Person, self: Signer): Sign
 
 const VERBS = { create: 'Add', update: 'Update', upload: 'Update', delete: 'Delete' } as const
 
-/** In the words of compatible systems. */
+/** As in compatible systems. */
 function defaultMessage(changes: readonly CheckedChange[]): string {
   const [first = ''] = changes.map(({ operation, path, fromPath }) =>
     operation === 'rename' ? `Rename ${fromPath} to ${path}` : `${VERBS[operation]} ${path}`,

@@ -3,31 +3,31 @@ import type { Repositories } from '../../../git/repositories/repositories.ts'
 import { DomainError } from '../../core/errors.ts'
 import { filePath, foldersAbove, shownPath } from '../reading/file-paths.ts'
 
-/** Files that one call changes. */
+/** Files that one call can change. */
 const MAX_FILES = 300
 
-/** Folders whose trees one call writes. */
+/** Folders whose trees one call can write. */
 const MAX_FOLDERS = 1000
 
 const REGULAR_FILE = 0o100644
 
 const OPERATIONS = ['create', 'update', 'upload', 'rename', 'delete'] as const
 
-/** `upload` is `create` or `update`, whichever fits. */
+/** `upload` means `create` or `update`, depending on whether the file exists. */
 export type FileOperation = (typeof OPERATIONS)[number]
 
-/** A change of a file as somebody asks for it; empty texts are absent. */
+/** The request for a change of a file. Empty texts are absent. */
 export interface FileChange {
   readonly operation: string
   readonly path: string
-  /** In base64. Empty in a renaming, it leaves the content as it is. */
+  /** The new content in base64. Empty in a rename to keep the content. */
   readonly content: string
-  /** Of the blob that is there, so that nobody else's change is lost. */
+  /** The id of the current blob, so that the change does not overwrite another. */
   readonly sha: string
   readonly fromPath: string
 }
 
-/** A change whose form is right. */
+/** A change with a valid form. */
 export interface CheckedChange {
   readonly operation: FileOperation
   readonly path: string
@@ -36,14 +36,14 @@ export interface CheckedChange {
   readonly sha: string
 }
 
-/** What is to be at a path. */
+/** The new state of a file. */
 export interface PlannedFile {
   readonly mode: number
-  /** New content, or the blob that is there. */
+  /** The new content, or an existing blob. */
   readonly content: Buffer | { readonly blobId: string }
 }
 
-/** What is to be at which path; undefined where nothing is to be. */
+/** The new state of each changed path. Undefined for a deleted file. */
 export type Plan = ReadonlyMap<string, PlannedFile | undefined>
 
 /**
@@ -60,7 +60,7 @@ export function checkChanges(changes: readonly FileChange[]): CheckedChange[] {
     path === fromPath ? [path] : [path, fromPath],
   )
   const twice = paths.find((path, i) => paths.indexOf(path) < i)
-  if (twice !== undefined) throw unfit(twice, 'the path is named twice')
+  if (twice !== undefined) throw unfit(twice, 'the path appears twice')
   if (new Set(paths.flatMap(foldersAbove)).size > MAX_FOLDERS) {
     throw new DomainError('TOO_MANY_FILE_CHANGES', { limit: String(MAX_FILES) })
   }
@@ -79,20 +79,20 @@ function checkChange(change: FileChange): CheckedChange {
   return { operation, path, fromPath, content: decode(path, change.content), sha: change.sha }
 }
 
-/** Base64 as RFC 4648 has it, in lines or not. */
+/** Decodes base64 (RFC 4648), with or without line breaks. */
 function decode(path: string, content: string): Buffer {
   const text = content.replace(/[\r\n]/g, '')
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text))
-    throw unfit(path, 'the content is no base64')
+    throw unfit(path, 'the content is not valid base64')
   return Buffer.from(text, 'base64')
 }
 
 /**
- * Finds out what changes make of a tree.
+ * Returns the effect of changes on a tree.
  *
- * @param treeId undefined for a tree with nothing in it.
- * @throws FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND; INVALID_FILE_CHANGE where something is in the
- *   way.
+ * @param treeId undefined for an empty tree.
+ * @throws FILE_EXISTS, FILE_CHANGED, PATH_NOT_FOUND; INVALID_FILE_CHANGE for a path that cannot be
+ *   a file.
  */
 export async function planChanges(
   git: Repositories,
@@ -121,8 +121,8 @@ function checkEntries(
   target: TreeEntry | undefined,
 ): void {
   for (const entry of [source, target]) {
-    if (entry?.kind === 'dir') throw unfit(entry.path, 'a directory is there')
-    if (entry?.kind === 'submodule') throw unfit(entry.path, 'a submodule is there')
+    if (entry?.kind === 'dir') throw unfit(entry.path, 'the path is a directory')
+    if (entry?.kind === 'submodule') throw unfit(entry.path, 'the path is a submodule')
   }
   const isMove = path !== fromPath
   if (target && (isMove || operation === 'create'))
@@ -139,12 +139,12 @@ function checkEntries(
       expected: source.id,
     })
   }
-  // What is written would be taken for the path that the link leads to.
+  // A client would expect the change in the target of the link.
   const isWritten = operation !== 'delete' && !(operation === 'rename' && content.length === 0)
-  if (source.kind === 'symlink' && isWritten) throw unfit(fromPath, 'a symbolic link is there')
+  if (source.kind === 'symlink' && isWritten) throw unfit(fromPath, 'the path is a symbolic link')
 }
 
-/** A file that was executable stays so. */
+/** An executable file remains executable. */
 function plannedFile(
   { operation, content }: CheckedChange,
   source: TreeEntry | undefined,
@@ -156,13 +156,13 @@ function plannedFile(
   }
 }
 
-/** Nothing but folders may be above a file: neither before nor among what is planned. */
+/** Checks that only folders are above a file, before and after the changes. */
 function checkWay(path: string, plan: Plan, entries: ReadonlyMap<string, TreeEntry>): void {
   for (const folder of foldersAbove(path)) {
     const entry = plan.has(folder) ? undefined : entries.get(folder)
     const isInTheWay =
       plan.get(folder) !== undefined || (entry !== undefined && entry.kind !== 'dir')
-    if (isInTheWay) throw unfit(path, `${shownPath(folder)} is no directory`)
+    if (isInTheWay) throw unfit(path, `${shownPath(folder)} is not a directory`)
   }
 }
 

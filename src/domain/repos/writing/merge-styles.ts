@@ -2,7 +2,7 @@ import type { MergeStyle, UpdateStyle } from '../../../storage/schema/repos.ts'
 
 export type { MergeStyle, UpdateStyle }
 
-/** How the commits of a pull request can come to its base. */
+/** The ways to merge a pull request into its base branch. */
 export const MERGE_STYLES: readonly MergeStyle[] = [
   'merge',
   'rebase',
@@ -11,5 +11,5 @@ export const MERGE_STYLES: readonly MergeStyle[] = [
   'fast-forward-only',
 ]
 
-/** How the commits of its base can come to a pull request. */
+/** The ways to update the head branch of a pull request with its base branch. */
 export const UPDATE_STYLES: readonly UpdateStyle[] = ['merge', 'rebase']

@@ -12,20 +12,20 @@ import { gitIdentity } from '../reading/git-identity.ts'
 import { reading } from '../reading/git-reading.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
 import { mergeTrees } from './merging.ts'
-import { storeOwnCommit } from './server-commits.ts'
+import { storeServerCommit } from './server-commits.ts'
 
-/** What a branch of a fork took to have all that its parent has. */
+/** How a branch of a fork got the commits of its parent. */
 export type UpstreamMerge = 'up-to-date' | 'fast-forward' | 'merge'
 
-/** In the words of compatible systems. */
+/** As in compatible systems. */
 const MESSAGE = 'merge upstream\n'
 
 /**
- * Brings what is new in the parent of a fork to a branch of the fork, as a push of the caller: from
- * the branch of its name or, where the parent has none, from the parent's default branch.
+ * Merges a branch of the parent into the branch of the same name of a fork, as a push of the
+ * caller. If the parent has no such branch, this merges the parent's default branch.
  *
  * @param branch without `refs/heads/`.
- * @param fastForwardOnly whether to refuse what takes a commit.
+ * @param fastForwardOnly whether to fail if a merge commit is necessary.
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR; REPOSITORY_NOT_FORK, UPSTREAM_ACCESS_DENIED,
  *   UPSTREAM_BRANCH_NOT_FOUND; FAST_FORWARD_IMPOSSIBLE, MERGE_CONFLICT; what `pushUpdates` throws;
@@ -90,7 +90,7 @@ async function readBranch(
   return isRefName(branch) ? readRef(app.git, id, `refs/heads/${branch}`) : undefined
 }
 
-/** Waits for what reads the parent, which may be deleted meanwhile. */
+/** Waits for work that reads the parent, which may be deleted meanwhile. */
 async function readingParent<T>(app: ReposApp, { id }: Repository, work: Promise<T>): Promise<T> {
   try {
     return await reading(work)
@@ -109,7 +109,7 @@ async function storeMerge(
 ): Promise<string> {
   const treeId = await mergeTrees(app, id, ours, theirs, 'merge')
   const self = gitIdentity(app, caller)
-  return storeOwnCommit(app, id, {
+  return storeServerCommit(app, id, {
     treeId,
     parentIds: [ours, theirs],
     author: self,

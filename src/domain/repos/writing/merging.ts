@@ -7,15 +7,15 @@ import { reading } from '../reading/git-reading.ts'
 import type { MergeStyle } from './merge-styles.ts'
 import { commitSigner } from './server-commits.ts'
 
-/** Told of what is in conflict: clients of gRPC take no longer metadata. */
+/** Limits of the description of a conflict, since gRPC clients limit the size of metadata. */
 const MAX_PATHS_BYTES = 1024
 const MAX_TEXT_CHARACTERS = 1000
 
 /**
- * The tree that has what two commits of a repository have, by Git's verdict. It is stored.
+ * Merges two commits, and stores the resulting tree.
  *
- * @param style how the two are to be joined, for who is told that they cannot be.
- * @returns its id.
+ * @param style the merge style for the error.
+ * @returns the id of the tree.
  * @throws MERGE_CONFLICT, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeTrees(
@@ -30,25 +30,24 @@ export async function mergeTrees(
   throw new DomainError('MERGE_CONFLICT', { style, ...conflictOf(merge) })
 }
 
-/** Commits of a repository that are to follow another one. */
+/** Commits to rebase. */
 export interface RebaseOrder {
-  /** The commit that they are to follow. */
+  /** The new base. */
   readonly onto: string
-  /** The last of them; those that `onto` has are none of them. */
+  /** The last commit. Commits that `onto` contains are left out. */
   readonly head: string
   readonly committer: Signer
-  /** How they are to be joined, for who is told that they cannot be. */
+  /** The merge style for the error. */
   readonly style: MergeStyle
-  /** In place of what the last of them says. */
+  /** Replaces the message of the last commit. */
   readonly lastMessage?: string
 }
 
 /**
- * Makes commits anew on top of another one, as `git rebase` does, signed by the instance unless it
- * does not sign. They are stored.
+ * Rebases commits onto another commit, as `git rebase` does, and stores them. The instance signs
+ * them if signing is enabled.
  *
- * @returns the id of the last one: `onto` when nothing is left to be made, `head` when all is in
- *   place already.
+ * @returns the id of the last commit: `onto` if no commit is left, `head` if nothing has to change.
  * @throws REBASE_CONFLICT, TOO_MANY_COMMITS_TO_REBASE, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function rebaseOnto(

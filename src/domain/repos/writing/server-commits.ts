@@ -3,16 +3,15 @@ import { type NewCommit, storeCommit } from '../../../git/objects/object-writes.
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import type { ReposApp } from '../ports.ts'
 
-/** What signs the commits that the server makes; undefined where it does not sign. */
+/** Returns the signer of commits by the server; undefined if signing is disabled. */
 export function commitSigner({ settings, commitSigning }: ReposApp): SignCommit | undefined {
   return settings.signing ? commitSigning.sign : undefined
 }
 
 /**
- * Stores a commit that the server makes for somebody, signed by the instance unless it does not
- * sign.
+ * Stores a commit that the server creates for a user. The instance signs it if signing is enabled.
  */
-export function makeOwnCommit(
+export function createServerCommit(
   app: ReposApp,
   repositoryId: number,
   commit: NewCommit,
@@ -20,11 +19,11 @@ export function makeOwnCommit(
   return storeCommit(app.git, repositoryId, commit, commitSigner(app))
 }
 
-/** The same, for its id. */
-export async function storeOwnCommit(
+/** Does the same as `createServerCommit`, and returns the id. */
+export async function storeServerCommit(
   app: ReposApp,
   repositoryId: number,
   commit: NewCommit,
 ): Promise<string> {
-  return (await makeOwnCommit(app, repositoryId, commit)).id
+  return (await createServerCommit(app, repositoryId, commit)).id
 }

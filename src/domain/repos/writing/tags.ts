@@ -19,10 +19,10 @@ import { type RefPage, readTag, readTagIndex } from '../refs/ref-index.ts'
 import { LOOKS_LIKE_AN_ID } from '../refs/ref-review.ts'
 import { pushUpdates } from '../refs/ref-updates.ts'
 
-/** Of a tag. Lists show it. */
+/** Limit of the message of a tag, which lists of tags contain. */
 const MAX_MESSAGE_BYTES = 64 * 1024
 
-/** A tag, and the repository that it is in. */
+/** A tag and its repository. */
 export interface TagView {
   readonly open: OpenRepository
   readonly tag: Tag
@@ -30,14 +30,14 @@ export interface TagView {
 
 export interface TagDraft {
   readonly name: string
-  /** Empty for a mere name of a commit. */
+  /** Empty for a lightweight tag. */
   readonly message: string
-  /** Branch, tag or id of the commit; empty for the default branch. */
+  /** A branch, a tag or the id of a commit. Empty for the default branch. */
   readonly target: string
 }
 
 /**
- * Tags of a repository, latest first, then by name.
+ * Returns a page of the tags of a repository, latest first, then by name.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED
  */
@@ -48,11 +48,11 @@ export async function listTags(
   page: Page,
 ): Promise<RefPage<Tag> & { readonly open: OpenRepository }> {
   const open = await openRepository(app, caller, name, 'read')
-  return { ...(await readTagIndex(app, open.repository, page.offset, page.limit)), open }
+  return { ...(await readTagIndex(app, open.repository, page)), open }
 }
 
 /**
- * One tag.
+ * Returns a tag.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, TAG_NOT_FOUND
  */
@@ -67,7 +67,7 @@ export async function getTag(
 }
 
 /**
- * Makes a tag: an object of its own, if there is a message.
+ * Creates a tag. With a message, the tag is annotated.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REPOSITORY_ACCESS_DENIED,
  *   REPOSITORY_ARCHIVED, REPOSITORY_IS_MIRROR, INVALID_FIELD, TAG_TARGET_NOT_FOUND, TAG_EXISTS;
@@ -91,15 +91,15 @@ export async function createTag(
   return { open, tag: await findTag(app, open, draft.name) }
 }
 
-/** Whether a new tag may have a name; what is beside it is another question. */
+/** Returns whether a name is valid for a new tag. Collisions are not checked. */
 export function isTagName(name: string): boolean {
   return isRefName(name) && !LOOKS_LIKE_AN_ID.test(name)
 }
 
 /**
- * The message of a tag as it is stored.
+ * Returns the message of a tag as it is stored.
  *
- * @param field that it came in.
+ * @param field the name of the field in errors.
  * @throws INVALID_FIELD
  */
 export function tagMessage(field: string, text: string): string {
@@ -109,7 +109,7 @@ export function tagMessage(field: string, text: string): string {
 }
 
 /**
- * The commit that a tag is to be made of.
+ * Returns the commit for a new tag.
  *
  * @throws TAG_TARGET_NOT_FOUND
  */
@@ -123,18 +123,18 @@ export async function resolveTarget(
   return commitId
 }
 
-/** A tag that is to be made. */
+/** A new tag. */
 export interface NewTag {
   readonly name: string
-  /** Empty for a mere name of the commit. */
+  /** Empty for a lightweight tag. */
   readonly message: string
   readonly commitId: string
 }
 
 /**
- * Makes a tag that is not there, through the door.
+ * Creates a tag through the ref-update pipeline.
  *
- * @param unit the part of the repository whose writers may do that.
+ * @param unit the unit that the caller must be able to write to.
  * @throws what `pushUpdates` throws.
  */
 export async function makeTag(

@@ -69,9 +69,13 @@ async function repository() {
           .execute()
       ).length,
     branches: async () =>
-      (await readBranchIndex(server.app, await row(), '', 0, 50)).refs.map(({ name }) => name),
+      (await readBranchIndex(server.app, await row(), '', { offset: 0, limit: 50 })).refs.map(
+        ({ name }) => name,
+      ),
     tags: async () =>
-      (await readTagIndex(server.app, await row(), 0, 50)).refs.map(({ name }) => name),
+      (await readTagIndex(server.app, await row(), { offset: 0, limit: 50 })).refs.map(
+        ({ name }) => name,
+      ),
   }
 }
 
@@ -219,7 +223,10 @@ describe('rows about refs', () => {
     await syncRefIndex(server.app, id)
     await rm(repositoryPath(server.app.git, id), { recursive: true })
     const list = async (part: string, offset: number, limit: number) => {
-      const { refs, total } = await readBranchIndex(server.app, await row(), part, offset, limit)
+      const { refs, total } = await readBranchIndex(server.app, await row(), part, {
+        offset,
+        limit,
+      })
       return [refs.map(({ name }) => name), total]
     }
     expect(await list('', 0, 50)).toEqual([['main', 'Old', 'older'], 3])

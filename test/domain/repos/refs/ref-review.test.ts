@@ -58,9 +58,9 @@ describe('a review', () => {
       quarantine: undefined,
     })
     expect(refusals.map(({ text }) => text)).toEqual([
-      'refs/pull/1/head belongs to the server',
-      'refs/heads/a..b is no name for a ref',
-      'refs/branchline/x belongs to the server',
+      'refs/pull/1/head is reserved for the server',
+      'refs/heads/a..b is not a valid ref name',
+      'refs/branchline/x is reserved for the server',
     ])
   })
 
@@ -74,7 +74,7 @@ describe('a review', () => {
       })
     expect(await review(['refs/heads/-d', `refs/heads/${ID}`])).toEqual([])
     const [refusal] = await review(Array.from({ length: 200_001 }, (_, i) => `refs/heads/${i}`))
-    expect(refusal?.text).toBe('a push changes at most 200000 refs')
+    expect(refusal?.text).toBe('a push can update at most 200000 refs')
   })
 })
 
