@@ -31,7 +31,7 @@ export interface HookReadiness {
 /** Runs scripts of people, so many at a time, each in the tightest way that the machine has. */
 export class HookRunner {
   readonly #scratch: string
-  readonly #gate = new ProcessLimit(MAX_RUNNING, MAX_WAITING)
+  readonly #limit = new ProcessLimit(MAX_RUNNING, MAX_WAITING)
   #launcher: HookLauncher | undefined
 
   /**
@@ -83,7 +83,7 @@ export class HookRunner {
   async run(order: HookRun): Promise<HookResult> {
     const launcher = this.#launcher
     if (!launcher) throw new Error('nobody has found out how hooks can be run')
-    const leave = await this.#gate.enter()
+    const leave = await this.#limit.acquire()
     try {
       return await this.#runBy(launcher, order)
     } finally {

@@ -100,7 +100,7 @@ async function readFiles(
   files: ReadonlyMap<string, string>,
 ): Promise<(readonly [path: string, content: Buffer])[]> {
   const infos = await inspectObjects(repositories, id, [...new Set(files.values())], {
-    hasPlace: true,
+    hasSlot: true,
   })
   const short = [...files].filter(
     ([, blobId]) => (infos.get(blobId)?.bytes ?? Number.POSITIVE_INFINITY) <= MAX_FILE_BYTES,

@@ -88,7 +88,7 @@ async function mergeBy(
       return { outcome: 'unrelated' }
     throw error
   } finally {
-    if (isOfUse) mergeProcesses(repositories).keep(id, merges)
+    if (isOfUse) mergeProcesses(repositories).add(id, merges)
     else await merges.end()
   }
 }
@@ -153,7 +153,7 @@ export class Merges {
    *   is nothing to merge.
    */
   async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
-    this.#leave ??= await this.#repositories.readers.enter({ holder: currentReader()?.holder })
+    this.#leave ??= await this.#repositories.readers.acquire({ holder: currentReader()?.holder })
     const reason = new GitError('TIMEOUT', 'a merge took more than it may')
     const timeout = setTimeout(
       () => this.#timeout.abort(reason),

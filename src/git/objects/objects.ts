@@ -30,7 +30,7 @@ export async function inspectObjects(
   repositories: Repositories,
   id: number,
   ids: readonly string[],
-  options: Pick<ReadOptions, 'hasPlace'> = {},
+  options: Pick<ReadOptions, 'hasSlot'> = {},
 ): Promise<ReadonlyMap<string, ObjectInfo>> {
   const found = new Map<string, ObjectInfo>()
   if (ids.length === 0) return found

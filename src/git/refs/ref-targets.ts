@@ -1,6 +1,6 @@
-import { placeOf } from '../repositories/repositories.ts'
+import { processOptions } from '../repositories/repositories.ts'
 
-type GitPlace = ReturnType<typeof placeOf>
+type GitPlace = ReturnType<typeof processOptions>
 
 import { readCommit } from '../objects/commits.ts'
 import { parseCommit, parseTag } from '../objects/raw-objects.ts'
@@ -48,7 +48,7 @@ export async function readRefTargets(
   id: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RefTarget>> {
-  const place = placeOf(repositories, id)
+  const place = processOptions(repositories, id)
   const targets = new Map<string, RefTarget>()
   if (ids.length <= MAX_LOOKED_UP) await lookUp(repositories, id, ids, targets)
   const others = [...new Set(ids)].filter((objectId) => !targets.has(objectId))

@@ -1,7 +1,7 @@
 import { GitError } from '../core/errors.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { GitProcess } from '../processes/running-git.ts'
-import { placeOf, type Repositories } from '../repositories/repositories.ts'
+import { processOptions, type Repositories } from '../repositories/repositories.ts'
 
 /**
  * What Git says when all refs hold what they are to hold, and will after a power cut too
@@ -27,7 +27,7 @@ export class RefTransactions {
 
   constructor(repositories: Repositories, id: number) {
     this.#git = spawnGit(['update-ref', '--stdin', '-z'], {
-      ...placeOf(repositories, id),
+      ...processOptions(repositories, id),
       timeoutMs: MAX_LIFE_MS,
     })
     this.#output = this.#git.stdout.setEncoding('utf8')[Symbol.asyncIterator]()

@@ -261,7 +261,7 @@ async function commitUpdates(
   updates: readonly RefUpdate[],
 ): Promise<void> {
   const instructions = updates.map(instructionOf).join('')
-  const leave = await repositories.processes.enterOwn()
+  const leave = await repositories.processes.acquireBackgroundSlot()
   try {
     await moveRefs(repositories, id, updates, instructions)
   } finally {
@@ -287,7 +287,7 @@ async function moveRefs(
 
 /** For the next who moves refs, unless it has been there for long. */
 function keep(repositories: Repositories, id: number, transactions: RefTransactions): void {
-  if (transactions.isFresh) refTransactions(repositories).keep(id, transactions)
+  if (transactions.isFresh) refTransactions(repositories).add(id, transactions)
   else void transactions.end()
 }
 

@@ -5,7 +5,7 @@ import { type AnswerPush, answerHooks, hooksFor } from '../hooks/push-review.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { GitProcess } from '../processes/running-git.ts'
 import { countPush, removeQuarantines } from '../repositories/leftovers.ts'
-import { hooksFolder, placeOf, type Repositories } from '../repositories/repositories.ts'
+import { hooksFolder, processOptions, type Repositories } from '../repositories/repositories.ts'
 
 /** One request to a half of the smart protocol (gitprotocol-http(5)). */
 export interface PackRequest {
@@ -69,7 +69,7 @@ export function startUploadPack(
   request: PackRequest,
 ): GitProcess {
   const options = {
-    ...placeOf(repositories, id),
+    ...processOptions(repositories, id),
     env: environmentOf(request),
     ...limitsOf(repositories),
   }
@@ -98,7 +98,7 @@ export function startReceivePack(
     ...(request.isLarge ? [KEEP_PACK] : []),
   ]
   const options = {
-    ...placeOf(repositories, id),
+    ...processOptions(repositories, id),
     env: environmentOf(request),
     hooks: true,
     ...limitsOf(repositories),

@@ -154,7 +154,7 @@ describe('merges that follow each other in a repository', () => {
   function kept(repositories: Repositories) {
     const pool = poolOf<Merges>(repositories, 'merge-tree')
     const merges = pool.take(1)
-    if (merges) pool.keep(1, merges)
+    if (merges) pool.add(1, merges)
     return merges
   }
 
@@ -285,7 +285,7 @@ describe('merges that follow each other in a repository', () => {
     const repositories = await withBranches(1)
     await expectMerged(repositories, 'b0')
     const leave = await Promise.all(
-      Array.from({ length: MAX_READERS }, () => repositories.readers.enter()),
+      Array.from({ length: MAX_READERS }, () => repositories.readers.acquire()),
     )
     expect(leave.length).toBe(MAX_READERS)
   })

@@ -197,7 +197,7 @@ describe('a rebase', () => {
       files: { [`folder-${n % 7}/file`]: `${n}\n` },
     }))
     const { repositories, at } = await store(branches(...many))
-    const enter = vi.spyOn(repositories.readers, 'enter')
+    const enter = vi.spyOn(repositories.readers, 'acquire')
     const rebased = await rebase(repositories, { onto: at(MAIN), head: at(WORK) })
     if (rebased.outcome !== 'clean') throw new Error(rebased.outcome)
     expect(enter).toHaveBeenCalledTimes(3)

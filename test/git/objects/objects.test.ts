@@ -67,25 +67,25 @@ describe('a gate', () => {
   it('lets those in who wait, in their order, as others leave', async () => {
     const gate = new ProcessLimit(1, 2)
     const order: string[] = []
-    const leave = await gate.enter()
+    const leave = await gate.acquire()
     const visits = ['a', 'b'].map(async (name) => {
-      const leaveToo = await gate.enter()
+      const leaveToo = await gate.acquire()
       order.push(name)
       leaveToo()
       leaveToo()
     })
-    await expect(gate.enter()).rejects.toThrow(GitError)
+    await expect(gate.acquire()).rejects.toThrow(GitError)
     leave()
     await Promise.all(visits)
     expect(order).toEqual(['a', 'b'])
-    await gate.enter()
+    await gate.acquire()
   })
 
   it('leaves places for others to wait for, and lets those in first who have the fewest', async () => {
     const gate = new ProcessLimit(4, 4)
     const order: string[] = []
     const visit = (holder: string) =>
-      gate.enter({ holder }).then(
+      gate.acquire({ holder }).then(
         (leave) => {
           order.push(holder)
           return leave

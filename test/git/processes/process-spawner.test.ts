@@ -116,7 +116,7 @@ describe('a process that starts gits', () => {
     const starter = await testSpawner(processes)
     const { pid = 0 } = starter
     await runGit(['version'], { processes, repository })
-    const settled = () => eventually(() => expect(starter.readyLines).toBe(64))
+    const settled = () => eventually(() => expect(starter.idleConnections).toBe(64))
     await settled()
     const before = [descriptorsOf(process.pid), descriptorsOf(pid)]
     const start = [

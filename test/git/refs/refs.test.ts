@@ -189,7 +189,7 @@ describe('changing refs', () => {
     const kept = () => {
       const pool = poolOf<RefTransactions>(repositories, 'update-ref')
       const transactions = pool.take(1)
-      if (transactions) pool.keep(1, transactions)
+      if (transactions) pool.add(1, transactions)
       return transactions
     }
     const transactions = kept()

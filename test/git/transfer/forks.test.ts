@@ -188,7 +188,7 @@ describe('a commit that is fetched', () => {
     const commit = git(repositories, PARENT, 'rev-parse', 'main').trim()
     const leave: (() => void)[] = []
     for (let isFull = false; !isFull; ) {
-      await repositories.streams.enter().then(
+      await repositories.streams.acquire().then(
         (left) => leave.push(left),
         () => {
           isFull = true
