@@ -10,8 +10,8 @@ afterEach(() => {
 
 const process = () => ({ end: vi.fn(async () => {}) })
 
-describe('processes that wait for somebody', () => {
-  it('are taken by one', () => {
+describe('idle processes', () => {
+  it('are taken by one caller', () => {
     const kept = new ProcessPool(2, 1000)
     const one = process()
     kept.add(1, one)
@@ -22,7 +22,7 @@ describe('processes that wait for somebody', () => {
     expect(one.end).not.toHaveBeenCalled()
   })
 
-  it('end when nobody comes, and wait anew after each use', () => {
+  it('end after the time limit, which starts again after each use', () => {
     const kept = new ProcessPool(2, 1000)
     const one = process()
     kept.add(1, one)
@@ -35,7 +35,7 @@ describe('processes that wait for somebody', () => {
     expect(kept.take(1)).toBeUndefined()
   })
 
-  it('are one of each repository, of those used last', () => {
+  it('are limited to one for each repository, the most recently used ones', () => {
     const kept = new ProcessPool(2, 1000)
     const [first, second, other, third] = [process(), process(), process(), process()]
     kept.add(1, first)
@@ -48,7 +48,7 @@ describe('processes that wait for somebody', () => {
     expect([second, third].map(({ end }) => end.mock.calls.length)).toEqual([0, 0])
   })
 
-  it('end with the repository, and with the server, although one fails to clear away', async () => {
+  it('end with the repository and with the server, even when one fails to clean up', async () => {
     const kept = new ProcessPool(3, 1000)
     const [one, two, three] = [process(), process(), process()]
     two.end.mockRejectedValue(new Error('EACCES'))
