@@ -1,35 +1,38 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /**
- * What a call with a deadline has done to the database so far. A call is refused at its first
- * transaction, or not at all: what it has begun, it finishes, since half of a change would be worse
- * than a late one.
+ * The deadline of a call, and whether the call has changed the database. A call is refused at its
+ * first transaction or not at all: a change that is half done would be worse than a late one.
  */
 export class CallDeadline {
   readonly #expiresAtMs: number
   #state: 'untouched' | 'refused' | 'begun' | 'committed' | 'ended' = 'untouched'
 
-  /** @param expiresAtMs by `performance.now()`. */
+  /** @param expiresAtMs in the time of `performance.now()`. */
   constructor(expiresAtMs: number) {
     this.#expiresAtMs = expiresAtMs
   }
 
-  /** Time left, not negative. */
+  /** Returns the time that is left, 0 after the deadline. */
   remainingMs(): number {
     return Math.max(0, this.#expiresAtMs - performance.now())
   }
 
-  /** Whether the call has changed nothing so far, and is to change nothing any more. */
+  /** Whether the call has changed nothing and can no longer change anything. */
   get changesNothing(): boolean {
     return this.#state === 'refused' || (this.#state === 'untouched' && this.remainingMs() === 0)
   }
 
-  /** Whether something that the call changed is there to stay. */
+  /** Whether the call has committed a change. */
   get committed(): boolean {
     return this.#state === 'committed'
   }
 
-  /** @throws DeadlinePassed when the call may not begin to change anything. */
+  /**
+   * Records that the call begins its first transaction.
+   *
+   * @throws DeadlinePassed when the deadline passed before.
+   */
   begin(): void {
     if (this.#state === 'untouched') this.#state = this.remainingMs() > 0 ? 'begun' : 'refused'
     if (this.#state === 'refused') throw new DeadlinePassed()
@@ -39,13 +42,13 @@ export class CallDeadline {
     if (this.#state === 'begun') this.#state = 'committed'
   }
 
-  /** Lets what the call leaves behind go on without it. */
+  /** Ends the deadline. Work that the call has left in the background is no longer refused. */
   end(): void {
     this.#state = 'ended'
   }
 }
 
-/** A call whose deadline has passed wanted to change something. */
+/** A call tried to begin a change after its deadline. */
 export class DeadlinePassed extends Error {
   constructor() {
     super('the deadline of the call has passed')
@@ -55,17 +58,17 @@ export class DeadlinePassed extends Error {
 
 const deadlines = new AsyncLocalStorage<CallDeadline>()
 
-/** Runs a call, whose transactions then know of its deadline. */
+/** Runs a call, whose transactions are refused after the deadline. */
 export function withDeadline<T>(deadline: CallDeadline, work: () => T): T {
   return deadlines.run(deadline, work)
 }
 
-/** Runs work that belongs to no call, whoever starts it. */
+/** Runs background work, which has no deadline even when a call starts the work. */
 export function withoutDeadline<T>(work: () => T): T {
   return deadlines.exit(work)
 }
 
-/** The deadline of the call that this is part of; undefined where there is none. */
+/** Returns the deadline of the current call, or undefined when there is none. */
 export function currentDeadline(): CallDeadline | undefined {
   return deadlines.getStore()
 }

@@ -1,28 +1,28 @@
-/** Runs work for a key as soon as the limits allow, in the order of the calls. */
+/** Runs work for a key as soon as the limits allow. Calls run in the order in which they came. */
 export type Limited = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
-/** How much work runs at a time, and how much may wait. */
+/** Limits of the calls that run and of those that wait. */
 export interface Limits {
-  /** Over all keys. Infinity when left out. */
+  /** Calls of all keys that run at a time. Default: no limit. */
   readonly maxRunning?: number
-  /** For one key. Infinity when left out. */
+  /** Calls of one key that run at a time. Default: no limit. */
   readonly maxRunningPerKey?: number
-  /** Calls of one key that may wait. Infinity when left out. */
+  /** Calls of one key that wait at a time. Default: no limit. */
   readonly maxWaitingPerKey?: number
-  /** The error of a call that may not even wait. */
+  /** Creates the error of a call that exceeds `maxWaitingPerKey`. */
   readonly full?: (key: string) => Error
 }
 
-/** A call that waits. */
+/** A waiting call. */
 interface Waiting {
   readonly key: string
   readonly start: () => void
 }
 
 /**
- * A semaphore with a limit over all keys and one for each key.
+ * Creates a semaphore with one limit for all keys together and one for each key.
  *
- * A call waits behind earlier calls, except behind those whose key is at its own limit.
+ * A call waits behind earlier calls, except behind those whose key has reached its own limit.
  */
 export function createLimited({
   maxRunning = Number.POSITIVE_INFINITY,

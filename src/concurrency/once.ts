@@ -1,11 +1,11 @@
-/** Runs work for a key. A caller that asks while work for the same key runs gets its result. */
+/** Runs work for a key. A caller that asks while work for the same key runs shares its result. */
 export type Once = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 /**
- * A single flight: at most one run of work for each key at a time. All work for one key must have
- * results of one type.
+ * Creates a single flight: at most one run of work for each key at a time. All work for one key
+ * must have results of one type.
  *
- * A failure is the failure of every caller of that run. The next caller starts a new one.
+ * When a run fails, all its callers fail. The next caller starts a new run.
  */
 export function createOnce(): Once {
   const running = new Map<string, Promise<unknown>>()

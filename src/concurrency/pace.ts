@@ -1,17 +1,17 @@
-/** How fast a reader has to be. */
+/** The minimum speed of a reader. */
 export interface PaceLimits {
+  /** Time over which the speed is measured. */
   readonly windowMs: number
-  /** Taken within the time that bytes wait for the reader. */
+  /** Only the time counts in which bytes wait for the reader. */
   readonly minBytesPerSecond: number
 }
 
-// Below any line over which somebody fetches files. Short interruptions of a line that is fast do
-// not count.
+// Slower than any connection in use. Short interruptions of a fast connection do not count.
 const READERS: PaceLimits = { windowMs: 60_000, minBytesPerSecond: 8 * 1024 }
 
 /**
- * How fast a reader takes what is printed for it. Only the time counts in which something waits for
- * the reader: a process that thinks holds nobody up.
+ * Measures the speed of a reader. Only the time counts in which output waits for the reader, not
+ * the time in which the process computes.
  */
 export class Pace {
   readonly #limits: PaceLimits
@@ -23,7 +23,7 @@ export class Pace {
     this.#limits = limits
   }
 
-  /** Passes chunks on, and watches when they are taken. */
+  /** Passes chunks on and measures when the reader takes them. */
   async *follow(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
     for await (const chunk of chunks) {
       this.#offeredMs = performance.now()
@@ -39,8 +39,8 @@ export class Pace {
   }
 
   /**
-   * Whether the reader has been waited for during a whole window, and took less than it should
-   * have.
+   * Returns whether output has waited for the reader during a whole window, and the reader took
+   * less than the minimum.
    */
   isTooSlow(): boolean {
     const { windowMs, minBytesPerSecond } = this.#limits

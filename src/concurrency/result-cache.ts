@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache'
 
-/** Results by key, for questions whose answer never changes. */
+/** An LRU cache of results that never change. */
 export class ResultCache<T> {
   readonly #results: LRUCache<string, Promise<T>>
 
-  /** @param max number of results that are cached, the most recently used ones. */
+  /** @param max number of cached results. */
   constructor(max: number) {
     this.#results = new LRUCache({ max })
   }
 
   /**
-   * Returns the cached result of a key, or computes it. Callers at the same time share one
-   * computation. A failure is not cached.
+   * Returns the cached result of a key, or computes the result. Concurrent callers share one
+   * computation. Failures are not cached.
    */
   get(key: string, compute: () => Promise<T>): Promise<T> {
     const cached = this.#results.get(key)

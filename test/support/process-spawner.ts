@@ -17,7 +17,7 @@ export async function readySpawner(
 ): Promise<ProcessSpawner> {
   const spawner = new ProcessSpawner(PROCESS_SPAWNER, warn)
   await eventually(() => {
-    if (spawner.readyLines < 64) throw new Error('not ready')
+    if (spawner.idleConnections < 64) throw new Error('not ready')
   })
   processes.spawner = spawner
   return spawner

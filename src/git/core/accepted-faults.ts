@@ -1,15 +1,15 @@
 /**
- * Faults that programs of long ago left in histories that nobody can change (git-fsck(1), "FSCK
- * MESSAGES"). They do no harm, and projects such as Redis, Rails and jQuery have them.
+ * Harmless faults that old programs left in histories (git-fsck(1), "FSCK MESSAGES"). Projects
+ * such as Redis, Rails and jQuery have them and cannot change their histories.
  */
 const FAULTS = ['badTimezone', 'missingSpaceBeforeDate', 'zeroPaddedFilemode']
 
 /**
- * Settings by which Git accepts objects with these faults.
+ * Returns settings by which Git accepts objects with these faults.
  *
- * @param check whose settings: those of a push that the server receives, of a fetch that it makes,
- *   or of `git fsck`.
- * @returns `name=value` each, for `git -c`.
+ * @param check the check that the settings are for: of a push that the server receives, of a fetch
+ *   that the server makes, or of `git fsck`.
+ * @returns entries in the form `name=value`, for `git -c`.
  */
 export function acceptedFaults(check: 'receive.fsck' | 'fetch.fsck' | 'fsck'): string[] {
   return FAULTS.map((fault) => `${check}.${fault}=ignore`)

@@ -1,31 +1,31 @@
-/** What can go wrong in a repository that a caller can do something about. */
+/** Errors of a repository that a caller can handle. */
 export type GitErrorKind =
-  /** No ref or object of that name. */
+  /** The ref or object does not exist. */
   | 'NOT_FOUND'
-  /** No repository: it was deleted meanwhile, or is still being made. */
+  /** The repository was deleted, or has not been created yet. */
   | 'NO_REPOSITORY'
-  /** Something of that name is there already. */
+  /** The name is taken. */
   | 'EXISTS'
-  /** A ref does not hold the value that the caller saw. */
+  /** A ref no longer has the value that the caller expects. */
   | 'STALE'
-  /** A ref cannot be there beside another one, as `a` and `a/b` cannot. */
+  /** Two refs cannot exist together, such as `a` and `a/b`. */
   | 'NAME_COLLISION'
-  /** Another writer holds a lock, or did when it was killed. */
+  /** Another writer holds a lock, or was killed while holding one. */
   | 'LOCKED'
-  /** This is no name that Git allows. */
+  /** Git does not allow the name. */
   | 'INVALID_NAME'
-  /** An abbreviated object id that several objects begin with. */
+  /** Several objects match an abbreviated object id. */
   | 'AMBIGUOUS'
-  /** As many processes read already as there may be. */
+  /** A limit of concurrent processes is reached. */
   | 'BUSY'
-  /** Reading took longer than it may. */
+  /** An operation exceeded its time limit. */
   | 'TIMEOUT'
-  /** Reading took more memory than it may. */
+  /** An operation exceeded its memory limit. */
   | 'OUT_OF_MEMORY'
-  /** There is more of it than is read at once. */
+  /** The data exceed the limit of one read. */
   | 'TOO_LARGE'
 
-/** A situation in a repository. Everything else that Git throws is a fault and passes as it is. */
+/** An error that a caller can handle. All other errors of Git are faults and pass unchanged. */
 export class GitError extends Error {
   readonly kind: GitErrorKind
 
@@ -36,7 +36,7 @@ export class GitError extends Error {
   }
 }
 
-/** Codes of libgit2 (git2/errors.h) that are situations. */
+/** Codes of libgit2 (git2/errors.h) that become a GitError. */
 const KINDS: ReadonlyMap<unknown, GitErrorKind> = new Map([
   [-3, 'NOT_FOUND'],
   [-4, 'EXISTS'],
@@ -45,7 +45,7 @@ const KINDS: ReadonlyMap<unknown, GitErrorKind> = new Map([
   [-14, 'LOCKED'],
 ])
 
-/** Waits for a call of libgit2 and turns its error codes into situations. */
+/** Waits for a call of libgit2 and converts its error codes to a GitError. */
 export async function explained<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
@@ -55,7 +55,7 @@ export async function explained<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** Waits for a call of libgit2; undefined where what it asks for is not there. */
+/** Waits for a call of libgit2. Returns undefined when the ref or object does not exist. */
 export async function found<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await explained(call)

@@ -1,4 +1,4 @@
-/** The part of nodegit 0.28 that this room uses; the package has no types of its own. */
+/** The part of nodegit 0.28 that this layer uses. The package has no type declarations. */
 declare module 'nodegit' {
   export interface Oid {
     toString(): string
@@ -25,7 +25,7 @@ declare module 'nodegit' {
     content(): Buffer
   }
   export interface Odb {
-    /** Takes text only, which it stores in UTF-8. */
+    /** Accepts text only and stores it in UTF-8. */
     write(content: string, bytes: number, type: number): Promise<Oid>
   }
   export interface TreeEntry {

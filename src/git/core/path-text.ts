@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * Paths of Git are bytes, and those of the API are text. A component that is UTF-8 is written as it
- * is. Any other is written as Git quotes it (git-config(1), core.quotePath): in quotation marks,
- * with octal escapes, as `"caf\\351.txt"`.
+ * Paths in Git are bytes, paths in the API are text. A component in UTF-8 stays unchanged. Any
+ * other component is quoted as Git does (git-config(1), core.quotePath): in quotation marks, with
+ * octal escapes, such as `"caf\\351.txt"`.
  */
 
 const SLASH = 0x2f
@@ -11,7 +11,7 @@ const SLASH = 0x2f
 /** A component in quotation marks, as `textOfPath` writes it. */
 const QUOTED = /^"((?:[^"\\]|\\[0-3][0-7]{2}|\\["\\])*)"$/
 
-/** The text of a path of Git. */
+/** Returns the text of a Git path. */
 export function textOfPath(path: Buffer): string {
   if (isUtf8(path)) return path.toString()
   const components: string[] = []
@@ -39,7 +39,7 @@ function quoted(component: Buffer): string {
   return `"${text}"`
 }
 
-/** The bytes of a component that `textOfPath` has quoted; undefined for one that is not quoted. */
+/** Returns the bytes of a component that `textOfPath` has quoted, or undefined for any other. */
 export function bytesOfQuoted(component: string): Buffer | undefined {
   const inner = QUOTED.exec(component)?.[1]
   if (inner === undefined) return undefined

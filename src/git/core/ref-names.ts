@@ -1,26 +1,26 @@
-/** A ref that holds an object id. */
+/** A ref that points to an object. */
 export interface Ref {
-  /** In full, as `refs/heads/main`. */
+  /** Full name, such as `refs/heads/main`. */
   readonly name: string
-  /** Of the object it names: for an annotated tag the tag object. */
+  /** Id of the object: of the tag object for an annotated tag. */
   readonly id: string
 }
 
 /** A change of one ref. */
 export interface RefUpdate {
-  /** In full, as `refs/heads/main`. */
+  /** Full name, such as `refs/heads/main`. */
   readonly name: string
-  /** What it holds now; undefined where it must not exist. */
+  /** Expected current object id. Undefined when the ref must not exist. */
   readonly from: string | undefined
-  /** What it shall hold; undefined to delete it. */
+  /** New object id. Undefined to delete the ref. */
   readonly to: string | undefined
 }
 
-/** Where branches are. */
+/** Prefix of branches. */
 export const HEADS = 'refs/heads/'
 
-/** Where tags are. */
+/** Prefix of tags. */
 export const TAGS = 'refs/tags/'
 
-/** Where the server keeps refs of its own, which nobody else sees. */
+/** Prefix of internal refs of the server, which clients never see. */
 export const OWN_REFS = 'refs/branchline/'

@@ -1,7 +1,6 @@
 import { inspectObjects } from '../objects/objects.ts'
 import { MAX_TEXT_BYTES, readGit, splitAtZeros } from '../repositories/reading.ts'
-import type { Repositories } from '../repositories/repositories.ts'
-import { cacheOf } from '../repositories/repositories.ts'
+import { cacheOf, type Repositories } from '../repositories/repositories.ts'
 
 /** Cached sizes of changes: a key and a few numbers each. */
 const MAX_SIZES = 1_000
@@ -10,29 +9,29 @@ const changeSizes = (repositories: Repositories) =>
   cacheOf<ChangeSizes>(repositories, 'change sizes', MAX_SIZES)
 
 /**
- * How much content is behind what differs, before and after: what it may cost to look into it.
- * Infinite where that is too much to say.
+ * Sizes of the changed files, before and after, from which the cost of a comparison follows. All
+ * sizes are infinite when there are more than `MAX_RECORDS` files.
  */
 export interface ChangeSizes {
-  /** A file that moved has two. */
+  /** Number of changed paths. A moved file has two. */
   readonly paths: number
   readonly bytes: number
-  /** Of files that are compared by lines; of larger ones git says only that they differ. */
+  /** Size of the files that Git compares by lines, without larger files. */
   readonly textBytes: number
-  /** Of files that are new or gone, which git reads to see what moved. */
+  /** Size of the added and deleted files, which Git reads to find moved files. */
   readonly movableBytes: number
 }
 
 /**
- * A raw record without score (git-diff-tree(1), "Raw output format"). A path that looks like one
- * adds what is in the repository anyway.
+ * A raw record without score (git-diff-tree(1), "Raw output format"). A path in this format is
+ * harmless: its ids add sizes of other objects of the repository.
  */
 const RAW_RECORD = /^:[0-7]{6} [0-7]{6} ([0-9a-f]{40}) ([0-9a-f]{40}) ([A-Z])$/
 
-/** More than such a record has. The rest of a path is not looked at. */
+/** Longer than such a record. The rest of a path is ignored. */
 const MAX_RECORD_BYTES = 128
 
-/** Added up. Beyond, it is too much for everything. */
+/** Changed files up to which sizes are measured. */
 const MAX_RECORDS = 100_000
 const TOO_MUCH = Number.POSITIVE_INFINITY
 const IMMENSE: ChangeSizes = {
@@ -42,11 +41,11 @@ const IMMENSE: ChangeSizes = {
   movableBytes: TOO_MUCH,
 }
 
-/** Prints raw records that `RAW_RECORD` reads. */
+/** Options that print records in the format of `RAW_RECORD`. */
 const FORMAT = ['-z', '--raw', '--no-abbrev', '--no-renames']
 
 /**
- * How much differs between two trees. Kept, since it stays true for ever.
+ * Returns the sizes of the changes between two trees. The result never changes and is cached.
  *
  * @param from, to ids of trees or commits.
  * @throws GitError BUSY, TIMEOUT
@@ -63,9 +62,10 @@ export function measureTrees(
 }
 
 /**
- * How much the commits of a range change, all added up, merges left out. Kept, too.
+ * Returns the sum of the sizes of the changes of all commits of a range, without merges. The result
+ * is cached.
  *
- * @param range of commits (gitrevisions(7)), made of ids.
+ * @param range range of ids of commits (gitrevisions(7)).
  * @throws GitError BUSY, TIMEOUT
  */
 export function measureCommits(

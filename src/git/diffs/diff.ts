@@ -2,8 +2,7 @@ import { GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import { textOfPath } from '../core/path-text.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
-import type { Repositories } from '../repositories/repositories.ts'
-import { cacheOf } from '../repositories/repositories.ts'
+import { cacheOf, type Repositories } from '../repositories/repositories.ts'
 import { measureTrees } from './change-sizes.ts'
 
 /** Cached counts of changes: a key and a few numbers each. */
@@ -11,102 +10,101 @@ const MAX_DIFFERENCES = 1_000
 
 export type ChangeKind = 'added' | 'deleted' | 'modified' | 'renamed' | 'copied'
 
-/** How a file differs between two trees. */
+/** A file that differs between two trees. */
 export interface ChangedFile {
   readonly kind: ChangeKind
-  /** Where it is; where it was, if it is deleted. Bytes that are not UTF-8 are U+FFFD. */
+  /** New path, or the old path of a deleted file. Invalid UTF-8 becomes U+FFFD. */
   readonly path: string
-  /** Where it was, if it was renamed or copied. */
+  /** Old path of a renamed or copied file. */
   readonly oldPath: string | undefined
-  /** 0 where there was, or is, no file. */
+  /** 0 when there was, or is, no file. */
   readonly oldMode: number
   readonly newMode: number
-  /** Zeros where there was, or is, no file. */
+  /** Zeros when there was, or is, no file. */
   readonly oldId: string
   readonly newId: string
-  /** Lines; 0 for binary files, and where lines are not counted. */
+  /** Number of lines. 0 for binary files and when lines are not counted. */
   readonly additions: number
   readonly deletions: number
-  /** Whether its lines were not counted because it has none. */
+  /** Whether lines were not counted because the file is binary. */
   readonly isBinary: boolean
 }
 
-/** All differences between two trees. */
+/** Two versions of a file, which may have different paths. */
+export type FilePair = Pick<ChangedFile, 'oldMode' | 'oldId' | 'newMode' | 'newId'>
+
+/** The differences between two trees. */
 export interface TreeDiff {
-  /** In the order of their paths, those that were asked for. */
+  /** The files of the window, in the order of their paths. */
   readonly files: readonly ChangedFile[]
-  /** How many there are. */
+  /** Number of all changed files. */
   readonly totalFiles: number
-  /** Of all files. */
+  /** Number of lines in all files. */
   readonly additions: number
   readonly deletions: number
 }
 
-/** Which of the files of a difference are kept. The others are counted. */
+/** The part of the changed files that is returned. The other files are only counted. */
 export interface FileWindow {
-  /** Path of the file to begin with; without it, the first one. */
+  /** Path of the file at which the window starts. Default: the first file. */
   readonly from?: string | undefined
-  /** Files left out from there on. */
+  /** Number of files to skip from the start. */
   readonly offset: number
   readonly limit: number
 }
 
 export interface DiffOptions {
-  /** Whether to count lines, which costs reading every changed file. */
+  /** Whether to count lines, for which Git reads every changed file. */
   readonly lines: boolean
   readonly window: FileWindow
-  /** How long Git may take. */
   readonly timeoutMs?: number
 }
 
-/**
- * A commit, and the one that it is compared with; undefined for nothing at all, as for a first
- * commit.
- */
+/** A commit and the commit to compare it with. */
 export interface CommitStep {
   readonly id: string
+  /** Undefined to compare with the empty tree, as for a first commit. */
   readonly parentId: string | undefined
 }
 
-/** What lies between two commits. */
+/** A range of commits. */
 export interface CommitRange {
-  /** Id of the commit that it begins behind. */
+  /** Id of the commit before the range. */
   readonly base: string
-  /** Id of the commit that it leads to. */
+  /** Id of the last commit of the range. */
   readonly head: string
 }
 
-/** How much two trees differ. */
+/** Numbers of changed files and lines. */
 export type ChangeCounts = Pick<TreeDiff, 'totalFiles' | 'additions' | 'deletions'>
 
-/** Kept of a path. */
+/** Longest path. Longer paths are truncated. */
 const MAX_PATH_BYTES = 64 * 1024
 
-/** A path that came from another one has half of its content or more. */
+/** Finds moved and copied files that share at least half of their content. */
 const FIND_RENAMES = '--find-renames=50%'
 const FIND_COPIES = '--find-copies=50%'
 
-/** A path has all of another one, which its id says. */
+/** Finds moved files with the same content by their ids. */
 const FIND_SAME = '--find-renames=100%'
 
-/** Read in search of origins: some seconds of work. */
+/** Content that Git reads to find origins, in a few seconds. */
 const MAX_BYTES_FOR_ORIGINS = 128 * 1024 * 1024
 
 /**
- * Paths that differ, up to which new files are compared with all others, to see whether they are
- * copies. Beyond, only with those that are gone: a few new files among ten thousand changed ones
- * would have all of these read.
+ * Changed paths up to which Git searches for copies. With more paths, Git compares added files with
+ * deleted ones only, because a search for copies reads all changed files.
  */
 const MAX_PATHS_FOR_COPIES = 1000
 
 /**
- * How two trees differ, by one git-diff-tree(1); files that moved, or were copied, are found by
- * half of their content, as far as `originsIn` has git look.
+ * Compares two trees by one git-diff-tree(1). Moved and copied files are found with the options of
+ * `originsIn`.
  *
- * Without lines it costs a walk through the directories that differ, and reading those files that
- * are new or gone.
+ * The cost without lines is a walk through the changed directories and a read of the added and
+ * deleted files.
  *
- * @param from, to ids of trees or commits; `EMPTY_TREE` for nothing.
+ * @param from, to ids of trees or commits, or `EMPTY_TREE`.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function diffTrees(
@@ -127,10 +125,9 @@ export async function diffTrees(
 }
 
 /**
- * The paths at which two trees differ, whatever came from where: a file that moved is gone at one
- * path and new at another.
+ * Returns the paths at which two trees differ. A moved file is a deleted and an added one.
  *
- * Costs a walk through the directories that differ, and no look into files.
+ * The cost is a walk through the changed directories. Files are not read.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -148,19 +145,18 @@ export async function diffPaths(
     from,
     to,
   ])
-  // Rules are patterns of names: quoting a name that is not UTF-8 would take it out of the reach of
-  // `*.bin`.
+  // Rules match names by patterns. A quoted name would not match `*.bin`, so names are not quoted.
   return readDiff(chunks, window, (path) => path.toString())
 }
 
-/** For what nobody asked for by itself. */
+/** Counts are an addition to an answer, which must not be late. */
 const COUNT_TIMEOUT_MS = 5_000
 
 /**
- * How much two trees differ; undefined where that takes too long to find out.
+ * Counts the changes between two trees. Returns undefined when counting takes too long.
  *
- * Costs reading every changed file. The latest answers are kept, that there is none too: who asked
- * once more would wait as long for as little.
+ * Git reads every changed file. Results are cached, including undefined, since another attempt
+ * would take as long.
  *
  * @throws GitError BUSY
  */
@@ -193,9 +189,9 @@ export function countChanges(
 }
 
 /**
- * What has git look for the origins of files in a difference: the same options for all of it, and
- * for each part. By their content, as far as it is bearable to look into that; files that have
- * moved as they are, always.
+ * Returns the options by which Git finds moved and copied files between two trees. The options are
+ * the same for the whole difference and for its parts. When there is too much content to compare,
+ * Git finds only files that have moved unchanged.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -212,10 +208,9 @@ export async function originsIn(
 }
 
 /**
- * What commits change, by one git-diff-tree(1) for all of them. Files that moved are gone at one
- * path and new at another.
+ * Returns the changes of commits by id, from one git-diff-tree(1). A moved file is a deleted and an
+ * added one.
  *
- * @returns the differences by id of the commit.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function diffCommits(
@@ -225,8 +220,7 @@ export async function diffCommits(
   { lines, window }: DiffOptions,
 ): Promise<ReadonlyMap<string, TreeDiff>> {
   const diffs = new Map(steps.map((step) => [step.id, new DiffReader(window)]))
-  // Parents that are named stand in for the real ones; a first commit has none and is shown because
-  // of `--root`.
+  // The named parents replace the real ones. `--root` shows a commit without a parent.
   const input = steps
     .map((step) => `${step.id}${step.parentId === undefined ? '' : ` ${step.parentId}`}\n`)
     .join('')
@@ -265,12 +259,12 @@ const KINDS: Readonly<Record<string, ChangeKind>> = {
 }
 
 /**
- * Lines added and removed, `-` for binary files, and a path, which is empty where two follow
- * (git-diff(1), --numstat).
+ * Numbers of added and deleted lines, `-` for binary files, before a path. When two paths follow,
+ * the path is empty (git-diff(1), --numstat).
  */
 const COUNTS = /^([0-9]+|-)\t([0-9]+|-)\t/
 
-/** A record whose paths come. */
+/** A record whose paths follow. */
 interface OpenRecord {
   readonly paths: string[]
   readonly wantedPaths: number
@@ -278,16 +272,15 @@ interface OpenRecord {
 }
 
 /**
- * Puts one diff together from the output of `--raw --numstat -z`: all raw records, then counts for
- * most of them.
+ * Parses the output of `--raw --numstat -z`: all raw records, then counts for most of them.
  */
 class DiffReader {
   readonly #pathText: (path: Buffer) => string
   readonly #files: ChangedFile[] = []
-  /** Where in `#files` a file is, by its path. */
-  readonly #places = new Map<string, number>()
+  /** Indexes in `#files` by path. */
+  readonly #indexes = new Map<string, number>()
   readonly #window: FileWindow
-  /** Files of the window that came, kept or not; undefined before the one that it begins with. */
+  /** Number of files since the start of the window. Undefined before the start. */
   #reached: number | undefined
   #record: OpenRecord | undefined
   #totalFiles = 0
@@ -300,7 +293,7 @@ class DiffReader {
     this.#reached = window.from === undefined ? 0 : undefined
   }
 
-  /** Whether the next token is a path, whatever it looks like. */
+  /** Whether the next token is a path. */
   get expectsPath(): boolean {
     return this.#record !== undefined
   }
@@ -328,8 +321,8 @@ class DiffReader {
   }
 
   /**
-   * `oldMode newMode oldId newId status`; old and new path follow where the status is R or C, and
-   * one path else.
+   * Parses `oldMode newMode oldId newId status`. Two paths follow after status R and C, otherwise
+   * one.
    */
   #takeHeader(text: string): void {
     const [oldMode = '', newMode = '', oldId = '', newId = '', status = ''] = text.split(' ')
@@ -360,34 +353,34 @@ class DiffReader {
     if (this.#reached === undefined) return
     this.#reached += 1
     if (this.#reached <= offset || this.#files.length >= limit) return
-    this.#places.set(file.path, this.#files.length)
+    this.#indexes.set(file.path, this.#files.length)
     this.#files.push(file)
   }
 
   #takeCounts(token: Buffer): void {
     const counts = COUNTS.exec(token.toString('latin1', 0, MAX_COUNTS_BYTES))
-    if (!counts) throw new Error('git diff-tree printed something unknown')
+    if (!counts) throw new Error('unexpected output of git diff-tree')
     const [prefix, added, deleted] = counts
     const add = (path: string) => this.#addCounts(path, added ?? '', deleted ?? '')
     if (prefix.length < token.length) add(this.#pathText(token.subarray(prefix.length)))
     else this.#record = { paths: [], wantedPaths: 2, close: ([, path = '']) => add(path) }
   }
 
-  /** By path, since there are no counts for what is the same but for white space. */
+  /** Adds counts to a file by its path. Files that differ only in white space have no counts. */
   #addCounts(path: string, added: string, deleted: string): void {
     const isBinary = added === '-'
     const additions = isBinary ? 0 : Number(added)
     const deletions = isBinary ? 0 : Number(deleted)
     this.#additions += additions
     this.#deletions += deletions
-    const place = this.#places.get(path)
-    const file = place === undefined ? undefined : this.#files[place]
-    if (file && place !== undefined)
-      this.#files[place] = { ...file, additions, deletions, isBinary }
+    const index = this.#indexes.get(path)
+    const file = index === undefined ? undefined : this.#files[index]
+    if (file && index !== undefined)
+      this.#files[index] = { ...file, additions, deletions, isBinary }
   }
 }
 
 const COLON = 0x3a
 
-/** Longer than two counts can be. */
+/** Longer than two counts. */
 const MAX_COUNTS_BYTES = 64

@@ -1,30 +1,29 @@
 import type { Repositories } from '../repositories/repositories.ts'
-import { AT, CONTEXT_LINES, diffPairs, type FilePair, MINUS, PLUS, SPACE } from './pair-diffs.ts'
+import type { FilePair } from './diff.ts'
+import { AT, CONTEXT_LINES, diffPairs, MINUS, PLUS, SPACE } from './pair-diffs.ts'
 
-/** A line of a file that differs: of the file as it was, or as it is. */
+/** A line of the old or the new version of a changed file. */
 export interface LinePlace {
   readonly side: 'old' | 'new'
-  /** From 1. */
+  /** Line number, starting at 1. */
   readonly line: number
 }
 
-/**
- * Lines shown: the one that was asked for and those in front of it, as compatible systems have it.
- */
+/** The requested line and the preceding ones, as in compatible systems. */
 const MAX_LINES = 4
 
-/** Of a character in UTF-8. */
+/** Bytes of a character in UTF-8. */
 const MAX_CHARACTER_BYTES = 4
 
-/** `@@ -start,count +start,count @@`; a count of 1 is left out. */
+/** `@@ -start,count +start,count @@`. A count of 1 is omitted. */
 export const HUNK_HEADER = /^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@/
 
 /**
- * The end of the hunk that leads to a line, with a header of its own: what a remark about the line
- * is shown under.
+ * Returns the part of a hunk that ends at a line, with a header for this part. Clients show the
+ * part above a comment on the line.
  *
- * @param maxCharacters kept of a line.
- * @returns undefined when no hunk has the line, as for files that are binary.
+ * @param maxCharacters length to which lines are truncated.
+ * @returns undefined when no hunk contains the line, as in binary files.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function findHunk(
@@ -48,9 +47,9 @@ export async function findHunk(
   return isFound ? hunk.text(maxCharacters) : undefined
 }
 
-/** The latest lines of a hunk, and where it is. */
+/** The latest lines of a hunk with their position. */
 class HunkTail {
-  /** Numbers of the lines that would come next. */
+  /** Numbers of the next lines. */
   readonly next = { old: 0, new: 0 }
   #lines: Buffer[] = []
 
@@ -73,14 +72,14 @@ class HunkTail {
     return [`@@ -${this.#range('old')} +${this.#range('new')} @@`, ...lines].join('\n')
   }
 
-  /** A side that has no line is said to be at the line before. */
+  /** Formats the range of a side. A side without lines starts at the preceding line. */
   #range(side: LinePlace['side']): string {
     const count = this.#lines.filter(([sign]) => isOn(side, sign)).length
     return `${this.next[side] - Math.max(count, 1)},${count}`
   }
 }
 
-/** Whether a line of a hunk that begins like this is on a side. */
+/** Returns whether a line of a hunk with this first character belongs to a side. */
 function isOn(side: LinePlace['side'], sign: number | undefined): boolean {
   return sign === SPACE || sign === (side === 'old' ? MINUS : PLUS)
 }

@@ -2,30 +2,28 @@ import { GitError } from '../core/errors.ts'
 import { inspectObjects } from '../objects/objects.ts'
 import { MAX_TEXT_BYTES } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
-import { type ChangedFile, diffTrees } from './diff.ts'
+import { type ChangedFile, diffTrees, type FilePair } from './diff.ts'
 
-/** Looked at. A difference of more files is refused before. */
+/** Larger differences are refused earlier. */
 const MAX_FILES = 100_000
 
-/** Of paths that are handed to a process; an argument has at most 128 KiB in Linux (execve(2)). */
+/** Total length of the paths in arguments. Linux allows 128 KiB for an argument (execve(2)). */
 const MAX_PATH_BYTES = 64 * 1024
 
 const FORMAT_BITS = 0o170000
 const REGULAR_FILE = 0o100000
 
-/** Kept of an id, as git shows it in differences. */
+/** Length of ids in the output of Git. */
 const SHOWN_ID_CHARACTERS = 7
 
-/** A sign that a path had bytes that are not UTF-8: it cannot be named to a process. */
+/** Replaces invalid UTF-8 in a path, which therefore cannot be an argument of a process. */
 const REPLACEMENT = '\ufffd'
 
 /**
- * The files of a difference that git must not show: it reads a file that is new, gone or of another
- * type as a whole, to say only that it is binary (`builtin_diff` in diff.c of Git 2.39). Two
- * regular files it compares by their sizes first.
+ * Returns the large files of a difference, which Git must not compare (`largePairs`).
  *
  * @param from, to ids of trees or commits.
- * @throws GitError BUSY, TIMEOUT; TOO_LARGE when there are too many of them.
+ * @throws GitError BUSY, TIMEOUT; TOO_LARGE when there are too many large files.
  */
 export async function largeFiles(
   repositories: Repositories,
@@ -35,13 +33,7 @@ export async function largeFiles(
 ): Promise<readonly ChangedFile[]> {
   const window = { offset: 0, limit: MAX_FILES }
   const { files } = await diffTrees(repositories, id, from, to, { lines: false, window })
-  const suspects = files.filter(
-    ({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)),
-  )
-  const ids = new Set(suspects.flatMap(({ oldId, newId }) => [oldId, newId]))
-  const objects = await inspectObjects(repositories, id, [...ids])
-  const isLarge = (objectId: string) => (objects.get(objectId)?.bytes ?? 0) > MAX_TEXT_BYTES
-  const large = suspects.filter(({ oldId, newId }) => isLarge(oldId) || isLarge(newId))
+  const large = await largePairs(repositories, id, files)
   const pathBytes = large.reduce((bytes, { path }) => bytes + Buffer.byteLength(path), 0)
   if (pathBytes > MAX_PATH_BYTES || large.some(({ path }) => path.includes(REPLACEMENT))) {
     throw new GitError('TOO_LARGE', `${large.length} files are too large for a text`)
@@ -49,12 +41,33 @@ export async function largeFiles(
   return large
 }
 
-/** Whether git compares something by its size first: a file on both sides. */
-export function isRegular(mode: number): boolean {
+/**
+ * Returns the pairs of files that Git must not compare. Git reads an added or deleted file, or one
+ * of another type, completely, only to report that it is binary (`builtin_diff` in diff.c of Git
+ * 2.39). For two regular files, Git compares the sizes first.
+ */
+export async function largePairs<T extends FilePair>(
+  repositories: Repositories,
+  id: number,
+  pairs: readonly T[],
+): Promise<T[]> {
+  const suspects = pairs.filter(
+    ({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)),
+  )
+  const ids = suspects.flatMap(({ oldMode, oldId, newMode, newId }) => [
+    ...(oldMode === 0 ? [] : [oldId]),
+    ...(newMode === 0 ? [] : [newId]),
+  ])
+  const objects = await inspectObjects(repositories, id, [...new Set(ids)])
+  const isLarge = (objectId: string) => (objects.get(objectId)?.bytes ?? 0) > MAX_TEXT_BYTES
+  return suspects.filter(({ oldId, newId }) => isLarge(oldId) || isLarge(newId))
+}
+
+function isRegular(mode: number): boolean {
   return (mode & FORMAT_BITS) === REGULAR_FILE
 }
 
-/** What git says about a file that is binary (git-diff(1), "Generating patch text with -p"). */
+/** Returns Git's text about a binary file (git-diff(1), "Generating patch text with -p"). */
 export function binaryNotice({ path, oldMode, newMode, oldId, newId }: ChangedFile): string {
   const [before, after] = [quoted(`a/${path}`), quoted(`b/${path}`)]
   const deleted = notice(
@@ -73,7 +86,7 @@ export function binaryNotice({ path, oldMode, newMode, oldId, newId }: ChangedFi
 const ZEROS = '0'.repeat(40)
 const NOTHING = '/dev/null'
 
-/** A change of a binary file, as Git prints it. */
+/** A change of a binary file in the output of Git. */
 interface BinaryChange {
   readonly before: string
   readonly after: string
@@ -103,10 +116,7 @@ const ESCAPES: Readonly<Record<number, string>> = {
   92: '\\\\',
 }
 
-/**
- * A path as git shows it: what has unusual bytes is quoted as in C (git-config(1),
- * `core.quotePath`).
- */
+/** Quotes a path with unusual bytes as Git does (git-config(1), `core.quotePath`). */
 function quoted(path: string): string {
   if (/^[ !#-[\]-~]*$/.test(path)) return path
   const escaped = [...Buffer.from(path)].map((byte) => {

@@ -1,19 +1,20 @@
 import type { Repositories } from '../repositories/repositories.ts'
+import type { FilePair } from './diff.ts'
 import { HUNK_HEADER } from './hunks.ts'
-import { AT, diffPairs, type FilePair } from './pair-diffs.ts'
+import { AT, diffPairs } from './pair-diffs.ts'
 
-/** A file before and after, and some of the lines that it had. */
+/** Two versions of a file and lines of the old version. */
 export interface FollowedFile {
   readonly pair: FilePair
-  /** Their numbers, from 1. */
+  /** Line numbers, starting at 1. */
   readonly lines: readonly number[]
 }
 
 /**
- * Where lines of files are after others have changed around them.
+ * Finds the new numbers of unchanged lines.
  *
- * @returns for each file the numbers that its lines have now, by those that they had; those that
- *   were changed themselves are left out. What is binary has no lines that could move.
+ * @returns for each file, the new line numbers by the old ones. Changed lines are left out. All
+ *   lines of binary files keep their numbers.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function followLines(
@@ -33,24 +34,23 @@ export async function followLines(
 }
 
 /**
- * Follows lines of one file through the headers of the hunks of a difference without context, as
- * they come.
+ * Computes new line numbers of one file from the headers of hunks without context, in their order.
  */
 class LineFollower {
-  /** Those that no hunk so far is behind of, in their order. */
+  /** Lines after all hunks so far, in their order. */
   #open: number[]
   readonly #found = new Map<number, number>()
-  /** How many more lines there are now in front of what comes. */
+  /** Number of added minus deleted lines so far. */
   #added = 0
 
   constructor(lines: readonly number[]) {
     this.#open = lines.toSorted((a, b) => a - b)
   }
 
-  /** @param header as `HUNK_HEADER` matches it. */
+  /** Takes a match of `HUNK_HEADER`. */
   take([, start, count = '1', , newCount = '1']: RegExpExecArray): void {
     const oldCount = Number(count)
-    // What is only added is said to be behind a line.
+    // A hunk that only adds lines names the preceding line.
     const first = Number(start) + (oldCount === 0 ? 1 : 0)
     this.#settle((line) => line < first)
     this.#open = this.#open.filter((line) => line >= first + oldCount)

@@ -1,38 +1,32 @@
-import { createHash } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { deflateSync } from 'node:zlib'
-import { inspectObjects } from '../objects/objects.ts'
+import { rm } from 'node:fs/promises'
+import { storeLooseObject } from '../objects/loose-objects.ts'
 import { lineSplitter } from '../processes/line-splitter.ts'
-import { MAX_TEXT_BYTES, readGit } from '../repositories/reading.ts'
+import { readGit } from '../repositories/reading.ts'
 import { type Repositories, scratchPath } from '../repositories/repositories.ts'
-import type { ChangedFile } from './diff.ts'
-import { isRegular } from './large-files.ts'
+import type { FilePair } from './diff.ts'
+import { largePairs } from './large-files.ts'
 
-/** A file before and after, wherever it was and is. */
-export type FilePair = Pick<ChangedFile, 'oldMode' | 'oldId' | 'newMode' | 'newId'>
-
-/** What of white space makes no difference (git-diff(1), -w, -b and --ignore-space-at-eol). */
+/** White space to ignore (git-diff(1), -w, -b and --ignore-space-at-eol). */
 export type IgnoredWhitespace = 'all' | 'change' | 'eol'
 
 export interface PairDiffOptions {
   readonly ignoredWhitespace?: IgnoredWhitespace | undefined
-  /** Unchanged lines around those that are changed. */
+  /** Number of unchanged lines around changed ones. */
   readonly contextLines: number
-  /** Kept of a line. */
+  /** Length to which lines are truncated. */
   readonly maxLineBytes: number
 }
 
 /**
- * Takes the lines of the hunks of a pair: headers, which begin with `@@`, and lines that begin with
- * a space, `+`, `-` or `\` (git-diff(1), "Generating patch text").
+ * Takes a line of a hunk: a header, which starts with `@@`, or a line that starts with a space,
+ * `+`, `-` or `\` (git-diff(1), "Generating patch text").
  *
- * @param pair its index.
- * @returns whether to go on.
+ * @param pair index of the pair.
+ * @returns whether to continue.
  */
 export type HunkVisitor = (pair: number, line: Buffer) => boolean
 
-/** Unchanged lines around those that are changed, in what people see. */
+/** Number of unchanged lines around changed ones in diffs for users. */
 export const CONTEXT_LINES = 3
 
 const WHITESPACE_OPTIONS: Readonly<Record<IgnoredWhitespace, string>> = {
@@ -41,7 +35,7 @@ const WHITESPACE_OPTIONS: Readonly<Record<IgnoredWhitespace, string>> = {
   eol: '--ignore-space-at-eol',
 }
 
-/** First characters of the header of a hunk, and of its lines. */
+/** First characters of hunk headers and of lines. */
 export const AT = 0x40
 export const PLUS = 0x2b
 export const MINUS = 0x2d
@@ -50,25 +44,21 @@ const LINE_SIGNS: ReadonlySet<number> = new Set([PLUS, MINUS, SPACE])
 
 const LETTER_D = 0x64
 
-/**
- * Begins what there is about a pair, once or, where it is of another type afterwards, twice. Names
- * are ours.
- */
+/** Starts the diff of a pair. A pair whose type changes has two. The names are of `storeTree`. */
 const PAIR_HEADER = /^diff --git a\/([0-9]+) /
 
-/** Such a header is read to its end. */
+/** Enough for such a header. */
 const MIN_LINE_BYTES = 128
 
-/** A name for each pair, such that the order of names is that of pairs. */
+/** Fixed length of names, so their order is that of the pairs. */
 const NAME_DIGITS = 6
 
 /**
- * Compares pairs of files by one git-diff-tree(1). Binary files, those of more than
- * `MAX_TEXT_BYTES`, and those that differ in nothing but their modes, have no hunks.
+ * Compares pairs of files by one git-diff-tree(1). Binary files, files of more than
+ * `MAX_TEXT_BYTES`, and files that differ only in their modes have no hunks.
  *
- * It compares these files and no others: two trees of nothing else are made for it, in a folder
- * that is gone afterwards. So what came from where in a larger difference stays as it was found
- * there, and costs nothing once more.
+ * Git compares two temporary trees that contain only these files. The pairs of moved and copied
+ * files are therefore those of the caller, and Git does not search for them again.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -79,7 +69,7 @@ export async function diffPairs(
   { ignoredWhitespace, contextLines, maxLineBytes }: PairDiffOptions,
   visit: HunkVisitor,
 ): Promise<void> {
-  const large = await largePairs(repositories, id, pairs)
+  const large = new Set<FilePair>(await largePairs(repositories, id, pairs))
   if (large.size === pairs.length) return
   const quarantine = scratchPath(repositories)
   try {
@@ -107,28 +97,6 @@ export async function diffPairs(
   }
 }
 
-/**
- * Those of some pairs that git must not see: it reads a file that is new, gone or of another type
- * as a whole, to say only that it is binary (`builtin_diff` in diff.c of Git 2.39). Two regular
- * files it compares by their sizes first.
- */
-async function largePairs(
-  repositories: Repositories,
-  id: number,
-  pairs: readonly FilePair[],
-): Promise<ReadonlySet<FilePair>> {
-  const suspects = pairs.filter(
-    ({ oldMode, newMode }) => !(isRegular(oldMode) && isRegular(newMode)),
-  )
-  const ids = suspects.flatMap(({ oldMode, oldId, newMode, newId }) => [
-    ...(oldMode === 0 ? [] : [oldId]),
-    ...(newMode === 0 ? [] : [newId]),
-  ])
-  const objects = await inspectObjects(repositories, id, [...new Set(ids)])
-  const isLarge = (objectId: string) => (objects.get(objectId)?.bytes ?? 0) > MAX_TEXT_BYTES
-  return new Set(suspects.filter(({ oldId, newId }) => isLarge(oldId) || isLarge(newId)))
-}
-
 async function visitHunks(
   chunks: AsyncIterable<Buffer>,
   maxLineBytes: number,
@@ -139,7 +107,7 @@ async function visitHunks(
   let isInHunk = false
   for await (const chunk of chunks) {
     for (const line of split(chunk)) {
-      // Lines of hunks have other first characters.
+      // No line of a hunk starts with this letter.
       if (line[0] === LETTER_D && line.toString('latin1', 0, 4) === 'diff') {
         pair = Number(PAIR_HEADER.exec(line.toString('latin1'))?.[1])
         isInHunk = false
@@ -151,18 +119,18 @@ async function visitHunks(
   }
 }
 
-/** Lines of a file that differ. */
+/** Numbers of changed lines of a file. */
 export interface LineCounts {
   readonly additions: number
   readonly deletions: number
-  /** Whether any line differs, counted or not. */
+  /** Whether any line differs, even beyond the limit of counted lines. */
   readonly differs: boolean
 }
 
 /**
- * Counts the lines in which pairs of files differ.
+ * Counts the changed lines of pairs of files.
  *
- * @param maxLines of the hunks of a pair, unchanged ones too; what comes behind them is not
+ * @param maxLines lines of the hunks of a pair, including unchanged ones, up to which changes are
  *   counted.
  * @throws GitError BUSY, TIMEOUT
  */
@@ -190,11 +158,8 @@ export async function countLines(
   return counts.map(({ additions, deletions, differs }) => ({ additions, deletions, differs }))
 }
 
-/**
- * Stores a tree of one side of some pairs as a loose object, without those that are too large, and
- * returns its id.
- */
-async function storeTree(
+/** Stores a tree of one side of pairs, without large files, and returns the id of the tree. */
+function storeTree(
   folder: string,
   pairs: readonly FilePair[],
   large: ReadonlySet<FilePair>,
@@ -206,10 +171,5 @@ async function storeTree(
     const name = String(index).padStart(NAME_DIGITS, '0')
     return [Buffer.from(`${mode.toString(8)} ${name}\0`), Buffer.from(id, 'hex')]
   })
-  const content = Buffer.concat(entries)
-  const object = Buffer.concat([Buffer.from(`tree ${content.length}\0`), content])
-  const id = createHash('sha1').update(object).digest('hex')
-  await mkdir(join(folder, id.slice(0, 2)), { recursive: true })
-  await writeFile(join(folder, id.slice(0, 2), id.slice(2)), deflateSync(object))
-  return id
+  return storeLooseObject(folder, 'tree', Buffer.concat(entries))
 }

@@ -6,22 +6,23 @@ import { originsIn } from './diff.ts'
 import { binaryNotice, largeFiles } from './large-files.ts'
 
 /**
- * Content, before and after, that goes into one text: git holds a binary file as a whole, both
- * sides of it, packed and not packed. Who needs more has git fetch the commits.
+ * Content that one text may contain, before and after. Git holds both versions of a binary file in
+ * memory, compressed and uncompressed. For more content, clients can fetch the commits.
  */
 const MAX_CONTENT_BYTES = 128 * 1024 * 1024
 
-/** Nothing that anybody has configured is run. */
+/** Prevents configured programs from running. */
 const PLAIN = ['--no-ext-diff', '--no-textconv', '--no-color']
 
 /**
- * How two trees differ, as text for people and for git-apply(1), as fast as it is taken.
+ * Streams the difference of two trees as text for users and for git-apply(1).
  *
- * @param from, to ids of trees or commits. A file of more than `MAX_TEXT_BYTES` counts as binary.
- *   One that is new or gone is told of behind all others: Git would read it as a whole to say so.
+ * Files of more than `MAX_TEXT_BYTES` count as binary. Added and deleted ones come last, since Git
+ * would read them completely.
  *
+ * @param from, to ids of trees or commits.
  * @param binary whether to include the content of binary files, which git-apply(1) needs.
- * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY, TOO_LARGE; the last of them before the first byte.
+ * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY; TOO_LARGE before the first byte.
  */
 export async function* streamDiff(
   repositories: Repositories,
@@ -38,7 +39,7 @@ export async function* streamDiff(
     yield* streamGit(repositories, id, [...format, '--binary', from, to])
     return
   }
-  // Where all is text there is nothing to look for.
+  // When all files are text, there are no large files.
   const large = sizes.bytes === sizes.textBytes ? [] : await largeFiles(repositories, id, from, to)
   const others = large.map(({ path }) => `:(top,literal,exclude)${path}`)
   const paths = large.length === 0 ? [] : ['--', ':(top)', ...others]
@@ -47,11 +48,11 @@ export async function* streamDiff(
 }
 
 /**
- * The commits behind one commit up to another one, oldest first, as mails for git-am(1), as fast as
- * they are taken. Merges are left out, and binary files are whole, as git-format-patch(1) has it.
+ * Streams a range of commits, oldest first, as mails for git-am(1). As in git-format-patch(1),
+ * merges are left out and binary files are complete.
  *
- * @param from id of a commit; undefined for all from the first.
- * @throws GitError BUSY, TIMEOUT, TOO_LARGE; the last of them before the first byte.
+ * @param from id of the commit before the range. Undefined: from the first commit.
+ * @throws GitError BUSY, TIMEOUT; TOO_LARGE before the first byte.
  */
 export async function* streamPatch(
   repositories: Repositories,
@@ -62,7 +63,7 @@ export async function* streamPatch(
   const range = from === undefined ? to : `${from}..${to}`
   checkContent((await measureCommits(repositories, id, range)).bytes)
   const root = from === undefined ? ['--root'] : []
-  // By date alone a commit may come before the one that it builds upon, where clocks were wrong.
+  // Sorted by date, a commit could precede its parent when a clock was wrong.
   const format = ['--stdout', '--no-signature', '--topo-order', ...PLAIN]
   yield* streamGit(repositories, id, ['format-patch', ...format, ...root, range])
 }

@@ -2,46 +2,39 @@ import { isObjectId } from '../core/object-ids.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
-/** Whoever has written a commit, as it says. */
+/** The author of a commit. */
 export interface Author {
   readonly name: string
   readonly email: string
 }
 
-/**
- * Whoever is named by some commits, each once by the address, in the order of their first commits.
- */
+/** Authors of commits, one for each address, in the order of their first commits. */
 export interface Credits {
-  /** Who has written them. */
   readonly authors: readonly Author[]
-  /**
-   * Who else had a part in them, as their `Co-authored-by` trailers say
-   * (git-interpret-trailers(1)).
-   */
+  /** Authors in `Co-authored-by` trailers (git-interpret-trailers(1)). */
   readonly coAuthors: readonly Author[]
 }
 
-/** Kept of the names with their addresses that one commit has. */
+/** Longest text of the names and addresses of one commit. */
 const MAX_AUTHORS_BYTES = 16 * 1024
 
-/** Commits that are looked at: more of them have no more authors than anybody reads. */
+/** Number of commits that are read. */
 const MAX_COMMITS = 10_000
 
-/**
- * Between a name and an address, in neither of which Git leaves it (ident.c), and between trailers.
- */
+/** Separates names, addresses and trailers, none of which contains a line feed (ident.c). */
 const SEPARATOR = '\n'
 
-/** A name, then an address, as a trailer has them. */
+/** A name and an address in a trailer. */
 const NAMED_ADDRESS = /^([^<>]*)<([^<>\s]+)>\s*$/
 
 const FORMAT = '%an%n%ae%n%(trailers:key=Co-authored-by,valueonly=true,unfold=true)'
 
 /**
- * Who has had a part in the commits that lead to one commit and not to another, merges left out.
+ * Returns the authors of the commits that are reachable from one commit and not from another,
+ * without merges.
  *
- * @param from, without ids of commits in full.
- * @param maxAuthors told of, and as many others.
+ * @param from, without full ids of commits.
+ * @param maxAuthors maximum number of authors, and of co-authors.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function listAuthors(

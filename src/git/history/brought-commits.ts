@@ -3,10 +3,10 @@ import { readGit, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
 /**
- * The commits that lead to some and not to another one, the newest first.
+ * Returns the ids of commits that are reachable from `tips` and not from `without`, newest first.
  *
- * @param tips, without ids of commits in full.
- * @param maxCommits how many to list.
+ * @param tips, without full ids of commits.
+ * @param maxCommits maximum number of commits.
  * @throws GitError NOT_FOUND, BUSY, TIMEOUT
  */
 export async function listMergedCommits(

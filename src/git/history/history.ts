@@ -5,8 +5,7 @@ import { readObjects, readRefObjects } from '../objects/objects.ts'
 import { parseCommit, type RawCommit } from '../objects/raw-objects.ts'
 import type { TreeEntry } from '../objects/trees.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
-import type { Repositories } from '../repositories/repositories.ts'
-import { cacheOf } from '../repositories/repositories.ts'
+import { cacheOf, type Repositories } from '../repositories/repositories.ts'
 import { soleMergeBase } from './merge-bases.ts'
 
 /** Cached numbers of commits, and merge bases: a key and a number or an id each. */
@@ -16,38 +15,38 @@ const MAX_MERGE_BASES = 10_000
 /** Cached last changes of directories: up to a thousand paths each. */
 const MAX_LAST_CHANGES = 200
 
-/** Commits that lead to a commit, which is one of them. */
+/** A commit and the commits that are reachable from it, with filters. */
 export interface History {
   /** Id of the commit. */
   readonly from: string
-  /** Id of a commit; without those that lead to it. */
+  /** Id of a commit. Excludes this commit and the commits that are reachable from it. */
   readonly without?: string | undefined
-  /** The repository where that commit is, if it is in another one. */
+  /** The repository of that commit, when it is in another one. */
   readonly withoutIn?: number
-  /** Only commits that change what is at this path, as `treePath` gives it; all with the top. */
+  /** Only commits that change this path, a result of `treePath`. The root: all commits. */
   readonly path?: string
-  /** Unix seconds: only commits made since, or until, then. */
+  /** Unix seconds. Only commits since, or until, this time. */
   readonly since?: number | undefined
   readonly until?: number | undefined
 }
 
-/** Kept of a commit: a message of some length, two signatures. */
+/** Longest commit that is read completely: a long message and two signatures. */
 const MAX_COMMIT_BYTES = 256 * 1024
 
-/** Larger numbers are none to git. No history is as long. */
+/** Largest offset that Git accepts. */
 const MAX_OFFSET = 2 ** 31 - 1
 
-/** For what nobody asked for by itself. */
+/** Last changes are an addition to an answer, which must not be late. */
 const LAST_CHANGES_TIMEOUT_MS = 2_000
 
-/** Kept of a path, or of a record, which is longer the more parents a merge has. */
+/** Longest path or record. The length of a record grows with the number of parents. */
 const MAX_RECORD_BYTES = 64 * 1024
 
 /**
- * The ids of some commits of a history, newest first.
+ * Returns the ids of a page of a history, newest first.
  *
- * Costs a walk over those in front of them and no more, except with `path`, where it goes on until
- * enough commits change that.
+ * The cost is a walk over the preceding commits. With `path`, the walk continues until enough
+ * commits change the path.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -65,11 +64,10 @@ export async function listHistory(
 }
 
 /**
- * How many commits a history has.
+ * Returns the number of commits of a history. The result never changes and is cached.
  *
- * Costs a walk over all of them: for 50,000 commits 0.07 s where there is a commit-graph and 0.4 s
- * where there is none, with `path` 0.4 and 2 s. The answer for a commit stays true for ever, so the
- * latest answers are kept.
+ * The cost is a walk over all commits: for 50,000 commits, 0.07 s with a commit-graph and 0.4 s
+ * without; with `path`, 0.4 s and 2 s.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -86,12 +84,10 @@ export function countHistory(
 }
 
 /**
- * The best commit that leads to both of two commits, the first that git-merge-base(1) names where
- * several are as good; undefined when none leads to both.
+ * Returns the best common ancestor of two commits, the first of git-merge-base(1) when there are
+ * several, or undefined when there is none. The result never changes and is cached.
  *
- * The answer stays true for ever, so the latest ones are kept.
- *
- * @param one, other ids of commits that are in the repository.
+ * @param one, other ids of commits in the repository.
  * @throws GitError NOT_FOUND, BUSY, TIMEOUT
  */
 export function findMergeBase(
@@ -106,8 +102,8 @@ export function findMergeBase(
     async () => {
       const sole = await soleMergeBase(repositories, id, one, other)
       if (sole !== undefined) return sole ?? undefined
-      // Both, and their merge bases with a `^` before each (gitrevisions(7)); unlike
-      // git-merge-base(1) it is content with none.
+      // Prints both commits and, with the prefix `^`, their merge bases (gitrevisions(7)). Unlike
+      // git-merge-base(1), succeeds when there is none.
       const text = await textOf(readGit(repositories, id, ['rev-parse', `${one}...${other}`]))
       return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]
     },
@@ -130,10 +126,9 @@ function argumentsOf({ from, without, path, since, until }: History): string[] {
 }
 
 /**
- * Commits by their ids, with their signatures; those that are not in the repository are left out.
+ * Returns commits with their signatures by id, without those that are not in the repository.
  *
- * @param maxBytes kept of each, beginning with its headers.
- * @param options where else the objects may be, and how long to read.
+ * @param maxBytes length to which each commit is truncated.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function readCommits(
@@ -151,10 +146,10 @@ export async function readCommits(
 }
 
 /**
- * The commits that refs hold, by the names of the refs, in one look at both; refs that do not
- * exist, or hold something else, are left out.
+ * Returns the commits that refs point to, by the names of the refs, in a single read. Refs that do
+ * not exist or point to other objects are left out.
  *
- * @param names in full, of refs that are there or were.
+ * @param names full names of refs that exist or existed.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function readRefCommits(
@@ -171,21 +166,20 @@ export async function readRefCommits(
   return commits
 }
 
-/** The last commit that changed each entry of a directory, by the entry's path. */
+/** The id of the last commit that changed each entry of a directory, by path. */
 export type LastChanges = ReadonlyMap<string, string>
 
 /**
- * Finds the last commits that changed the entries of a directory; entries whose commit is too far
- * back are left out.
+ * Returns the last commits that changed the entries of a directory. Entries whose commit is too old
+ * are left out.
  *
- * One walk for all of them, from the newest commit on, until each is found or time is up: an entry
- * is as the first commit made it in which it differs from all parents, provided that the commit
- * gave it the object that it has now. (Another branch may have given it another one, and lost it in
- * a merge.) The latest answers are kept, those that are incomplete too: who asked once more would
- * wait as long for as little.
+ * A single walk from the newest commit ends when all entries are found or after
+ * `LAST_CHANGES_TIMEOUT_MS`. An entry was last changed by the first commit of the walk in which it
+ * differs from all parents and has its current object. (A merge may have dropped the object of
+ * another branch.) Results are cached, incomplete ones too, since a second walk would take as long.
  *
- * @param directory as `treePath` gives it.
- * @param entries of that directory in that commit, with their paths from the top.
+ * @param directory result of `treePath`.
+ * @param entries entries of the directory in the commit, with their paths from the root.
  * @throws GitError BUSY
  */
 export function lastChanges(
@@ -220,21 +214,21 @@ export function lastChanges(
   )
 }
 
-/** What a commit made of a path. */
+/** A change of a path by a commit. */
 interface Change {
   readonly commitId: string
   readonly path: string
-  /** Of the blob, tree or commit that the path has from then on; zeros where it has none. */
+  /** Id of the new blob, tree or commit. Zeros when the path was removed. */
   readonly objectId: string
 }
 
-/** Marks the ids of commits in the output, where ids of objects are too. */
+/** Distinguishes ids of commits from other object ids in the output. */
 const MARK = '\x01'
 
 /**
- * Goes through what commits differ in from all of their parents, newest first: a record of a colon
- * for each parent, modes, ids and letters, of which the last id is that of the commit itself; then
- * a path (git-diff-tree(1), "Raw output format").
+ * Yields the changes of commits against all their parents, newest first. The output has pairs of
+ * records: first a colon for each parent, modes, ids (the last one is the new id) and letters, then
+ * the path (git-diff-tree(1), "Raw output format").
  */
 async function* walkChanges(
   repositories: Repositories,

@@ -2,16 +2,14 @@ import { GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import { type ReadOptions, readGit, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+
 /**
- * Those of some commits that no other of them leads to: of two, the one that has all of the other,
- * or both when each has something of its own.
+ * Returns the commits of a list that are not reachable from any other commit of the list.
  *
- * Not by git-rev-list(1), which stops too early where commits are dated before those that they
- * follow.
+ * git-rev-list(1) would stop too early when a commit has an earlier date than its parents.
  *
- * @param ids in full.
- * @param options where else the commits may be, and how long to look.
- * @throws GitError NOT_FOUND when one of them is no commit; BUSY, TIMEOUT
+ * @param ids full ids.
+ * @throws GitError NOT_FOUND when an id names no commit; BUSY, TIMEOUT
  */
 export async function independentCommits(
   repositories: Repositories,

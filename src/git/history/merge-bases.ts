@@ -1,50 +1,41 @@
 import { GitError } from '../core/errors.ts'
 import { readCommit } from '../objects/commits.ts'
-import type { Repositories } from '../repositories/repositories.ts'
-import { cacheOf } from '../repositories/repositories.ts'
+import { cacheOf, type Repositories } from '../repositories/repositories.ts'
 
-/** Cached commits: half a kilobyte each. The key is the id alone, since a commit never changes. */
-const MAX_COMMIT_PLACES = 20_000
+/** Cached commits, half a kilobyte each. The key is the object id, since commits never change. */
+const MAX_COMMIT_NODES = 20_000
 
-/** What a commit says of its place in a history. */
-export interface CommitPlace {
+/** A commit in the graph of a history. */
+export interface CommitNode {
   readonly parentIds: readonly string[]
-  /** When it was committed, in Unix seconds. Anybody can write anything there. */
+  /** Unix seconds of the commit. Clients can write any time. */
   readonly time: number
 }
 
-/**
- * Commits gone through. Where two branches have grown apart further than that, a process takes
- * less.
- */
+/** Visited commits. For branches that differ by more commits, a Git process is faster. */
 const MAX_WALKED = 2_000
 
-/**
- * Commits of them that are read, and not known from the last time: those that are read stay known
- * for the next.
- */
+/** Visited commits that are read because they are not in the cache. */
 const MAX_READ = 60
 
-/** Leads to the commit: the one, the other, or something that both lead to. */
+/** Marks of a commit: reachable from the one, from the other, from a common ancestor. */
 const ONE = 1
 const OTHER = 2
 const BOTH = ONE | OTHER
 const COVERED = 4
 
 /**
- * The one commit that leads to both of two commits and that all others lead to that do, too,
- * without a process.
+ * Returns the only best common ancestor of two commits, without a Git process.
  *
- * As Git walks (`paint_down_to_common` in commit-reach.c), from both at once, latest first, until
- * nothing is left but what leads to both anyway. Nothing depends on that order but how soon it
- * ends. Whatever is as good as any other is among what is found: on the way to it from either side
- * is nothing that both lead to, and so nothing that would keep from going on. So one that is found
- * alone is the best.
+ * The walk is that of Git (`paint_down_to_common` in commit-reach.c): from both commits at once,
+ * latest first, until only ancestors of common ancestors are left. The order affects only the
+ * length of the walk. Every best common ancestor is found, because no other common ancestor is on
+ * the way to it and stops the walk. If exactly one is found, it is therefore the best.
  *
- * @param one, other ids of commits that are in the repository.
- * @returns null when there is none; undefined when there may be several, or it takes too long: then
- *   it is for Git to say.
- * @throws GitError NOT_FOUND when one of the commits is not there.
+ * @param one, other ids of commits in the repository.
+ * @returns null when there is none; undefined when there may be several or the walk takes too long.
+ *   The caller must then ask Git.
+ * @throws GitError NOT_FOUND when one of the commits does not exist.
  */
 export async function soleMergeBase(
   repositories: Repositories,
@@ -53,19 +44,19 @@ export async function soleMergeBase(
   other: string,
 ): Promise<string | null | undefined> {
   const marks = new Map<string, number>()
-  const queue: { readonly commitId: string; readonly place: CommitPlace }[] = []
+  const queue: { readonly commitId: string; readonly node: CommitNode }[] = []
   const found = new Set<string>()
   let reads = 0
-  const placeOf = (commitId: string) =>
-    cacheOf<CommitPlace>(repositories, 'commit places', MAX_COMMIT_PLACES).get(commitId, () => {
+  const nodeOf = (commitId: string) =>
+    cacheOf<CommitNode>(repositories, 'commit nodes', MAX_COMMIT_NODES).get(commitId, () => {
       reads += 1
-      return readPlace(repositories, id, commitId)
+      return readNode(repositories, id, commitId)
     })
   const mark = async (commitId: string, more: number) => {
     const marked = marks.get(commitId) ?? 0
     if ((marked & more) === more) return
     marks.set(commitId, marked | more)
-    enqueue(queue, { commitId, place: await placeOf(commitId) })
+    enqueue(queue, { commitId, node: await nodeOf(commitId) })
   }
   await mark(one, ONE)
   await mark(other, OTHER)
@@ -75,7 +66,7 @@ export async function soleMergeBase(
     const marked = marks.get(next.commitId) ?? 0
     if (marked === BOTH) found.add(next.commitId)
     const passedOn = (marked & BOTH) === BOTH ? BOTH | COVERED : marked
-    for (const parentId of next.place.parentIds) {
+    for (const parentId of next.node.parentIds) {
       if (reads >= MAX_READ) return undefined
       await mark(parentId, passedOn)
     }
@@ -88,22 +79,22 @@ function isCovered(marks: ReadonlyMap<string, number>, commitId: string): boolea
   return ((marks.get(commitId) ?? 0) & COVERED) !== 0
 }
 
-/** Keeps the latest commit at the end. */
-function enqueue<T extends { readonly place: CommitPlace }>(queue: T[], item: T): void {
+/** Inserts an item so that the latest commit is last. */
+function enqueue<T extends { readonly node: CommitNode }>(queue: T[], item: T): void {
   let start = 0
   for (let end = queue.length; start < end; ) {
     const middle = (start + end) >>> 1
-    if ((queue[middle]?.place.time ?? 0) < item.place.time) start = middle + 1
+    if ((queue[middle]?.node.time ?? 0) < item.node.time) start = middle + 1
     else end = middle
   }
   queue.splice(start, 0, item)
 }
 
-async function readPlace(
+async function readNode(
   repositories: Repositories,
   id: number,
   commitId: string,
-): Promise<CommitPlace> {
+): Promise<CommitNode> {
   const commit = await readCommit(repositories, id, commitId)
   if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${commitId}`)
   return { parentIds: commit.parentIds, time: commit.committer.time }

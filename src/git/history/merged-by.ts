@@ -2,18 +2,14 @@ import { isObjectId } from '../core/object-ids.ts'
 import { readGit, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
-/**
- * Commits of a push that are looked at. A push of more than that merges nothing that anybody waits
- * for.
- */
+/** Commits of a push that are read. Larger pushes rarely merge pull requests. */
 const MAX_COMMITS = 20_000
 
 /**
- * For each commit that is new on a branch the one by which it came there: the first of those that
- * the branch itself has been at, each the first parent of the next, that leads to it. For a commit
- * that the branch has been at that is itself.
+ * Returns for each new commit of a branch the commit that merged it: the first commit on the
+ * first-parent line of the branch from which it is reachable. A commit on that line merges itself.
  *
- * @param from, to ids of the commits in full that the branch was and is at.
+ * @param from, to full ids of the old and the new head of the branch.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function firstParentMerges(

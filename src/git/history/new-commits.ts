@@ -3,25 +3,24 @@ import { type ReadOptions, readGit, splitAtZeros } from '../repositories/reading
 import type { Repositories } from '../repositories/repositories.ts'
 import { independentCommits } from './independent-commits.ts'
 
-/** A branch that is about to move. */
+/** A requested update of a branch. */
 export interface BranchMove {
-  /** The commit that it is at; undefined for a new branch. */
+  /** Id of the current commit. Undefined for a new branch. */
   readonly from: string | undefined
-  /** The commit that it is to be at. */
+  /** Id of the new commit. */
   readonly to: string
 }
 
-/** Where the objects are, besides the repository, and how long to look at them. */
+/** Location of the pushed objects and the time limit. */
 export type MoveReading = Pick<ReadOptions, 'quarantine' | 'timeoutMs'>
 
-/** Kept of a path. Longer ones cannot be checked out anywhere. */
+/** Longest path. No system can check out longer ones. */
 const MAX_PATH_BYTES = 64 * 1024
 
 /**
- * Whether a move loses commits: whether its branch is at something that does not lead to where it
- * is to be.
+ * Returns whether a move removes commits from the branch, as a force push does.
  *
- * @throws GitError NOT_FOUND when one end of it is no commit; BUSY, TIMEOUT
+ * @throws GitError NOT_FOUND when one of the ids names no commit; BUSY, TIMEOUT
  */
 export async function losesCommits(
   repositories: Repositories,
@@ -34,9 +33,9 @@ export async function losesCommits(
 }
 
 /**
- * The ids of the commits that a move brings to its branch, newest first; to a new branch those that
- * no branch has. Where commits are dated long before those that they follow there may be more of
- * them, that the branch has already, and never fewer.
+ * Yields the ids of the commits that a move adds to the branch, newest first. For a new branch,
+ * yields the commits that are on no other branch. When commits have much earlier dates than their
+ * parents, some commits may be yielded that the branch has already.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -56,10 +55,10 @@ export async function* listNewCommits(
 }
 
 /**
- * The paths that a move changes: those in which it leaves the branch another than it was, and those
- * in which any of the commits that it brings differs from its parents, a merge from all of them,
- * although a later one may undo that. Of a file that is renamed both paths. A path may come more
- * than once; bytes that are not UTF-8 are U+FFFD.
+ * Yields the paths that a move changes: paths that differ between the old and the new head, and
+ * paths that any of the new commits changes against its parents (a merge: against all of them),
+ * even when a later commit reverts the change. A renamed file yields both paths. Paths may repeat.
+ * Invalid UTF-8 becomes U+FFFD.
  *
  * @throws GitError BUSY, TIMEOUT
  */

@@ -1,50 +1,50 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where the files of one run of a hook are. */
-export interface HookPlace {
-  /** Of this run alone; absolute. */
+/** Paths and limits of one run of a hook. */
+export interface HookFiles {
+  /** Absolute path of the folder of this run. */
   readonly folder: string
-  /** Name of the script in it. */
+  /** Name of the script in the folder. */
   readonly script: string
   /** Path of the bare repository. */
   readonly repository: string
   readonly timeoutMs: number
 }
 
-/** How to start a script. */
+/** The command that starts a script. */
 export interface HookLaunch {
-  /** Program and arguments; behind them come those of the script. */
+  /** Program and arguments. The arguments of the script follow. */
   readonly command: readonly string[]
-  /** What the script takes for these folders. */
+  /** Paths of the repository and the home folder as the script sees them. */
   readonly repository: string
   readonly home: string
-  /** Whether all processes of the script end with the one that is started. */
+  /** Whether all processes of the script end with the first one. */
   readonly isContained: boolean
 }
 
-/** A way to start scripts. */
+/** A method to start scripts. */
 export interface HookLauncher {
   readonly kind: 'bubblewrap' | 'plain'
-  launch(place: HookPlace): HookLaunch
+  launch(files: HookFiles): HookLaunch
 }
 
-/** What a script has for temporary files, in the folder of its run. */
+/** Folder for temporary files of a script, in the folder of its run. */
 export const HOME_FOLDER = 'home'
 
-/** Of each temporary folder in the sandbox, which are memory. */
+/** Limit of each temporary folder in the sandbox, which is in memory. */
 const MAX_TEMPORARY_BYTES = 64 * 1024 * 1024
 
-/** Lower than everything that people wait for. */
+/** A lower priority than that of requests. */
 const NICE = ['nice', '-n', '10']
 
 /**
- * A process may not have more than these, by prlimit(1): no core files, which are copies of memory;
- * files and memory as Git needs them for repositories of some size. The last is by what is written
- * to (RLIMIT_DATA), since runtimes reserve addresses by the terabyte. Time of the processor is for
- * what outlives a server that was killed.
+ * Returns the limits of each process of a script, by prlimit(1): no core files, which contain the
+ * memory; enough files and memory for Git in large repositories. The memory limit counts writable
+ * memory (RLIMIT_DATA), since runtimes reserve terabytes of addresses. The limit of CPU time ends
+ * scripts that outlive a killed server.
  */
-function limits({ timeoutMs }: HookPlace, ...more: string[]): string[] {
+function limits({ timeoutMs }: HookFiles, ...more: string[]): string[] {
   const cpuSeconds = Math.ceil(timeoutMs / 1000) + 1
   return [
     'prlimit',
@@ -57,21 +57,13 @@ function limits({ timeoutMs }: HookPlace, ...more: string[]): string[] {
   ]
 }
 
-/**
- * Both outputs as one, as Git has it for hooks; what goes wrong before goes to the standard error
- * of the launcher.
- */
+/** Joins both outputs of the script, as Git does. Earlier errors go to stderr of the launcher. */
 const ONE_OUTPUT = ['sh', '-c', 'exec "$@" 2>&1', 'hook']
 
-/**
- * Folders of the system that are links on some machines: into `/usr`, where that has taken them in.
- */
+/** System folders that are symbolic links into `/usr` on some systems. */
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64']
 
-/**
- * What programs need of the configuration of the machine to start at all, and to tell names and
- * times.
- */
+/** Configuration files that programs need to start and to resolve names and times. */
 const SYSTEM_FILES = [
   '/etc/alternatives',
   '/etc/group',
@@ -81,30 +73,31 @@ const SYSTEM_FILES = [
   '/etc/passwd',
 ]
 
-/** Inside the sandbox. */
+/** Paths in the sandbox. */
 const REPOSITORY = '/repository.git'
 const SCRIPTS = '/hook'
 
 /**
- * bwrap(1): the programs of the machine and the repository, both read-only, are all there is. Not
- * even objects under review can be added to: Git takes over whatever it finds beside them, and
- * follows symbolic links to any file of the server to do so (tmp-objdir.c of Git). No network, no
- * processes but its own, which end with it; no privileges, and no way to new ones.
+ * Creates a launcher with a sandbox (bwrap(1)). The sandbox contains only the programs of the
+ * system and the repository, both read-only. Objects under review are read-only too, since Git
+ * adopts all files beside them and follows symbolic links to any file of the server (tmp-objdir.c
+ * of Git). The script has no network and no privileges, sees only its own processes, and cannot
+ * gain privileges. Its processes end with the sandbox.
  *
- * @param moreLimits for prlimit(1).
+ * @param moreLimits further options of prlimit(1).
  */
 function bubblewrap(namespaces: readonly string[], ...moreLimits: string[]): HookLauncher {
   return {
     kind: 'bubblewrap',
-    launch(place) {
-      const { folder, script, repository } = place
+    launch(files) {
+      const { folder, script, repository } = files
       const temporary = (path: string) => ['--size', String(MAX_TEMPORARY_BYTES), '--tmpfs', path]
       return {
         command: [
           ...NICE,
           'bwrap',
           ...namespaces,
-          // As root it would keep them, and could mount everything anew.
+          // Root would keep its capabilities and could mount file systems again.
           ...['--cap-drop', 'ALL'],
           '--die-with-parent',
           '--new-session',
@@ -119,7 +112,7 @@ function bubblewrap(namespaces: readonly string[], ...moreLimits: string[]): Hoo
           ...['--remount-ro', '/'],
           ...['--chdir', REPOSITORY],
           '--',
-          ...limits(place, ...moreLimits),
+          ...limits(files, ...moreLimits),
           ...ONE_OUTPUT,
           join(SCRIPTS, script),
         ],
@@ -138,19 +131,16 @@ function systemFolder(path: string): string[] {
     : ['--ro-bind', path, path]
 }
 
-/**
- * Nothing but limits. The script ends with the server, and gets no privileges by programs that give
- * some.
- */
+/** A launcher without a sandbox. The script ends with the server and cannot gain privileges. */
 const PLAIN: HookLauncher = {
   kind: 'plain',
-  launch(place) {
-    const { folder, script, repository } = place
+  launch(files) {
+    const { folder, script, repository } = files
     return {
       command: [
         ...['setpriv', '--pdeathsig', 'KILL', '--no-new-privs', '--'],
         ...NICE,
-        ...limits(place),
+        ...limits(files),
         ...ONE_OUTPUT,
         join(folder, script),
       ],
@@ -161,7 +151,7 @@ const PLAIN: HookLauncher = {
   },
 }
 
-/** Every way, the tightest first. Not every machine has what one takes. */
+/** All launchers, the most restrictive first. Not every system supports all of them. */
 export const LAUNCHERS: readonly HookLauncher[] = [
   bubblewrap(
     [
@@ -175,12 +165,10 @@ export const LAUNCHERS: readonly HookLauncher[] = [
       ],
       '--disable-userns',
     ],
-    // Processes are counted by user: where the sandbox has users of its own, those of the server do
-    // not count.
+    // The limit is by user. In a user namespace, the processes of the server do not count.
     '--nproc=256',
   ),
-  // Before 0.8 it could not keep scripts from nesting namespaces; where it is setuid, it may have
-  // to do without that of users.
+  // bwrap before 0.8 cannot prevent nested namespaces. A setuid bwrap may lack user namespaces.
   bubblewrap(['--unshare-all']),
   PLAIN,
 ]

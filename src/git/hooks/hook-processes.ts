@@ -1,14 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/**
- * Processes of hooks, as /proc tells of them (proc(5)). Where there is none, there are no
- * processes.
- */
+/** Processes of hooks, read from /proc (proc(5)). On a system without /proc, none are found. */
 
-/** Rounds of looking for what is left. Each finds what has been started during the one before. */
+/** Rounds of a sweep. Each round finds the processes that were started during the previous one. */
 const MAX_SWEEPS = 20
 
-/** How many tasks the machine has, at the cost of one small file. */
+/** Returns the number of tasks of the machine, which is cheap to read. */
 export function countTasks(): number {
   return Number(/\/(\d+) /.exec(readProc('loadavg'))?.[1] ?? 0)
 }
@@ -17,9 +14,8 @@ export function countTasks(): number {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Descriptors beside the first three that children of this process inherit: those that it was
- * started with, and that the runtime has not found. Everything that it opens itself is closed on
- * exec(3).
+ * Returns the descriptors after the first three that child processes inherit. This process was
+ * started with them. All descriptors that Node opens are closed on exec(3).
  */
 export function inheritedDescriptors(): number[] {
   return namesIn('self/fdinfo').filter((fd) => {
@@ -28,7 +24,9 @@ export function inheritedDescriptors(): number[] {
   })
 }
 
-/** The descendants of a process, as far as their ancestors live, and who is in its session. */
+/**
+ * Returns the processes in the session of a process, and the descendants whose ancestors still run.
+ */
 export function familyOf(leader: number): number[] {
   const children = new Map<number, number[]>()
   const family = new Set<number>()
@@ -37,7 +35,7 @@ export function familyOf(leader: number): number[] {
     children.set(parent, [...(children.get(parent) ?? []), pid])
     if (session === leader) family.add(pid)
   }
-  // What is added while it is walked is walked, too.
+  // The loop visits the entries that it adds.
   const walked = new Set([leader, ...family])
   for (const pid of walked) for (const child of children.get(pid) ?? []) walked.add(child)
   walked.delete(leader)
@@ -45,12 +43,11 @@ export function familyOf(leader: number): number[] {
 }
 
 /**
- * Ends what a process has left behind: who is in its session, and who has a mark in its
- * environment, whatever became of its parents. Who has left the one and cleared the other is not
- * found.
+ * Ends the processes in the session of a process, and all processes with a mark in their
+ * environment. A process that has left the session and cleared its environment is not found.
  *
- * @param leader undefined for that of nobody knows which session.
- * @param mark beginning of an entry, which no other process has.
+ * @param leader the leader of the session. Undefined when the session is unknown.
+ * @param mark unique start of an environment entry.
  */
 export function sweep(leader: number | undefined, mark: string): void {
   for (let i = 0; i < MAX_SWEEPS; i += 1) {
@@ -71,7 +68,7 @@ function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has ended.
   }
 }
 
@@ -79,7 +76,7 @@ function allProcesses(): number[] {
   return namesIn('')
 }
 
-/** Names in a folder below /proc that are numbers. */
+/** Returns the numeric names in a folder of /proc. */
 function namesIn(folder: string): number[] {
   try {
     return readdirSync(`/proc/${folder}`).flatMap((name) =>
@@ -90,7 +87,7 @@ function namesIn(folder: string): number[] {
   }
 }
 
-/** Names of programs, which come before, may hold anything. */
+/** Reads `stat`. The last `) ` ends the program name, which may contain any characters. */
 function readStat(pid: number): { parent: number; session: number; isGone: boolean } {
   const [state = '', parent, , session] =
     readProc(`${pid}/stat`).split(') ').at(-1)?.split(' ') ?? []
@@ -101,7 +98,7 @@ function readStat(pid: number): { parent: number; session: number; isGone: boole
   }
 }
 
-/** Empty for what is not there any more, or not ours. */
+/** Returns a file of /proc. Empty when the process has ended or belongs to another user. */
 function readProc(path: string): string {
   try {
     return readFileSync(`/proc/${path}`, 'latin1')

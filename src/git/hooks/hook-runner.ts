@@ -12,42 +12,41 @@ import {
   superviseHook,
 } from './hook-supervision.ts'
 
-/** Scripts are work of their own beside Git's; more of them at a time take longer each. */
+/** Scripts at a time. */
 const MAX_RUNNING = 8
 
-/** Each is a push, or a call, that waits. */
+/** Waiting scripts. A push or a call waits for each. */
 const MAX_WAITING = 64
 
-/** What every script may count on: Git, and both ways to each of its streams. */
+/** Checks what every script needs: Git, and standard streams that can be opened by name. */
 const PROBE = '#!/bin/sh\ngit --version >/dev/stderr && cat </dev/stdin\n'
 const PROBE_TIMEOUT_MS = 10_000
 
-/** How scripts are started, and why they are not in tighter ways. */
+/** The launcher in use, and why more restrictive ones failed. */
 export interface HookReadiness {
   readonly kind: HookLauncher['kind']
   readonly failures: readonly string[]
 }
 
-/** Runs scripts of people, so many at a time, each in the tightest way that the machine has. */
+/** Runs hook scripts of users with the most restrictive launcher that the system supports. */
 export class HookRunner {
   readonly #scratch: string
-  readonly #gate = new ProcessLimit(MAX_RUNNING, MAX_WAITING)
+  readonly #limit = new ProcessLimit(MAX_RUNNING, MAX_WAITING)
   #launcher: HookLauncher | undefined
 
   /**
-   * @param scratch folder for the files of runs. It need not exist yet; what a crash leaves in
-   *   there is others' to remove.
+   * @param scratch folder for the files of runs. It need not exist yet. The caller removes files
+   *   that a crash has left in the folder.
    */
   constructor(scratch: string) {
     this.#scratch = scratch
   }
 
   /**
-   * Finds out how scripts can be started here, and ends those that a server has left that was
-   * killed. Until then none is run.
+   * Selects the launcher and ends the scripts of a killed server. Must be called before `run`.
    *
-   * @param kinds to choose from.
-   * @throws Error when they cannot be at all.
+   * @param kinds launchers to choose from.
+   * @throws Error when none of them works.
    */
   async prepare(
     kinds: readonly HookLauncher['kind'][] = ['bubblewrap', 'plain'],
@@ -76,41 +75,38 @@ export class HookRunner {
   }
 
   /**
-   * Runs a script to its end, and ends whatever it leaves behind.
+   * Runs a script to its end and ends all its processes.
    *
-   * @throws GitError BUSY when too many wait already.
+   * @throws GitError BUSY when too many scripts wait.
    */
-  async run(order: HookRun): Promise<HookResult> {
+  async run(run: HookRun): Promise<HookResult> {
     const launcher = this.#launcher
-    if (!launcher) throw new Error('nobody has found out how hooks can be run')
-    const leave = await this.#gate.enter()
+    if (!launcher) throw new Error('hooks cannot run before the launcher is selected')
+    const release = await this.#limit.acquire()
     try {
-      return await this.#runBy(launcher, order)
+      return await this.#runBy(launcher, run)
     } finally {
-      leave()
+      release()
     }
   }
 
-  /**
-   * Everything is written for one run and removed behind it: what a script does to its files does
-   * not reach the next run.
-   */
-  async #runBy(launcher: HookLauncher, order: HookRun): Promise<HookResult> {
-    const { hook, script, input, repository, timeoutMs } = order
+  /** Runs a script in a new folder, so changes of its files do not affect the next run. */
+  async #runBy(launcher: HookLauncher, run: HookRun): Promise<HookResult> {
+    const { hook, script, input, repository, timeoutMs } = run
     const folder = join(this.#scratch, randomUUID())
     try {
       await mkdir(join(folder, HOME_FOLDER), { recursive: true, mode: 0o700 })
       await writeFile(join(folder, hook), script, { mode: 0o500 })
       await writeFile(join(folder, INPUT_FILE), input)
       const launch = launcher.launch({ folder, script: hook, repository, timeoutMs })
-      const { output, ...result } = await superviseHook(folder, launch, order)
+      const { output, ...result } = await superviseHook(folder, launch, run)
       return {
         ...result,
         output: output.replaceAll(folder, '/hook').replaceAll(repository, '/repository.git'),
       }
     } finally {
-      // A script can make folders that cannot be removed so. The next start of the server sees to
-      // them.
+      // A script can create folders that cannot be removed. The next start of the server tries
+      // again.
       await rm(folder, { recursive: true, force: true }).catch(() => {})
     }
   }

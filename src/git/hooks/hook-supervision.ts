@@ -8,26 +8,26 @@ import { cleanEnvironment, configEnvironment } from '../processes/child-process.
 import type { HookLaunch } from './hook-launchers.ts'
 import { countTasks, familyOf, inheritedDescriptors, sweep } from './hook-processes.ts'
 
-/** A script, and what it is run for. */
+/** A run of a script. */
 export interface HookRun {
-  /** As githooks(5) calls it. */
+  /** Name of the hook in githooks(5). */
   readonly hook: string
   readonly script: string
   readonly args: readonly string[]
   /** Standard input. */
   readonly input: string
-  /** Path of the bare repository, in which it runs. */
+  /** Path of the bare repository, the working directory of the script. */
   readonly repository: string
-  /** Folder of the objects of a push under review, below the repository. */
+  /** Folder of the objects of a push under review, in the repository. */
   readonly quarantine: string | undefined
   /** Added to a clean environment. */
   readonly env: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  /** Stops it. */
+  /** Stops the script. */
   readonly signal: AbortSignal | undefined
 }
 
-/** How a run ended: the script said yes or no; it was stopped, and for what; it never began. */
+/** The end of a run: accepted or refused, stopped for a reason, or not started. */
 export type HookEnding =
   | 'passed'
   | 'failed'
@@ -39,70 +39,65 @@ export type HookEnding =
 
 export interface HookResult {
   readonly ending: HookEnding
-  /** What it printed, on both outputs, as far as it is kept. */
+  /** Beginning of both outputs of the script. */
   readonly output: string
-  /** Of what was to start it. For the log. */
+  /** Output of the launcher. For the log. */
   readonly stderr: string
 }
 
 /**
- * The entry of the environment by which what is left of a run is known.
+ * Returns the environment entry that marks the processes of a run.
  *
- * @param folder of the run; with a slash at the end, one of many of them.
+ * @param folder folder of the run, or a parent folder with a trailing slash for many runs.
  */
 export function markOf(folder: string): string {
   return `${MARK}=${folder}`
 }
 
-/**
- * In the folder of a run. A script may open its input by name, which works with a file and not with
- * what Node has for pipes.
- */
+/** Files in the folder of a run. Scripts may open `/dev/stdin`, which fails for pipes of Node. */
 export const INPUT_FILE = 'input'
 const OUTPUT_PIPE = 'output'
 
-/** People read a page or two. */
-const MAX_KEPT_BYTES = 64 * 1024
+/** Output that users see. */
+const MAX_SHOWN_BYTES = 64 * 1024
 
-/** Beyond that nobody means to print it. */
+/** Output after which a script is stopped. */
 const MAX_PRINTED_BYTES = 16 * 1024 * 1024
 
-/** Of the launcher, which has a sentence to say. */
+/** Longest message of the launcher. */
 const MAX_STDERR_CHARACTERS = 2_000
 
 /**
- * Less than the sandbox lets it start: that limit does not hold for root, and who meets it may only
- * wait for ever.
+ * Processes after which a script is stopped. The limit of the sandbox is higher, since it does not
+ * apply to root and a script that reaches it may wait forever.
  */
 const MAX_PROCESSES = 200
 
-/** What a fork bomb makes in that time, some hundreds of processes, can still be ended. */
+/** Interval of checks. A fork bomb starts several hundred processes in this time. */
 const WATCH_INTERVAL_MS = 50
 
-/**
- * So many more tasks on the whole machine, and it is worth the milliseconds to look whose they are.
- */
+/** New tasks on the machine after which the processes of the script are counted, which is slow. */
 const SUSPICIOUS_TASKS = 100
 
-/** For the last of the output, when everybody who could print has ended as far as one can see. */
+/** Time for the rest of the output after all known processes have ended. */
 const DRAIN_MS = 500
 
-/** Takes the place of each descriptor that is no business of a script. */
+/** Replaces each inherited descriptor that a script must not have. */
 const NOTHING = '/dev/null'
 
-/** Variable by which processes are known that nothing contains. It names the folder of the run. */
+/** Marks processes without a sandbox. The value is the folder of the run. */
 const MARK = 'HOOK_RUN'
 
 const execute = promisify(execFile)
 
-/** As the process was started. */
+/** Descriptors that this process was started with. */
 const inherited = inheritedDescriptors()
 
 /**
- * Starts a script, and stops it when it takes too long, prints too much or starts too many
- * processes. When this resolves, nothing of it runs any more.
+ * Runs a script, and stops it when it takes too long, prints too much or starts too many processes.
+ * When the function returns, no process of the script runs.
  *
- * @param folder of the run, which holds its input.
+ * @param folder folder of the run, which contains the input.
  */
 export async function superviseHook(
   folder: string,
@@ -110,13 +105,13 @@ export async function superviseHook(
   { args, repository, quarantine, env, timeoutMs, signal }: HookRun,
 ): Promise<HookResult> {
   if (signal?.aborted) return { ending: 'aborted', output: '', stderr: '' }
-  const place = {
+  const paths = {
     repository: launch.repository,
     home: launch.home,
     quarantine: inside(launch, repository, quarantine),
   }
   const { child, reader } = await start(folder, [...launch.command, ...args], repository, {
-    ...environmentOf(place),
+    ...environmentOf(paths),
     ...env,
     ...(!launch.isContained && { [MARK]: folder }),
   })
@@ -143,7 +138,7 @@ export async function superviseHook(
   if (!launch.isContained) sweep(child.pid, markOf(folder))
   await drained(reader)
   child.stderr?.destroy()
-  // What starts a script is silent unless it fails.
+  // The launcher prints only when it fails.
   const failure = stderr.text === '' ? 'failed' : 'not-started'
   return {
     ending: stopped ?? (code === 0 ? 'passed' : failure),
@@ -162,17 +157,17 @@ function inside(
     : join(launch.repository, relative(repository, quarantine))
 }
 
-/** As Git has it for hooks; `quarantine` as in git-receive-pack(1), "Quarantine environment". */
-function environmentOf(place: {
+/** Returns the environment of a hook (git-receive-pack(1), "Quarantine environment"). */
+function environmentOf(paths: {
   repository: string
   home: string
   quarantine: string | undefined
 }) {
-  const { repository, home, quarantine } = place
+  const { repository, home, quarantine } = paths
   return {
     ...cleanEnvironment(),
     ...configEnvironment(),
-    // Scripts print what people wrote.
+    // Scripts print text of users.
     LC_ALL: 'C.UTF-8',
     HOME: home,
     TMPDIR: home,
@@ -186,8 +181,8 @@ function environmentOf(place: {
 }
 
 /**
- * Starts a script with a file as its input and a named pipe as its output: what Node makes for that
- * are sockets, which nobody can open by the names /dev/stdin and /dev/stderr.
+ * Starts a script with a file as its input and a named pipe as its output. Node would use sockets,
+ * which scripts cannot open as /dev/stdin and /dev/stderr.
  */
 async function start(
   folder: string,
@@ -199,7 +194,7 @@ async function start(
   await execute('mkfifo', ['-m', '600', pipe])
   const [program = '', ...args] = command
   const descriptors: number[] = []
-  // The reader first, and without waiting for a writer; then the writer finds one.
+  // The reader must open the pipe first, without waiting for a writer.
   const reader = new Socket({
     fd: openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK),
     writable: false,
@@ -212,7 +207,7 @@ async function start(
     const nothing = openSync(NOTHING, 'r')
     descriptors.push(nothing)
     const others = Array<number>(Math.max(2, ...inherited) - 2).fill(nothing)
-    // A session and a process group of its own.
+    // `detached` creates a session and a process group.
     const child = spawn(program, args, {
       cwd,
       env,
@@ -228,20 +223,20 @@ async function start(
   }
 }
 
-/** @returns what has been read so far, as far as it is kept. */
+/** Returns a function that returns the beginning of the output so far. */
 function collect(reader: Socket, onTooMuch: () => void): () => string {
-  const kept: Buffer[] = []
+  const shown: Buffer[] = []
   let bytes = 0
   reader.on('data', (chunk: Buffer) => {
-    if (bytes < MAX_KEPT_BYTES) kept.push(chunk.subarray(0, MAX_KEPT_BYTES - bytes))
+    if (bytes < MAX_SHOWN_BYTES) shown.push(chunk.subarray(0, MAX_SHOWN_BYTES - bytes))
     bytes += chunk.length
     if (bytes > MAX_PRINTED_BYTES) onTooMuch()
   })
   reader.on('error', () => {})
   return () => {
-    // The last character may have been cut in two.
-    const text = new StringDecoder('utf8').write(Buffer.concat(kept))
-    return bytes > MAX_KEPT_BYTES ? `${text}\n(the rest is left out)\n` : text
+    // The last character may be incomplete.
+    const text = new StringDecoder('utf8').write(Buffer.concat(shown))
+    return bytes > MAX_SHOWN_BYTES ? `${text}\n(the rest is left out)\n` : text
   }
 }
 
@@ -255,31 +250,31 @@ function collectErrors(child: ChildProcess): { text: string } {
   return errors
 }
 
-/** Exit status; null where there is none, and for what could not be started. */
+/** Returns the exit status, or null when a signal ended the process or it could not be started. */
 function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => {
-    // When the launcher's own output has ended, too, which no script has in its hands.
+    // `close` waits for the output of the launcher, which scripts do not inherit.
     child.once('close', resolve)
     child.once('error', () => resolve(null))
   })
 }
 
 function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
-  // The id of a group whose leader is gone may be anybody's.
+  // The id of a group whose leader has ended may belong to another group.
   if (pid === undefined || exitCode !== null || signalCode !== null) return
   process.kill(-pid, 'SIGKILL')
 }
 
 /**
- * Resolves when all that was printed has been read, or somebody who cannot be found keeps the pipe
- * open.
+ * Resolves when the whole output has been read, or after `DRAIN_MS` when an unknown process keeps
+ * the pipe open.
  */
 async function drained(reader: Socket): Promise<void> {
   if (reader.closed) return
   await new Promise<void>((resolve) => {
-    const impatience = setTimeout(resolve, DRAIN_MS)
+    const deadline = setTimeout(resolve, DRAIN_MS)
     reader.once('close', () => {
-      clearTimeout(impatience)
+      clearTimeout(deadline)
       resolve()
     })
   })

@@ -4,46 +4,42 @@ import type { Duplex } from 'node:stream'
 import { createLimited, type Limited } from '../../concurrency/limited.ts'
 import type { RefUpdate } from '../core/ref-names.ts'
 
-/**
- * What Git runs when refs of a push are about to move, move and have moved (githooks(5)), in this
- * order.
- */
+/** The hooks of a push in the order in which Git runs them (githooks(5)). */
 export const HOOKS = ['pre-receive', 'update', 'post-receive'] as const
 export type HookName = (typeof HOOKS)[number]
 
-/** A push, at one of the points at which Git asks about it. */
+/** A question of a hook about a push. */
 export interface PushQuestion {
   readonly hook: HookName
   /**
-   * For `pre-receive` as the client asks for them, each ref once; for `update` one of them; at last
-   * those that have moved.
+   * For `pre-receive`, all updates that the client requests, each ref once. For `update`, one of
+   * them. For `post-receive`, the updates that have been made.
    */
   readonly updates: readonly RefUpdate[]
   /**
-   * Folder of the objects that came with the push, until they are let in (git-receive-pack(1),
-   * "Quarantine environment").
+   * Folder of the pushed objects until the push is accepted (git-receive-pack(1), "Quarantine
+   * environment").
    */
   readonly quarantine: string | undefined
-  /** What the client says beside (git-push(1), `--push-option`), as Git hands it to hooks. */
+  /** Environment variables by which Git passes push options to hooks (git-push(1)). */
   readonly pushOptions: Readonly<Record<string, string>>
 }
 
-/**
- * Lines for who pushes, and whether it may go on: all of it, or the one ref. At the end nothing
- * depends on that.
- */
+/** The answer to a question of a hook. */
 export interface PushAnswer {
+  /** Whether Git accepts the push or, for `update`, the ref. Ignored for `post-receive`. */
   readonly accepted: boolean
+  /** Lines that the client shows. */
   readonly lines: readonly string[]
 }
 
-/** Answers a question. The signal says that nobody waits for it any more. */
+/** Answers a question. The signal aborts when the push has ended. */
 export type AnswerPush = (question: PushQuestion, signal: AbortSignal) => Promise<PushAnswer>
 
 /**
- * What Git runs as each of the hooks. It only passes the question on to the server, over the
- * descriptor that it inherits: there is no address to find and no identity to forge, as there would
- * be with a socket. A server that is gone refuses.
+ * The script of each hook. The script sends the question to the server over an inherited
+ * descriptor. Unlike a socket, the descriptor has no address and needs no authentication. When the
+ * server has ended, the script refuses.
  */
 const SHIM = `#!/bin/sh
 hook=\${0##*/}
@@ -64,29 +60,23 @@ done
 exit 1
 `
 
-/**
- * Most text of a question, some hundred thousand refs. In memory what is made of it takes four
- * times as much.
- */
+/** Longest question: several hundred thousand refs. Parsed, it takes four times as much memory. */
 const MAX_QUESTION_CHARACTERS = 32 * 1024 * 1024
 
 /**
- * Most text of a question that waits for nobody: two thousand refs. As many of these as there may
- * be pushes fit into 64 MiB.
+ * Longest question that does not wait for the limit: 2000 refs. The questions of all pushes that
+ * may run at a time take 64 MiB.
  */
 const MAX_SMALL_CHARACTERS = 256 * 1024
 
-/**
- * Longer questions in memory at a time, and of one account. All others wait, in the pipes of their
- * gits.
- */
+/** Longer questions in memory at a time, in total and of one account. Others wait in pipes. */
 const MAX_LARGE = 2
 const MAX_LARGE_PER_ACCOUNT = 1
 
-/** Said to a push that moves more refs than that. */
+/** Message to a push that exceeds `MAX_QUESTION_CHARACTERS`. */
 const TOO_MANY_REFS = 'the push moves too many refs at once: push them in parts'
 
-/** @returns places for long questions. */
+/** Creates the limit of long questions, by account. */
 export function createReviewLimits(): Limited {
   return createLimited({ maxRunning: MAX_LARGE, maxRunningPerKey: MAX_LARGE_PER_ACCOUNT })
 }
@@ -94,15 +84,15 @@ export function createReviewLimits(): Limited {
 const ZEROS = /^0+$/
 
 /**
- * Folders of hooks, for `core.hooksPath`. Git starts a process for each hook that there is, and
- * `update` for each ref.
+ * Folders of hooks for `core.hooksPath`. Git starts a process for each existing hook, and `update`
+ * for each ref.
  */
 const FOLDERS: Readonly<Record<string, readonly HookName[]>> = {
   review: ['pre-receive', 'post-receive'],
   scripts: HOOKS,
 }
 
-/** Puts the hooks into folders below one. */
+/** Writes the hooks into subfolders of a folder. */
 export async function installHooks(folder: string): Promise<void> {
   for (const [name, hooks] of Object.entries(FOLDERS)) {
     await mkdir(join(folder, name), { recursive: true })
@@ -115,22 +105,21 @@ export async function installHooks(folder: string): Promise<void> {
 }
 
 /**
- * Where the hooks of a push are, below the folder that they were put into.
+ * Returns the subfolder of the hooks of a push.
  *
- * @param all whether Git is to ask about each ref, too.
+ * @param all whether the hook `update` runs too, once for each ref.
  */
 export function hooksFor(all: boolean): string {
   return all ? 'scripts' : 'review'
 }
 
 /**
- * Answers the questions of the hooks on the other end of a stream, which come one after the other.
+ * Answers the questions of the hooks of a push, which arrive one by one.
  *
- * A long question waits for the limit and counts against it until the push has ended, because the
- * question is in memory until then.
+ * A long question is in memory until the push ends, so it holds a slot of the limit until then.
  *
  * @param limit runs work as soon as a long question may be read.
- * @param answer what it throws refuses, without a word about why.
+ * @param answer an error refuses the push without telling the client the reason.
  */
 export function answerHooks(
   channel: Duplex,
@@ -175,12 +164,12 @@ export function answerHooks(
   })
 }
 
-/** Names of variables by which Git hands on what the client says. */
+/** Names of the variables by which Git passes push options. */
 const PUSH_OPTION = /^GIT_PUSH_OPTION_(?:COUNT|\d+)$/
 
 /**
- * The hook, its environment and an empty text, each ended by a null byte; then `old new ref` on
- * each line, and a null byte.
+ * Parses a question: the hook, its environment and an empty text, each followed by NUL, then lines
+ * of `old new ref`, and NUL.
  */
 function readQuestion(text: string): PushQuestion | undefined {
   const end = text.indexOf('\0\0') + 2
@@ -192,7 +181,7 @@ function readQuestion(text: string): PushQuestion | undefined {
     const equals = entry.indexOf('=')
     return [entry.slice(0, equals), entry.slice(equals + 1)] as const
   })
-  // Names of refs may end in any white space that is not ASCII.
+  // No trim: names of refs may end in white space that is not ASCII.
   const updates = text.slice(end, -1).replace(/\n$/, '').split('\n').map(readUpdate)
   return {
     hook,
@@ -207,12 +196,12 @@ function readUpdate(line: string): RefUpdate {
   return { name, from: ZEROS.test(from) ? undefined : from, to: ZEROS.test(to) ? undefined : to }
 }
 
-/** An answer by which the server itself refuses, in the form that clients know. */
+/** Returns an answer that refuses a push for reasons of the server. */
 export function refusal(texts: readonly string[]): PushAnswer {
   return { accepted: false, lines: errorLines(texts) }
 }
 
-/** Sentences of the server, as lines in the form that clients know; none for none. */
+/** Returns messages of the server as lines in the format that clients recognise. */
 export function errorLines(texts: readonly string[]): string[] {
   if (texts.length === 0) return []
   return [
@@ -222,7 +211,7 @@ export function errorLines(texts: readonly string[]): string[] {
   ]
 }
 
-/** Lines for people begin with a dot, so that none of them is taken for the verdict. */
+/** Formats an answer. A dot distinguishes the lines of the message from the verdict. */
 function textOf({ accepted, lines }: PushAnswer): string {
   const verdict = accepted ? 'accept' : 'refuse'
   return `${[...lines.map((line) => `.${line}`), verdict].join('\n')}\n`

@@ -9,43 +9,39 @@ import { treePath } from '../objects/trees.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
 /**
- * The files that say how to merge others (gitattributes(5)): by another driver, by none since they
- * are binary, with longer markers. Their contents by path.
+ * Contents of attribute files by path. They say how to merge other files (gitattributes(5)): by a
+ * driver, not at all for binary files, with longer conflict markers.
  *
- * `git merge` reads them from its work tree, where our side is checked out. Here is none, and in a
- * bare repository Git reads none. So where they matter it is given a work tree that has these files
- * and nothing else: those at the top, and those above files that both sides have changed.
- * (Attributes of binary files also decide how line ends count when Git looks for what has moved; to
- * that only the file at the top contributes.)
+ * `git merge` reads attributes from the work tree, where our side is checked out. In a bare
+ * repository, Git reads no attributes. When attributes affect a merge, Git therefore gets a work
+ * tree that contains only the attribute files of the root and of the directories above files that
+ * both sides have changed. (When Git searches for moved files, attributes of binary files affect
+ * the comparison of line ends. For this, only the file of the root is used.)
  */
 export type MergeAttributes = ReadonlyMap<string, Buffer>
 
 const NAME = '.gitattributes'
 
-/**
- * Longer files are as if they were not there; to Git that is so beyond 100 MiB (attr.c). None is as
- * long that is written by hand.
- */
+/** Longer attribute files are ignored. The limit of Git is 100 MiB (attr.c). */
 const MAX_FILE_BYTES = 256 * 1024
 
-/** Of all of them together. */
+/** Limit of all attribute files together. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Says something about merges, or defines a name for saying it. */
+/** Matches attributes that affect merges, and macros, which may define them. */
 const ABOUT_MERGES = /merge|diff|binary|\[attr\]|conflict-marker-size/
 
-/** Others want libuv's threads, too. */
+/** Concurrent reads, which leave threads of libuv to other work. */
 const READS_AT_ONCE = 64
 
 const FORMAT_BITS = 0o170000
 const REGULAR_FILE = 0o100000
 
 /**
- * The attribute files of some directories in a tree; none of them when they say nothing about
- * merges, as most do.
+ * Returns the attribute files of directories in a tree, none of them when no attribute affects
+ * merges.
  *
- * @param directories paths from the top, which is empty. Those that the tree does not have are no
- *   error.
+ * @param directories paths from the root, whose path is empty. The directories need not exist.
  */
 export async function readMergeAttributes(
   repositories: Repositories,
@@ -55,7 +51,7 @@ export async function readMergeAttributes(
 ): Promise<MergeAttributes> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const tree = await explained(nodegit.Tree.lookup(repository, oidOf(treeId)))
-    // Anybody can push a tree with a name such as `..`, which is no path.
+    // Clients can push trees with names such as `..`, which are no paths.
     const paths = [...directories].flatMap(
       (directory) => treePath(directory === '' ? NAME : `${directory}/${NAME}`) ?? [],
     )
@@ -76,7 +72,7 @@ export async function readMergeAttributes(
 }
 
 /**
- * The ids of files, by their paths. A link there is no file to Git either (`READ_ATTR_NOFOLLOW` in
+ * Returns the ids of files by path. As in Git, symbolic links do not count (`READ_ATTR_NOFOLLOW` in
  * its attr.c).
  */
 async function findFiles(tree: Tree, paths: readonly string[]): Promise<Map<string, string>> {
@@ -90,8 +86,8 @@ async function findFiles(tree: Tree, paths: readonly string[]): Promise<Map<stri
 }
 
 /**
- * The contents of files that are not too long. libgit2 holds a blob as a whole to tell its size, so
- * Git is asked for that.
+ * Returns the contents of files up to `MAX_FILE_BYTES`. Git reports the sizes, since libgit2 would
+ * load a whole blob for its size.
  */
 async function readFiles(
   repositories: Repositories,
@@ -100,7 +96,7 @@ async function readFiles(
   files: ReadonlyMap<string, string>,
 ): Promise<(readonly [path: string, content: Buffer])[]> {
   const infos = await inspectObjects(repositories, id, [...new Set(files.values())], {
-    hasPlace: true,
+    hasSlot: true,
   })
   const short = [...files].filter(
     ([, blobId]) => (infos.get(blobId)?.bytes ?? Number.POSITIVE_INFINITY) <= MAX_FILE_BYTES,
@@ -113,20 +109,20 @@ async function readFiles(
   )
 }
 
-/** Whether two sets of attribute files are the same. */
+/** Returns whether two sets of attribute files are equal. */
 export function areSameAttributes(one: MergeAttributes, other: MergeAttributes): boolean {
   return (
     one.size === other.size && [...one].every(([path, content]) => other.get(path)?.equals(content))
   )
 }
 
-/** The directories that a file is in, from its own to the top. */
+/** Returns the directories above a file, from its own directory to the root. */
 export function directoriesAbove(path: string): string[] {
   const directory = dirname(`/${path}`).slice(1)
   return directory === '' ? [''] : [directory, ...directoriesAbove(directory)]
 }
 
-/** Puts attribute files where Git looks for them, below a folder that is to be its work tree. */
+/** Writes attribute files to a new folder that becomes a work tree. */
 export async function writeMergeAttributes(
   folder: string,
   attributes: MergeAttributes,
@@ -140,7 +136,7 @@ async function put(file: string, content: Buffer): Promise<void> {
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, content)
   } catch (error) {
-    // Nobody can check it out either.
+    // No system can check out such a path.
     if (!hasCode(error, 'ENAMETOOLONG')) throw error
   }
 }

@@ -2,45 +2,43 @@ import { PassThrough } from 'node:stream'
 import { converseWithGit, type ReadOptions, splitAtZeros } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
-/** What git-merge-tree(1) says about two commits. */
+/** The result of git-merge-tree(1) for two commits. */
 export interface MergeVerdict {
   readonly isClean: boolean
-  /**
-   * With what both have changed. Of what does not go together it has both sides, between markers.
-   */
+  /** Id of the merged tree. Files with conflicts contain both sides between markers. */
   readonly treeId: string
-  /** Files that do not go together. */
+  /** Files with conflicts. */
   readonly paths: readonly string[]
-  /** What Git says about that. */
+  /** Messages of Git about the conflicts. */
   readonly texts: readonly string[]
   /**
-   * Files that were merged line by line, or could not be: those whose attributes count. Some are of
-   * merges of the merge bases.
+   * Files that Git has merged or tried to merge, whose attributes therefore affect the result. Some
+   * are from merges of merge bases.
    */
   readonly touched: ReadonlySet<string>
 }
 
-/** Kept of each list of a verdict, in characters: more than anybody reads. */
-const MAX_KEPT_CHARACTERS = 50_000
+/** Total length of each list of a verdict. */
+const MAX_LIST_CHARACTERS = 50_000
 
-/** Kept of an entry: as long as paths are that can be checked out (PATH_MAX). */
+/** Longest entry: the longest path that can be checked out (PATH_MAX). */
 const MAX_RECORD_BYTES = 4096
 
-/** Paths whose attributes are looked up: more than anybody changes on both sides. */
+/** Number of paths whose attributes are read. */
 const MAX_TOUCHED = 20_000
 
-/** What Git says about files that do go together. */
+/** Kind of messages about files without conflicts. */
 const NO_CONFLICT = 'Auto-merging'
 
-/** Begins what it says about merge bases. */
+/** Start of messages about merges of merge bases. */
 const ABOUT_BASES = /^ *From inner merge:/
 
 const ARGUMENTS = ['merge-tree', '--write-tree', '--stdin', '--name-only', '--messages']
 
 const CONFIG = [
-  // Tells of the merges of merge bases too (`path_msg` in merge-ort.c of Git).
+  // Prints messages about merges of merge bases too (`path_msg` in merge-ort.c of Git).
   'merge.verbosity=5',
-  // Names no tree, so that attributes come from the work tree (`compute_default_attr_source` in
+  // No valid tree, so Git reads attributes from the work tree (`compute_default_attr_source` in
   // attr.c of Git 2.43).
   'attr.tree=.',
 ]
@@ -50,14 +48,14 @@ export type MergeProcessOptions = Pick<
   'signal' | 'quarantine' | 'scratch' | 'workTree'
 >
 
-/** Records of an answer about what goes together, without a message. */
+/** Number of records of an answer without conflicts and messages. */
 const SHORTEST_ANSWER = 4
 
-/** A git that merges one pair of commits after the other, each as soon as it is asked for. */
+/** A Git process that merges pairs of commits one after the other. */
 export class MergeProcess {
   readonly #pairs = new PassThrough()
   readonly #records: AsyncGenerator<Buffer, void, undefined>
-  /** Records that nobody needs. */
+  /** Number of records to skip before the next answer. */
   #leftOver = 0
 
   constructor(repositories: Repositories, id: number, options: MergeProcessOptions) {
@@ -67,15 +65,16 @@ export class MergeProcess {
   }
 
   /**
-   * Merges two commits. Not to be called before the last call has ended, nor after one that failed.
+   * Merges two commits. Calls must not overlap. After a failure, the process must not be used
+   * again.
    *
-   * @param ours, theirs ids in full.
-   * @throws GitError TIMEOUT; the reason of the signal; Error with what Git says when there is
-   *   nothing to merge.
+   * @param ours, theirs full ids.
+   * @throws GitError TIMEOUT; the reason of the signal; Error with Git's message when the commits
+   *   cannot be merged.
    */
   async merge(ours: string, theirs: string): Promise<MergeVerdict> {
-    // Git keeps the last byte of an answer to itself until it has another one: that of a merge that
-    // changes nothing.
+    // Git prints the last byte of an answer only with the next one, so a second merge follows,
+    // which changes nothing.
     this.#pairs.write(`${ours} ${theirs}\n${ours} ${ours}\n`)
     for (; this.#leftOver > 0; this.#leftOver -= 1) await this.#record()
     const verdict = await this.#readAnswer()
@@ -90,7 +89,7 @@ export class MergeProcess {
   }
 
   /**
-   * Verdict, tree, paths, an empty record; messages, and an empty record (git-merge-tree(1),
+   * Reads verdict, tree, paths, an empty record, messages and an empty record (git-merge-tree(1),
    * "OUTPUT" with `-z`).
    */
   async #readAnswer(): Promise<MergeVerdict> {
@@ -117,13 +116,13 @@ export class MergeProcess {
   }
 }
 
-/** The first of some texts. */
+/** The first texts of a list, up to `MAX_LIST_CHARACTERS`. */
 class ShortList {
   readonly items: string[] = []
   #characters = 0
 
   push(text: string): void {
     this.#characters += text.length
-    if (this.#characters <= MAX_KEPT_CHARACTERS) this.items.push(text)
+    if (this.#characters <= MAX_LIST_CHARACTERS) this.items.push(text)
   }
 }

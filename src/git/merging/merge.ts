@@ -16,32 +16,29 @@ import {
 } from './merge-attributes.ts'
 import { MergeProcess, type MergeVerdict } from './merge-process.ts'
 
-/** Cached merges: up to a hundred kilobytes each, and mostly an id. */
+/** Cached merges: an id each, or up to 100 KB for a conflict. */
 const MAX_MERGES = 500
 
 const mergeProcesses = (repositories: Repositories) => poolOf<Merges>(repositories, 'merge-tree')
 
-/** What becomes of two commits when Git merges them. */
+/** The result of merging two commits. */
 export type Merge =
-  /** The tree with what both have changed. It is stored; no commit is made of it. */
+  /** The id of the merged tree, which is stored. No commit is created. */
   | { readonly outcome: 'clean'; readonly treeId: string }
-  /**
-   * The files in which they do not go together, and what Git says about that, a line for each
-   * thing.
-   */
+  /** The files with conflicts, and the messages of Git in lines. */
   | { readonly outcome: 'conflict'; readonly paths: readonly string[]; readonly text: string }
-  /** No commit leads to both. */
+  /** The commits have no common ancestor. */
   | { readonly outcome: 'unrelated' }
 
 /**
- * Merges two commits as `git merge` does, without a work tree: renames are followed, of several
- * merge bases one is made, and attributes are those of our side.
+ * Merges two commits as `git merge` does, without a work tree. Git follows renames, merges several
+ * merge bases into one, and uses the attributes of our side.
  *
- * Costs as much as there are changes, however large the trees. The answer stays true for ever, so
- * the latest ones are kept; the process is, too, for the next merge in the repository.
+ * The cost depends on the number of changes, not on the size of the trees. The result never changes
+ * and is cached. The process returns to a pool for the next merge in the repository.
  *
- * @param ours, theirs ids of commits in full.
- * @throws GitError BUSY, TIMEOUT; NOT_FOUND when there is no such commit on our side
+ * @param ours, theirs full ids of commits.
+ * @throws GitError BUSY, TIMEOUT; NOT_FOUND when `ours` names no commit
  */
 export async function mergeCommits(
   repositories: Repositories,
@@ -56,13 +53,12 @@ export async function mergeCommits(
     async () => {
       const commit = await readCommit(repositories, id, ours)
       if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${ours}`)
-      const kept = mergeProcesses(repositories).take(id)
+      const idle = mergeProcesses(repositories).take(id)
       try {
-        if (kept) return await mergeBy(repositories, id, kept, commit, theirs)
+        if (idle) return await mergeBy(repositories, id, idle, commit, theirs)
       } catch (error) {
-        // It may have been ended while it waited; where it was not, another one fails in the same
-        // way.
-        if (kept?.isOverdue) throw error
+        // The idle process may have been ended. For any other reason, a new process fails too.
+        if (idle?.isOverdue) throw error
       }
       return mergeBy(repositories, id, new Merges(repositories, id, {}), commit, theirs)
     },
@@ -76,67 +72,61 @@ async function mergeBy(
   ours: Commit,
   theirs: string,
 ): Promise<Merge> {
-  let isOfUse = false
+  let isReusable = false
   try {
     const merge = await merges.merge(ours, theirs)
-    // What it has stored of one that is in conflict nobody needs.
-    isOfUse = merge.outcome === 'clean' && merges.rest()
+    // After a conflict, the process is ended, which removes the stored objects.
+    isReusable = merge.outcome === 'clean' && merges.release()
     return merge
   } catch (error) {
-    // Git says so by dying (builtin/merge-tree.c of Git 2.39; `LC_ALL` is C).
+    // Git fails with this message (builtin/merge-tree.c of Git 2.39; `LC_ALL` is C).
     if (error instanceof Error && error.message.includes('unrelated histories'))
       return { outcome: 'unrelated' }
     throw error
   } finally {
-    if (isOfUse) mergeProcesses(repositories).keep(id, merges)
+    if (isReusable) mergeProcesses(repositories).add(id, merges)
     else await merges.end()
   }
 }
 
-/** What one merge may take. */
+/** Time limit of one merge. */
 const MERGE_TIMEOUT_MS = 20_000
 
-/** After which a process is not kept any more, so that none is there for as long as none may. */
+/** Age up to which a process is reused. */
 const MAX_AGE_MS = MAX_CONVERSATION_MS / 2
 
-/** Looked into for attributes: more than have files that anybody changes on both sides. */
+/** Number of directories whose attributes are read. */
 const MAX_DIRECTORIES = 10_000
 
-/**
- * What is said about files that both sides have changed and that take more memory to merge than a
- * git may have.
- */
+/** Message about files whose merge exceeds the memory limit of a Git process. */
 const TOO_LARGE_TEXT =
   'CONFLICT (too large): files that both sides have changed are too large to be merged by the server\n'
 
-/** @returns undefined where that is why a merge failed. */
+/** Returns undefined when a merge failed because files are too large. Throws any other error. */
 function tooLarge(error: unknown): undefined {
   if (error instanceof GitError && error.kind === 'OUT_OF_MEMORY') return undefined
   throw error
 }
 
-/** What becomes of two commits that have something in common. */
+/** The result of merging two commits that have a common ancestor. */
 export type RelatedMerge = Exclude<Merge, { readonly outcome: 'unrelated' }>
 
-/** How long to work at it, until when, and what else there is. */
+/** Limits of each merge, and the location of unaccepted objects. */
 export type MergesOptions = Pick<ReadOptions, 'signal' | 'timeoutMs' | 'quarantine'>
 
-/**
- * Merges that follow each other, by one process as long as the attributes that they are made by
- * stay the same.
- */
+/** Runs successive merges. While their attributes are the same, one Git process runs them all. */
 export class Merges {
   readonly #repositories: Repositories
   readonly #id: number
   readonly #options: MergesOptions
-  /** Has what Git stores, and the attributes that it goes by, while a process is there. */
+  /** Folder of the stored objects and the work tree of the process. */
   readonly #scratch: string
   readonly #timeout = new AbortController()
   #process: MergeProcess | undefined
   #startedMs = 0
   #attributes: MergeAttributes = new Map()
-  /** Gives back the place among those who read. */
-  #leave: (() => void) | undefined
+  /** Releases the slot of a reader. */
+  #releaseSlot: (() => void) | undefined
 
   constructor(repositories: Repositories, id: number, options: MergesOptions) {
     this.#repositories = repositories
@@ -146,15 +136,17 @@ export class Merges {
   }
 
   /**
-   * Merges two commits, whose history has something in common. Not to be called before the last
-   * call has ended, nor after one that failed.
+   * Merges two commits, which must have a common ancestor. Calls must not overlap. After a failure,
+   * the object must not be used again.
    *
-   * @throws GitError BUSY, TIMEOUT; the reason of the signal; Error with what Git says when there
-   *   is nothing to merge.
+   * @throws GitError BUSY, TIMEOUT; the reason of the signal; Error with Git's message when the
+   *   commits cannot be merged.
    */
   async merge(ours: Pick<Commit, 'id' | 'treeId'>, theirs: string): Promise<RelatedMerge> {
-    this.#leave ??= await this.#repositories.readers.enter({ holder: currentReader()?.holder })
-    const reason = new GitError('TIMEOUT', 'a merge took more than it may')
+    this.#releaseSlot ??= await this.#repositories.readers.acquire({
+      holder: currentReader()?.holder,
+    })
+    const reason = new GitError('TIMEOUT', 'a merge exceeded its time limit')
     const timeout = setTimeout(
       () => this.#timeout.abort(reason),
       this.#options.timeoutMs ?? MERGE_TIMEOUT_MS,
@@ -167,24 +159,24 @@ export class Merges {
   }
 
   /**
-   * Gives back the place that others wait for, until the next merge.
+   * Releases the slot until the next merge.
    *
-   * @returns whether the process may stay for that.
+   * @returns whether the process may be reused.
    */
-  rest(): boolean {
-    this.#leave?.()
-    this.#leave = undefined
+  release(): boolean {
+    this.#releaseSlot?.()
+    this.#releaseSlot = undefined
     return this.#process !== undefined && performance.now() - this.#startedMs < MAX_AGE_MS
   }
 
-  /** Whether a merge took more than it may. */
+  /** Whether a merge has exceeded its time limit. */
   get isOverdue(): boolean {
     return this.#timeout.signal.aborted
   }
 
   /** Ends the process, if there is one. */
   async end(): Promise<void> {
-    this.rest()
+    this.release()
     await this.#endProcess()
   }
 
@@ -204,8 +196,8 @@ export class Merges {
       for (const directory of [...verdict.touched].flatMap(directoriesAbove)) {
         if (directories.size < MAX_DIRECTORIES) directories.add(directory)
       }
-      // Whose attributes count is known now. Where there are others than those that Git had, it was
-      // in vain.
+      // Now it is known whose attributes affect the merge. If they differ from the assumed ones,
+      // the merge is repeated.
       const found = verdict.touched.size > 0 ? await read() : attributes
       if (areSameAttributes(attributes, found)) return this.#conclude(ours.id, verdict)
       attributes = found
@@ -215,7 +207,7 @@ export class Merges {
   async #endProcess(): Promise<void> {
     await this.#process?.end()
     this.#process = undefined
-    // A git that was stopped in the middle of its work may write for a moment still.
+    // A stopped Git process may still write for a moment.
     await rm(this.#scratch, { recursive: true, force: true, maxRetries: 3 })
   }
 
@@ -227,8 +219,7 @@ export class Merges {
       await takeObjects(this.#repositories, this.#id, this.#objects)
       return { outcome: 'clean', treeId }
     }
-    // In the names of files that make room, and to whom it may concern, our side is called as `git
-    // merge` calls it.
+    // Paths and messages name our side by its id, where `git merge` writes `HEAD`.
     const named = [...paths, texts.join('')].map((text) => text.replaceAll(ours, 'HEAD'))
     return { outcome: 'conflict', paths: named.slice(0, -1), text: named.at(-1) ?? '' }
   }

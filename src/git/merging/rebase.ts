@@ -16,58 +16,50 @@ import { type ReadOptions, readGit, textOf } from '../repositories/reading.ts'
 import { type Repositories, scratchPath } from '../repositories/repositories.ts'
 import { Merges } from './merge.ts'
 
-/** Commits that are to be made anew on another one. */
+/** A rebase. */
 export interface Rebase {
-  /**
-   * Ids of commits in full: those that lead to `head` and not to `onto` are made anew, on `onto`.
-   */
+  /** Full id of the new base. */
   readonly onto: string
+  /** Full id of a commit. The commits reachable from `head` and not from `onto` are rebased. */
   readonly head: string
-  /** Who does it, now. */
+  /** Committer of the new commits, with the current time. */
   readonly committer: Signer
-  /** In place of what the last of them says. */
+  /** Replaces the message of the last commit. */
   readonly lastMessage?: string | undefined
   readonly sign?: SignCommit | undefined
 }
 
-/** What becomes of a rebase. */
+/** The result of a rebase. */
 export type Rebased =
-  /**
-   * The last commit: `onto` when nothing is left to be made, `head` when all is there as it should
-   * be.
-   */
+  /** The last commit: `onto` when no commits are left, `head` when no commit had to change. */
   | { readonly outcome: 'clean'; readonly commitId: string; readonly treeId: string }
-  /**
-   * The first commit that does not go on top of the others; the files, and what Git says about
-   * them, as in `Merge`.
-   */
+  /** The first commit with conflicts, with files and messages as in `Merge`. */
   | {
       readonly outcome: 'conflict'
       readonly commitId: string
       readonly paths: readonly string[]
       readonly text: string
     }
-  /** More commits than are made anew at once. */
+  /** There are more than `MAX_REBASED_COMMITS`, or they are too large. */
   | { readonly outcome: 'too-many' }
 
-/** Each takes some milliseconds and writes some files, and who asks waits. */
+/** Each commit takes some milliseconds and writes some files while the caller waits. */
 export const MAX_REBASED_COMMITS = 1_000
 
-/** Of the commits together, since they are in memory all at once. */
+/** Size of all commits together, which are in memory at the same time. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** All of it. */
+/** Time limit of a rebase. */
 const TIMEOUT_MS = 60_000
 
 /**
- * Makes commits anew on another one, as `git rebase` does (sequencer.c of Git): merges are left out
- * and what they joined follows each other; commits are left out that `onto` has already, as the ids
- * of their patches tell, and those of which nothing is left; those that never changed anything
- * stay. What is in its place already stays as it is. Who wrote what, and when, stays; who makes it
- * is new.
+ * Rebases commits as `git rebase` does (sequencer.c of Git). Merges are dropped and their branches
+ * become linear. Commits whose patch `onto` contains already, and commits that become empty, are
+ * dropped. Commits that were empty before stay, and commits that have the right parent already stay
+ * unchanged. The author and the author's time stay, the committer is new.
  *
- * Costs as much as the commits change, however large the trees, by three processes for all of them.
- * The commits are stored when all of them are made.
+ * The cost depends on the number of changes, not on the size of the trees: three processes for all
+ * commits. The new commits are stored when all of them exist.
  *
  * @throws GitError BUSY, TIMEOUT; the reason of the signal
  */
@@ -93,7 +85,7 @@ export async function rebaseCommits(
     return { outcome: 'clean', commitId: replay.commitId, treeId: replay.treeId }
   } catch (error) {
     throw timeout.aborted
-      ? new GitError('TIMEOUT', 'a rebase took more than it may', { cause: error })
+      ? new GitError('TIMEOUT', 'a rebase exceeded its time limit', { cause: error })
       : error
   } finally {
     await merges.end()
@@ -101,35 +93,34 @@ export async function rebaseCommits(
   }
 }
 
-/** A commit as far as it is needed to make another one of it. */
+/** A commit to rebase. */
 interface Original {
   readonly id: string
   readonly treeId: string
   readonly parentId: string | undefined
-  /** Whether it changes nothing. */
+  /** Whether the commit changes nothing. */
   readonly isEmpty: boolean
   readonly content: Buffer
 }
 
-/** What a branch is at: a commit that is stored or about to be. */
+/** The head of the new commits, which need not be stored yet. */
 type Tip = Pick<Original, 'id' | 'treeId'>
 
 interface Picks {
   readonly onto: Tip
-  /** In the order in which they are to follow each other. */
+  /** In the order of the new commits. */
   readonly originals: readonly Original[]
 }
 
-/** A mark, an id and those of parents, of which there is one or, for a first commit, none. */
+/** A mark, an id and the id of the parent, which a first commit does not have. */
 const LISTED = /^(.) ([0-9a-f]{40}) ([0-9a-f]{40})?$/
 
-/** Of a commit whose patch is in a commit on the other side. */
+/** Mark of a commit whose patch is in a commit of the other side. */
 const SAME_PATCH = '='
 
 /**
- * What there is to make anew, as `sequencer_make_script` lists it.
- *
- * @returns undefined when it is too much.
+ * Returns the commits to rebase, as `sequencer_make_script` lists them, or undefined when there are
+ * too many.
  */
 async function readPicks(
   repositories: Repositories,
@@ -181,7 +172,7 @@ async function readPicks(
   return { onto: { id: onto, treeId: treeOf(onto) }, originals }
 }
 
-/** Contents of commits by id; undefined when they are too long. */
+/** Returns the contents of commits by id, or undefined when they exceed `MAX_BYTES`. */
 async function readContents(
   repositories: Repositories,
   id: number,
@@ -202,10 +193,7 @@ type Replay =
   | (Extract<Rebased, { outcome: 'clean' }> & { readonly contents: readonly string[] })
   | Extract<Rebased, { outcome: 'conflict' }>
 
-/**
- * Makes commits one on top of the other (`do_pick_commit` in sequencer.c of Git); none of them is
- * stored yet.
- */
+/** Creates the new commits (`do_pick_commit` in sequencer.c of Git) without storing them. */
 async function replayPicks(
   merges: Merges,
   scratch: string,
@@ -216,7 +204,7 @@ async function replayPicks(
   const contents: string[] = []
   let tip = picks.onto
   let last: { readonly original: Original; readonly on: string } | undefined
-  const make = (original: Original, on: string, treeId: string, message?: string): Tip => {
+  const create = (original: Original, on: string, treeId: string, message?: string): Tip => {
     const content = contentOf(original, on, treeId, rebase, message)
     contents.push(content)
     return { id: objectId('commit', Buffer.from(content)), treeId }
@@ -230,14 +218,14 @@ async function replayPicks(
       const merge = await mergeOnto(merges, scratch, tip, original)
       if (merge.outcome === 'conflict') return { ...merge, commitId: original.id }
       if (merge.treeId === tip.treeId && !original.isEmpty) continue
-      tip = make(original, on, merge.treeId)
+      tip = create(original, on, merge.treeId)
     }
     last = { original, on }
   }
   if (rebase.lastMessage !== undefined && last) {
-    // Nobody needs what it was made into before.
+    // Replaces the last commit.
     if (tip !== last.original) contents.pop()
-    tip = make(last.original, last.on, tip.treeId, rebase.lastMessage)
+    tip = create(last.original, last.on, tip.treeId, rebase.lastMessage)
   }
   return { outcome: 'clean', commitId: tip.id, treeId: tip.treeId, contents }
 }
@@ -254,13 +242,12 @@ function contentOf(
   return commitContent({ treeId, parentIds: [on], committer: personLine(committer), ...text }, sign)
 }
 
-/** In the far future, so that Git looks no further than for the one parent. */
-const NOBODY = 'Nobody <nobody> 4102444800 +0000'
+/** Signer of temporary commits. The time is in the far future, so Git reads only their parent. */
+const TEMPORARY = 'Nobody <nobody> 4102444800 +0000'
 
 /**
- * Merges what a commit changes into a tree. The commit whose changes they are must be what the two
- * have in common (Git 2.39 has no `--merge-base`), so a commit is made for the tree that follows on
- * it, in a folder that is gone afterwards.
+ * Merges the changes of a commit into a tree. The parent of the commit must become the merge base,
+ * but Git 2.39 has no `--merge-base`. The tree therefore gets a temporary commit with this parent.
  */
 async function mergeOnto(
   merges: Merges,
@@ -268,18 +255,18 @@ async function mergeOnto(
   tip: Tip,
   { id, treeId, parentId }: Original,
 ) {
-  const stand = (tree: string, parentIds: readonly string[]) => {
+  const storeTemporary = (tree: string, parentIds: readonly string[]) => {
     const content = commitContent({
       treeId: tree,
       parentIds,
-      author: NOBODY,
-      committer: NOBODY,
+      author: TEMPORARY,
+      committer: TEMPORARY,
       message: '',
     })
     return storeLooseObject(scratch, 'commit', Buffer.from(content))
   }
-  // What a first commit changes is everything.
-  const base = parentId ?? (await stand(EMPTY_TREE, []))
-  const theirs = parentId === undefined ? await stand(treeId, [base]) : id
-  return merges.merge({ id: await stand(tip.treeId, [base]), treeId: tip.treeId }, theirs)
+  // A first commit gets a base with an empty tree.
+  const base = parentId ?? (await storeTemporary(EMPTY_TREE, []))
+  const theirs = parentId === undefined ? await storeTemporary(treeId, [base]) : id
+  return merges.merge({ id: await storeTemporary(tip.treeId, [base]), treeId: tip.treeId }, theirs)
 }

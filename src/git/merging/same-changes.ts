@@ -1,23 +1,20 @@
 import { createHash, type Hash } from 'node:crypto'
-import { type ChangedFile, type CommitRange, diffPaths } from '../diffs/diff.ts'
-import { AT, diffPairs, type FilePair } from '../diffs/pair-diffs.ts'
+import { type ChangedFile, type CommitRange, diffPaths, type FilePair } from '../diffs/diff.ts'
+import { AT, diffPairs } from '../diffs/pair-diffs.ts'
 import { readCommits } from '../history/history.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { mergeCommits } from './merge.ts'
 
-/**
- * Files compared. Of what changes more, nobody has looked at every line; to say that it differs is
- * on the safe side.
- */
+/** Number of files that are compared. Larger changes count as different, which is safe. */
 const MAX_FILES = 10_000
 
 /**
- * Whether two ranges change the same: the same lines of the same files, and as Git merges the one
- * onto what the other begins behind, so that no line has gone to where other lines look alike. So
- * it is after a rebase, or a merge of what others have done meanwhile, as long as nobody had to
- * resolve a conflict.
+ * Returns whether two ranges make the same changes: they change the same lines of the same files,
+ * and a merge of `before` into the base of `after` gives the head of `after`. The merge excludes
+ * changes of similar lines at another position. The ranges before and after a rebase, or a merge of
+ * the base branch, make the same changes when there were no conflicts.
  *
- * @param before, after of which the latter has taken the place of the former.
+ * @param before, after the old and the new range of a branch.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function changeTheSame(
@@ -38,7 +35,7 @@ export async function changeTheSame(
     ([file, { oldId, newId }]) => file.oldId !== oldId || file.newId !== newId,
   )
   if (differing.length === 0) return true
-  // Where one side is the same and the other one is not, the change is another one.
+  // When only one of the two versions is the same, the changes differ.
   if (!differing.every(([file, { oldId, newId }]) => file.oldId !== oldId && file.newId !== newId))
     return false
   return (
@@ -59,8 +56,8 @@ function isSameKind(one: ChangedFile, other: ChangedFile): boolean {
 }
 
 /**
- * Whether the lines that are added and removed are the same in each pair, wherever they are. Binary
- * files are never the same.
+ * Returns whether both files of each pair add and delete the same lines, at any position. Binary
+ * files always differ.
  */
 async function haveSameLines(
   repositories: Repositories,
@@ -75,10 +72,7 @@ async function haveSameLines(
   return pairs.every((_, index) => one.has(index) && one.get(index) === other.get(index))
 }
 
-/**
- * Digests of the lines that are added and removed, by the index of the pair; binary files have
- * none.
- */
+/** Returns digests of the added and deleted lines by index. Binary files have none. */
 async function digestLines(
   repositories: Repositories,
   id: number,
@@ -89,7 +83,7 @@ async function digestLines(
   await diffPairs(repositories, id, files, options, (pair, line) => {
     const hash = hashes.get(pair) ?? createHash('sha256')
     hashes.set(pair, hash)
-    // Where a hunk is may differ, and how many there are may not.
+    // The positions of hunks may differ, but not their number.
     hash.update(line[0] === AT ? '@' : line).update('\n')
     return true
   })

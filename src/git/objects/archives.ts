@@ -2,17 +2,17 @@ import type { Ref } from '../core/ref-names.ts'
 import { streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
-/** How files become an archive. */
+/** Options of an archive. */
 export interface ArchiveOptions {
   readonly format: 'tar.gz' | 'zip'
-  /** That everything in it is in; a name without a slash. */
+  /** Name of the folder that contains all files of the archive. No slash. */
   readonly folder: string
-  /** Files and folders that the archive is to have, each of which exists; empty for all. */
+  /** Existing files and folders to include. Empty: all. */
   readonly paths: readonly string[]
 }
 
 /**
- * The files of a commit as an archive, as fast as it is taken (git-archive(1)).
+ * Streams the files of a commit as an archive (git-archive(1)).
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -27,10 +27,10 @@ export function streamArchive(
 }
 
 /**
- * The whole history of some refs as a bundle of version 2 (gitformat-bundle(5)), as fast as it is
- * taken. `git bundle` itself bundles refs that exist only, and not a commit under the name HEAD.
+ * Streams the history of refs as a bundle of version 2 (gitformat-bundle(5)). `git bundle` bundles
+ * existing refs only, and no commit under the name HEAD.
  *
- * @param refs by the names that the bundle gives to their objects.
+ * @param refs objects with the names that they get in the bundle. The refs need not exist.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function* streamBundle(
@@ -43,7 +43,7 @@ export async function* streamBundle(
   const args = ['pack-objects', '--stdout', '--revs', '--delta-base-offset', '--threads=1', '-q']
   let header: Buffer | undefined = Buffer.from(`# v2 git bundle\n${lines}\n`)
   for await (const chunk of streamGit(repositories, id, args, { input })) {
-    // With the first bytes of Git, so that what fails before them can still be refused.
+    // The header comes with the first output of Git, so an earlier failure can still be refused.
     yield header ? Buffer.concat([header, chunk]) : chunk
     header = undefined
   }

@@ -1,20 +1,20 @@
 import { cleanSigner } from './commits.ts'
 import type { Signer } from './signers.ts'
 
-/** What goes into a commit object. */
+/** The content of a new commit object. */
 export interface CommitContent {
   readonly treeId: string
   readonly parentIds: readonly string[]
-  /** As `personLine` writes it. */
+  /** In the format of `personLine`, as `committer`. */
   readonly author: string
   readonly committer: string
   readonly message: string
 }
 
-/** Signs what a commit says, and returns the signature with its armor. */
+/** Signs the content of a commit and returns the armored signature. */
 export type SignCommit = (payload: Buffer) => string
 
-/** What a commit object says (gitformat-signature(5), "Commit signatures"). */
+/** Returns the text of a commit object (gitformat-signature(5), "Commit signatures"). */
 export function commitContent(commit: CommitContent, sign?: SignCommit | undefined): string {
   const { treeId, parentIds, author, committer, message } = commit
   const parents = parentIds.map((parentId) => `parent ${parentId}\n`).join('')
@@ -25,7 +25,7 @@ export function commitContent(commit: CommitContent, sign?: SignCommit | undefin
   return `${headers}gpgsig ${signature}\n\n${message}`
 }
 
-/** A person and a time as commits have them. */
+/** Returns a person and a time in the format of commits. */
 export function personLine(signer: Signer): string {
   const { name, email, time, offsetMinutes } = cleanSigner(signer)
   const minutes = Math.abs(offsetMinutes)
@@ -34,30 +34,30 @@ export function personLine(signer: Signer): string {
   return `${name} <${email}> ${time} ${zone}`
 }
 
-/** What a commit takes along when it is made anew on another one. */
+/** The parts of a commit that stay when it is created again on another parent. */
 export type CarriedText = Pick<CommitContent, 'author' | 'message'>
 
-/** Where Git stops reading, although the object may go on. */
+/** Git ignores the rest of a message after NUL. */
 const END_OF_TEXT = /\0.*/s
 
 const BLANK_LINES = /^(?:[\t\r ]*\n)*(?:[\t\r ]*$)?/
 
 /**
- * Reads from a commit object what `git rebase` takes along: author and message, as they are but for
- * blank lines in front and an encoding other than UTF-8 (`get_message` and `do_pick_commit` in
- * sequencer.c of Git, `commit_tree_extended` in its commit.c).
+ * Returns the parts of a commit object that `git rebase` preserves: author and message, converted
+ * to UTF-8, without leading blank lines (`get_message` and `do_pick_commit` in sequencer.c of Git,
+ * `commit_tree_extended` in its commit.c).
  */
 export function carriedText(content: Buffer): CarriedText {
   const [, encoding] = /\nencoding (.*)\n/.exec(headersOf(content.toString('latin1'))) ?? []
   const text = decoded(content, encoding)
   const headers = headersOf(text)
-  // One of the two is in every commit that Git takes.
+  // Every commit that Git accepts has at least one of the two.
   const [, author = ''] = /\nauthor (.*)/.exec(headers) ?? /\ncommitter (.*)/.exec(headers) ?? []
   const message = text.slice(headers.length + 1)
   return { author, message: message.replace(END_OF_TEXT, '').replace(BLANK_LINES, '') }
 }
 
-/** What is in front of the empty line, with a line feed behind it. */
+/** Returns the lines before the empty line, each with its line feed. */
 function headersOf(text: string): string {
   const end = text.indexOf('\n\n')
   return end < 0 ? text : text.slice(0, end + 1)
@@ -65,19 +65,19 @@ function headersOf(text: string): string {
 
 const UTF_8 = /^utf-?8$/i
 
-/** The Encoding standard takes these names for windows-1252, which is not what they say. */
+/** The Encoding standard decodes these names as windows-1252, unlike Git. */
 const LATIN_1 = /^(?:iso[-_]?8859[-_]?1|latin-?1)$/i
 
 /**
- * The text of a commit. What is not in the encoding that it names, or in one that is not known, is
- * read as Git reads that.
+ * Decodes the text of a commit. Text with an unknown encoding or invalid bytes is read as Git reads
+ * such text.
  */
 function decoded(content: Buffer, encoding = 'UTF-8'): string {
   if (UTF_8.test(encoding)) return repaired(content)
   if (LATIN_1.test(encoding)) return content.toString('latin1')
   try {
     const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
-    // Of headers, which are ASCII, nothing would be left.
+    // UTF-16 would destroy the headers, which are ASCII.
     return decoder.encoding.startsWith('utf-16') ? repaired(content) : decoder.decode(content)
   } catch {
     return repaired(content)
@@ -85,8 +85,8 @@ function decoded(content: Buffer, encoding = 'UTF-8'): string {
 }
 
 /**
- * A character of UTF-8 beyond ASCII, or a byte of none. U+FDD0 to U+FDEF and the last two of each
- * plane are none to Git (`find_invalid_utf8` in its commit.c).
+ * A character of UTF-8 beyond ASCII, or an invalid byte. Git rejects U+FDD0 to U+FDEF and the last
+ * two characters of each plane (`find_invalid_utf8` in its commit.c).
  */
 const CHARACTER = new RegExp(
   [
@@ -98,9 +98,7 @@ const CHARACTER = new RegExp(
   'g',
 )
 
-/**
- * UTF-8, of which the bytes that are none are read as Latin-1 (`verify_utf8` in commit.c of Git).
- */
+/** Decodes UTF-8 and reads invalid bytes as Latin-1 (`verify_utf8` in commit.c of Git). */
 function repaired(content: Buffer): string {
   return content
     .toString('latin1')

@@ -12,21 +12,16 @@ export interface Commit {
   readonly message: string
 }
 
-/**
- * Bytes that Git keeps out of names and addresses, since they delimit them in a commit (ident.c).
- */
+/** Characters that delimit names and addresses in commits. Git removes them (ident.c). */
 const IDENTITY_DELIMITERS = /[<>\n\0]/g
 
 /**
- * What libgit2 cuts off at both ends of them, and Git at least in part; it refuses what is nothing
- * else (is_crud in signature.c).
+ * Characters that libgit2 removes at both ends of names and addresses, and Git at least in part.
+ * libgit2 rejects a name that consists of them (is_crud in signature.c).
  */
 const IDENTITY_CRUD = /^[\0- ,:;"\\']+|[\0- ,:;"\\']+$/g
 
-/**
- * Reads a commit by its full id; undefined when there is none, or when the id is that of another
- * kind of object.
- */
+/** Returns a commit by its full id, or undefined when no commit has this id. */
 export async function readCommit(
   repositories: Repositories,
   id: number,
@@ -49,7 +44,11 @@ export async function readCommit(
   })
 }
 
-/** @throws GitError INVALID_NAME */
+/**
+ * Returns the object id of nodegit for a full id.
+ *
+ * @throws GitError INVALID_NAME
+ */
 export function oidOf(hex: string): Oid {
   if (!/^[0-9a-f]{40}$/.test(hex)) throw new GitError('INVALID_NAME', `no object id: ${hex}`)
   return nodegit.Oid.fromString(hex)
@@ -65,10 +64,7 @@ function signerOf(signature: Signature): Signer {
   }
 }
 
-/**
- * A person as Git writes them down: without what delimits names and addresses, and nameless for
- * nobody.
- */
+/** Removes characters that Git does not store in names and addresses. Empty ones are `unknown`. */
 export function cleanSigner(signer: Signer): Signer {
   const clean = (text: string) =>
     text.replace(IDENTITY_DELIMITERS, '').replace(IDENTITY_CRUD, '') || 'unknown'

@@ -7,7 +7,7 @@ import { kindOf } from './trees.ts'
 /** Cached sums: a few hundred bytes each. */
 const MAX_SUMS = 1_000
 
-/** Names of folders for code of others, and for what tools generate. */
+/** Names of folders for third-party code and generated files. */
 const FOREIGN_FOLDERS: ReadonlySet<string> = new Set([
   'vendor',
   'third_party',
@@ -20,9 +20,9 @@ const FOREIGN_FOLDERS: ReadonlySet<string> = new Set([
 const MAX_RECORD_BYTES = 8 * 1024
 
 /**
- * Returns the total size in bytes of the files of a commit, by the extension of their names in lower
- * case (`.ts`), or by the name of a file without one (`Makefile`). Files in folders for code of
- * others do not count. The sums of a commit are cached, because they never change.
+ * Returns the total size of the files of a commit in bytes, by file extension in lower case (`.ts`)
+ * or by the name of a file without an extension (`Makefile`). Third-party code does not count. The
+ * sums of a commit never change and are cached.
  *
  * @throws GitError BUSY, TIMEOUT
  */

@@ -3,22 +3,21 @@ import { printedByGit } from '../processes/child-process.ts'
 import type { GitProcesses } from '../processes/running-processes.ts'
 
 /**
- * Largest commit or tag. They are read whole, by whoever lists them, and nobody writes as much; but
- * a pack of a few KiB can have one of many hundred MiB, which takes down a process that makes a
- * string of it.
+ * Largest commit or tag. A pack of a few KiB can contain a commit of several hundred MiB, and a
+ * process that reads it into a string would crash.
  */
 export const MAX_COMMIT_BYTES = 1024 * 1024
 
-/** For the headers of ten million objects. */
+/** Enough to read the headers of ten million objects. */
 const TIMEOUT_MS = 5 * 60_000
 
 /**
- * Looks for a commit or tag that is larger than one may be among new objects, of which git reads no
- * more than the headers.
+ * Searches new objects for a commit or tag that exceeds `MAX_COMMIT_BYTES`. Git reads only the
+ * headers of the objects.
  *
- * @param repository path of what the objects are for.
- * @param objects path of the folder that they are in; with the folders that it borrows from.
- * @returns the id of one; undefined when there is none.
+ * @param repository path of the repository.
+ * @param objects path of the folder of objects. Its alternates are searched too.
+ * @returns the id of such an object, or undefined.
  */
 export async function findLargeText(
   processes: GitProcesses,

@@ -8,7 +8,7 @@ import { hasCode } from '../core/system-errors.ts'
 import { entriesOf } from '../repositories/folders.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 
-/** An object as Git stores and names it: its content behind a header. */
+/** Returns the stored form of an object, a header and the content, with its id. */
 function encodeObject(
   type: ObjectType,
   content: Buffer,
@@ -17,16 +17,16 @@ function encodeObject(
   return { id: createHash('sha1').update(bytes).digest('hex'), bytes }
 }
 
-/** The id that an object has, stored or not. */
+/** Returns the id of an object, which need not be stored. */
 export function objectId(type: ObjectType, content: Buffer): string {
   return encodeObject(type, content).id
 }
 
 /**
- * Stores an object in a folder of objects that Git looks into for the time of a question. It is not
- * flushed: that is for what a crash may take.
+ * Stores an object in a temporary folder of objects. The object is not flushed and may be lost in a
+ * crash.
  *
- * @returns its id.
+ * @returns the id of the object.
  */
 export async function storeLooseObject(
   folder: string,
@@ -40,17 +40,17 @@ export async function storeLooseObject(
   return id
 }
 
-/** Names of folders of loose objects, each the first byte of theirs. */
+/** Names of folders of loose objects: the first byte of the object ids. */
 const SUBFOLDER = /^[0-9a-f]{2}$/
 
-/** Files of many are flushed in the time of few: the file system does it for all that wait. */
+/** Concurrent flushes take little more time than one, since the file system combines them. */
 const FLUSHES_AT_ONCE = 16
 
 /**
- * Takes the loose objects of a folder into a repository. Those that it has already are no error.
+ * Moves the loose objects of a folder into a repository, which may have some of them already.
  *
- * As when Git stores them, each is flushed before it gets its name, and its name is safe by the
- * time that a ref leads there, for which the journal is flushed.
+ * As in Git, each object is flushed before the rename. The later update of a ref flushes the
+ * journal and thereby the new names.
  *
  * @throws GitError NO_REPOSITORY
  */
@@ -78,13 +78,13 @@ export async function takeObjects(
       moves.slice(i, i + FLUSHES_AT_ONCE).map(([from, to]) => moveFlushed(from, to)),
     )
   }
-  // Git makes them again when it needs them; until then nobody need look into them.
+  // Git creates these folders again when it needs them, and reads fewer folders until then.
   await Promise.all(
     [...new Set(moves.map(([from]) => dirname(from)))].map((subfolder) => rmdir(subfolder)),
   )
 }
 
-/** Not with the folders above it: those of a repository that is gone must not come back. */
+/** Creates a folder but not its parents, since a deleted repository must not reappear. */
 async function makeSubfolder(path: string): Promise<void> {
   try {
     await mkdir(path)

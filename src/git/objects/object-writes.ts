@@ -6,10 +6,9 @@ import { oidOf, signatureOf } from './commits.ts'
 import { parseCommit, type RawCommit } from './raw-objects.ts'
 import type { Signer } from './signers.ts'
 
-// Objects are stored before a ref leads to them. Those that none ever leads to are garbage, and
-// harm nobody.
+// Objects are stored before refs point to them. Unreachable objects are harmless garbage.
 
-/** Stores the content of a file, and returns the id of its blob. */
+/** Stores the content of a file and returns the id of the blob. */
 export async function storeBlob(
   repositories: Repositories,
   id: number,
@@ -20,21 +19,17 @@ export async function storeBlob(
   )
 }
 
-/** A commit that is about to be stored. */
+/** A commit to store. */
 export interface NewCommit {
   readonly treeId: string
   readonly parentIds: readonly string[]
   readonly author: Signer
   readonly committer: Signer
-  /** With a line end behind it. */
+  /** Ends with a line feed. */
   readonly message: string
 }
 
-/**
- * Stores a commit, whose tree and parents are stored already.
- *
- * @param sign signs it.
- */
+/** Stores a commit, whose tree and parents must be stored already. */
 export async function storeCommit(
   repositories: Repositories,
   id: number,
@@ -46,7 +41,7 @@ export async function storeCommit(
   return parseCommit(await storeCommitContent(repositories, id, content), Buffer.from(content))
 }
 
-/** Stores a commit as `commitContent` writes it, and returns its id. */
+/** Stores a commit in the format of `commitContent` and returns its id. */
 export async function storeCommitContent(
   repositories: Repositories,
   id: number,
@@ -60,17 +55,17 @@ export async function storeCommitContent(
   })
 }
 
-/** An annotated tag that is about to be stored. */
+/** An annotated tag to store. */
 export interface NewTag {
   /** Without `refs/tags/`. */
   readonly name: string
   readonly commitId: string
   readonly tagger: Signer
-  /** With a line end behind it. */
+  /** Ends with a line feed. */
   readonly message: string
 }
 
-/** Stores a tag object for a commit, and returns its id. */
+/** Stores a tag object for a commit and returns its id. */
 export async function storeTag(
   repositories: Repositories,
   id: number,

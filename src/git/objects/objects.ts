@@ -1,36 +1,34 @@
-import type { ObjectType } from '../core/object-ids.ts'
-import { OBJECT_ID } from '../core/object-ids.ts'
+import { OBJECT_ID, type ObjectType } from '../core/object-ids.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { type ReadOptions, readGit, streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 
-/** What an object is, without what is in it. */
+/** An object without its content. */
 export interface ObjectInfo {
-  /** In full, whatever it was asked for by. */
+  /** Full id. */
   readonly id: string
   readonly type: ObjectType
   readonly bytes: number
 }
 
 export interface StoredObject extends ObjectInfo {
-  /** As stored, without Git's header; of an object beyond what was asked for its beginning. */
+  /** Content as stored, without Git's header. Truncated when the object exceeds the limit. */
   readonly content: Buffer
 }
 
 /**
- * What objects are, by their ids; those that are not in the repository are left out.
+ * Returns types and sizes of objects by id, without those that are not in the repository.
  *
- * Whatever is in the folder of the repository is found, whether a ref leads to it or not: what was
- * pushed once stays readable by its id until it is collected.
+ * Unreachable objects count too: a pushed object stays readable by its id until it is collected.
  *
- * @param ids in full.
+ * @param ids full ids.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function inspectObjects(
   repositories: Repositories,
   id: number,
   ids: readonly string[],
-  options: Pick<ReadOptions, 'hasPlace'> = {},
+  options: Pick<ReadOptions, 'hasSlot'> = {},
 ): Promise<ReadonlyMap<string, ObjectInfo>> {
   const found = new Map<string, ObjectInfo>()
   if (ids.length === 0) return found
@@ -46,7 +44,7 @@ export async function inspectObjects(
   return found
 }
 
-/** What an object is, by its id. */
+/** Returns type and size of an object, or undefined when it is not in the repository. */
 export async function inspectObject(
   repositories: Repositories,
   id: number,
@@ -56,11 +54,10 @@ export async function inspectObject(
 }
 
 /**
- * Objects by their ids, in the order of the ids; those that are not in the repository are left out.
+ * Yields objects in the order of their ids, without those that are not in the repository.
  *
- * @param ids in full.
- * @param maxBytes kept of each.
- * @param options where else the objects may be, and how long to read.
+ * @param ids full ids.
+ * @param maxBytes limit of the content of each object.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function* readObjects(
@@ -75,14 +72,14 @@ export async function* readObjects(
 }
 
 /**
- * What refs hold, in their order; undefined where one does not exist, or its object is lost.
+ * Yields the objects that refs point to, in the order of the refs. Yields undefined for a ref that
+ * does not exist or whose object is lost.
  *
- * Where there is no such ref Git looks for other meanings of the name (gitrevisions(7)), and may
- * find some other object.
+ * When a ref does not exist, Git interprets its name in other ways (gitrevisions(7)) and may find
+ * another object.
  *
- * @param names in full, of refs that are there or were: Git takes no name in which anything is an
- *   operator.
- * @param maxBytes kept of each object.
+ * @param names full names of refs that exist or existed, which therefore contain no operators.
+ * @param maxBytes limit of the content of each object.
  * @throws GitError BUSY, TIMEOUT
  */
 export function readRefObjects(
@@ -94,9 +91,7 @@ export function readRefObjects(
   return readBatch(repositories, id, linesOf(names, /^refs\/[^\n]+$/), maxBytes)
 }
 
-/**
- * Objects by the lines of an input that name them, in order; undefined for each that is not there.
- */
+/** Yields an object, or undefined, for each line of the input. */
 async function* readBatch(
   repositories: Repositories,
   id: number,
@@ -115,7 +110,7 @@ async function* readBatch(
         continue
       }
       const content = await output.bytes(info.bytes, maxBytes)
-      // The line feed behind it.
+      // A line feed follows the content.
       await output.bytes(1, 0)
       yield { ...info, content }
     }
@@ -125,10 +120,10 @@ async function* readBatch(
 }
 
 /**
- * One object by its id.
+ * Returns an object, or undefined when it is not in the repository.
  *
- * @param maxBytes where its content is cut; or what says so once its size is known, before any of
- *   it is read. What that throws is thrown.
+ * @param maxBytes limit of the content, or a function that returns the limit from the size. The
+ *   function may throw an error, which passes to the caller before any content is read.
  */
 export async function readObject(
   repositories: Repositories,
@@ -141,16 +136,16 @@ export async function readObject(
     const output = new ByteReader(chunks)
     const info = infoOf((await output.line()) ?? '')
     if (!info) return undefined
-    const kept = typeof maxBytes === 'number' ? maxBytes : maxBytes(info)
-    // The rest of a long one is not even read.
-    return { ...info, content: await output.bytes(Math.min(info.bytes, kept), kept) }
+    const limit = typeof maxBytes === 'number' ? maxBytes : maxBytes(info)
+    // The rest of a longer object is not read.
+    return { ...info, content: await output.bytes(Math.min(info.bytes, limit), limit) }
   } finally {
     await chunks.return()
   }
 }
 
 /**
- * The bytes of a blob of any size, as fast as they are taken.
+ * Streams the content of a blob of any size.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -168,7 +163,7 @@ function linesOf(names: readonly string[], form = OBJECT_ID): string {
   return names.map((name) => `${name}\n`).join('')
 }
 
-/** `id type size`, or `id missing`. */
+/** Parses `id type size` or `id missing`. */
 function infoOf(line: string): ObjectInfo | undefined {
   const [id = '', type = '', bytes] = line.split(' ')
   return bytes === undefined ? undefined : { id, type: type as ObjectType, bytes: Number(bytes) }

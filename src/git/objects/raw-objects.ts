@@ -1,11 +1,11 @@
 import type { Commit } from './commits.ts'
 import type { Signer } from './signers.ts'
 
-/** A commit or tag with what a signature of it is about. */
+/** The signature of a commit or tag. */
 export interface Signature {
-  /** As it is in the object, without the indentation of a header. */
+  /** Text of the signature, without the indentation of a header. */
   readonly signature: string
-  /** What was signed, to the byte: the object without the signature. */
+  /** The signed bytes: the object without the signature. */
   readonly payload: Buffer
 }
 
@@ -14,19 +14,19 @@ export interface RawCommit extends Commit {
   readonly signature: Signature | undefined
 }
 
-/** A tag that is an object of its own. */
+/** An annotated tag. */
 export interface RawTag {
   readonly id: string
   readonly name: string
   readonly target: { readonly id: string; readonly type: string }
-  /** Undefined in tags of Git's first months. */
+  /** Undefined in tags of the first versions of Git. */
   readonly tagger: Signer | undefined
   readonly message: string
   readonly signature: Signature | undefined
 }
 
 /**
- * Where a signature begins at the end of a tag; the last one counts (parse_signed_buffer in
+ * The start of a signature at the end of a tag. The last match counts (parse_signed_buffer in
  * gpg-interface.c of Git).
  */
 const TAG_SIGNATURE =
@@ -36,10 +36,10 @@ const TAG_SIGNATURE =
 const WHEN = /^ (-?[0-9]{1,16}) ([+-])([0-9]{2,4})/
 
 /**
- * Reads a commit object (gitformat-commit in Documentation/technical of Git; commit.c).
+ * Parses a commit object (gitformat-commit in Documentation/technical of Git; commit.c).
  *
- * What is not UTF-8 is read in the encoding that the commit names, and shown as U+FFFD where that
- * fails.
+ * Text is decoded with the encoding that the commit names, UTF-8 by default. Invalid bytes become
+ * U+FFFD.
  */
 export function parseCommit(id: string, content: Buffer): RawCommit {
   const { headers, body, unsigned } = readHeaders(content)
@@ -60,7 +60,7 @@ export function parseCommit(id: string, content: Buffer): RawCommit {
   }
 }
 
-/** Reads a tag object. */
+/** Parses a tag object. */
 export function parseTag(id: string, content: Buffer): RawTag {
   const { headers, body, bodyStart } = readHeaders(content)
   const text = decoderOf(headers.get('encoding')?.[0])
@@ -81,13 +81,12 @@ export function parseTag(id: string, content: Buffer): RawTag {
 
 interface Headers {
   /**
-   * Values by name, in latin1, so that no byte is lost; what continues on another line is joined by
-   * line feeds.
+   * Values by name, in latin1 to preserve all bytes. Continuation lines are joined with line feeds.
    */
   readonly headers: ReadonlyMap<string, string[]>
   readonly body: Buffer
   readonly bodyStart: number
-  /** Where in a commit the headers are that no signature of it is about, in order. */
+  /** Positions of the headers that signatures of a commit do not cover, in order. */
   readonly unsigned: readonly Span[]
 }
 
@@ -113,8 +112,8 @@ function readHeaders(content: Buffer): Headers {
     } else {
       const space = line.indexOf(' ')
       const name = space < 0 ? line : line.slice(0, space)
-      // There is one for each hash function of Git, and each leaves out all
-      // (parse_buffer_signed_by_header in commit.c of Git).
+      // A commit can have a signature for each hash function of Git. No signature covers any of
+      // them (parse_buffer_signed_by_header in commit.c of Git).
       isUnsigned = name.startsWith(SIGNATURE_HEADER)
       values = headers.get(name) ?? []
       values.push(space < 0 ? '' : line.slice(space + 1))
@@ -145,14 +144,12 @@ function decoderOf(encoding: string | undefined): (bytes: Buffer) => string {
     const decoder = new TextDecoder(encoding)
     return (bytes) => decoder.decode(bytes)
   } catch {
-    // A name that is none of the Encoding standard's: anybody can write anything there.
+    // Clients can write any name of an encoding into a commit.
     return (bytes) => bytes.toString()
   }
 }
 
-/**
- * `Name <address> seconds zone`, split where Git does (ident.c); what is missing is empty or zero.
- */
+/** Parses `Name <address> seconds zone` as Git does (ident.c). Missing parts are empty or zero. */
 function readPerson(text: string): Signer {
   const opening = text.indexOf('<')
   const closing = text.indexOf('>', opening)

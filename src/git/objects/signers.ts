@@ -1,4 +1,4 @@
-/** Who made a commit, and when. */
+/** The author or committer of a commit, with the time. */
 export interface Signer {
   readonly name: string
   readonly email: string

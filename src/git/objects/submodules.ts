@@ -1,4 +1,4 @@
-/** Kept of `.gitmodules`, which nobody writes by hand at this length. */
+/** Longest `.gitmodules` that is read. */
 export const MAX_GITMODULES_BYTES = 64 * 1024
 
 const SECTION = /^\s*\[/
@@ -6,8 +6,8 @@ const VARIABLE = /^\s*(path|url)\s*=\s*(.*?)\s*$/i
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/
 
 /**
- * Where submodules come from by their paths, as `.gitmodules` says (gitmodules(5)). What it says in
- * another way than Git is left out.
+ * Returns the URLs of submodules by path, from the text of `.gitmodules` (gitmodules(5)). Lines
+ * that Git would not write are ignored.
  */
 export function parseSubmodules(text: string): ReadonlyMap<string, string> {
   const urls = new Map<string, string>()

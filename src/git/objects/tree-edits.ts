@@ -3,25 +3,25 @@ import { explained, found } from '../core/errors.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { oidOf } from './commits.ts'
 
-/** What is to be at a path of a tree. */
+/** A change of one path of a tree. */
 export interface TreeEdit {
-  /** From the top, components joined by single slashes. */
+  /** Path from the root, components joined by single slashes. */
   readonly path: string
-  /** A file; undefined where nothing is to be. */
+  /** The new file. Undefined to remove what is at the path. */
   readonly file: { readonly blobId: string; readonly mode: number } | undefined
 }
 
 const DIRECTORY = 0o040000
 
 /**
- * Stores a tree that differs from another one at some paths. Only the directories above these are
- * read and written, so that it costs the same in a repository of any size. What is in the way of a
- * directory makes room, and directories that have nothing left are gone.
+ * Stores a copy of a tree with changes. Only the directories above the changed paths are read and
+ * written, so the cost does not depend on the size of the repository. A new directory replaces a
+ * file of its name, and empty directories are removed.
  *
- * @param treeId of the tree to start from; undefined to start from nothing.
- * @param edits each of another path, none below another that is to be a file.
- * @returns the id of the tree.
- * @throws Error for a path that Git does not allow, which is for the caller to keep away.
+ * @param treeId the tree to start from. Undefined: an empty tree.
+ * @param edits changes of different paths, none below the new file of another one.
+ * @returns the id of the new tree.
+ * @throws Error for a path that Git does not allow. The caller must check paths before.
  */
 export async function editTree(
   repositories: Repositories,
@@ -42,7 +42,7 @@ interface Item {
   readonly file: TreeEdit['file']
 }
 
-/** @param depth components of the items that lead to this tree. */
+/** @param depth number of path components above this tree. */
 async function edit(
   repository: Repository,
   base: Oid | undefined,
@@ -71,7 +71,7 @@ async function edit(
   return builder
 }
 
-/** The tree of a directory; undefined where there is none of that name. */
+/** Returns the tree of a directory, or undefined when there is no directory of this name. */
 async function directoryAt(tree: Tree | null, name: string): Promise<Oid | undefined> {
   const entry = tree ? await found(tree.entryByPath(name)) : undefined
   return entry?.filemode() === DIRECTORY ? oidOf(entry.sha()) : undefined

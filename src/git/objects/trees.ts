@@ -5,34 +5,31 @@ import { readGit, splitAtZeros } from '../repositories/reading.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
 import { inspectObjects } from './objects.ts'
 
-/** What a tree can have at a path. */
+/** Kinds of tree entries. */
 export type EntryKind = 'file' | 'dir' | 'symlink' | 'submodule'
 
-/** One name of a tree. */
+/** An entry of a tree. */
 export interface TreeEntry {
-  /** From the top of the tree that was asked for, as `textOfPath` writes it. */
+  /** Path from the requested tree, in the format of `textOfPath`. */
   readonly path: string
-  /** As stored, for example 0o100755. */
+  /** Mode as stored, such as 0o100755. */
   readonly mode: number
   readonly kind: EntryKind
-  /** Of the blob or tree; of a submodule its commit, which is in another repository. */
+  /** Id of the blob or tree. For a submodule, the id of its commit in another repository. */
   readonly id: string
 }
 
 /** A page of a tree. */
 export interface TreePage {
   readonly entries: readonly TreeEntry[]
-  /** Entries on all pages. */
+  /** Number of entries on all pages. */
   readonly total: number
 }
 
-/**
- * Longest path that is looked up, in bytes: PATH_MAX of Linux, beyond which nobody has a file.
- * libgit2 recurs by component.
- */
+/** Longest path that is looked up: PATH_MAX of Linux. libgit2 recurs for each component. */
 const MAX_PATH_BYTES = 4096
 
-/** Kept of a path in a list. Longer ones can be pushed. */
+/** Longest path in a list. Clients can push longer paths, which are truncated. */
 const MAX_LISTED_BYTES = 64 * 1024
 
 const FORMAT_BITS = 0o170000
@@ -42,17 +39,17 @@ const KINDS: ReadonlyMap<number, EntryKind> = new Map([
   [0o160000, 'submodule'],
 ])
 
-/** What a mode says. Everything unknown is a file: old repositories have modes such as 100664. */
+/** Returns the kind for a mode. Unknown modes are files: old repositories have 100664. */
 export function kindOf(mode: number): EntryKind {
   return KINDS.get(mode & FORMAT_BITS) ?? 'file'
 }
 
 /**
- * A path as Git has it: from the top, its components joined by single slashes, none at either end.
- * The top itself is empty.
+ * Returns a path in the format of Git: components joined by single slashes, without a slash at the
+ * start or end. The path of the root is empty.
  *
- * @returns undefined for what no tree can have: empty components, `.`, `..`, NUL, half characters,
- *   more than `MAX_PATH_BYTES`.
+ * @returns undefined for a path that no tree can have: with empty components, `.`, `..`, NUL or
+ *   unpaired surrogates, or longer than `MAX_PATH_BYTES`.
  */
 export function treePath(text: string): string | undefined {
   const path = text.replace(/^\/|\/$/g, '')
@@ -62,10 +59,9 @@ export function treePath(text: string): string | undefined {
 }
 
 /**
- * What a tree has at a path.
+ * Returns the entry of a tree at a path, or undefined when there is none.
  *
- * @param path as `treePath` gives it, and not the top.
- * @returns undefined when there is nothing.
+ * @param path result of `treePath`, not the root.
  */
 export async function findEntry(
   repositories: Repositories,
@@ -86,9 +82,7 @@ export async function findEntry(
   )
 }
 
-/**
- * What a tree has at a path some of whose components are quoted: libgit2 takes paths in UTF-8 only.
- */
+/** Finds an entry at a path with quoted components. libgit2 accepts paths in UTF-8 only. */
 async function findQuotedEntry(
   repositories: Repositories,
   id: number,
@@ -114,11 +108,10 @@ async function findQuotedEntry(
 }
 
 /**
- * What a tree has at some paths and at the folders above them, by path; what is not there is left
- * out. Each folder is read once, however many of the paths lead through it: one of a hundred
- * thousand entries takes long.
+ * Returns the entries of a tree at paths and at the folders above them, by path, without paths that
+ * do not exist. Each folder is read once, since a folder of 100,000 entries takes long to read.
  *
- * @param paths as `treePath` gives them, and not the top.
+ * @param paths results of `treePath`, not the root.
  */
 export async function findEntries(
   repositories: Repositories,
@@ -148,7 +141,7 @@ function entryOf(path: string, entry: StoredEntry): TreeEntry {
   return { path, mode, kind: kindOf(mode), id: entry.sha() }
 }
 
-/** Paths by their first component, without it; what has no more of them is left out. */
+/** Groups paths by their first component. The groups contain the remaining paths, if any. */
 function byFirstComponent(paths: Iterable<string>): ReadonlyMap<string, string[]> {
   const groups = new Map<string, string[]>()
   for (const path of paths) {
@@ -162,10 +155,10 @@ function byFirstComponent(paths: Iterable<string>): ReadonlyMap<string, string[]
 }
 
 /**
- * A page of the entries of a tree, in Git's order; with `recursive` also of all that is below it,
- * directories before what they have.
+ * Returns a page of the entries of a tree in Git's order. With `recursive`, the entries of
+ * subdirectories follow their directory.
  *
- * Costs a walk through all of them, whatever the page, and memory for the page only.
+ * The cost is a walk through all entries for each page, and memory for one page.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -193,7 +186,7 @@ function lsTree(treeId: string, ...flags: readonly string[]): string[] {
   return ['ls-tree', '-z', '--full-tree', ...flags, treeId]
 }
 
-/** `mode type id<TAB>path` (git-ls-tree(1)). */
+/** Parses `mode type id<TAB>path` (git-ls-tree(1)). */
 function readRecord(record: Buffer): TreeEntry {
   const tab = record.indexOf('\t')
   const [modeText = '', , id = ''] = record.toString('latin1', 0, tab).split(' ')
@@ -202,7 +195,7 @@ function readRecord(record: Buffer): TreeEntry {
 }
 
 /**
- * Bytes of the blobs among some entries, by their ids.
+ * Returns the sizes in bytes of the files and symbolic links among entries, by id.
  *
  * @throws GitError BUSY, TIMEOUT
  */

@@ -1,6 +1,6 @@
 const LINE_FEED = 0x0a
 
-/** Reads a stream by lines and by counts of bytes. */
+/** Reads a stream by lines and by numbers of bytes. */
 export class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>
   #rest: Buffer = Buffer.alloc(0)
@@ -10,8 +10,8 @@ export class ByteReader {
   }
 
   /**
-   * Text up to the next line feed, which is taken too; undefined at the end of the stream. For text
-   * in ASCII.
+   * Consumes a line and returns its ASCII text without the line feed. Returns undefined at the end
+   * of the stream.
    */
   async line(): Promise<string | undefined> {
     let line = ''
@@ -24,8 +24,8 @@ export class ByteReader {
   }
 
   /**
-   * Takes a number of bytes and keeps the first `maxKept` of them; throws where the stream has
-   * fewer.
+   * Consumes a number of bytes and returns at most the first `maxKept` of them. Throws when the
+   * stream has fewer.
    */
   async bytes(count: number, maxKept: number): Promise<Buffer> {
     const kept: Buffer[] = []

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { GitError } from '../core/errors.ts'
 import { limitedCommand } from './git-command.ts'
-import { keepBeginning } from './pooled-text.ts'
-import { type GitStart, signalGroup } from './process-spawner.ts'
+import { type SpawnRequest, signalGroup } from './process-spawner.ts'
 import type { Exit, GitProcess, RunningGit } from './running-git.ts'
 import type { GitProcesses } from './running-processes.ts'
+import { collectStderr } from './stderr-text.ts'
 
 export interface SpawnOptions {
   readonly processes: GitProcesses
@@ -14,81 +14,72 @@ export interface SpawnOptions {
   readonly repository: string
   /** Added to the clean environment. */
   readonly env?: Readonly<Record<string, string>>
-  /** Gives the process, and so every hook of it, descriptor 3, a stream in both directions. */
+  /** Whether the process and its hooks get descriptor 3, a stream in both directions. */
   readonly hooks?: boolean
-  /** After which it is stopped; `DEFAULT_TIMEOUT_MS` unless it is said otherwise. */
+  /** Time after which the process is stopped. Default: `DEFAULT_TIMEOUT_MS`. */
   readonly timeoutMs?: number
   /**
-   * Memory of each of its processes; `DEFAULT_MAX_MEMORY_BYTES` unless it is said otherwise. Never
-   * more than all gits may have.
+   * Memory limit of the process and of each helper. Default: `DEFAULT_MAX_MEMORY_BYTES`. Never more
+   * than the limit of all Git processes together.
    */
   readonly maxMemoryBytes?: number
 }
 
-/** For a git that answers about some refs or objects. */
+/** Enough to read some refs or objects. */
 const DEFAULT_TIMEOUT_MS = 60_000
 
 /**
- * More than comparing two files of `MAX_TEXT_BYTES` takes that have nothing but line ends, and more
- * than a walk through a history of a million commits.
+ * Enough to compare two files of `MAX_TEXT_BYTES` that consist of empty lines, and to walk through
+ * a history of a million commits.
  */
 const DEFAULT_MAX_MEMORY_BYTES = 512 * 1024 ** 2
 
-/** Descriptor that hooks talk to the server over; `push-review.ts` has the other end. */
+/** Descriptor over which hooks talk to the server (`push-review.ts`). */
 const HOOKS_DESCRIPTOR = 3
 
 /**
- * Most that git allocates in one piece: a pack of a few KiB can have deltas that grow to many GiB.
- * Larger objects that come whole are read in parts, and lists of objects are smaller than this.
+ * Largest single allocation of Git: a pack of a few KiB can contain deltas that expand to many GiB.
+ * Git reads larger objects without deltas in parts, and lists of objects are smaller.
  */
 const MAX_ALLOCATION = '1g'
 
-/**
- * What git may take to remove its temporary files and locks after SIGTERM (its own signal handlers
- * do so).
- */
+/** Time that Git gets after SIGTERM. Its signal handlers remove temporary files and locks. */
 const STOP_GRACE_MS = 5_000
 
 /**
- * Configuration of every git. Neither the machine's nor its user's is read, so that this is all
- * there is besides that of the repository; the sources are git-config(1).
+ * Configuration of all Git processes (git-config(1)). Git does not read the configuration of the
+ * system or the user, so only the repository's own configuration is added.
  */
 const CONFIG = [
-  // As in `repository-handles.ts`.
+  // The reason is in `repository-handles.ts`.
   'safe.directory=*',
-  // What was acknowledged stays; the default leaves loose objects and refs to the kernel. `batch`
-  // costs one flush for all of them.
+  // Acknowledged changes survive a crash. The default does not flush loose objects and refs.
+  // `batch` flushes all of them at once.
   'core.fsync=committed',
   'core.fsyncMethod=batch',
-  // Maintenance in the background would outlive the process that we bound.
+  // Background maintenance would outlive the process and its limits.
   'gc.auto=0',
   'maintenance.auto=false',
   'receive.autogc=false',
   'core.hooksPath=/dev/null',
-  // Whoever pushes below `refs/replace/` must not decide what others are shown for an object.
+  // A push to `refs/replace/` must not change the objects that other users see.
   'core.useReplaceRefs=false',
-  // A larger blob is read in parts and stored without deltas: nobody looks for what two of them
-  // have in common.
+  // Git reads larger blobs in parts and stores them without searching for deltas.
   'core.bigFileThreshold=16m',
-  // For each thread. The defaults have no limit, and a quarter of a gibibyte.
+  // For each thread. The default of the window is no limit, that of the cache is 256 MiB.
   'pack.windowMemory=64m',
   'pack.deltaCacheSize=64m',
 ]
 
-/**
- * What git says when it cannot allocate (wrapper.c and usage.c of Git 2.39; `LC_ALL` is C), or who
- * runs a part of it.
- */
+/** Messages of Git and its helpers about failed allocations (wrapper.c, usage.c of Git 2.39). */
 const OUT_OF_MEMORY = /fatal: Out of memory|attempting to allocate \d+ over limit|out of memory/
 
 /**
- * Starts git with nothing of our environment and a process group of its own.
+ * Starts a Git process with a clean environment, a process group, a time limit and a memory limit.
+ * The server starts all its Git processes by this function.
  *
- * Every git of the server comes from here: it has a deadline and a limit of its memory, and counts
- * among those that run.
- *
- * @param args the command and its arguments, which git takes as they are.
- * @throws GitError BUSY when more run than may.
+ * @param args the Git command and its arguments.
+ * @throws GitError BUSY when too many processes run.
  */
 export function spawnGit(args: readonly string[], options: SpawnOptions): GitProcess {
   const { processes, repository, env, hooks = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options
@@ -107,7 +98,7 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
     ),
     args: [...CONFIG.flatMap((entry) => ['-c', entry]), ...args],
     cwd: repository,
-    // Named, lest git look for one in the folders above when this is none.
+    // Without GIT_DIR, Git would search the parent folders when this is not a repository.
     env: { ...cleanEnvironment(), GIT_DIR: repository, ...env },
     hooks,
   }
@@ -120,7 +111,7 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
   }
   running = git
   const deadline = setTimeout(() => {
-    cause ??= new GitError('TIMEOUT', 'a git took longer than it may')
+    cause ??= new GitError('TIMEOUT', 'a Git process exceeded its time limit')
     stop(git)
   }, timeoutMs)
   const end = () => {
@@ -129,27 +120,27 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
   }
   git.exited.then(end, end)
   const exited = explainExit(git.exited, repository, () => cause)
-  // Who does not ask how it ended has stopped it.
+  // A caller that does not wait for the end has stopped the process.
   exited.catch(() => {})
-  // A process that ends before it has read everything is no fault; that it ended says enough.
+  // A process may end before it has read all its input. `exited` reports the failure, if any.
   git.stdin.on('error', () => {})
   git.hooks?.on('error', () => {})
   const { stdin, stdout } = git
   return { stdin, stdout, hooks: git.hooks, exited, stop: () => stop(git) }
 }
 
-/** What git printed, when it has ended. For commands with little output. */
+/** The end and the complete output of a Git process. For commands with little output. */
 export interface Printed extends Exit {
   readonly stdout: string
 }
 
-/** Runs git to its end, for the server itself. */
+/** Runs a background Git process to its end. */
 export async function runGit(
   args: readonly string[],
   options: SpawnOptions,
   input = '',
 ): Promise<Printed> {
-  const leave = await options.processes.enterOwn()
+  const release = await options.processes.acquireBackgroundSlot()
   try {
     const git = spawnGit(args, options)
     git.stdin.end(input)
@@ -159,20 +150,20 @@ export async function runGit(
     })
     return { ...(await git.exited), stdout }
   } finally {
-    leave()
+    release()
   }
 }
 
 /**
- * The same for what prints much, which is given out as it comes. Leaving the iteration early ends
- * the process.
+ * Runs a background Git process and yields its output. Leaving the iteration early ends the
+ * process.
  */
 export async function* printedByGit(
   args: readonly string[],
   options: SpawnOptions,
   input = '',
 ): AsyncGenerator<Buffer, void, undefined> {
-  const leave = await options.processes.enterOwn()
+  const release = await options.processes.acquireBackgroundSlot()
   let git: GitProcess | undefined
   try {
     git = spawnGit(args, options)
@@ -182,15 +173,15 @@ export async function* printedByGit(
     if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
   } finally {
     git?.stop()
-    leave()
+    release()
   }
 }
 
-/** Nothing of our own environment but where programs are. */
+/** Returns an environment that contains only PATH of the server's environment. */
 export function cleanEnvironment(): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
-    // Messages are read by programs.
+    // The server parses messages, which must not be translated.
     LC_ALL: 'C',
     HOME: '/nonexistent',
     GIT_CONFIG_NOSYSTEM: '1',
@@ -202,7 +193,8 @@ export function cleanEnvironment(): Record<string, string> {
 }
 
 /**
- * The configuration of every git as variables, for what others start (git-config(1), ENVIRONMENT).
+ * Returns the configuration of all Git processes as environment variables, for Git processes that
+ * hooks start (git-config(1), ENVIRONMENT).
  */
 export function configEnvironment(): Record<string, string> {
   const entries = CONFIG.map((entry) => entry.split('='))
@@ -215,17 +207,17 @@ export function configEnvironment(): Record<string, string> {
   ])
 }
 
-/** Starts git without a starter. */
-function startHere({ args, cwd, env, hooks, maxMemoryBytes }: GitStart): RunningGit {
+/** Starts a Git process without the process spawner. */
+function startHere({ args, cwd, env, hooks, maxMemoryBytes }: SpawnRequest): RunningGit {
   const child = spawn(...limitedCommand(maxMemoryBytes, args), {
     cwd,
     env,
     stdio: hooks ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
-    // Its own group, so that a signal reaches the helpers it starts.
+    // A process group, so a signal reaches the helpers of the process.
     detached: true,
   })
   const { stdin, stdout } = child
-  if (!stdin || !stdout) throw new Error('git was started without pipes')
+  if (!stdin || !stdout) throw new Error('Git was started without pipes')
   const channel = child.stdio[HOOKS_DESCRIPTOR] as Duplex | null | undefined
   return {
     stdin,
@@ -238,7 +230,7 @@ function startHere({ args, cwd, env, hooks, maxMemoryBytes }: GitStart): Running
 }
 
 function exitOf(child: ChildProcess): Promise<Exit> {
-  const stderr = keepBeginning(child.stderr)
+  const stderr = collectStderr(child.stderr)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve({ code, stderr: stderr.text }))
@@ -246,16 +238,18 @@ function exitOf(child: ChildProcess): Promise<Exit> {
 }
 
 function signalChild(child: ChildProcess, signal: NodeJS.Signals): boolean {
-  // A helper that survives the leader of the group holds its output open.
+  // A helper that outlives the group leader keeps the output open.
   const gone = child.exitCode !== null || child.signalCode !== null
   if (child.pid === undefined || (gone && child.stdout?.destroyed !== false)) return false
   return signalGroup(child.pid, signal)
 }
 
 /**
- * @param causeOf why it was ended, if it was.
- * @throws GitError NO_REPOSITORY when that is why it failed: the folder may have gone before git
- *   was in it, or had read what it needs; the cause, OUT_OF_MEMORY.
+ * Waits for the end of a process and explains a failure.
+ *
+ * @param causeOf returns the reason why the server ended the process, if it did.
+ * @throws GitError the reason of the server; NO_REPOSITORY when the folder was deleted before Git
+ *   had read it; OUT_OF_MEMORY
  */
 async function explainExit(
   exited: Promise<Exit>,
@@ -277,9 +271,9 @@ async function explainExit(
 
 function stop(git: RunningGit): void {
   if (!git.signal('SIGTERM')) return
-  const impatience = setTimeout(() => git.signal('SIGKILL'), STOP_GRACE_MS)
-  const end = () => clearTimeout(impatience)
+  const kill = setTimeout(() => git.signal('SIGKILL'), STOP_GRACE_MS)
+  const end = () => clearTimeout(kill)
   git.exited.then(end, end)
-  // Nobody reads on, and an unread pipe would keep the process from being seen as closed.
+  // No one reads the rest, and Node reports the end only after all output has been read.
   git.stdout.resume()
 }

@@ -1,16 +1,13 @@
-/**
- * Starts git with a limit of what it may allocate (setrlimit(2), RLIMIT_DATA), which the shell sets
- * and goes.
- */
+/** The shell sets a memory limit (setrlimit(2), RLIMIT_DATA) and replaces itself with Git. */
 const LIMITED = ['-c', 'ulimit -d "$0" 2>/dev/null; exec git "$@"']
 
 /**
- * The command that runs git with a limit of its memory. Where the limit is lower already it stays.
+ * Returns the command that runs Git with a memory limit. A lower limit that exists already stays.
  *
- * The limit is on what is written to: files that are mapped, such as packs, do not count.
+ * The limit is on writable memory. Mapped files, such as packs, do not count.
  *
- * @param maxBytes of each process of this git.
- * @param args the arguments of git, none of which the shell looks at.
+ * @param maxBytes limit of each process that the command starts.
+ * @param args arguments of Git, which the shell does not interpret.
  * @returns a program and its arguments.
  */
 export function limitedCommand(

@@ -1,10 +1,10 @@
 const LINE_FEED = 0x0a
 
 /**
- * Cuts what comes in chunks into lines, without their line feeds. A last line without one is none.
+ * Splits chunks into lines without their line feeds. An unfinished last line is dropped.
  *
- * @param maxBytes kept of a line; what is longer is cut.
- * @returns what takes the next chunk, and gives the lines that end in it.
+ * @param maxBytes maximum length of a line; longer lines are truncated.
+ * @returns a function that takes the next chunk and returns the lines that end in the chunk.
  */
 export function lineSplitter(maxBytes: number): (chunk: Buffer) => Buffer[] {
   let begun: Buffer[] = []

@@ -1,74 +1,73 @@
 import type { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 
-/** Who asks for a place. */
-export interface Holder {
-  /**
-   * Whoever places are counted for; undefined for one that is not counted, such as the server
-   * itself.
-   */
+/** A request for a slot. */
+export interface SlotRequest {
+  /** Key of the account or address that the slot counts for. Undefined: for none. */
   readonly holder?: string | undefined
-  /** How fast the guest's reader reads; undefined where no reader can hold the place up. */
+  /** Speed of the client that reads. Undefined when no client can delay the work. */
   readonly pace?: Pace
-  /** Ends the work, and gives the place back. */
+  /** Ends the work and releases the slot. */
   readonly evict?: () => void
 }
 
-/** A guest that waits. */
+/** A waiting request. */
 interface Waiting {
-  readonly guest: Holder
-  readonly enter: () => void
+  readonly request: SlotRequest
+  readonly start: () => void
 }
 
 /**
- * Lets so many in at a time and so many wait.
+ * Limits the Git processes that run and the requests that wait.
  *
- * A holder gets a place as long as it has fewer than are free: one alone gets half of all, a second
- * one half of the rest, and so on, so that whoever comes new finds a place (the dynamic thresholds
- * of A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet
- * switches", 1998). Of those who wait, the one whose holder has the fewest places is next. Whoever
- * reads too slowly loses the place when somebody else finds none.
+ * A holder gets another slot while it holds fewer slots than are free. A single holder gets half of
+ * all slots, a second holder half of the rest, and so on, so a new holder finds a free slot (the
+ * dynamic thresholds of A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for
+ * shared-memory packet switches", 1998). The next request to start is the one whose holder has the
+ * fewest slots. A client that reads too slowly loses its slot when another request finds none.
  */
 export class ProcessLimit {
-  readonly #maxInside: number
+  readonly #maxRunning: number
   readonly #maxWaiting: number
-  readonly #inside = new Set<Holder>()
+  readonly #running = new Set<SlotRequest>()
   readonly #waiting: Waiting[] = []
   readonly #held = new Map<string, number>()
 
-  constructor(maxInside: number, maxWaiting: number) {
-    this.#maxInside = maxInside
+  constructor(maxRunning: number, maxWaiting: number) {
+    this.#maxRunning = maxRunning
     this.#maxWaiting = maxWaiting
   }
 
   /**
-   * Waits for a place.
+   * Waits for a slot.
    *
-   * @returns what gives the place back; calling it twice is the same as calling it once.
-   * @throws GitError BUSY when too many wait already, in all or of this holder.
+   * @returns a function that releases the slot. Further calls have no effect.
+   * @throws GitError BUSY when too many requests wait, in total or of this holder.
    */
-  async enter(guest: Holder = {}): Promise<() => void> {
-    if (!this.#admits(guest)) this.#evictSlow()
-    if (this.#admits(guest)) this.#take(guest)
-    else if (!this.#mayWait(guest)) throw new GitError('BUSY', 'too many processes')
-    else await new Promise<void>((enter) => this.#waiting.push({ guest, enter }))
-    let isInside = true
+  async acquire(request: SlotRequest = {}): Promise<() => void> {
+    if (!this.#admits(request)) this.#evictSlow()
+    if (this.#admits(request)) this.#take(request)
+    else if (!this.#mayWait(request)) throw new GitError('BUSY', 'too many processes')
+    else await new Promise<void>((start) => this.#waiting.push({ request, start }))
+    let isHeld = true
     return () => {
-      if (!isInside) return
-      isInside = false
-      this.#leave(guest)
+      if (!isHeld) return
+      isHeld = false
+      this.#release(request)
     }
   }
 
-  #admits({ holder }: Holder): boolean {
-    const free = this.#maxInside - this.#inside.size
+  #admits({ holder }: SlotRequest): boolean {
+    const free = this.#maxRunning - this.#running.size
     return free > 0 && this.#heldBy(holder) < free
   }
 
-  #mayWait({ holder }: Holder): boolean {
+  #mayWait({ holder }: SlotRequest): boolean {
     const free = this.#maxWaiting - this.#waiting.length
     const own =
-      holder === undefined ? 0 : this.#waiting.filter(({ guest }) => guest.holder === holder).length
+      holder === undefined
+        ? 0
+        : this.#waiting.filter(({ request }) => request.holder === holder).length
     return own < free
   }
 
@@ -76,36 +75,37 @@ export class ProcessLimit {
     return holder === undefined ? 0 : (this.#held.get(holder) ?? 0)
   }
 
-  #take(guest: Holder): void {
-    this.#inside.add(guest)
-    if (guest.holder !== undefined) this.#held.set(guest.holder, this.#heldBy(guest.holder) + 1)
+  #take(request: SlotRequest): void {
+    this.#running.add(request)
+    if (request.holder !== undefined)
+      this.#held.set(request.holder, this.#heldBy(request.holder) + 1)
   }
 
-  #leave(guest: Holder): void {
-    this.#inside.delete(guest)
-    if (guest.holder !== undefined) {
-      const left = this.#heldBy(guest.holder) - 1
-      if (left > 0) this.#held.set(guest.holder, left)
-      else this.#held.delete(guest.holder)
+  #release(request: SlotRequest): void {
+    this.#running.delete(request)
+    if (request.holder !== undefined) {
+      const left = this.#heldBy(request.holder) - 1
+      if (left > 0) this.#held.set(request.holder, left)
+      else this.#held.delete(request.holder)
     }
     for (
       let next = this.#next();
-      next !== undefined && this.#admits(next.guest);
+      next !== undefined && this.#admits(next.request);
       next = this.#next()
     ) {
       this.#waiting.splice(this.#waiting.indexOf(next), 1)
-      this.#take(next.guest)
-      next.enter()
+      this.#take(next.request)
+      next.start()
     }
   }
 
-  /** The first of those who wait whose holder has the fewest places. */
+  /** Returns the first waiting request whose holder has the fewest slots. */
   #next(): Waiting | undefined {
     let next: Waiting | undefined
     for (const waiting of this.#waiting) {
       if (
         next === undefined ||
-        this.#heldBy(waiting.guest.holder) < this.#heldBy(next.guest.holder)
+        this.#heldBy(waiting.request.holder) < this.#heldBy(next.request.holder)
       )
         next = waiting
     }
@@ -113,6 +113,6 @@ export class ProcessLimit {
   }
 
   #evictSlow(): void {
-    for (const { pace, evict } of this.#inside) if (pace?.isTooSlow()) evict?.()
+    for (const { pace, evict } of this.#running) if (pace?.isTooSlow()) evict?.()
   }
 }

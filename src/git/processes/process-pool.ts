@@ -1,60 +1,55 @@
-/** A process that somebody else may need in a moment. */
+/** A process that the next caller can use. */
 export interface PooledProcess {
-  /** Ends it. Twice is the same as once. */
+  /** Ends the process. Further calls have no effect. */
   end(): Promise<void>
 }
 
 /**
- * Processes that have done what they were started for, one of each repository: the next who wants
- * the same need not start one, which takes longer than most of what they do.
+ * Idle processes, at most one for each repository. Starting a process takes longer than most of
+ * its work.
  */
 export class ProcessPool<T extends PooledProcess> {
-  readonly #idle = new Map<number, { readonly item: T; readonly timer: NodeJS.Timeout }>()
-  readonly #maxKept: number
-  readonly #keptMs: number
+  readonly #idle = new Map<number, { readonly process: T; readonly timer: NodeJS.Timeout }>()
+  readonly #maxIdle: number
+  readonly #maxIdleMs: number
 
   /**
-   * @param maxKept repositories of which one is kept, those used last.
-   * @param keptMs after which one that nobody wants is ended.
+   * @param maxIdle number of idle processes. The least recently used process is ended first.
+   * @param maxIdleMs time after which an unused process is ended.
    */
-  constructor(maxKept: number, keptMs: number) {
-    this.#maxKept = maxKept
-    this.#keptMs = keptMs
+  constructor(maxIdle: number, maxIdleMs: number) {
+    this.#maxIdle = maxIdle
+    this.#maxIdleMs = maxIdleMs
   }
 
-  /** The one of a repository, if there is one; it is the caller's from then on. */
+  /** Removes the idle process of a repository from the pool and returns it, if there is one. */
   take(id: number): T | undefined {
-    const kept = this.#idle.get(id)
-    if (!kept) return undefined
-    clearTimeout(kept.timer)
+    const entry = this.#idle.get(id)
+    if (!entry) return undefined
+    clearTimeout(entry.timer)
     this.#idle.delete(id)
-    return kept.item
+    return entry.process
   }
 
-  /**
-   * Keeps what the caller is done with. Of two of a repository the one that was there before is
-   * ended.
-   */
-  keep(id: number, item: T): void {
+  /** Adds an idle process. The pool ends the previous one of the repository, if there is one. */
+  add(id: number, process: T): void {
     void this.drop(id)
-    // Whatever else is going on, the server may end before that.
-    const timer = setTimeout(() => void this.drop(id), this.#keptMs).unref()
-    this.#idle.set(id, { item, timer })
-    // A Map keeps the order of insertion: the one used longest ago comes first.
+    // The timer does not delay the end of the server.
+    const timer = setTimeout(() => void this.drop(id), this.#maxIdleMs).unref()
+    this.#idle.set(id, { process, timer })
+    // A Map has the order of insertion, so the least recently used process comes first.
     const [oldest] = this.#idle.keys()
-    if (this.#idle.size > this.#maxKept && oldest !== undefined) void this.drop(oldest)
+    if (this.#idle.size > this.#maxIdle && oldest !== undefined) void this.drop(oldest)
   }
 
-  /**
-   * Ends the one of a repository. What it fails to clear away is cleared when the server starts.
-   */
+  /** Ends the idle process of a repository. The next start of the server removes its leftovers. */
   async drop(id: number): Promise<void> {
     await this.take(id)
       ?.end()
       .catch(() => {})
   }
 
-  /** Ends all of them. */
+  /** Ends all idle processes. */
   async dropAll(): Promise<void> {
     await Promise.all([...this.#idle.keys()].map((id) => this.drop(id)))
   }

@@ -4,53 +4,48 @@ import { createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { limitedCommand } from './git-command.ts'
-import { keepBeginning } from './pooled-text.ts'
-import type { StarterMessage, StartMessage } from './process-spawner.ts'
+import type { SpawnerMessage, SpawnMessage } from './process-spawner.ts'
+import { collectStderr } from './stderr-text.ts'
 
-/**
- * The other side of `process-spawner.ts`: a program of its own, which is small because it loads nothing
- * but this.
- */
+/** The program of the process spawner (`process-spawner.ts`). Small, since it loads little code. */
 
-/**
- * Path of the Unix socket to listen on, in a folder of its own, which goes when this process does.
- */
+/** Path of the Unix socket. The program removes the folder of the socket when it ends. */
 const socketPath = process.argv[2] ?? ''
 
 /**
- * Service managers and terminals signal all processes of a service; the server needs this one until
- * its own end, which is heard of.
+ * Service managers and terminals signal all processes of a service. The server needs the spawner
+ * until the server ends, which closes the IPC channel.
  */
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 
-/** Those that no git has yet, by their numbers. */
-const lines = new Map<number, Socket>()
+/** Idle connections by number. */
+const connections = new Map<number, Socket>()
 let lastNumber = 0
 
-// Nothing may be read here: it is for the git that gets the line.
-const server = createServer({ pauseOnConnect: true }, (line) => {
+// The input is for the Git process that gets the connection, so nothing is read here.
+const server = createServer({ pauseOnConnect: true }, (connection) => {
   lastNumber += 1
-  lines.set(lastNumber, line)
-  line.on('error', () => {})
-  line.write(`${lastNumber}\n`)
+  connections.set(lastNumber, connection)
+  connection.on('error', () => {})
+  connection.write(`${lastNumber}\n`)
 })
-server.listen(socketPath, () => tell({ kind: 'ready' }))
+server.listen(socketPath, () => send({ kind: 'ready' }))
 
-process.on('message', (message) => start(message as StartMessage))
+process.on('message', (message) => start(message as SpawnMessage))
 process.on('disconnect', end)
-// That may have come before anybody listened.
+// The server may have ended before the handler was set.
 if (!process.connected) end()
 
 /**
- * The server has ended, or been killed. Gits go on, as those do that it starts itself: they notice
- * by their input and output.
+ * Ends the spawner after the server. Git processes continue and notice the end of the server by
+ * their input and output, as do those that the server started.
  */
 function end(): void {
   rmSync(dirname(socketPath), { recursive: true, force: true })
   process.exit()
 }
 
-function tell(message: StarterMessage): void {
+function send(message: SpawnerMessage): void {
   process.send?.(message)
 }
 
@@ -61,48 +56,47 @@ function start({
   env,
   maxMemoryBytes,
   hooks: hasHooks,
-  lines: numbers,
-}: StartMessage): void {
+  connections: numbers,
+}: SpawnMessage): void {
   const [stdin, stdout, hooks] = numbers.map(take)
   const fail = ({ message }: Error) => {
     hooks?.destroy()
-    tell({ kind: 'failed', id, message })
+    send({ kind: 'failed', id, message })
   }
   try {
-    if (!stdin || !stdout) throw new Error('there is no such line')
+    if (!stdin || !stdout) throw new Error('there is no such connection')
     const child = spawn(...limitedCommand(maxMemoryBytes, args), {
       cwd,
       env,
-      // Node leaves a descriptor beyond the first three as it is, which is non-blocking: what hooks
-      // say is passed on instead.
+      // Node would leave the descriptor for hooks non-blocking, so a pipe forwards its data.
       stdio: hasHooks ? [stdin, stdout, 'pipe', 'pipe'] : [stdin, stdout, 'pipe'],
-      // Its own group, so that a signal reaches the helpers it starts.
+      // A process group, so a signal reaches the helpers of the process.
       detached: true,
     })
     child.once('error', fail)
     if (child.pid === undefined) return
-    tell({ kind: 'started', id, pid: child.pid })
-    const stderr = keepBeginning(child.stdio[2] as Readable)
-    if (hooks) passOn(hooks, child.stdio[3] as Duplex)
-    child.once('close', (code) => tell({ kind: 'ended', id, exit: { code, stderr: stderr.text } }))
+    send({ kind: 'started', id, pid: child.pid })
+    const stderr = collectStderr(child.stdio[2] as Readable)
+    if (hooks) pipeBoth(hooks, child.stdio[3] as Duplex)
+    child.once('close', (code) => send({ kind: 'ended', id, exit: { code, stderr: stderr.text } }))
   } catch (error) {
     fail(error as Error)
   } finally {
-    // Git has copies of its own.
+    // The Git process has copies of these descriptors.
     stdin?.destroy()
     stdout?.destroy()
   }
 }
 
 function take(number: number): Socket | undefined {
-  const line = lines.get(number)
-  lines.delete(number)
-  return line
+  const connection = connections.get(number)
+  connections.delete(number)
+  return connection
 }
 
-/** Until one of the two ends. */
-function passOn(line: Socket, channel: Duplex): void {
+/** Forwards data in both directions until one side ends. */
+function pipeBoth(connection: Socket, channel: Duplex): void {
   channel.on('error', () => {})
-  channel.pipe(line).pipe(channel)
-  line.once('close', () => channel.destroy())
+  channel.pipe(connection).pipe(channel)
+  connection.once('close', () => channel.destroy())
 }

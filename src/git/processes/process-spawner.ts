@@ -4,104 +4,103 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { keepBeginning } from './pooled-text.ts'
 import type { Exit, RunningGit } from './running-git.ts'
+import { collectStderr } from './stderr-text.ts'
 
 /**
- * A small process that starts gits for a large one. To start a process, Node forks, and while the
- * kernel copies the page tables of the server nothing else happens in it: a millisecond at 50 MB,
- * thirty at 500. The small one forks in one millisecond, always.
+ * The process spawner is a small process that starts Git processes for the server. Node starts a
+ * process by a fork, which blocks the server while the kernel copies its page tables: 1 ms at
+ * 50 MB, 30 ms at 500 MB. A fork of the small process always takes 1 ms.
  *
- * What git reads and prints does not pass through it. Between the two are lines, connections of a
- * Unix socket, laid before they are needed: the starter numbers each, and gives its end to a git as
- * standard input or output. The server has the other end, and tells the starter over their IPC
- * channel which lines a git gets; whoever else connects gets a number and no git.
+ * Input and output of Git do not pass through the spawner. The server opens connections to a Unix
+ * socket of the spawner in advance. The spawner numbers them and passes its ends to Git processes
+ * as standard input and output. Over an IPC channel, the server says which connections a Git
+ * process gets. Any other process that connects gets a number and no Git process.
  */
 
-/** What to start. */
-export interface GitStart {
-  /** All arguments. */
+/** A Git process to start. */
+export interface SpawnRequest {
   readonly args: readonly string[]
-  /** Folder to start in. */
+  /** Working directory. */
   readonly cwd: string
-  /** The whole environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
-  /** Whether it gets the hooks' descriptor. */
+  /** Whether the process gets the descriptor for hooks. */
   readonly hooks: boolean
-  /** Of each of its processes. */
+  /** Limit of the process and of each helper. */
   readonly maxMemoryBytes: number
 }
 
-/** To the starter: start a git. */
-export interface StartMessage extends GitStart {
+/** A message to the spawner: start a Git process. */
+export interface SpawnMessage extends SpawnRequest {
   readonly id: number
-  /** Numbers of the lines for its standard input, its standard output and its hooks. */
-  readonly lines: readonly number[]
+  /** Numbers of the connections for standard input, standard output and hooks. */
+  readonly connections: readonly number[]
 }
 
-/** From the starter. */
-export type StarterMessage =
-  /** Lines can be laid. */
+/** A message from the spawner. */
+export type SpawnerMessage =
+  /** The spawner accepts connections. */
   | { readonly kind: 'ready' }
-  /** A git runs, as the leader of a process group. */
+  /** A Git process runs as the leader of a process group. */
   | { readonly kind: 'started'; readonly id: number; readonly pid: number }
-  /** It could not be started. */
+  /** A Git process could not be started. */
   | { readonly kind: 'failed'; readonly id: number; readonly message: string }
-  /** It has ended, and so has what it had to say on stderr. */
+  /** A Git process and its stderr have ended. */
   | { readonly kind: 'ended'; readonly id: number; readonly exit: Exit }
 
 /**
- * Lines that lie ready: for the gits of a burst, two or three each. Those beyond are started by the
- * server itself.
+ * Size of the connection pool. Each Git process takes two or three connections. When the pool is
+ * empty, the server starts the process.
  */
-const READY_LINES = 64
+const MAX_IDLE_CONNECTIONS = 64
 
 /** Name of the Unix socket. */
 const SOCKET = 'lines'
 
-/** Of the path of a Unix socket (unix(7)); libuv cuts off what is more. */
+/** Longest path of a Unix socket (unix(7)). libuv truncates longer paths. */
 const MAX_SOCKET_PATH_BYTES = 107
 
-/** Between two launches: one that ends again and again must not be what the server is busy with. */
+/** Minimum time between two launches of a spawner that ends repeatedly. */
 const RELAUNCH_PAUSE_MS = 1_000
 
-/** After one that came to nothing. */
+/** Minimum time between two launches after a failed one. */
 const RETRY_PAUSE_MS = 60_000
 
-/** A connection to the starter that no git has yet. */
-interface Line {
+/** An idle connection to the spawner. */
+interface Connection {
   readonly number: number
   readonly socket: Socket
 }
 
-/** A git that has been asked for. */
-interface UnderWay {
+/** A requested Git process that has not ended. */
+interface ActiveProcess {
   onStarted(pid: number): void
   onEnded(exit: Exit): void
   onFailed(error: Error): void
 }
 
-/** A starter process that runs. */
-interface Running {
+/** A running spawner process. */
+interface SpawnerProcess {
   readonly child: ChildProcess
   readonly folder: string
-  readonly ready: Line[]
-  readonly underWay: Map<number, UnderWay>
+  readonly idle: Connection[]
+  readonly active: Map<number, ActiveProcess>
   state: 'starting' | 'ready' | 'broken'
-  /** Connections that have no number yet. */
-  laying: number
+  /** Number of connections that have no number yet. */
+  connecting: number
 }
 
-/** Keeps a starter process running, and talks to it. */
+/** Keeps a spawner process running and communicates with it. */
 export class ProcessSpawner {
   readonly #program: string
   readonly #warn: (message: string) => void
-  #running: Running | undefined
+  #running: SpawnerProcess | undefined
   #nextLaunch = 0
   #lastId = 0
 
   /**
-   * Starts the spawner process. It ends with this process, however that ends.
+   * Starts the spawner process, which ends whenever this process ends.
    *
    * @param program path of the bundled `process-spawner-program.ts`.
    * @param warn reports that the spawner ended unexpectedly.
@@ -112,41 +111,45 @@ export class ProcessSpawner {
     this.#launch()
   }
 
-  /** Its process, while there is one. */
+  /** Process id of the spawner. Undefined when no spawner process runs. */
   get pid(): number | undefined {
     return this.#running?.child.pid
   }
 
-  /** Lines that lie ready. */
-  get readyLines(): number {
-    return this.#running?.ready.length ?? 0
+  /** Number of idle connections. */
+  get idleConnections(): number {
+    return this.#running?.idle.length ?? 0
   }
 
-  /** Has a git started; returns undefined when that has to be done without a starter for now. */
-  start(start: GitStart): RunningGit | undefined {
+  /** Starts a Git process. Returns undefined when the caller must start the process instead. */
+  start(start: SpawnRequest): RunningGit | undefined {
     const running = this.#running
     if (!running) {
       if (performance.now() >= this.#nextLaunch) this.#launch()
       return undefined
     }
     const count = start.hooks ? 3 : 2
-    const lines = running.ready.length < count ? [] : running.ready.splice(0, count)
-    this.#layLines(running)
-    const [stdin, stdout, hooks] = lines.map(({ socket }) => socket.ref())
+    const connections = running.idle.length < count ? [] : running.idle.splice(0, count)
+    this.#connectAll(running)
+    const [stdin, stdout, hooks] = connections.map(({ socket }) => socket.ref())
     if (!stdin || !stdout) {
       if (running.state === 'broken') this.#retire(running, 'there is no way to connect to it')
       return undefined
     }
     this.#lastId += 1
     const id = this.#lastId
-    const message: StartMessage = { id, lines: lines.map(({ number }) => number), ...start }
-    const git = this.#follow(running, id, stdin, stdout, hooks)
-    // What fails here is the end of the starter, which is heard of anyway.
+    const message: SpawnMessage = {
+      id,
+      connections: connections.map(({ number }) => number),
+      ...start,
+    }
+    const git = this.#track(running, id, stdin, stdout, hooks)
+    // A failure means that the spawner has ended, which its `close` event reports.
     running.child.send(message, () => {})
     return git
   }
 
-  /** Ends it, when the gits have ended that it has started. */
+  /** Ends the spawner after the Git processes that it has started. */
   stop(): void {
     this.#nextLaunch = Number.POSITIVE_INFINITY
     if (this.#running) this.#retire(this.#running)
@@ -162,98 +165,95 @@ export class ProcessSpawner {
       return
     }
     const child = spawn(process.execPath, [this.#program, join(folder, SOCKET)], {
-      // No secret of ours is there to be passed on.
+      // The spawner must not know secrets of the server.
       env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // Its own group: Ctrl-C is for us, and we need it until the last call has ended.
+      // A process group: Ctrl-C must not end the spawner before the last call has ended.
       detached: true,
     })
-    const running: Running = {
+    const running: SpawnerProcess = {
       child,
       folder,
-      ready: [],
-      underWay: new Map(),
+      idle: [],
+      active: new Map(),
       state: 'starting',
-      laying: 0,
+      connecting: 0,
     }
     this.#running = running
     const end = (reason: string) => this.#end(running, reason)
     child.on('error', ({ message }) => end(message))
-    const stderr = keepBeginning(child.stderr)
+    const stderr = collectStderr(child.stderr)
     child.once('close', (code, signal) =>
       end(`it ended with ${signal ?? code} ${stderr.text}`.trimEnd()),
     )
-    child.on('message', (message) => this.#hear(running, message as StarterMessage))
-    // It keeps nobody waiting who has nothing else to do.
+    child.on('message', (message) => this.#receive(running, message as SpawnerMessage))
+    // The spawner must not delay the end of this process.
     child.unref()
     for (const stream of [child.channel, child.stderr as Socket | null]) stream?.unref()
   }
 
-  /** For a process that has ended, or could not be started. */
-  #end(running: Running, reason: string): void {
-    for (const { socket } of running.ready) socket.destroy()
-    for (const { onEnded } of running.underWay.values()) onEnded({ code: null, stderr: '' })
+  /** Handles a spawner process that has ended or could not be started. */
+  #end(running: SpawnerProcess, reason: string): void {
+    for (const { socket } of running.idle) socket.destroy()
+    for (const { onEnded } of running.active.values()) onEnded({ code: null, stderr: '' })
     rmSync(running.folder, { recursive: true, force: true })
     if (this.#running !== running) return
     this.#running = undefined
     this.#warn(reason)
   }
 
-  /** Asks nothing more of a process. */
-  #retire(running: Running, reason?: string): void {
+  /** Replaces a spawner process, which ends after its Git processes. */
+  #retire(running: SpawnerProcess, reason?: string): void {
     this.#running = undefined
-    for (const { socket } of running.ready.splice(0)) socket.destroy()
-    if (running.underWay.size === 0) running.child.disconnect()
+    for (const { socket } of running.idle.splice(0)) socket.destroy()
+    if (running.active.size === 0) running.child.disconnect()
     if (reason !== undefined) this.#warn(reason)
   }
 
-  #hear(running: Running, message: StarterMessage): void {
+  #receive(running: SpawnerProcess, message: SpawnerMessage): void {
     if (message.kind === 'ready') {
       running.state = 'ready'
       this.#nextLaunch = performance.now() + RELAUNCH_PAUSE_MS
-      this.#layLines(running)
+      this.#connectAll(running)
       return
     }
-    const git = running.underWay.get(message.id)
+    const git = running.active.get(message.id)
     if (message.kind === 'started') git?.onStarted(message.pid)
     else if (message.kind === 'failed') git?.onFailed(new Error(message.message))
     else git?.onEnded(message.exit)
   }
 
-  #layLines(running: Running): void {
+  #connectAll(running: SpawnerProcess): void {
     if (running.state !== 'ready' || this.#running !== running) return
-    while (running.ready.length + running.laying < READY_LINES) this.#layLine(running)
+    while (running.idle.length + running.connecting < MAX_IDLE_CONNECTIONS)
+      this.#connectOne(running)
   }
 
-  #layLine(running: Running): void {
-    running.laying += 1
+  #connectOne(running: SpawnerProcess): void {
+    running.connecting += 1
     const socket = connect(join(running.folder, SOCKET)).unref()
     let text = ''
     const fail = () => {
-      running.laying -= 1
+      running.connecting -= 1
       running.state = 'broken'
     }
-    // By this event, and not by `data`: a stream that flowed once does not wait for its reader
-    // again.
+    // Not the event `data`: a stream that has flowed once does not wait for its reader again.
     const read = () => {
       text += socket.read() ?? ''
       if (!text.endsWith('\n')) return
       socket.off('readable', read).off('close', fail)
-      running.laying -= 1
-      if (this.#running === running) running.ready.push({ number: Number(text), socket })
+      running.connecting -= 1
+      if (this.#running === running) running.idle.push({ number: Number(text), socket })
       else socket.destroy()
     }
     socket.on('readable', read).once('close', fail)
-    // A line that breaks is not ready, and one that a git has says what happened by its end.
+    // `close` handles connections that fail early. Later, the end of the Git process tells.
     socket.on('error', () => {})
   }
 
-  /**
-   * @returns the git that has been asked for, as far as one can tell by its lines and what the
-   *   starter says.
-   */
-  #follow(
-    running: Running,
+  /** Tracks a requested Git process by its connections and the messages of the spawner. */
+  #track(
+    running: SpawnerProcess,
     id: number,
     stdin: Socket,
     stdout: Socket,
@@ -263,16 +263,16 @@ export class ProcessSpawner {
     let pending: NodeJS.Signals | undefined
     let isGone = false
     const outputs = hooks ? [stdout, hooks] : [stdout]
-    const { underWay, child } = running
+    const { active, child } = running
     const settle = () => {
       isGone = true
-      underWay.delete(id)
-      if (underWay.size === 0) {
+      active.delete(id)
+      if (active.size === 0) {
         child.channel?.unref()
         if (this.#running !== running && child.connected) child.disconnect()
       }
       stdin.destroy()
-      // What nobody has asked for is not asked for any more, and would not end.
+      // Output that no one reads must be drained, or its stream would never close.
       for (const output of outputs) if (output.readableFlowing === null) output.resume()
     }
     const signal = (name: NodeJS.Signals) => {
@@ -284,7 +284,7 @@ export class ProcessSpawner {
       return signalGroup(pid, name)
     }
     const exited = new Promise<Exit>((resolve, reject) => {
-      underWay.set(id, {
+      active.set(id, {
         onStarted(started) {
           pid = started
           if (pending) signal(pending)
@@ -305,8 +305,8 @@ export class ProcessSpawner {
 }
 
 /**
- * A folder for the socket, which nobody else may enter (mkdtemp(3)). Not in the data folder, whose
- * path may be too long.
+ * Creates a folder for the socket that only the user of the server may enter (mkdtemp(3)). The path
+ * of the data folder may be too long for a socket.
  */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'branchline-'))
@@ -316,10 +316,9 @@ function makeFolder(): string {
 }
 
 /**
- * Signals a process and whatever it has started. The id of a group is not given anew while somebody
- * is in it.
+ * Signals a process group. The kernel does not reuse the id of a group that has members.
  *
- * @returns whether there was anything to signal.
+ * @returns whether a process was signalled.
  */
 export function signalGroup(leader: number, signal: NodeJS.Signals): boolean {
   try {

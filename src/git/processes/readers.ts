@@ -1,30 +1,29 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** On whose behalf Git is read. */
+/** The caller that Git data are read for. */
 export interface Reader {
-  /** Whoever places of processes are counted for; undefined for one that is not counted. */
+  /** Key that process slots count for. Undefined: for none. */
   readonly holder: string | undefined
   /**
-   * Told how many bytes are about to be read for an answer that has to be held as a whole.
+   * Reserves memory for the bytes of an answer, before they are read.
    *
-   * @throws what the caller is refused with, where there is no room for the answer.
+   * @throws the refusal of the call when there is not enough memory.
    */
   readonly admit: (bytes: number) => void
 }
 
 /**
- * The reader of a call. Every way to Git leads through a few functions of this room, but from a
- * hundred places: a parameter of all of them would be about something that none of them decides.
- * Work that no call waits for has no reader.
+ * The reader of the current call. A few functions use the reader, but a hundred functions lead to
+ * them and would have to pass a parameter that they do not use. Background work has no reader.
  */
 const readers = new AsyncLocalStorage<Reader>()
 
-/** Runs work, and all that follows from it, on behalf of a reader. */
+/** Runs work for a reader, including all asynchronous work that it starts. */
 export function readAs<T>(reader: Reader, work: () => T): T {
   return readers.run(reader, work)
 }
 
-/** On whose behalf the running work is; undefined for work of the server itself. */
+/** Returns the reader of the current call. Undefined in background work. */
 export function currentReader(): Reader | undefined {
   return readers.getStore()
 }

@@ -1,39 +1,38 @@
 import type { Duplex, Readable, Writable } from 'node:stream'
-/** How a child process ended. */
+
+/** The end of a child process. */
 export interface Exit {
   /** Exit status; null when a signal ended it. */
   readonly code: number | null
-  /**
-   * What it wrote to stderr, as far as it is kept. For the log: it may name paths of this machine.
-   */
+  /** Beginning of stderr. For the log only, since the text may contain paths of this machine. */
   readonly stderr: string
 }
 
-/** A running git. */
+/** A running Git process with its limits. */
 export interface GitProcess {
   readonly stdin: Writable
   readonly stdout: Readable
-  /** The other end of the hooks' descriptor, on a process that runs hooks. */
+  /** The server's end of the hook channel, for a process that runs hooks. */
   readonly hooks: Duplex | undefined
   /**
-   * Resolves when it and its output have ended. Rejects when it could not be started, and by a
-   * GitError when it was ended or failed for a reason of ours: NO_REPOSITORY when there is no
-   * repository, TIMEOUT, OUT_OF_MEMORY, BUSY when all gits together took too much memory.
+   * Resolves when the process and its output have ended. Rejects when the process could not be
+   * started, and with a GitError when it exceeded a limit (TIMEOUT, OUT_OF_MEMORY, or BUSY when all
+   * Git processes together took too much memory) or the repository does not exist (NO_REPOSITORY).
    */
   readonly exited: Promise<Exit>
-  /** Ends it and everything it started. */
+  /** Ends the process and its descendants. */
   stop(): void
 }
 
-/** A git, by whomever it was started. */
+/** A Git process, started by this process or by the process spawner. */
 export interface RunningGit extends Pick<GitProcess, 'stdin' | 'stdout' | 'hooks'> {
-  /** Its process, once it has one. */
+  /** Returns the process id. Undefined until the process runs, and after its end. */
   pid(): number | undefined
-  /** Resolves when it and its output have ended. Rejects when it could not be started. */
+  /** Resolves when the process and its output have ended. Rejects when it could not be started. */
   readonly exited: Promise<Exit>
   /**
-   * Signals it and everything it started. Returns whether there was anything to signal: a group
-   * that is empty may not be, since its id can be anybody's by now.
+   * Signals the process group. Returns false without a signal when the group is empty, since its id
+   * may belong to another group by then.
    */
   signal(name: NodeJS.Signals): boolean
 }

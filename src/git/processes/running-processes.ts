@@ -3,19 +3,11 @@ import { GitError } from '../core/errors.ts'
 import { ProcessLimit } from './process-limits.ts'
 import type { ProcessSpawner } from './process-spawner.ts'
 
-/**
- * All gits of this process together: how many run, and how much memory they have.
- *
- * Each git has a limit of its own, which the kernel enforces (`limitedCommand`). The limits of all
- * of them together would be more than any machine has, and mostly a git needs some megabytes. So
- * the sum is measured while gits run, and brought down where it is more than it may be.
- */
-
-/** A git that runs. */
+/** A Git process that is counted. */
 export interface RunningProcess {
-  /** Undefined until it has one. */
+  /** Returns the process id. Undefined until the process runs. */
   pid(): number | undefined
-  /** Is told why the git, or a process that it has started, was ended. */
+  /** Receives the reason why the process or a descendant was ended. */
   onEnded(cause: GitError): void
 }
 
@@ -27,39 +19,43 @@ interface Measured {
 }
 
 /**
- * As many as all gates of the server let through together, and some more: a fault in one of them
- * must not take the machine.
+ * More than all process limits of the server allow together. Protects the machine from a fault in
+ * one of them.
  */
 const MAX_RUNNING = 512
 
-/** A git fills about 100 MiB in this time, and most gits end before it. */
+/** A Git process fills about 100 MiB in this time. Most processes end earlier. */
 const MEASURE_INTERVAL_MS = 100
 
-/** Of the memory of all gits. Smaller processes are not what takes the memory. */
+/** Smallest share of the memory limit at which a process can be ended. */
 const VICTIM_SHARE = 1 / 16
 
-/** Helpers of git have helpers at most three levels deep. */
+/** Git starts helpers at most three levels deep. */
 const MAX_DEPTH = 4
 
-/**
- * Processes that the server runs for itself at a time, such as to record moved refs.
- */
-const MAX_OWN = 32
+/** Background processes at a time. */
+const MAX_BACKGROUND = 32
 
 /** Default of `--git-memory`. */
 const DEFAULT_MAX_BYTES = 2 * 1024 ** 3
 
-/** Reports that a process was ended because all of them together had too much memory. */
+/** Reports that a process was ended because all processes together took too much memory. */
 export type WarnOfMemory = (
   facts: { readonly totalBytes: number; readonly endedBytes: number },
   message: string,
 ) => void
 
-/** The Git processes of a server: their number, their memory, and the program that starts them. */
+/**
+ * The Git processes of a server: their number, their memory and the program that starts them.
+ *
+ * The kernel enforces a memory limit for each process (`limitedCommand`). The sum of these limits
+ * exceeds the memory of any machine, while most processes need a few megabytes. The server
+ * therefore measures the sum and ends processes when it exceeds the limit.
+ */
 export class GitProcesses {
   /** In the order of their start. */
   readonly #running = new Set<RunningProcess>()
-  readonly #own = new ProcessLimit(MAX_OWN, Number.POSITIVE_INFINITY)
+  readonly #background = new ProcessLimit(MAX_BACKGROUND, Number.POSITIVE_INFINITY)
   #maxBytes = DEFAULT_MAX_BYTES
   #warn: WarnOfMemory = () => {}
   #timer: NodeJS.Timeout | undefined
@@ -72,20 +68,20 @@ export class GitProcesses {
     this.#warn = warn
   }
 
-  /** Maximum memory of all processes together. */
+  /** Limit of the memory of all processes together. */
   get maxMemoryBytes(): number {
     return this.#maxBytes
   }
 
   /**
-   * Waits for the limit of processes that the server runs for itself, such as to record moved refs.
-   * These do not wait behind readers and are never refused. A caller that holds a slot must not ask
-   * for another one.
+   * Waits for a slot for a background process, such as one that records moved refs. These processes
+   * do not wait behind readers and are never refused. A caller that holds a slot must not ask for
+   * another one.
    *
    * @returns a function that releases the slot.
    */
-  enterOwn(): Promise<() => void> {
-    return this.#own.enter()
+  acquireBackgroundSlot(): Promise<() => void> {
+    return this.#background.acquire()
   }
 
   /**
@@ -126,7 +122,7 @@ export class GitProcesses {
         'a Git process was ended: all of them together took more memory than allowed',
       )
       git.onEnded(new GitError('BUSY', 'all Git processes together took more memory than allowed'))
-      // Only the one process: a Git process that moves refs must clean up after an ended helper.
+      // Not the process group: a Git process that moves refs must clean up after an ended helper.
       endProcess(pid)
       totalBytes -= bytes
     }
@@ -137,7 +133,7 @@ function sum(processes: readonly Measured[]): number {
   return processes.reduce((total, { bytes }) => total + bytes, 0)
 }
 
-/** A process and its descendants (proc(5), `children`). */
+/** Returns a process and its descendants (proc(5), `children`). */
 function familyOf(pid: number, depth = 0): number[] {
   if (depth === MAX_DEPTH) return [pid]
   const children = readProc(`${pid}/task/${pid}/children`).split(' ').filter(Boolean)
@@ -145,8 +141,8 @@ function familyOf(pid: number, depth = 0): number[] {
 }
 
 /**
- * Memory of a process that is in no file and so cannot be taken back: not the packs that it reads
- * (proc(5), `RssAnon`).
+ * Returns the anonymous memory of a process, which the kernel cannot reclaim (proc(5), `RssAnon`).
+ * Mapped packs do not count.
  */
 function bytesOf(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`))?.[1] ?? 0) * 1024
@@ -156,11 +152,11 @@ function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has ended.
   }
 }
 
-/** Empty for what is not there any more. */
+/** Returns a file of /proc. Empty when the process has ended. */
 function readProc(path: string): string {
   try {
     return readFileSync(`/proc/${path}`, 'latin1')

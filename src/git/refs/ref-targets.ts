@@ -1,58 +1,56 @@
-import { placeOf } from '../repositories/repositories.ts'
-
-type GitPlace = ReturnType<typeof placeOf>
-
 import { readCommit } from '../objects/commits.ts'
 import { parseCommit, parseTag } from '../objects/raw-objects.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { printedByGit, runGit } from '../processes/child-process.ts'
-import type { Repositories } from '../repositories/repositories.ts'
+import { processOptions, type Repositories } from '../repositories/repositories.ts'
 
-/** What a ref leads to. */
+type ProcessOptions = ReturnType<typeof processOptions>
+
+/** The commit or tag object that a ref points to. */
 export interface RefTarget {
-  /** Whether the ref names a tag object. */
+  /** Whether the ref points to a tag object. */
   readonly isAnnotated: boolean
-  /** The commit; undefined where a tag leads to something else. */
+  /** Id of the commit. Undefined when a tag points to another kind of object. */
   readonly commitId: string | undefined
-  /** Of the tagger or, without one, of the committer, in Unix seconds; 0 where neither is known. */
+  /** Unix seconds, of the tagger or else of the committer. 0 when neither is known. */
   readonly time: number
   /**
-   * Of the tag object or the commit, without a signature and blank lines around it, and not longer
-   * than `MAX_MESSAGE_BYTES`.
+   * Message of the tag object or the commit, without a signature and surrounding blank lines, at
+   * most `MAX_MESSAGE_BYTES`.
    */
   readonly message: string
 }
 
-/** Kept of a message. A list shows fifty of them. */
+/** Longest message. A list shows fifty messages. */
 const MAX_MESSAGE_BYTES = 64 * 1024
 
 /**
- * Objects that are looked up one by one, which a process takes longer for: most moves are of one
+ * Objects that are read without a process, which is faster for a few of them. Most pushes move one
  * branch.
  */
 const MAX_LOOKED_UP = 4
 
-/** Read of an object: headers, with a signature or two, and the message. */
+/** Longest object that is read: headers with up to two signatures, and the message. */
 const MAX_CONTENT_BYTES = MAX_MESSAGE_BYTES + 32 * 1024
 
 /**
- * What the commits and tag objects that refs hold lead to, by their ids. Ids of other objects and
- * of nothing are left out.
+ * Returns the commits and tag objects that refs point to, by id, without ids of other or missing
+ * objects.
  *
- * Unlike reading for a caller it does not wait behind others: what has moved must be recorded.
+ * Moved refs must be recorded, so this function does not wait behind readers.
  *
- * @param ids in full; few enough that their messages fit into memory.
+ * @param ids full ids. Their messages must fit into memory.
  */
 export async function readRefTargets(
   repositories: Repositories,
   id: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, RefTarget>> {
-  const place = placeOf(repositories, id)
+  const options = processOptions(repositories, id)
   const targets = new Map<string, RefTarget>()
   if (ids.length <= MAX_LOOKED_UP) await lookUp(repositories, id, ids, targets)
   const others = [...new Set(ids)].filter((objectId) => !targets.has(objectId))
-  for await (const { objectId, type, content } of readContents(place, others)) {
+  for await (const { objectId, type, content } of readContents(options, others)) {
     if (type === 'commit')
       targets.set(objectId, {
         isAnnotated: false,
@@ -62,14 +60,14 @@ export async function readRefTargets(
     if (type === 'tag')
       targets.set(objectId, { isAnnotated: true, commitId: undefined, ...tagOf(objectId, content) })
   }
-  for (const [tagId, commitId] of await peelTags(place, targets)) {
+  for (const [tagId, commitId] of await peelTags(options, targets)) {
     const target = targets.get(tagId)
     if (target) targets.set(tagId, { ...target, commitId })
   }
   return targets
 }
 
-/** Adds the commits among some objects, as far as there is nothing odd about them. */
+/** Adds the commits among objects, except those with unusual encodings. */
 async function lookUp(
   repositories: Repositories,
   id: number,
@@ -80,7 +78,7 @@ async function lookUp(
     ids.map((commitId) => readCommit(repositories, id, commitId).catch(() => undefined)),
   )
   for (const commit of commits) {
-    // In another encoding than UTF-8.
+    // The message is not in UTF-8.
     if (!commit || commit.message.includes('\ufffd')) continue
     const { committer, message } = commit
     const described = { time: committer.time, message: cut(message).trim() }
@@ -98,7 +96,7 @@ function commitOf(id: string, content: Buffer): Pick<RefTarget, 'time' | 'messag
   return { message: cut(message).trim(), time: committer.time }
 }
 
-/** Whole characters of as many bytes as are kept. */
+/** Truncates a text to `MAX_MESSAGE_BYTES` of whole characters. */
 function cut(text: string): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= MAX_MESSAGE_BYTES) return text
@@ -108,9 +106,9 @@ function cut(text: string): string {
     .replace(/\ufffd+$/, '')
 }
 
-/** The commits that tag objects lead to, tags of tags in the end, by the ids of the tags. */
+/** Returns pairs of tags and the commits that they point to, directly or through other tags. */
 async function peelTags(
-  place: GitPlace,
+  options: ProcessOptions,
   targets: ReadonlyMap<string, RefTarget>,
 ): Promise<(readonly [tagId: string, commitId: string])[]> {
   const tags = [...targets].flatMap(([id, { isAnnotated }]) => (isAnnotated ? id : []))
@@ -118,7 +116,7 @@ async function peelTags(
   const input = tags.map((id) => `${id}^{commit}\n`).join('')
   const { code, stdout, stderr } = await runGit(
     ['cat-file', '--batch-check', '--buffer'],
-    place,
+    options,
     input,
   )
   if (code !== 0) throw new Error(`git cat-file failed: ${stderr}`)
@@ -128,11 +126,11 @@ async function peelTags(
   })
 }
 
-/** The beginnings of commits and tag objects. What else there is gives its type alone. */
-async function* readContents(place: GitPlace, ids: readonly string[]) {
+/** Yields the beginnings of commits and tag objects. Other objects have no content. */
+async function* readContents(options: ProcessOptions, ids: readonly string[]) {
   if (ids.length === 0) return
   const input = ids.map((id) => `${id}\n`).join('')
-  const chunks = printedByGit(['cat-file', '--batch', '--buffer'], place, input)
+  const chunks = printedByGit(['cat-file', '--batch', '--buffer'], options, input)
   try {
     const output = new ByteReader(chunks)
     for (let line = await output.line(); line !== undefined; line = await output.line()) {
@@ -145,7 +143,7 @@ async function* readContents(place: GitPlace, ids: readonly string[]) {
         type,
         content: await output.bytes(Number(size), isDescribed ? MAX_CONTENT_BYTES : 0),
       }
-      // The line feed behind it.
+      // A line feed follows the content.
       await output.bytes(1, 0)
     }
   } finally {

@@ -1,25 +1,19 @@
 import { GitError } from '../core/errors.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { GitProcess } from '../processes/running-git.ts'
-import { placeOf, type Repositories } from '../repositories/repositories.ts'
+import { processOptions, type Repositories } from '../repositories/repositories.ts'
 
-/**
- * What Git says when all refs hold what they are to hold, and will after a power cut too
- * (git-update-ref(1)).
- */
+/** Output of Git when all refs have been updated and flushed (git-update-ref(1)). */
 const DONE = 'commit: ok\n'
 
-/** For one transaction: a hundred thousand refs are written and flushed one by one. */
+/** Time limit of one transaction. Git writes and flushes 100,000 refs one by one. */
 const COMMIT_TIMEOUT_MS = 10 * 60_000
 
-/**
- * For which a process is kept for one transaction after the other, and the longest that it is
- * there.
- */
+/** Age up to which a process is reused, and the limit of its total time. */
 const MAX_AGE_MS = 10 * 60_000
 const MAX_LIFE_MS = MAX_AGE_MS + COMMIT_TIMEOUT_MS + 60_000
 
-/** A git that moves refs, in one transaction after the other, each as soon as it is asked for. */
+/** A Git process that runs transactions of refs one after the other. */
 export class RefTransactions {
   readonly #git: GitProcess
   readonly #output: AsyncIterator<string>
@@ -27,22 +21,22 @@ export class RefTransactions {
 
   constructor(repositories: Repositories, id: number) {
     this.#git = spawnGit(['update-ref', '--stdin', '-z'], {
-      ...placeOf(repositories, id),
+      ...processOptions(repositories, id),
       timeoutMs: MAX_LIFE_MS,
     })
     this.#output = this.#git.stdout.setEncoding('utf8')[Symbol.asyncIterator]()
   }
 
   /**
-   * Does what some instructions say, all of it or nothing. Not to be called before the last call
-   * has ended, nor after one that failed: the process is gone then.
+   * Runs instructions in one transaction. Calls must not overlap. After a failure, the process has
+   * ended and must not be used again.
    *
-   * @param instructions as git-update-ref(1) has them with `-z`.
-   * @returns what Git says when it has done nothing; undefined when it has done everything.
+   * @param instructions in the format of git-update-ref(1) with `-z`.
+   * @returns undefined on success, or the message of Git when nothing has changed.
    * @throws GitError NO_REPOSITORY, TIMEOUT
    */
   async commit(instructions: string): Promise<string | undefined> {
-    // In one piece: Git that is not told to commit does nothing.
+    // A single write: Git changes nothing before it reads `commit`.
     this.#git.stdin.write(`start\0${instructions}commit\0`)
     let isOverdue = false
     const deadline = setTimeout(() => {
@@ -52,7 +46,8 @@ export class RefTransactions {
     try {
       for (let answer = ''; !answer.endsWith(DONE); ) {
         const { value, done } = await this.#output.next()
-        if (done && isOverdue) throw new GitError('TIMEOUT', 'moving refs took longer than it may')
+        if (done && isOverdue)
+          throw new GitError('TIMEOUT', 'a transaction of refs exceeded its time limit')
         if (done) return (await this.#git.exited).stderr
         answer += value
       }
@@ -62,7 +57,7 @@ export class RefTransactions {
     }
   }
 
-  /** Whether it may be kept for the next transaction. */
+  /** Whether the process may run another transaction. */
   get isFresh(): boolean {
     return performance.now() - this.#startedMs < MAX_AGE_MS
   }

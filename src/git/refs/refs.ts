@@ -16,30 +16,27 @@ import { RefTransactions } from './ref-transactions.ts'
 const refTransactions = (repositories: Repositories) =>
   poolOf<RefTransactions>(repositories, 'update-ref')
 
-/** What git-check-ref-format(1) allows between two slashes. */
+/** Components that git-check-ref-format(1) allows. */
 const REF_COMPONENT = /^(?!\.)(?!.*\.lock$)[^\p{Cc}\p{Cs} ~^:?*[\\]+$/u
 
-/** Longest component in bytes: a file name of Linux, with room for `.lock`. */
+/** Longest component: a file name of Linux including the suffix `.lock`. */
 const MAX_COMPONENT_BYTES = 250
 
-/**
- * Longest name in characters: a path of Linux (PATH_MAX), in UTF-8, with room for the folder of the
- * repository.
- */
+/** Longest name: a path of Linux (PATH_MAX) in UTF-8, including the folder of the repository. */
 const MAX_REF_CHARACTERS = 1024
 
-/** Abbreviated and full ids; Git's own minimum is four digits. */
+/** Abbreviated and full ids. The minimum of Git is four digits. */
 const ABBREVIATED_ID = /^[0-9a-f]{4,40}$/
 
 /**
- * Ancestors by count, as in `main~3` and `v1^2`. Everything else of gitrevisions(7) searches, or
- * reads reflogs.
+ * Ancestors, such as `main~3` and `v1^2`. The other operators of gitrevisions(7) search or read
+ * reflogs.
  */
 const ANCESTRY = /((?:[~^][0-9]{0,4}){1,8})$/
 
 /**
- * Whether Git allows a name for a branch or a tag. Stricter than Git in two points: no leading
- * dash, and a bounded length.
+ * Returns whether a name is valid for a branch or a tag. Unlike Git, rejects a leading dash and
+ * long names.
  */
 export function isRefName(name: string): boolean {
   if (name === '@' || name === 'HEAD' || name.length > MAX_REF_CHARACTERS) return false
@@ -53,8 +50,8 @@ export function isRefName(name: string): boolean {
 }
 
 /**
- * The object id that a ref holds, by its name in full; undefined when there is none. HEAD gives
- * that of its branch.
+ * Returns the object id of a ref by its full name, or undefined when it does not exist. For HEAD,
+ * returns the id of its branch.
  */
 export async function readRef(
   repositories: Repositories,
@@ -70,44 +67,41 @@ async function lookUp(repository: Repository, name: string): Promise<string | un
   try {
     return (await found(nodegit.Reference.nameToId(repository, name)))?.toString()
   } catch (error) {
-    // Nothing has such a name. A push may ask to delete it all the same.
+    // No ref has an invalid name, but a push may try to delete such a ref.
     if (error instanceof GitError && error.kind === 'INVALID_NAME') return undefined
     throw error
   }
 }
 
-/** More than an id and a name have. */
+/** Longer than an id and a name. */
 const MAX_LISTED_BYTES = 8 * 1024
 
-/**
- * Names that are looked up one by one: beyond that, reading all refs is faster, however many there
- * are.
- */
+/** Names that are looked up one by one. For more names, reading all refs is faster. */
 const MAX_SINGLE_LOOKUPS = 200
 
-/** The object ids that refs hold, by their names in full; those that do not exist are left out. */
+/** Returns the object ids of refs by full name, without refs that do not exist. */
 export async function readRefs(
   repositories: Repositories,
   id: number,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const held = new Map<string, string>()
+  const targets = new Map<string, string>()
   if (names.length > MAX_SINGLE_LOOKUPS) {
     const asked = new Set(names)
     for await (const ref of listRefs(repositories, id, ['refs/']))
-      if (asked.has(ref.name)) held.set(ref.name, ref.id)
-    return held
+      if (asked.has(ref.name)) targets.set(ref.name, ref.id)
+    return targets
   }
   const ids = await Promise.all(names.map((name) => readRef(repositories, id, name)))
-  for (const [i, name] of names.entries()) if (ids[i] !== undefined) held.set(name, ids[i])
-  return held
+  for (const [i, name] of names.entries()) if (ids[i] !== undefined) targets.set(name, ids[i])
+  return targets
 }
 
 /**
- * All refs below some prefixes, in the order of their names. Read as one snapshot from the ref
- * files and never held as a whole, so that a hundred thousand of them cost time, not memory.
+ * Yields all refs with one of the prefixes from a single snapshot, in the order of their names. The
+ * refs are never all in memory.
  *
- * @param prefixes as `refs/heads/`.
+ * @param prefixes such as `refs/heads/`.
  */
 export function listRefs(
   repositories: Repositories,
@@ -117,15 +111,14 @@ export function listRefs(
   return listRefsAt(repositories.processes, repositoryPath(repositories, id), prefixes)
 }
 
-/** The same for the repository at a path, which need not have an id. */
+/** Yields the refs of the repository at a path, as `listRefs` does. */
 export async function* listRefsAt(
   processes: GitProcesses,
   path: string,
   prefixes: readonly string[],
 ): AsyncGenerator<Ref, void, undefined> {
   const args = ['for-each-ref', '--format=%(objectname) %(refname)%00', '--', ...prefixes]
-  // A name has neither a line end nor a null byte. The latter ends each, and the former comes in
-  // front of all but the first.
+  // NUL ends each record, and a line feed starts all but the first. Names contain neither.
   for await (const record of splitAtZeros(
     printedByGit(args, { processes, repository: path }),
     MAX_LISTED_BYTES,
@@ -137,7 +130,7 @@ export async function* listRefsAt(
   }
 }
 
-/** Name of the branch that HEAD names, without `refs/heads/`, whether it exists or not. */
+/** Returns the branch that HEAD points to, without `refs/heads/`. The branch may not exist. */
 export async function readDefaultBranch(repositories: Repositories, id: number): Promise<string> {
   return repositories.handles.use(repositoryPath(repositories, id), async (repository) => {
     const head = await explained(nodegit.Reference.lookup(repository, 'HEAD'))
@@ -145,7 +138,7 @@ export async function readDefaultBranch(repositories: Repositories, id: number):
   })
 }
 
-/** Makes HEAD name a branch, by its name without `refs/heads/`. The branch need not exist. */
+/** Points HEAD to a branch, whose name has no `refs/heads/`. The branch need not exist. */
 export async function setDefaultBranch(
   repositories: Repositories,
   id: number,
@@ -158,14 +151,13 @@ export async function setDefaultBranch(
 }
 
 /**
- * The id of the commit that a text of a client names: HEAD, an object id in full, a ref in full, a
- * branch, a tag or an abbreviated id, in this order, each with an optional count of ancestors
- * (`main~3`). A branch comes before a tag of its name, unlike in gitrevisions(7): these are
- * questions about branches.
+ * Returns the id of the commit that a revision names. A revision is HEAD, a full object id, a full
+ * ref name, a branch, a tag or an abbreviated id, tried in this order, with an optional suffix for
+ * ancestors (`main~3`). Unlike in gitrevisions(7), a branch precedes a tag of the same name.
  *
- * @returns undefined when it names no commit.
- * @throws GitError AMBIGUOUS for an id that several objects begin with; BUSY, TIMEOUT where
- *   ancestors are counted.
+ * @returns undefined when the revision names no commit.
+ * @throws GitError AMBIGUOUS when several objects match an abbreviated id; BUSY, TIMEOUT for a
+ *   revision with ancestors.
  */
 export async function resolveCommit(
   repositories: Repositories,
@@ -177,7 +169,7 @@ export async function resolveCommit(
     repositoryPath(repositories, id),
     async (repository) => {
       const given = await baseOf(repository, name)
-      // The text is one that `ABBREVIATED_ID` describes: nothing of it is a search.
+      // The text matches `ABBREVIATED_ID` and therefore contains no operators.
       const object =
         given === undefined ? undefined : await found(nodegit.Revparse.single(repository, given))
       return object && (await peelToCommit(object))?.id().toString()
@@ -188,7 +180,7 @@ export async function resolveCommit(
     : findAncestor(repositories, id, base, ancestry)
 }
 
-/** By a git of its own: libgit2 walks to the ten thousandth ancestor while everybody waits. */
+/** Finds an ancestor by a Git process. libgit2 would block the server during a long walk. */
 async function findAncestor(
   repositories: Repositories,
   id: number,
@@ -203,7 +195,7 @@ async function findAncestor(
   return isObjectId(answer) ? answer : undefined
 }
 
-/** Whether a text has a form that `resolveCommit` understands. */
+/** Returns whether a text has the format of a revision for `resolveCommit`. */
 export function isRevision(text: string): boolean {
   const { name } = splitRevision(text)
   return name === 'HEAD' || isRefName(name)
@@ -216,8 +208,7 @@ function splitRevision(text: string): { name: string; ancestry: string } {
 
 async function baseOf(repository: Repository, name: string): Promise<string | undefined> {
   if (name !== 'HEAD' && !isRefName(name)) return undefined
-  // As for Git itself: a branch must not stand in for a commit whose id somebody gives it as a
-  // name.
+  // As in Git: a branch that is named like the id of a commit must not replace that commit.
   if (isObjectId(name)) return name
   const candidates =
     name === 'HEAD' || name.startsWith('refs/')
@@ -230,20 +221,21 @@ async function baseOf(repository: Repository, name: string): Promise<string | un
   return ABBREVIATED_ID.test(name) ? name : undefined
 }
 
-/** Trees and blobs are no commits; the error says nothing that its absence does not. */
+/** Returns the commit that an object leads to, or undefined for a tree or a blob. */
 function peelToCommit(object: GitObject): Promise<GitObject | undefined> {
   return object.peel(nodegit.Object.TYPE.COMMIT).catch(() => undefined)
 }
 
 /**
- * Changes refs, all of them or none, each only if it holds what the caller saw.
+ * Updates refs in one transaction, provided that each ref has its expected value. The new objects
+ * must be stored already.
  *
- * By git-update-ref(1): libgit2 1.9 checks a name against packed refs on one of its two ways only,
- * deletes on the event loop, and in nodegit gives locks back when the garbage collector runs. The
- * process is kept for the next who moves refs of the repository. Objects have to be stored before.
+ * The function uses git-update-ref(1) from a process pool. libgit2 1.9 does not always check names
+ * against packed refs and deletes on the event loop, and nodegit releases locks only when the
+ * garbage collector runs.
  *
- * @throws GitError STALE when a ref holds something else, NAME_COLLISION, LOCKED, INVALID_NAME;
- *   NOT_FOUND for an object that is not there.
+ * @throws GitError STALE when a ref has another value; NOT_FOUND when an object does not exist;
+ *   NAME_COLLISION, LOCKED, INVALID_NAME
  */
 export async function updateRefs(
   repositories: Repositories,
@@ -261,11 +253,11 @@ async function commitUpdates(
   updates: readonly RefUpdate[],
 ): Promise<void> {
   const instructions = updates.map(instructionOf).join('')
-  const leave = await repositories.processes.enterOwn()
+  const release = await repositories.processes.acquireBackgroundSlot()
   try {
     await moveRefs(repositories, id, updates, instructions)
   } finally {
-    leave()
+    release()
   }
 }
 
@@ -275,19 +267,20 @@ async function moveRefs(
   updates: readonly RefUpdate[],
   instructions: string,
 ): Promise<void> {
-  const kept = refTransactions(repositories).take(id)
-  // One that has waited may have ended meanwhile. What has happened does not happen twice: each
-  // update says what it is to change.
-  if (kept && (await kept.commit(instructions)) === undefined) return keep(repositories, id, kept)
+  const idle = refTransactions(repositories).take(id)
+  // An idle process may have ended. A second attempt is safe, since each update states the expected
+  // value.
+  if (idle && (await idle.commit(instructions)) === undefined)
+    return returnToPool(repositories, id, idle)
   const transactions = new RefTransactions(repositories, id)
   const problem = await transactions.commit(instructions)
   if (problem !== undefined) throw await failureOf(repositories, id, updates, problem)
-  keep(repositories, id, transactions)
+  returnToPool(repositories, id, transactions)
 }
 
-/** For the next who moves refs, unless it has been there for long. */
-function keep(repositories: Repositories, id: number, transactions: RefTransactions): void {
-  if (transactions.isFresh) refTransactions(repositories).keep(id, transactions)
+/** Returns a process to the pool, or ends it when it is too old. */
+function returnToPool(repositories: Repositories, id: number, transactions: RefTransactions): void {
+  if (transactions.isFresh) refTransactions(repositories).add(id, transactions)
   else void transactions.end()
 }
 
@@ -303,8 +296,8 @@ function checkUpdate({ name, from, to }: RefUpdate): void {
 }
 
 /**
- * In the format of `-z`, where an empty old value of `update` would mean any: zeros say that the
- * ref must not exist.
+ * Returns the instruction in the format of `-z`. `create` and `verify` with an empty value require
+ * that the ref does not exist, while an empty old value of `update` would allow any value.
  */
 function instructionOf({ name, from, to }: RefUpdate): string {
   if (to === undefined)
@@ -312,7 +305,7 @@ function instructionOf({ name, from, to }: RefUpdate): string {
   return from === undefined ? `create ${name}\0${to}\0` : `update ${name}\0${to}\0${from}\0`
 }
 
-/** Finds out why a transaction failed: first from the refs themselves, then from what Git says. */
+/** Finds the reason of a failed transaction, from the refs first and then from Git's message. */
 async function failureOf(
   repositories: Repositories,
   id: number,
@@ -330,8 +323,8 @@ async function failureOf(
 }
 
 /**
- * Whether a ref that was to be created is below another one, or another one is below it. A push
- * that creates the other ref at the same moment makes Git fail with messages that do not say so.
+ * Returns whether the name of a new ref contains the name of another ref, or the reverse, such as
+ * `w` and `w/x`. When a concurrent push creates the other ref, Git's message does not say so.
  */
 async function collisionOf(
   repositories: Repositories,
@@ -349,7 +342,7 @@ async function collisionOf(
 }
 
 /**
- * What Git says about locks, names and objects (refs.c and refs/files-backend.c of Git 2.39;
+ * Messages of Git about names, locks and objects (refs.c and refs/files-backend.c of Git 2.39;
  * `LC_ALL` is C).
  */
 const MESSAGES: readonly (readonly [RegExp, GitError['kind']])[] = [

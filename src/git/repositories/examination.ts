@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import { acceptedFaults } from '../core/accepted-faults.ts'
 import { runGit } from '../processes/child-process.ts'
 import { entriesOf, unlessGone } from './folders.ts'
-import { placeOf, type Repositories, repositoryPath } from './repositories.ts'
+import { processOptions, type Repositories, repositoryPath } from './repositories.ts'
 
-/** Names of the folders that repositories are in, and of theirs (repositories.ts). */
+/** Names of the folders in `repositories.ts`. */
 const SHARD = /^[0-9a-f]{2}$/
 const REPOSITORY = /^(\d+)\.git$/
 
-/** Younger locks may belong to somebody who is at work. */
+/** A younger lock may belong to a running process. */
 const STALE_LOCK_MS = 10 * 60_000
 
-/** For some hundred gibibytes; the operator waits for it. */
+/** Enough for several hundred GiB. The operator waits for the result. */
 const FSCK_TIMEOUT_MS = 24 * 60 * 60_000
 
-/** Most lines of `git fsck` that are told of a repository. */
+/** Reported lines of `git fsck` for each repository. */
 const MAX_FSCK_LINES = 20
 
-/** The ids of the repositories that have a folder, in no order. */
+/** Yields the ids of all repositories that have a folder, in no order. */
 export async function* repositoryFolders({
   folder,
 }: Repositories): AsyncGenerator<number, void, undefined> {
@@ -32,26 +32,30 @@ export async function* repositoryFolders({
 }
 
 /**
- * Lets Git check every object and ref of a repository (git-fsck(1)).
+ * Checks all objects and refs of a repository (git-fsck(1)).
  *
- * @returns what it has to say, nothing when all is well.
+ * @returns the messages of Git, empty when there are no errors.
  */
 export async function checkObjects(repositories: Repositories, id: number): Promise<string[]> {
-  // Objects that no ref leads to are what a refused push or a force push leaves.
+  // Refused pushes and force pushes leave unreachable objects, which are no fault.
   const settings = acceptedFaults('fsck').flatMap((setting) => ['-c', setting])
   const args = [...settings, 'fsck', '--full', '--strict', '--no-dangling', '--no-progress']
   const limits = {
     timeoutMs: FSCK_TIMEOUT_MS,
     maxMemoryBytes: repositories.processes.maxMemoryBytes,
   }
-  const { code, stdout, stderr } = await runGit(args, { ...placeOf(repositories, id), ...limits })
+  const { code, stdout, stderr } = await runGit(args, {
+    ...processOptions(repositories, id),
+    ...limits,
+  })
   if (code === 0) return []
   return `${stdout}${stderr}`.trim().split('\n').slice(0, MAX_FSCK_LINES)
 }
 
 /**
- * Files by which Git locked refs for a process that did not live to remove them; paths within the
- * repository.
+ * Returns lock files of refs that killed processes have left, as paths within the repository.
+ *
+ * @param nowMs Unix milliseconds.
  */
 export async function staleLocks(
   repositories: Repositories,
@@ -72,7 +76,7 @@ export async function staleLocks(
   return locks
 }
 
-/** Removes what `staleLocks` found. Only where nobody works on the repository. */
+/** Removes a lock that `staleLocks` found. The repository must not be in use. */
 export async function removeLock(
   repositories: Repositories,
   id: number,

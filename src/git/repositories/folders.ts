@@ -2,14 +2,14 @@ import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { hasCode } from '../core/system-errors.ts'
 
-/** What is in a folder; nothing in one that is not there. */
+/** Returns the entries of a folder, none when the folder does not exist. */
 export function entriesOf(folder: string): Promise<Dirent[]> {
   return unlessGone(() => readdir(folder, { withFileTypes: true }))
 }
 
 /**
- * What work on the disk finds; nothing when what it looks at has been removed, as refs are while
- * others delete them.
+ * Returns the result of file system work, or an empty list when a file has been removed, such as a
+ * ref by a concurrent process.
  */
 export async function unlessGone<T>(work: () => Promise<T[]>): Promise<T[]> {
   try {

@@ -5,21 +5,21 @@ import { entriesOf, unlessGone } from './folders.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
 /**
- * What gits leave in a repository that did not live to remove it: objects of pushes that were never
- * let in, in a folder for each push (tmp-objdir.c of Git 2.39, and earlier), and packs that were
- * not complete (`odb_mkstemp` in its environment.c; libgit2 has names of its own). No other git
- * looks at them, and `git gc` keeps the folders for ever.
+ * Names of files that killed Git processes leave in a repository: a folder of objects for each push
+ * that was not accepted (tmp-objdir.c of Git 2.39, and earlier), and incomplete packs
+ * (`odb_mkstemp` in environment.c; libgit2 uses other names). No Git process reads these files, and
+ * `git gc` never removes the folders.
  */
 const QUARANTINE = /^(tmp_objdir-|incoming-)/
 const UNFINISHED_PACK = /^(tmp_|\.tmp-|pack_git2_)/
 
 /**
- * Nobody writes to it: a client that sends nothing for so long is cut off, and orphans of a server
- * that was killed have ended.
+ * Time without a write after which a leftover is stale. The server disconnects clients that are
+ * idle for this time, and orphans of a killed server have ended by then.
  */
 const STALE_MS = 15 * 60_000
 
-/** Counts a push to a repository that is under way, until what it returns is called. */
+/** Counts a push to a repository, until the returned function is called. */
 export function countPush({ pushes }: Repositories, id: number): () => void {
   pushes.set(id, (pushes.get(id) ?? 0) + 1)
   return () => {
@@ -30,7 +30,7 @@ export function countPush({ pushes }: Repositories, id: number): () => void {
 }
 
 /**
- * What is left in a repository of work that has ended; paths within the repository.
+ * Returns stale leftovers in a repository, as paths within the repository.
  *
  * @param nowMs Unix milliseconds.
  */
@@ -47,7 +47,7 @@ export async function findLeftovers(
   return found
 }
 
-/** Removes what `findLeftovers` found. */
+/** Removes a leftover that `findLeftovers` found. */
 export async function removeLeftover(
   repositories: Repositories,
   id: number,
@@ -57,10 +57,10 @@ export async function removeLeftover(
 }
 
 /**
- * Removes what is left in all repositories, but for those that are pushed to at the moment.
+ * Removes the leftovers of all repositories, except those with a push in progress.
  *
- * @param signal ends it early.
- * @returns how many files and folders were removed.
+ * @param signal ends the sweep early.
+ * @returns the number of removed files and folders.
  */
 export async function sweepLeftovers(
   repositories: Repositories,
@@ -80,10 +80,10 @@ export async function sweepLeftovers(
 }
 
 /**
- * Removes the folder of a push whose git was killed. Where another push to the repository is under
- * way it is left to `sweepLeftovers`.
+ * Removes the folder of a push whose Git process was killed. While another push to the repository
+ * is in progress, the folder is left to `sweepLeftovers`.
  *
- * @param startMs when that git was started, in Unix milliseconds: older folders may belong to an
+ * @param startMs start of the Git process, in Unix milliseconds. Older folders may belong to an
  *   orphan of another server.
  */
 export async function removeQuarantines(
@@ -95,15 +95,15 @@ export async function removeQuarantines(
     path.startsWith('objects/tmp_objdir-'),
   )
   for (const path of quarantines) {
-    const [made] = await unlessGone(async () => [
+    const [folder] = await unlessGone(async () => [
       await stat(join(repositoryPath(repositories, id), path)),
     ])
-    if (!made || made.birthtimeMs < startMs || repositories.pushes.has(id)) continue
+    if (!folder || folder.birthtimeMs < startMs || repositories.pushes.has(id)) continue
     await removeLeftover(repositories, id, path)
   }
 }
 
-/** What may be left over, by its name. */
+/** Returns paths with the names of leftovers. */
 async function candidates(repositories: Repositories, id: number): Promise<string[]> {
   const objects = join(repositoryPath(repositories, id), 'objects')
   const [folders, packs] = [await entriesOf(objects), await entriesOf(join(objects, 'pack'))]
@@ -113,7 +113,7 @@ async function candidates(repositories: Repositories, id: number): Promise<strin
   ]
 }
 
-/** When anything in a file or folder was last written to; undefined when it is gone. */
+/** Returns the time of the last write to a file or folder, or undefined when it does not exist. */
 async function lastChange(path: string): Promise<number | undefined> {
   const [found] = await unlessGone(async () => [await stat(path)])
   if (!found?.isDirectory()) return found?.mtimeMs

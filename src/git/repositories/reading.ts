@@ -9,70 +9,67 @@ import { currentReader } from '../processes/readers.ts'
 import type { GitProcess } from '../processes/running-git.ts'
 import { type Repositories, repositoryPath } from './repositories.ts'
 
-/** What a git that reads may take by default, once it runs. */
+/** Default time limit of a process that reads. Waiting for a slot does not count. */
 const READ_TIMEOUT_MS = 20_000
 
-/** What a git may take that has much to write: to a client over a slow line, or to the disk. */
+/** Time limit of a process that writes much, to a slow client or to the disk. */
 const STREAM_TIMEOUT_MS = 10 * 60_000
 
-/** How long a git may be there that is asked one thing after the other. */
+/** Time limit of a process that answers many requests. */
 export const MAX_CONVERSATION_MS = 10 * 60_000
 
-/** For those who have a place already. */
-const OPEN_GATE = new ProcessLimit(Number.POSITIVE_INFINITY, 0)
+/** For callers that hold a slot already. */
+const UNLIMITED = new ProcessLimit(Number.POSITIVE_INFINITY, 0)
 
-/**
- * For who is stopped by the timeout of a reading to be stopped by it, and not by that of the
- * process.
- */
-const STOP_PATIENCE_MS = 30_000
+/** The time limit of the process exceeds that of the read, which therefore always ends first. */
+const STOP_GRACE_MS = 30_000
 
-/** A file that came as a delta is made of another one in memory, where both have to fit. */
+/** Git expands a delta in memory, which must hold both the file and its base. */
 const STREAM_MEMORY_BYTES = 1024 ** 3
 
 /**
- * Of a file that is compared by lines, of which git makes up to 70 times as much in memory where
- * they are empty.
+ * Largest file that is compared by lines. For a file of empty lines, Git needs 70 times the size in
+ * memory.
  */
 export const MAX_TEXT_BYTES = 4 * 1024 * 1024
 
 const CONFIG = [
-  // Larger files are binary to diffs.
+  // Diffs treat larger files as binary.
   `core.bigFileThreshold=${MAX_TEXT_BYTES}`,
-  // What strangers push, such as `* -diff`, decides nothing of what others are shown: since 2.43 a
-  // bare repository has the attributes of HEAD.
+  // Pushed attributes, such as `* -diff`, must not change what others see: since Git 2.43, a bare
+  // repository has the attributes of HEAD.
   `attr.tree=${EMPTY_TREE}`,
 ]
 
 const ENVIRONMENT = { GIT_OPTIONAL_LOCKS: '0' }
 
 export interface ReadOptions {
-  /** For its input; as a stream for what is asked as the answers come. */
+  /** Standard input. A stream when the input depends on the output. */
   readonly input?: string | Readable
   readonly timeoutMs?: number
-  /** Ends it, with its reason for an error. */
+  /** Ends the process and throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined
-  /** Another repository whose objects count too. */
+  /** Another repository whose objects Git can read too. */
   readonly alsoFrom?: number
-  /** Folder of objects that came with a push and count too. */
+  /** Folder of the objects of a push under review, which Git can read too. */
   readonly quarantine?: string | undefined
-  /** Folder that what git stores goes to, not flushed, in place of the repository. */
+  /** Folder that Git stores objects in, unflushed, instead of the repository. */
   readonly scratch?: string | undefined
-  /** Folder that git is to take for a work tree. */
+  /** Folder that Git uses as a work tree. */
   readonly workTree?: string
-  /** Whether paths behind `--` are patterns (gitglossary(7), "pathspec"); else they are literal. */
+  /** Whether paths after `--` are patterns (gitglossary(7), "pathspec"). Default: literal paths. */
   readonly hasPathPatterns?: boolean
-  /** Whether the caller has a place among those who read, and waits for no other one. */
-  readonly hasPlace?: boolean
-  /** As in `SpawnOptions`. */
+  /** Whether the caller holds a slot of a reader already. */
+  readonly hasSlot?: boolean
+  /** Memory limit of each process. */
   readonly maxMemoryBytes?: number
 }
 
 /**
- * Runs a git that reads, and gives out what it prints. Leaving the iteration early ends the
+ * Runs a Git process that reads, and yields its output. Leaving the iteration early ends the
  * process.
  *
- * @param args where what clients sent comes behind `--` or `--end-of-options`, or is an object id.
+ * @param args values of clients must follow `--` or `--end-of-options`, or be object ids.
  * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY
  */
 export function readGit(
@@ -81,12 +78,12 @@ export function readGit(
   args: readonly string[],
   options: ReadOptions = {},
 ): AsyncGenerator<Buffer, void, undefined> {
-  return run(repositories, id, args, options.hasPlace ? OPEN_GATE : repositories.readers, options)
+  return run(repositories, id, args, options.hasSlot ? UNLIMITED : repositories.readers, options)
 }
 
 /**
- * As `readGit`, for what may last minutes, as output to a client does who may be slow: it takes up
- * no place that others wait for, and a client who is too slow loses it to whoever finds none.
+ * Runs a Git process whose output goes to a client and may last minutes. Such processes take no
+ * slots of readers. A client that reads too slowly loses its slot when another call needs one.
  *
  * @throws GitError BUSY, TIMEOUT, OUT_OF_MEMORY
  */
@@ -107,8 +104,8 @@ export function streamGit(
 }
 
 /**
- * Runs a git that brings objects from one repository to another, to its end. It may last minutes,
- * and waits neither for those who read slowly nor keeps those who read from it waiting.
+ * Runs a Git process that transfers objects between repositories, to its end. The process may last
+ * minutes and takes no slots of readers or streams.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -125,10 +122,10 @@ export async function transferByGit(
 }
 
 /**
- * As `readGit`, for a git that is asked one thing after the other. Who asks takes a place, and sees
- * to the time of each answer.
+ * Runs a Git process that answers many requests. The caller takes a slot and limits the time of
+ * each answer.
  *
- * @throws GitError TIMEOUT when it is there for longer than any may.
+ * @throws GitError TIMEOUT when the process runs for longer than `MAX_CONVERSATION_MS`.
  */
 export function converseWithGit(
   repositories: Repositories,
@@ -136,36 +133,36 @@ export function converseWithGit(
   args: readonly string[],
   options: Omit<ReadOptions, 'timeoutMs'>,
 ): AsyncGenerator<Buffer, void, undefined> {
-  return run(repositories, id, args, OPEN_GATE, { timeoutMs: MAX_CONVERSATION_MS, ...options })
+  return run(repositories, id, args, UNLIMITED, { timeoutMs: MAX_CONVERSATION_MS, ...options })
 }
 
 async function* run(
   repositories: Repositories,
   id: number,
   args: readonly string[],
-  gate: ProcessLimit,
+  limit: ProcessLimit,
   options: ReadOptions & { readonly pace?: Pace },
 ): AsyncGenerator<Buffer, void, undefined> {
   const { input, timeoutMs = READ_TIMEOUT_MS, signal, pace } = options
   let evict = () => {}
-  const guest = { holder: currentReader()?.holder, ...(pace && { pace, evict: () => evict() }) }
-  const leave = await gate.enter(guest)
+  const request = { holder: currentReader()?.holder, ...(pace && { pace, evict: () => evict() }) }
+  const release = await limit.acquire(request)
   let git: GitProcess
   try {
     git = start(repositories, id, args, options)
   } catch (error) {
-    leave()
+    release()
     throw error
   }
   let cause: unknown
   const stopFor = (reason: unknown) => {
     cause = reason
     git.stop()
-    leave()
+    release()
   }
-  evict = () => stopFor(new GitError('TIMEOUT', `what git ${args[0]} printed was read too slowly`))
-  // Not left to the consumer, who may have stopped asking for more.
-  const timeout = setTimeout(() => stopFor(tookTooMuch(args)), timeoutMs)
+  evict = () => stopFor(new GitError('TIMEOUT', `the output of git ${args[0]} was read too slowly`))
+  // The consumer cannot check the time, since it may have stopped reading.
+  const timeout = setTimeout(() => stopFor(limitExceeded(args)), timeoutMs)
   const abort = () => stopFor(signal?.reason)
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
@@ -174,9 +171,9 @@ async function* run(
   try {
     yield* pace ? pace.follow(git.stdout) : git.stdout
     const { code, stderr } = await git.exited
-    // Without a code it was killed: by the timeout, or by the kernel for what overflows its stack
-    // or the memory.
-    if (code === null) throw tookTooMuch(args)
+    // A process without a code was killed: by the time limit, or by the kernel for a stack overflow
+    // or too much memory.
+    if (code === null) throw limitExceeded(args)
     if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
   } catch (error) {
     throw cause ?? error
@@ -184,7 +181,7 @@ async function* run(
     clearTimeout(timeout)
     signal?.removeEventListener('abort', abort)
     git.stop()
-    leave()
+    release()
   }
 }
 
@@ -203,13 +200,13 @@ function start(
     maxMemoryBytes,
   } = options
   const config = CONFIG.flatMap((entry) => ['-c', entry])
-  // Git finds what is in a work tree from within it (setup_explicit_git_dir in setup.c of Git).
+  // Git must run in the work tree to find its files (setup_explicit_git_dir in setup.c of Git).
   if (workTree !== undefined) config.unshift('-C', workTree)
   if (scratch !== undefined) config.push('-c', 'core.fsync=none')
   const repository = repositoryPath(repositories, id)
   const env = {
     ...ENVIRONMENT,
-    // Paths come from strangers: nothing in them is a pattern, unless who asks has made one.
+    // Paths come from clients and must not be read as patterns.
     GIT_LITERAL_PATHSPECS: options.hasPathPatterns ? '0' : '1',
     ...(workTree === undefined ? {} : { GIT_WORK_TREE: workTree }),
     ...(scratch === undefined ? {} : { GIT_OBJECT_DIRECTORY: scratch }),
@@ -220,7 +217,7 @@ function start(
     ]),
   }
   const limits = {
-    timeoutMs: timeoutMs + STOP_PATIENCE_MS,
+    timeoutMs: timeoutMs + STOP_GRACE_MS,
     ...(maxMemoryBytes !== undefined && { maxMemoryBytes }),
   }
   return spawnGit([...config, ...args], {
@@ -232,8 +229,8 @@ function start(
 }
 
 /**
- * Folders of objects that git is to look into too. Quoted, since a colon would end a path (git(1),
- * GIT_ALTERNATE_OBJECT_DIRECTORIES).
+ * Returns the variable that names more folders of objects (git(1),
+ * GIT_ALTERNATE_OBJECT_DIRECTORIES). The paths are quoted, since a colon separates them.
  */
 function alternatesOf(folders: readonly string[]): Record<string, string> {
   if (folders.length === 0) return {}
@@ -241,14 +238,14 @@ function alternatesOf(folders: readonly string[]): Record<string, string> {
   return { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted.join(':') }
 }
 
-function tookTooMuch(args: readonly string[]): GitError {
-  return new GitError('TIMEOUT', `git ${args[0]} took more than it may`)
+function limitExceeded(args: readonly string[]): GitError {
+  return new GitError('TIMEOUT', `git ${args[0]} exceeded its limits`)
 }
 
 /**
- * Bytes between two separators, and the rest: for output of `-z`.
+ * Yields the records of an output with `-z`, which NUL separates.
  *
- * @param maxBytes of one of them; what is longer is cut.
+ * @param maxBytes maximum length of a record; longer records are truncated.
  */
 export async function* splitAtZeros(
   chunks: AsyncIterable<Buffer>,
@@ -275,7 +272,7 @@ export async function* splitAtZeros(
   if (pendingBytes > 0) yield Buffer.concat(pending)
 }
 
-/** All of an output, as text. For little of it. */
+/** Returns a complete output as text. For commands with little output. */
 export async function textOf(chunks: AsyncIterable<Buffer>): Promise<string> {
   const pieces: Buffer[] = []
   for await (const chunk of chunks) pieces.push(chunk)

@@ -15,69 +15,62 @@ import { type PooledProcess, ProcessPool } from '../processes/process-pool.ts'
 import { GitProcesses } from '../processes/running-processes.ts'
 import { RepositoryHandles } from './repository-handles.ts'
 
-/** All repositories of an instance. */
+/** All repositories of an instance. Members marked as internal are for `src/git/` only. */
 export interface Repositories {
   /** Absolute path. */
   readonly folder: string
   readonly processes: GitProcesses
-  /** For this room only: what is behind the handles is nodegit's. */
+  /** Internal: handles expose nodegit. */
   readonly handles: RepositoryHandles
   /** Locks of repositories. Use `withRepositoryLock`. */
   readonly locks: Exclusive
   /** Locks of the creation of refs. Use `withRefCreationLock`. */
   readonly refCreations: Exclusive
-  /** Places for pushes with much to review, for each account. For this room only. */
+  /** Internal: limit of the long reviews of pushes, by account. */
   readonly reviews: Limited
-  /** How many pushes to a repository are under way, of those that have one. For this room only. */
+  /** Internal: number of pushes in progress, by repository. */
   readonly pushes: Map<number, number>
-  /** Processes that read and end by themselves. For this room only. */
+  /** Internal: limit of short processes that read. */
   readonly readers: ProcessLimit
-  /** Processes that last as long as the clients that they print for. For this room only. */
+  /** Internal: limit of processes whose output goes to a client. */
   readonly streams: ProcessLimit
-  /**
-   * How fast these clients have to be where others find no place; left out, as `pace.ts` has it.
-   */
+  /** Minimum speed of these clients while other calls wait for a slot. Default: in `pace.ts`. */
   readonly streamPace?: PaceLimits
-  /** Processes that bring objects from one repository to another. For this room only. */
+  /** Internal: limit of processes that transfer objects between repositories. */
   readonly transfers: ProcessLimit
-  /** Runs scripts of people, once it is prepared. */
+  /** Runs hook scripts of users, after `prepare`. */
   readonly hooks: HookRunner
-  /** Pools of processes, by the names of their modules. Use `poolOf`. */
+  /** Pools of processes, by name. Use `poolOf`. */
   readonly pools: Map<string, ProcessPool<PooledProcess>>
-  /** What modules have cached about repositories, by the names of the caches. Use `cacheOf`. */
+  /** Caches of modules, by name. Use `cacheOf`. */
   readonly caches: Map<string, unknown>
 }
 
-/** Readers at a time, which are short and busy, and those that may wait for a place. */
+/** Limits of processes that read, which are short and use much CPU time. */
 export const MAX_READERS = 16
 const MAX_WAITING_READERS = 500
 
-/**
- * A stream costs memory and a descriptor more than time. Nobody waits for what may last minutes;
- * `ProcessLimit` says who gets a place.
- */
+/** A stream costs memory and a descriptor, and may last minutes. No call waits for a slot. */
 const MAX_STREAMS = 32
 
-/** Transfers at a time, most of which take a moment, and those that may wait for a place. */
+/** Limits of transfers, most of which are short. */
 export const MAX_TRANSFERS = 8
 const MAX_WAITING_TRANSFERS = 200
 
 /**
- * Repositories with a process that waits, of each kind, and how long it does: who merges one pull
- * request often merges another one, and each holds some megabytes and descriptors.
+ * Limits of each pool. A merge is often followed by another one in the same repository. An idle
+ * process holds a few megabytes and descriptors.
  */
-const MAX_KEPT_PROCESSES = 16
-const PROCESSES_KEPT_MS = 10_000
+const MAX_IDLE_PROCESSES = 16
+const MAX_IDLE_MS = 10_000
 
-/** Folders by the last two hexadecimal digits of the id, so that none of them gets huge. */
+/** Number of folders, named by the last two hexadecimal digits of repository ids. */
 const SHARDS = 256
 
-/**
- * Repositories that are being made or removed. Whatever a crash leaves in there belongs to nobody.
- */
+/** Folder of repositories that are being created or removed. A start of the server empties it. */
 const SCRATCH_FOLDER = 'scratch'
 
-/** The repositories of a folder, of which nothing is touched yet. */
+/** Returns the repositories of a folder. The folder is not accessed yet. */
 export function repositoriesIn(folder: string): Repositories {
   return {
     folder,
@@ -96,32 +89,32 @@ export function repositoriesIn(folder: string): Repositories {
   }
 }
 
-/** Returns the pool of a module, which is created when it is first used. */
+/** Returns the process pool of a module. The first use creates the pool. */
 export function poolOf<T extends PooledProcess>(
   { pools }: Repositories,
   name: string,
 ): ProcessPool<T> {
-  const pool = pools.get(name) ?? new ProcessPool<T>(MAX_KEPT_PROCESSES, PROCESSES_KEPT_MS)
+  const pool = pools.get(name) ?? new ProcessPool<T>(MAX_IDLE_PROCESSES, MAX_IDLE_MS)
   pools.set(name, pool)
-  // Each name belongs to one module, and so to one type.
+  // Each name belongs to one module and therefore to one type.
   return pool as ProcessPool<T>
 }
 
 /**
- * Returns a cache of a module, which is created when it is first used.
+ * Returns the cache of a module. The first use creates the cache.
  *
- * @param max number of results that it holds.
+ * @param max number of cached results.
  */
 export function cacheOf<T>({ caches }: Repositories, name: string, max: number): ResultCache<T> {
   const cache = caches.get(name) ?? new ResultCache<T>(max)
   caches.set(name, cache)
-  // Each name belongs to one module, and so to one type.
+  // Each name belongs to one module and therefore to one type.
   return cache as ResultCache<T>
 }
 
 /**
- * Makes the folder when it is missing, and removes what a crash left half made or half removed.
- * Only for the one server whose repositories these are.
+ * Creates the folder if necessary and removes incomplete repositories that a crash left. Only the
+ * server that owns the folder may call this function.
  */
 export async function prepareRepositories(repositories: Repositories): Promise<void> {
   const scratch = join(repositories.folder, SCRATCH_FOLDER)
@@ -130,28 +123,28 @@ export async function prepareRepositories(repositories: Repositories): Promise<v
   await installHooks(hooksFolder(repositories))
 }
 
-/** Closes what is open, and ends what waits. */
+/** Closes all handles and ends idle processes. */
 export async function closeRepositories({ handles, pools }: Repositories): Promise<void> {
   handles.dropAll()
   await Promise.all([...pools.values()].map((pool) => pool.dropAll()))
 }
 
-/** Where the hooks of all repositories are. */
+/** Returns the folder of the hooks, which all repositories share. */
 export function hooksFolder({ folder }: Repositories): string {
   return join(folder, 'hooks')
 }
 
 /**
- * Where a repository is or would be. An id leads to the same path for ever, whatever the repository
- * is called.
+ * Returns the path of a repository, which may not exist. The path depends on the id only and never
+ * changes.
  */
 export function repositoryPath({ folder }: Repositories, id: number): string {
   const shard = (id % SHARDS).toString(16).padStart(2, '0')
   return join(folder, shard, `${id}.git`)
 }
 
-/** Where a Git process works on a repository, and by which processes it is counted. */
-export function placeOf(
+/** Returns the options of a Git process for a repository. */
+export function processOptions(
   repositories: Repositories,
   id: number,
 ): { readonly processes: GitProcesses; readonly repository: string } {
@@ -159,10 +152,9 @@ export function placeOf(
 }
 
 /**
- * Makes an empty bare repository. It is there in whole, or not at all.
+ * Creates an empty bare repository atomically.
  *
- * @param defaultBranch name of the branch that HEAD names, a valid one; the branch itself is not
- *   made.
+ * @param defaultBranch valid name of the branch that HEAD points to. The branch is not created.
  * @throws GitError EXISTS
  */
 export async function createRepository(
@@ -174,10 +166,10 @@ export async function createRepository(
 }
 
 /**
- * Makes an empty bare repository that has no id yet, so that nobody finds it before it is
- * published. A crash leaves nothing of it.
+ * Creates an empty bare repository without an id, which no one can open until it is published.
+ * After a crash, the next start removes the draft.
  *
- * @returns its path.
+ * @returns the path of the draft.
  */
 export async function createDraft(
   repositories: Repositories,
@@ -191,7 +183,7 @@ export async function createDraft(
 }
 
 /**
- * Turns a draft into the repository of an id. When that fails the draft is gone too.
+ * Turns a draft into the repository of an id, or removes the draft on failure.
  *
  * @throws GitError EXISTS
  */
@@ -206,21 +198,21 @@ export async function publishDraft(
     await rename(draft, path)
   } catch (error) {
     await discardDraft(draft)
-    // rename(2) replaces a directory only when that is empty.
+    // rename(2) replaces only an empty directory.
     if (hasCode(error, 'ENOTEMPTY', 'EEXIST'))
       throw new GitError('EXISTS', `repository ${id} exists`)
     throw error
   }
 }
 
-/** Removes a draft. One that was published, or removed before, is no error. */
+/** Removes a draft, unless it was published or removed before. */
 export async function discardDraft(draft: string): Promise<void> {
   await rm(draft, { recursive: true, force: true })
 }
 
 /**
- * Removes a repository, which is gone at once for everybody who opens it from now on. One that is
- * not there is no error.
+ * Removes a repository, if it exists. From the start of the removal, no caller can open the
+ * repository.
  */
 export async function deleteRepository(repositories: Repositories, id: number): Promise<void> {
   const path = repositoryPath(repositories, id)
@@ -236,7 +228,7 @@ export async function deleteRepository(repositories: Repositories, id: number): 
   await rm(remains, { recursive: true, force: true })
 }
 
-/** Whether there is a repository. */
+/** Returns whether a repository exists. */
 export async function repositoryExists(repositories: Repositories, id: number): Promise<boolean> {
   return stat(repositoryPath(repositories, id)).then(
     () => true,
@@ -248,8 +240,8 @@ export async function repositoryExists(repositories: Repositories, id: number): 
 }
 
 /**
- * Runs work alone among all work under the lock of a repository, in the order of asking. Pushes do
- * not take it: Git locks each ref that it moves.
+ * Runs work under the lock of a repository, in the order of the calls. Pushes do not take this
+ * lock: Git locks each ref that it moves.
  */
 export function withRepositoryLock<T>(
   { locks }: Repositories,
@@ -260,9 +252,8 @@ export function withRepositoryLock<T>(
 }
 
 /**
- * Runs work that creates refs of a repository while no other such work of this process runs. Two
- * Git processes that create `w` and `w/x` at the same time can stand in each other's way so that
- * neither ref is created.
+ * Runs work that creates refs, one at a time for each repository. Two Git processes that create `w`
+ * and `w/x` at the same time can both fail.
  */
 export function withRefCreationLock<T>(
   { refCreations }: Repositories,
@@ -273,8 +264,8 @@ export function withRefCreationLock<T>(
 }
 
 /**
- * Does work under the locks of several repositories. They are taken in one order, so two such works
- * never wait for each other.
+ * Runs work under the locks of several repositories. The order of the locks is always the same,
+ * which prevents deadlocks.
  */
 export function withRepositoryLocks<T>(
   repositories: Repositories,
@@ -289,7 +280,7 @@ export function withRepositoryLocks<T>(
   return locked()
 }
 
-/** A new path for what a crash may take: a start removes all that is there. */
+/** Returns a new path in the scratch folder, which each start of the server empties. */
 export function scratchPath({ folder }: Repositories): string {
   return join(folder, SCRATCH_FOLDER, randomUUID())
 }

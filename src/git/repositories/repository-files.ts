@@ -10,36 +10,36 @@ export interface RepositoryFile {
   readonly path: string
   readonly bytes: number
   /**
-   * Equal for links to one file of objects, such as forks share; undefined for a file that has one
-   * name only.
+   * Equal for hard links to the same file of objects, which forks share. Undefined for a file with
+   * a single name.
    */
   readonly linkKey: string | undefined
   /**
-   * What is in it: in whole where it may change, else open for reading, until the next file is
-   * asked for.
+   * The whole content of a file that may change. Otherwise an open file, which is closed when the
+   * next file is requested.
    */
   readonly content: Buffer | FileHandle
 }
 
-/** Folders without which Git takes none for a repository, though they may be empty. */
+/** Returns the folders that Git requires in a repository, even when they are empty. */
 export function foldersOf(repositories: Repositories, id: number): string[] {
   const root = relative(repositories.folder, repositoryPath(repositories, id))
   return [join(root, 'objects'), join(root, 'refs')]
 }
 
-/** Objects on their way in: a file that is being written, or a push under review (tmp-objdir.c). */
+/** Names of files that are being written and of pushes under review (tmp-objdir.c). */
 const UNFINISHED_OBJECTS = /^(tmp_|incoming-|tmp_objdir-)/
 
-/** The same, and packs. */
+/** The same, and the folder of packs. */
 const NO_LOOSE_OBJECTS = /^(tmp_|incoming-|tmp_objdir-|pack$)/
 
-/** No name of a ref ends so: Git locks files by it. */
+/** Suffix of Git's lock files. No name of a ref ends in this suffix. */
 const LOCK = /\.lock$/
 
 /**
- * The files of a repository that make a working copy of it, while others work on it: refs before
- * objects, since no object that a ref needs is ever lost, and loose refs before packed ones, as Git
- * reads them. Of a repository that is deleted meanwhile, some.
+ * Yields the files of a consistent copy of a repository while other processes write to it: refs
+ * before objects, since Git never removes an object that a ref needs, and loose refs before packed
+ * ones, as Git reads them. When the repository is deleted meanwhile, some files are missing.
  */
 export async function* repositoryFiles(
   repositories: Repositories,
@@ -59,7 +59,7 @@ export async function* repositoryFiles(
 }
 
 /**
- * Packs last: a `git repack` moves loose objects into packs, and those of packs into others
+ * Packs come last: `git repack` moves loose objects into packs, and objects of packs into new packs
  * (tidyPacks in mirrors.ts).
  */
 async function* objectFiles(
@@ -79,13 +79,13 @@ async function* objectFiles(
         isThere = true
         yield file
       }
-      // What was in it is in a pack that was made before it went.
+      // Before Git removed the pack, it created another one with the same objects.
       if (!isThere) hasGone = true
     }
   } while (hasGone)
 }
 
-/** A file of objects, opened; none when it is gone. */
+/** Opens a file of objects. Yields nothing when the file does not exist. */
 async function* opened(
   folder: string,
   path: string,
@@ -100,8 +100,8 @@ async function* opened(
 }
 
 /**
- * An inode that has become free is given to the next file; one of the same name among objects has
- * the same content.
+ * Describes a file of objects. The file system reuses inodes, so the key includes the name: files
+ * of objects with the same name have the same content.
  */
 async function describe(folder: string, path: string, file: FileHandle): Promise<RepositoryFile> {
   const { dev, ino, mtimeMs, nlink, size } = await file.stat()
@@ -109,7 +109,7 @@ async function describe(folder: string, path: string, file: FileHandle): Promise
   return { path: relative(folder, path), bytes: size, linkKey, content: file }
 }
 
-/** A file as a list of one; an empty one when it is gone, as a ref that was deleted is. */
+/** Returns a file, or an empty list when the file does not exist, such as a deleted ref. */
 function readWhole(folder: string, path: string): Promise<RepositoryFile[]> {
   return unlessGone(async () => {
     const content = await readFile(path)
@@ -118,8 +118,8 @@ function readWhole(folder: string, path: string): Promise<RepositoryFile[]> {
 }
 
 /**
- * An index comes last in its folder, as Git writes them: one without its pack is worse than a pack
- * without its index.
+ * Yields the files below a folder. Pack indexes come last, as Git writes them: an index without its
+ * pack is worse than a pack without its index.
  */
 async function* filesBelow(
   folder: string,

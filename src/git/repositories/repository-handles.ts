@@ -2,29 +2,26 @@ import { existsSync } from 'node:fs'
 import nodegit, { type Repository } from 'nodegit'
 import { explained, GitError } from '../core/errors.ts'
 
-// Whether a folder belongs to the user that the server runs as says nothing about it: the data
-// folder may come from another user's backup, or be a volume of a container. Nobody but the
-// operator writes there (see safe.directory in git-config(1)).
+// The owner of a folder is irrelevant: the data folder may come from the backup of another user or
+// be a volume of a container. Only the operator can write there (safe.directory in git-config(1)).
 nodegit.Libgit2.opts(nodegit.Libgit2.OPT.SET_OWNER_VALIDATION, 0)
 
-// What a caller was told is stored must be there after a power cut too.
+// Acknowledged changes must survive a power cut.
 nodegit.Libgit2.opts(nodegit.Libgit2.OPT.ENABLE_FSYNC_GITDIR, 1)
 
-/**
- * Repositories kept open. Each holds the file descriptors and mappings of the packs it has read.
- */
+/** Open repositories. Each holds file descriptors and mappings of the packs that it has read. */
 const MAX_OPEN = 64
 
 interface Handle {
   readonly repository: Promise<Repository>
   users: number
-  /** No longer in the cache: the last user closes it. */
+  /** Whether the handle has left the cache. Its last user closes the repository. */
   dropped: boolean
 }
 
 /**
- * Open repositories by path, the latest used of them kept: opening one costs as much as several
- * reads.
+ * An LRU cache of open repositories by path. Opening a repository takes as long as several reads. A
+ * repository in use stays open after its handle has left the cache.
  */
 export class RepositoryHandles {
   readonly #handles = new Map<string, Handle>()
@@ -35,8 +32,7 @@ export class RepositoryHandles {
   }
 
   /**
-   * Runs `work` on the repository of a path. What it is given is good for the time of the work
-   * only.
+   * Runs work on the repository of a path. The work must not use the repository after its end.
    *
    * @throws GitError NO_REPOSITORY
    */
@@ -46,7 +42,7 @@ export class RepositoryHandles {
     try {
       return await work(await handle.repository)
     } catch (error) {
-      // A failure to open must not be remembered. After any other one, opening anew costs little.
+      // A failure to open must not be cached. After any other failure, opening again costs little.
       if (this.#handles.get(path) === handle) this.drop(path)
       throw error instanceof GitError || existsSync(path) ? error : missing(error)
     } finally {
@@ -55,10 +51,7 @@ export class RepositoryHandles {
     }
   }
 
-  /**
-   * Closes the repository of a path as soon as nobody uses it; whoever asks for it later opens it
-   * anew.
-   */
+  /** Closes the repository of a path after its current users. Later users open it again. */
   drop(path: string): void {
     const handle = this.#handles.get(path)
     if (!handle) return
@@ -67,7 +60,7 @@ export class RepositoryHandles {
     closeUnused(handle)
   }
 
-  /** Closes all repositories as soon as nobody uses them. */
+  /** Closes all repositories after their current users. */
   dropAll(): void {
     for (const path of [...this.#handles.keys()]) this.drop(path)
   }
@@ -79,7 +72,7 @@ export class RepositoryHandles {
     } else {
       handle = { repository: openBare(path), users: 0, dropped: false }
     }
-    // A Map keeps the order of insertion: the one used longest ago comes first.
+    // A Map has the order of insertion, so the least recently used handle comes first.
     this.#handles.set(path, handle)
     if (this.#handles.size > this.#maxOpen) {
       const [oldest = path] = this.#handles.keys()
@@ -99,8 +92,8 @@ async function openBare(path: string): Promise<Repository> {
 }
 
 /**
- * The repository was deleted, maybe while somebody worked in it: then libgit2 fails in the words of
- * the system.
+ * Creates the error of a deleted repository. When the repository is deleted during work, libgit2
+ * fails with a message of the system.
  */
 function missing(cause: unknown): GitError {
   return new GitError('NO_REPOSITORY', cause instanceof Error ? cause.message : String(cause), {
@@ -108,9 +101,9 @@ function missing(cause: unknown): GitError {
   })
 }
 
-/** Unmaps and closes files now: nodegit itself would wait for the garbage collector. */
+/** Closes an unused repository at once. nodegit would wait for the garbage collector. */
 function closeUnused(handle: Handle): void {
   if (!handle.dropped || handle.users > 0) return
-  // A repository that could not be opened has nothing to close, and its user knows why.
+  // When the repository could not be opened, its user gets the error.
   handle.repository.then((repository) => repository.cleanup()).catch(() => {})
 }

@@ -1,13 +1,13 @@
 import { readGit, textOf } from './reading.ts'
 import { type Repositories, repositoryExists } from './repositories.ts'
 
-/** What `git count-objects -v` counts in KiB: loose objects, and packs (git-count-objects(1)). */
+/** Sizes of loose objects and packs in KiB (git-count-objects(1)). */
 const SIZES = /^size(?:-pack)?: (\d+)$/gm
 
 /**
- * How much a repository has stored, in KiB. What forks share by links counts for each of them.
+ * Returns the size of a repository in KiB, or undefined when it does not exist. Objects that forks
+ * share by hard links count for each fork.
  *
- * @returns undefined when it is not there.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function measureRepository(

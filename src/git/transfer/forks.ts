@@ -17,47 +17,36 @@ import {
 /**
  * Forks share objects by hard links, as `git clone --local` does.
  *
- * Files of objects are never written to again, only removed or replaced by others, so what one
- * repository does with its names of them is nothing to the other: a fork outlives the deletion of
- * its parent, its going private, every `git gc` and `git repack`, and a backup of either alone.
- * Borrowing by `objects/info/alternates` would need none of the links and would share what comes
- * later too; but then nothing in a parent may be removed that a fork, or a fork of a fork, still
- * needs, and no git knows of them.
+ * Git never writes to a file of objects again, but only removes or replaces it. Changes of one
+ * repository therefore do not affect the other: a fork survives the deletion of its parent, a
+ * change of its visibility, `git gc`, `git repack`, and a backup of one of them.
+ * `objects/info/alternates` would need no links and would share later objects too. But then a
+ * parent must not remove an object that any fork needs, and Git does not know the forks.
  */
 
-/**
- * A loose object, and the parts of a pack. Everything else can be made from them, or is somebody's
- * temporary file.
- */
+/** Loose objects and parts of packs. Other files are temporary or can be created again. */
 const LOOSE_FOLDER = /^[0-9a-f]{2}$/
 const LOOSE_OBJECT = /^[0-9a-f]{38}$/
 const PACK_PARTS = [/^pack-[0-9a-f]{40}\.(pack|rev|bitmap)$/, /^pack-[0-9a-f]{40}\.idx$/] as const
 
-/** Links under way at once: libuv has four threads, which others want too. */
+/** Concurrent links, which leave threads of libuv to other work. */
 const LINKS_AT_ONCE = 16
 
-/**
- * No link can be made: another file system, one without links, or one that has no room for another
- * link to this file.
- */
+/** Errors of a file system that cannot link a file: another one, or one with too few links. */
 const UNLINKABLE = ['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK']
 
-/**
- * What people push and fetch: refs that the server made belong to the repository that it made them
- * for.
- */
+/** Refs that users push and fetch. Refs that the server creates are not shared. */
 export const SHARED_REFS = [HEADS, TAGS] as const
 
 /**
- * Makes a draft with the objects, branches, tags and default branch that a repository has now.
+ * Creates a draft with the objects, branches, tags and default branch of a repository.
  *
- * @returns its path.
+ * @returns the path of the draft.
  */
 export async function draftFork(repositories: Repositories, parentId: number): Promise<string> {
   const draft = await createDraft(repositories, await readDefaultBranch(repositories, parentId))
   try {
-    // The refs first: the objects that they need are all there by now, however many pushes go on
-    // meanwhile.
+    // Refs come first: all objects that they need exist already, despite concurrent pushes.
     await writeRefs(draft, listRefs(repositories, parentId, SHARED_REFS))
     await shareObjects(repositoryPath(repositories, parentId), draft)
     await packRefs(repositories, draft)
@@ -68,10 +57,7 @@ export async function draftFork(repositories: Repositories, parentId: number): P
   }
 }
 
-/**
- * Gives a draft refs, by the file that Git reads them from; a ref each would be a file and a flush
- * each.
- */
+/** Writes refs to the file of packed refs, since Git would write and flush a file for each. */
 export async function writeRefs(draft: string, refs: AsyncIterable<Ref>): Promise<void> {
   const lines: string[] = []
   for await (const { id, name } of refs) lines.push(`${id} ${name}\n`)
@@ -84,16 +70,16 @@ const FETCH_FLAGS = [
   '--no-write-fetch-head',
   '--no-recurse-submodules',
   '--no-auto-maintenance',
-  // Our configuration does not reach the other side, which would take only the folder of its own
-  // user for safe.
+  // The configuration of this process does not apply to upload-pack, which would reject folders of
+  // other users.
   "--upload-pack=git -c 'safe.directory=*' upload-pack",
 ]
 
 /**
- * Brings a commit from one repository to another, with all that it leads to and that is missing
- * there. No ref leads to it.
+ * Copies a commit and the missing objects that it needs from one repository to another. No ref
+ * points to the copy.
  *
- * @param commitId in full.
+ * @param commitId full id.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function fetchCommit(
@@ -110,10 +96,10 @@ export async function fetchCommit(
   ])
 }
 
-/** For a million refs, each of whose objects is looked at. */
+/** Enough to read the objects of a million refs. */
 const PACK_REFS_TIMEOUT_MS = 10 * 60_000
 
-/** Puts all refs of a draft into one file, with what they point to in the end, and flushes it. */
+/** Writes all refs of a draft and their peeled objects to one file and flushes the file. */
 export async function packRefs({ processes }: Repositories, draft: string): Promise<void> {
   const { code, stderr } = await runGit(['pack-refs', '--all'], {
     processes,
@@ -124,8 +110,8 @@ export async function packRefs({ processes }: Repositories, draft: string): Prom
 }
 
 /**
- * Packs last: where a `git repack` is at work, it moves loose objects into packs, and those of
- * packs into others.
+ * Links all files of objects. Packs come last: a concurrent `git repack` moves loose objects into
+ * packs, and objects of packs into new packs.
  */
 async function shareObjects(from: string, to: string): Promise<void> {
   for (const folder of await readdir(join(from, 'objects'))) {
@@ -133,38 +119,39 @@ async function shareObjects(from: string, to: string): Promise<void> {
       await shareFolder(join(from, 'objects', folder), join(to, 'objects', folder), LOOSE_OBJECT)
   }
   const [source, target] = [join(from, 'objects/pack'), join(to, 'objects/pack')]
-  let isWhole = false
-  while (!isWhole) {
-    isWhole = true
-    // What was in a pack that has gone is in one that was made before. An index without its pack is
-    // worse than the opposite.
-    for (const part of PACK_PARTS) if (!(await shareFolder(source, target, part))) isWhole = false
+  let isComplete = false
+  while (!isComplete) {
+    isComplete = true
+    // Before Git removes a pack, it creates another one with the same objects. Indexes come last,
+    // since an index without its pack is worse than the reverse.
+    for (const part of PACK_PARTS)
+      if (!(await shareFolder(source, target, part))) isComplete = false
   }
 }
 
-/** @returns whether all files were there still. */
+/** Links files of a folder. Returns whether all files still existed. */
 async function shareFolder(source: string, target: string, wanted: RegExp): Promise<boolean> {
   await mkdir(target, { recursive: true })
   const files = (await entriesOf(source)).flatMap(({ name }) => (wanted.test(name) ? name : []))
-  let isWhole = true
+  let isComplete = true
   for (let i = 0; i < files.length; i += LINKS_AT_ONCE) {
     const some = files.slice(i, i + LINKS_AT_ONCE)
     const shared = await Promise.all(
       some.map((file) => share(join(source, file), join(target, file))),
     )
-    if (shared.includes(false)) isWhole = false
+    if (shared.includes(false)) isComplete = false
   }
-  return isWhole
+  return isComplete
 }
 
-/** @returns false when the file is gone. */
+/** Links or copies a file. Returns false when the file does not exist. */
 async function share(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)
     return true
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return false
-    // From the time before, when another file was gone.
+    // Linked in an earlier round, in which another file was missing.
     if (hasCode(error, 'EEXIST')) return true
     if (!hasCode(error, ...UNLINKABLE)) throw error
     await copyFile(from, to, constants.COPYFILE_FICLONE)

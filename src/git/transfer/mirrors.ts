@@ -13,64 +13,59 @@ import {
 } from '../repositories/repositories.ts'
 import { packRefs, SHARED_REFS, writeRefs } from './forks.ts'
 
-/** Where git fetches from. */
+/** The source of a fetch. */
 export interface FetchSource {
-  /** http URL without credentials: this one is seen by everybody who may list processes. */
+  /** http URL without credentials, since users of the machine can see arguments of processes. */
   readonly url: string
-  /** A header that goes with every request, `Name: value`. Secret. */
+  /** Secret header of every request, `Name: value`. */
   readonly header: string
 }
 
-/** Why a fetch failed, as far as git says. */
+/** The reason of a failed fetch. */
 export interface FetchFailure {
   /**
-   * Git's name for what is wrong with an object (git-fsck(1), "FSCK MESSAGES"), or `tooLarge` for a
-   * commit or tag that is; undefined when it is something else.
+   * Name of a fault of an object (git-fsck(1), "FSCK MESSAGES"), or `tooLarge` for a large commit
+   * or tag. Undefined for other reasons.
    */
   readonly badObject: string | undefined
-  /** For the log: it may name paths of this machine. */
+  /** For the log only, since the text may contain paths of this machine. */
   readonly stderr: string
 }
 
 const FETCH_CONFIG = [
-  // The source is all that git talks to, by this protocol, whatever it is told on the way.
+  // Git connects only to the source and only by this protocol.
   'protocol.allow=never',
   'protocol.http.allow=always',
   'http.followRedirects=false',
   'http.proxy=',
   'credential.helper=',
-  // As for a push. A pack is kept as it came, so that nothing is stored before all of it was looked
-  // at.
+  // The same checks as for a push. The pack is stored unchanged, after all objects are checked.
   'fetch.fsckObjects=true',
   'fetch.unpackLimit=1',
   'core.protectHFS=true',
   'core.protectNTFS=true',
   ...acceptedFaults('fetch.fsck'),
-  // Refs of drafts are written once more, all of them at once, and flushed then. The objects are
-  // flushed as they come.
+  // Objects are flushed. Refs of drafts are written again later, all at once, and flushed then.
   'core.fsync=objects',
 ]
 
-/** For a repack of some gibibytes, and for refs by the hundred thousand. */
+/** Enough to repack several GiB, and to update hundreds of thousands of refs. */
 const REPACK_TIMEOUT_MS = 60 * 60_000
 const UPDATE_TIMEOUT_MS = 10 * 60_000
 
-/** Longer than who asks for a fetch waits, and ends it by a signal. */
+/** Longer than callers wait, which end a fetch by a signal. */
 const FETCH_TIMEOUT_MS = 2 * 60 * 60_000
 
-/** Branches and tags as they are at the source, by force. */
+/** Sets branches and tags to those of the source, without fast-forward checks. */
 const REFSPECS = SHARED_REFS.map((prefix) => `+${prefix}*:${prefix}*`)
 
-/**
- * The parts of a pack in the order in which they may appear: the index is what makes Git see the
- * rest.
- */
+/** Files of a pack in the order in which they must appear. Git finds a pack by its index. */
 const PACK_PARTS = ['.pack', '.rev', '.idx']
 
-/** More packs slow down every reader, and every fetch that finds something adds one. */
+/** Number of packs after which they are joined. Each fetch adds a pack, and packs slow reads. */
 const MAX_PACKS = 32
 
-/** Kept of what is printed, where one line is asked for: the other side may say more. */
+/** Limit of the output. The server reads one line, but the source may send more. */
 const MAX_OUTPUT_CHARACTERS = 64 * 1024
 
 const BAD_OBJECT = /object [0-9a-f]{40}: ([A-Za-z]+):/
@@ -78,9 +73,9 @@ const BAD_OBJECT = /object [0-9a-f]{40}: ([A-Za-z]+):/
 /**
  * Fetches all branches and tags of a source into a draft.
  *
- * @param prune whether those go that the source does not have.
- * @param signal ends git and everything it started.
- * @returns undefined when all went well.
+ * @param prune whether to delete refs that the source does not have.
+ * @param signal ends the Git processes.
+ * @returns undefined on success.
  */
 export async function fetchInto(
   repositories: Repositories,
@@ -107,7 +102,7 @@ export async function fetchInto(
     : { badObject: 'tooLarge', stderr: `${large} is too large` }
 }
 
-/** The branch that HEAD of a source names; undefined when it names none. */
+/** Returns the default branch of a source, or undefined when it has none. */
 export async function readUpstreamDefault(
   repositories: Repositories,
   draft: string,
@@ -125,7 +120,7 @@ export async function readUpstreamDefault(
   return branch !== undefined && isRefName(branch) ? branch : undefined
 }
 
-/** Makes a draft of a source that was fetched into it ready to be published. */
+/** Prepares a fetched draft for publication. */
 export async function finishCopy(
   repositories: Repositories,
   draft: string,
@@ -142,10 +137,10 @@ export async function finishCopy(
 }
 
 /**
- * Makes a draft that has the refs of a repository, and its objects without a copy of them: what is
- * fetched into it is the difference, in quarantine.
+ * Creates a draft with the refs of a repository that borrows its objects. A fetch into the draft
+ * then contains only new objects, in quarantine.
  *
- * @returns its path.
+ * @returns the path of the draft.
  */
 export async function draftSync(repositories: Repositories, id: number): Promise<string> {
   const draft = await createDraft(repositories, 'main')
@@ -160,7 +155,7 @@ export async function draftSync(repositories: Repositories, id: number): Promise
   }
 }
 
-/** What has to change in a repository so that it has the refs of a draft. */
+/** Returns the updates after which a repository has the refs of a draft. */
 export async function compareRefs(
   repositories: Repositories,
   id: number,
@@ -177,10 +172,7 @@ export async function compareRefs(
   return [...[...before].map(([name, from]) => ({ name, from, to: undefined })), ...updates]
 }
 
-/**
- * Moves the objects that were fetched into a draft to the repository that it borrows the others
- * from.
- */
+/** Moves the fetched objects of a draft to the repository whose objects the draft borrows. */
 export async function releaseObjects(
   repositories: Repositories,
   id: number,
@@ -196,20 +188,20 @@ export async function releaseObjects(
 }
 
 /**
- * Joins the smaller packs of a repository when it has many, in such a way that few are written anew
- * each time (git-repack(1), `--geometric`). For repositories that nobody else writes to at the
- * moment; readers notice nothing.
+ * Joins small packs of a repository that has many, so few objects are written again
+ * (git-repack(1), `--geometric`). No other process may write to the repository. Readers are not
+ * affected.
  */
 export async function tidyPacks(repositories: Repositories, id: number): Promise<void> {
   const path = repositoryPath(repositories, id)
   const packs = (await readdir(join(path, 'objects/pack'))).filter((file) => file.endsWith('.pack'))
   if (packs.length <= MAX_PACKS) return
   await run(repositories, ['repack', '-d', '-q', '--geometric=2'], path, '', REPACK_TIMEOUT_MS)
-  // What is open still knows the packs of before.
+  // An open handle still refers to the old packs.
   repositories.handles.drop(path)
 }
 
-/** What other clients could neither name nor fetch stays where it is. */
+/** Returns whether clients can name and fetch a ref. Other refs of a source are not copied. */
 function isFit(ref: string): boolean {
   return isRefName(ref.replace(/^refs\/(heads|tags)\//, ''))
 }
@@ -227,8 +219,8 @@ async function run(
 }
 
 /**
- * Runs git against a source until it ends or is ended. The header goes through the environment,
- * which only its own user may read.
+ * Runs a Git process that connects to a source. The header is in the environment, which other users
+ * of the machine cannot read.
  */
 async function runUntil(
   { processes }: Repositories,

@@ -5,71 +5,60 @@ import { type AnswerPush, answerHooks, hooksFor } from '../hooks/push-review.ts'
 import { spawnGit } from '../processes/child-process.ts'
 import type { GitProcess } from '../processes/running-git.ts'
 import { countPush, removeQuarantines } from '../repositories/leftovers.ts'
-import { hooksFolder, placeOf, type Repositories } from '../repositories/repositories.ts'
+import { hooksFolder, processOptions, type Repositories } from '../repositories/repositories.ts'
 
-/** One request to a half of the smart protocol (gitprotocol-http(5)). */
+/** A request of the smart protocol (gitprotocol-http(5)). */
 export interface PackRequest {
-  /** Says which refs there are, and reads nothing; otherwise answers one request on stdin. */
+  /** Whether to advertise refs. Otherwise the process answers one request on stdin. */
   readonly advertise: boolean
-  /**
-   * Value of the client's `Git-Protocol` header, empty if it sent none. Whoever passes it on has
-   * looked at its form.
-   */
+  /** Value of the header `Git-Protocol`, which the caller has validated. Empty if absent. */
   readonly protocol: string
-  /**
-   * Of a push: whether it is too large for its few objects to be written one by one, as Git would.
-   */
+  /** Whether a push is so large that its pack is stored, even with few objects. */
   readonly isLarge: boolean
 }
 
-/** Whose push it is. */
+/** The account that pushes, and whether scripts review the push. */
 export interface Pusher {
-  /** Number of the account. */
   readonly accountId: number
-  /** Whether the repository has scripts. */
+  /** Whether the repository has hook scripts. */
   readonly hasScripts: boolean
 }
 
 const UPLOAD_CONFIG = [
-  // Partial clones, and the single objects that they ask for later.
+  // Partial clones, which request single objects later.
   'uploadpack.allowFilter=true',
   'uploadpack.allowAnySHA1InWant=true',
 ]
 
 const RECEIVE_CONFIG = [
-  // Objects that break clients, or attack them by their names, stay out.
+  // Rejects objects that break clients or attack them by file names.
   'receive.fsckObjects=true',
   ...acceptedFaults('receive.fsck'),
   'receive.advertisePushOptions=true',
-  // Those of pull requests are many, and the server's: it lists them for whoever fetches.
+  // Clients cannot push to the many refs of pull requests, which only fetches list.
   'receive.hideRefs=refs/pull/',
-  // Names of files end up on the disks of people whose file systems fold case and Unicode
-  // (git-config(1), core.protectNTFS).
+  // Users may have file systems that fold case and Unicode (git-config(1), core.protectNTFS).
   'core.protectHFS=true',
   'core.protectNTFS=true',
 ]
 
 /**
- * Keeps the objects in the pack that they came in, however few they are. Written one by one each
- * would be compressed anew, which takes half a minute for a gibibyte, and again for the first who
- * clones.
+ * Stores the pack of a push unchanged, even with few objects. Otherwise Git would compress each
+ * object again, which takes 30 s for a GiB, and once more for the first clone.
  */
 const KEEP_PACK = 'receive.unpackLimit=1'
 
-/**
- * Longer than any client may take: who passes the process on sees to the time that it takes
- * (git-http/session.ts).
- */
+/** Longer than any request may last. The caller limits the time (git-http/session.ts). */
 const TIMEOUT_MS = 4 * 3_600_000
 
-/** Starts the half that clients fetch from. */
+/** Starts the process that clients fetch from. */
 export function startUploadPack(
   repositories: Repositories,
   id: number,
   request: PackRequest,
 ): GitProcess {
   const options = {
-    ...placeOf(repositories, id),
+    ...processOptions(repositories, id),
     env: environmentOf(request),
     ...limitsOf(repositories),
   }
@@ -77,13 +66,10 @@ export function startUploadPack(
 }
 
 /**
- * Starts the half that clients push to.
+ * Starts the process that clients push to.
  *
- * @param pusher who pushes, and whether the answer depends on more than the push as a whole: then
- *   it is asked for each ref, too.
- * @param answer is asked when all objects have arrived and before a ref moves, and then refuses
- *   all; for each ref before that moves, which it then refuses by itself; and about those that have
- *   moved. Not asked when the push does not get so far.
+ * @param answer answers the hooks: before refs move, when it can refuse the whole push; with hook
+ *   scripts, before each ref moves, when it can refuse the ref; and after refs have moved.
  */
 export function startReceivePack(
   repositories: Repositories,
@@ -98,7 +84,7 @@ export function startReceivePack(
     ...(request.isLarge ? [KEEP_PACK] : []),
   ]
   const options = {
-    ...placeOf(repositories, id),
+    ...processOptions(repositories, id),
     env: environmentOf(request),
     hooks: true,
     ...limitsOf(repositories),
@@ -109,15 +95,15 @@ export function startReceivePack(
     answerHooks(git.hooks, (work) => repositories.reviews(String(accountId), work), answer)
   const uncount = countPush(repositories, id)
   const ended = git.exited.finally(uncount)
-  // One that was killed has left what it received.
-  const clearUp = () => removeQuarantines(repositories, id, startMs)
+  // A killed process has left the objects that it received.
+  const cleanUp = () => removeQuarantines(repositories, id, startMs)
   const exited = ended.then(
     async (exit) => {
-      if (exit.code === null) await clearUp()
+      if (exit.code === null) await cleanUp()
       return exit
     },
     async (error: unknown) => {
-      await clearUp()
+      await cleanUp()
       throw error
     },
   )
@@ -126,23 +112,23 @@ export function startReceivePack(
 }
 
 /**
- * Ends the input of a push, as a client does that is gone: then git removes what it has received,
- * which it does not when a signal ends it. A signal comes when it takes long.
+ * Ends the input of a push, as a disconnected client does. Git then removes the received objects,
+ * unlike after a signal. A signal follows after `END_GRACE_MS`.
  */
 function endReceivePack(git: GitProcess): void {
   git.stdin.end()
   git.stdout.resume()
-  const impatience = setTimeout(() => git.stop(), END_PATIENCE_MS)
-  const end = () => clearTimeout(impatience)
+  const deadline = setTimeout(() => git.stop(), END_GRACE_MS)
+  const end = () => clearTimeout(deadline)
   git.exited.then(end, end)
 }
 
-/** For the review of what has come, and for removing gibibytes. */
-const END_PATIENCE_MS = 20_000
+/** Time to review the received objects and to remove several GiB. */
+const END_GRACE_MS = 20_000
 
 /**
- * A history of many million objects takes a gibibyte to pack: one git may take all that there is
- * for all of them.
+ * Returns the limits of a process. Packing a history of many million objects takes a GiB, so one
+ * process may take the memory of all of them.
  */
 function limitsOf({ processes }: Repositories) {
   return { timeoutMs: TIMEOUT_MS, maxMemoryBytes: processes.maxMemoryBytes }

@@ -39,7 +39,7 @@ const lines = (count: number, word = 'line') =>
   Array.from({ length: count }, (_, i) => `${word} ${i}\n`).join('')
 
 describe('the difference of two trees', () => {
-  it('says how each file differs, and by how many lines', async () => {
+  it('lists each changed file with numbers of lines', async () => {
     writeHistory(repositories, 1, [
       {
         message: 'one',
@@ -72,7 +72,7 @@ describe('the difference of two trees', () => {
     ])
   })
 
-  it('says where copies are from, of which half is the same', async () => {
+  it('finds the origin of copies that share half of their content', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { source: lines(30) } },
       {
@@ -91,7 +91,7 @@ describe('the difference of two trees', () => {
     ])
   })
 
-  it('compares no new files with thousands of others, and still those with what is gone', async () => {
+  it('does not search for copies among thousands of files, but for moved files', async () => {
     const many = (word: string) =>
       Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`many/${i}`, `${word} ${i}\n`]))
     writeHistory(repositories, 1, [
@@ -114,7 +114,7 @@ describe('the difference of two trees', () => {
     ).toEqual(['added copy +30 -0', 'renamed old -> new +1 -0', 'modified source +1 -0'])
   })
 
-  it('finds what moved as it is, and nothing else, where there is too much to look into', async () => {
+  it('finds only unchanged moved files when there is too much content', async () => {
     // Zeros: little in the repository, and much to read.
     writeHistory(repositories, 1, [
       { message: 'one', files: { large: Buffer.alloc(65 * 1024 * 1024), old: lines(30) } },
@@ -146,7 +146,7 @@ describe('the difference of two trees', () => {
     expect(diff).toMatchObject({ totalFiles: 5, additions: 5, deletions: 0 })
   })
 
-  it('is one of paths too, where nothing is looked for', async () => {
+  it('can be limited to paths, without a search for moved files', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { old: lines(30) } },
       { message: 'two', files: { old: null, new: lines(30) } },
@@ -155,7 +155,7 @@ describe('the difference of two trees', () => {
     expect(files.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['added new', 'deleted old'])
   })
 
-  it('takes paths for what they are, whatever is in them', async () => {
+  it('accepts any characters in paths', async () => {
     const odd = [':100644 100644', '1\t2\tx', 'a\nb', '-', ' ', 'ü']
     writeHistory(repositories, 1, [
       { message: 'odd', files: Object.fromEntries(odd.map((path) => [path, 'x\n'])) },
@@ -165,8 +165,8 @@ describe('the difference of two trees', () => {
   })
 })
 
-describe('how much two trees differ', () => {
-  it('is counted, moved files once', async () => {
+describe('the number of changes between two trees', () => {
+  it('counts moved files once', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { old: lines(30), gone: 'a\nb\n', picture: Buffer.from([0]) } },
       {
@@ -180,8 +180,8 @@ describe('how much two trees differ', () => {
   })
 })
 
-describe('the differences of commits', () => {
-  it('are against the parents that are named, for many commits at once', async () => {
+describe('the changes of commits', () => {
+  it('are relative to the given parents, for many commits at once', async () => {
     writeHistory(repositories, 1, [
       { message: 'first', files: { a: 'a\n' } },
       { message: 'empty' },

@@ -40,8 +40,8 @@ async function follow(
   return new Map(pairs.map(({ path }, i) => [path, followed[i] ?? new Map<number, number>()]))
 }
 
-describe('lines that are followed', () => {
-  it('go with what is added and removed in front of them, and end where they are changed', async () => {
+describe('line numbers', () => {
+  it('move with added and deleted lines, and end when their line changes', async () => {
     const before = ['a', 'b', 'c', 'd', 'e', 'f']
     const places = await follow(
       { one: before, two: before, three: before },
@@ -60,7 +60,7 @@ describe('lines that are followed', () => {
     expect(places.get('three')?.size).toBe(0)
   })
 
-  it('are where their text is, whatever the change', async () => {
+  it('follow the text through random changes', async () => {
     // A generator of its own, so that a failure repeats itself (Numerical Recipes, "An even quicker
     // generator").
     let seed = 1

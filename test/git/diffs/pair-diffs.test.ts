@@ -36,7 +36,7 @@ async function countLatest(
 }
 
 describe('pairs of files', () => {
-  it('are compared whatever they are, and as they were found to belong together', async () => {
+  it('are compared as given, for all kinds of files', async () => {
     const submodule = (digit: string) => ({ mode: '160000', id: digit.repeat(40) })
     writeHistory(repositories, 1, [
       {
@@ -87,7 +87,7 @@ describe('pairs of files', () => {
   })
 
   it.each([100, 101, 102, 103])(
-    'are in each page as git has them in the whole: history %i',
+    'have the same hunks in pages as in the whole difference: history %i',
     async (seed) => {
       writeHistory(repositories, 1, randomHistory(seed))
       const [from, to] = [idOf('main~3'), idOf('main')]
@@ -136,20 +136,17 @@ describe('pairs of files', () => {
     ['change', [1, 0, 0]],
     ['eol', [1, 1, 0]],
     [undefined, [1, 1, 1]],
-  ] as const)(
-    'have lines that are the same but for white space: %s',
-    async (ignoredWhitespace, expected) => {
-      writeHistory(repositories, 1, [
-        { message: 'one', files: { 'a new': 'ab\n', 'b more': 'a b\n', 'c end': 'a\n' } },
-        { message: 'two', files: { 'a new': 'a b\n', 'b more': 'a  b\n', 'c end': 'a \n' } },
-      ])
-      const files = await latestFiles()
-      const counts = await countLines(repositories, 1, files, { ignoredWhitespace, maxLines: 10 })
-      expect(counts.map(({ additions }) => additions)).toEqual(expected)
-    },
-  )
+  ] as const)('can ignore white space: %s', async (ignoredWhitespace, expected) => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { 'a new': 'ab\n', 'b more': 'a b\n', 'c end': 'a\n' } },
+      { message: 'two', files: { 'a new': 'a b\n', 'b more': 'a  b\n', 'c end': 'a \n' } },
+    ])
+    const files = await latestFiles()
+    const counts = await countLines(repositories, 1, files, { ignoredWhitespace, maxLines: 10 })
+    expect(counts.map(({ additions }) => additions)).toEqual(expected)
+  })
 
-  it('are counted as far as lines are shown of them, unchanged ones among them', async () => {
+  it('have counts up to a number of lines, including unchanged ones', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { few: lines(20), many: '' } },
       {
@@ -169,7 +166,7 @@ describe('pairs of files', () => {
     ])
   })
 
-  it('leave nothing behind, also when nobody wants to see all of it', async () => {
+  it('leave no files, even when the caller stops early', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { a: lines(10) } },
       { message: 'two', files: { a: lines(10, 'other') } },

@@ -57,7 +57,7 @@ async function apply(text: Buffer, commit: string): Promise<string> {
 
 async function applyMails(text: Buffer, commit: string): Promise<string> {
   const run = await cloneAt(commit)
-  const file = join(run('rev-parse', '--absolute-git-dir'), 'mails')
+  const file = join(run('rev-parse', '--absolute-git-dir'), 'patches as mails')
   await writeFile(file, text)
   run('am', '-q', '--keep-cr', file)
   return run('rev-parse', 'HEAD^{tree}')
@@ -68,7 +68,7 @@ const HISTORIES = 16
 
 describe('a difference as text', () => {
   it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))(
-    'is what git makes the same tree of, whatever has changed: history %i',
+    'gives the same tree when Git applies it: history %i',
     async (seed) => {
       writeHistory(repositories, 1, randomHistory(seed))
       const [base, head] = [idOf('main~3'), idOf('main')]
@@ -79,7 +79,7 @@ describe('a difference as text', () => {
     },
   )
 
-  it('says only that binary files differ, unless they are asked for', async () => {
+  it('contains binary files only on request', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { picture: Buffer.from([0, 1]) } },
       { message: 'two', files: { picture: Buffer.from([0, 2]) } },
@@ -90,7 +90,7 @@ describe('a difference as text', () => {
     expect(await textOf(true)).toContain('GIT binary patch\n')
   })
 
-  it('takes nothing from what the repository says about how to show files', async () => {
+  it('ignores attributes of the repository', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { '.gitattributes': '* -diff\n*.x diff=x\n', 'a.x': 'a\n' } },
       { message: 'two', files: { 'a.x': 'b\n' } },
@@ -101,7 +101,7 @@ describe('a difference as text', () => {
     expect(String(diff)).toContain('-a\n+b\n')
   })
 
-  it('is refused before it begins when there is too much of it', async () => {
+  it('is refused before the first byte when it is too large', async () => {
     // Zeros: little in the repository, and more than a git should hold when they are taken out.
     const half = Buffer.alloc(65 * 1024 * 1024)
     writeHistory(repositories, 1, [
@@ -130,7 +130,7 @@ describe('a difference as text', () => {
 })
 
 describe('mails', () => {
-  it('are one for each commit, the oldest first, and none for merges', async () => {
+  it('contain one mail for each commit, oldest first, without merges', async () => {
     writeHistory(repositories, 1, [
       { message: 'base', files: { a: 'a\n' } },
       { on: 'refs/heads/topic', parents: ['refs/heads/main'], message: 'one', files: { b: 'b\n' } },
@@ -153,7 +153,7 @@ describe('mails', () => {
     expect(await subjects(idOf('main'), idOf('main'))).toBeNull()
   })
 
-  it('follow what they build upon, whatever the clocks said', async () => {
+  it('follow their parents, whatever the dates', async () => {
     const topic = 'refs/heads/topic'
     writeHistory(repositories, 1, [
       { message: 'base', files: { a: 'a\n' }, time: 1_770_000_000 },

@@ -56,7 +56,7 @@ describe('a history', () => {
     expect(await countHistory(repositories, 1, history)).toBe(expected.length)
   })
 
-  it('is listed without what leads to another commit, in pages', async () => {
+  it('is listed in pages without the ancestors of another commit', async () => {
     const history = { from: idOf('main'), without: idOf('side') }
     expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual([
       'merge',
@@ -68,7 +68,7 @@ describe('a history', () => {
 })
 
 describe('the merge base of two commits', () => {
-  it('is the one that git merge-base names', async () => {
+  it('equals that of git merge-base', async () => {
     const [main, side] = ['refs/heads/main', 'refs/heads/side']
     writeHistory(repositories, 1, [
       { message: 'one' },
@@ -100,7 +100,7 @@ describe('the merge base of two commits', () => {
 })
 
 describe('commits', () => {
-  it('are read by their ids, and what is none is left out', async () => {
+  it('are read by id, without ids of other objects', async () => {
     writeHistory(repositories, 1, [
       { message: 'one\n\nmore', files: { a: '1' }, author: 'Grüß <g@example.org>' },
     ])
@@ -124,7 +124,7 @@ describe('commits', () => {
     ])
   })
 
-  it('are cut where they are too long', async () => {
+  it('are truncated when they are too long', async () => {
     writeHistory(repositories, 1, [{ message: 'x'.repeat(10_000) }, { message: 'next' }])
     const ids = [idOf('main~1'), idOf('main')]
     const commits = await readCommits(repositories, 1, ids, 1000)
@@ -132,7 +132,7 @@ describe('commits', () => {
     expect(commits.get(ids[1] ?? '')?.message).toBe('next')
   })
 
-  it('are read by the refs that hold them, and a ref that is none, or holds none, is left out', async () => {
+  it('are read by ref, without refs that do not exist or point to other objects', async () => {
     writeHistory(repositories, 1, [{ message: 'one', files: { a: '1' } }])
     const names = ['refs/heads/twice', 'refs/heads/größe', 'refs/heads/line\u2028break']
     for (const name of names) git(repositories, 1, 'update-ref', name, 'main')
@@ -151,7 +151,7 @@ describe('commits', () => {
   })
 })
 
-describe('the last change of each entry', () => {
+describe('the last changes of a directory', () => {
   async function lastMessages(directory: string): Promise<Record<string, string | undefined>> {
     const commit = idOf('main')
     const tree = idOf(directory === '' ? 'main^{tree}' : `main:${directory}`)
@@ -167,7 +167,7 @@ describe('the last change of each entry', () => {
     )
   }
 
-  it('is found for files and directories, by one walk', async () => {
+  it('are found for files and directories by one walk', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { 'a/x': '1', 'a/deep/z': '1', b: '1', 'ü \n': '1' } },
       { message: 'two', files: { 'a/x': '2' } },
@@ -179,7 +179,7 @@ describe('the last change of each entry', () => {
     expect(await lastMessages('a')).toEqual({ 'a/deep': 'deep', 'a/x': 'two' })
   })
 
-  it('is the one that made what is there now, however branches were merged', async () => {
+  it('are the commits that created the current objects, in any merge', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { mine: '1', theirs: '1', both: '1', lost: '1' } },
       {

@@ -60,7 +60,7 @@ async function repositoryWith(commits: readonly ScriptedCommit[]): Promise<Repos
 
 describe('the merge base of two commits', () => {
   it.each([1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    'is the one of git, in whatever tangle (seed %i)',
+    'equals that of Git in a random history (seed %i)',
     async (seed) => {
       const repositories = await repositoryWith(tangle(seed))
       const ids = git(repositories, 1, 'for-each-ref', '--format=%(objectname)').split('\n')
@@ -84,7 +84,7 @@ describe('the merge base of two commits', () => {
     },
   )
 
-  it('is found without a process where it is near, and from what is known already where it is not', async () => {
+  it('is found without a process when it is near, or from cached commits', async () => {
     const line = (on: string, count: number, parents: readonly string[]) =>
       Array.from({ length: count }, (_, n) => ({
         on,
@@ -106,7 +106,7 @@ describe('the merge base of two commits', () => {
     expect(await soleMergeBase(repositories, 1, mainId, farId)).toBe(base)
   })
 
-  it('is none of what is not there', async () => {
+  it('fails when a commit does not exist', async () => {
     const repositories = await repositoryWith([{ message: 'one' }])
     const id = git(repositories, 1, 'rev-parse', 'main')
     await expect(findMergeBase(repositories, 1, id, '1'.repeat(40))).rejects.toMatchObject({

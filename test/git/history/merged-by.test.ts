@@ -32,8 +32,8 @@ const HISTORY: readonly ScriptedCommit[] = [
   { on: made('else'), message: 'else', parents: [made('old')] },
 ]
 
-describe('what a commit came to a branch by', () => {
-  it('is the first of those that the branch was at and that lead to it', async () => {
+describe('the merge of a commit into a branch', () => {
+  it('is the first commit on the first-parent line that contains the commit', async () => {
     const { repositories, idOf } = await repositoryWith(HISTORY)
     const merges = await firstParentMerges(repositories, 1, idOf(made('old')), idOf(made('tip')))
     const by = (name: string) => merges.get(idOf(made(name)))
@@ -45,7 +45,7 @@ describe('what a commit came to a branch by', () => {
     for (const name of ['old', 'else']) expect([name, by(name)]).toEqual([name, undefined])
   })
 
-  it('is none where nothing is new', async () => {
+  it('does not exist without new commits', async () => {
     const { repositories, idOf } = await repositoryWith(HISTORY)
     expect(
       (await firstParentMerges(repositories, 1, idOf(made('tip')), idOf(made('old')))).size,
@@ -54,7 +54,7 @@ describe('what a commit came to a branch by', () => {
 })
 
 describe('authors of commits', () => {
-  it('are named once, in the order of what they wrote, merges left out', async () => {
+  it('appear once, in the order of their commits, without merges', async () => {
     const [dora, finn] = ['Dora <dora@example.org>', 'Finn <finn@example.org>']
     const { repositories, idOf } = await repositoryWith([
       { on: made('base'), message: 'base' },

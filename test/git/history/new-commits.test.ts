@@ -50,7 +50,7 @@ function misdatedHistory(random: Random) {
 }
 
 describe('a move of a branch', () => {
-  it('loses commits if it does not lead to where the branch was', async () => {
+  it('loses commits unless the old head is an ancestor of the new one', async () => {
     const repositories = await repositoryWith([
       { message: 'one' },
       { on: SIDE, message: 'side', parents: ['refs/heads/main'] },
@@ -70,7 +70,7 @@ describe('a move of a branch', () => {
     expect(await loses(undefined, two)).toBe(false)
   })
 
-  it('loses none by commits that are dated before those that they follow', async () => {
+  it('loses no commits because of wrong dates', async () => {
     const backdated = Array.from({ length: 20 }, (_, n) => ({
       message: `old ${n}`,
       time: HISTORY_START - 100_000 + n,
@@ -88,32 +88,35 @@ describe('a move of a branch', () => {
     )
   })
 
-  it.each([1, 2, 3, 4])('is seen for what it is in a history whose dates lie: %i', async (seed) => {
-    const random = seededRandom(seed)
-    const history = misdatedHistory(random)
-    const repositories = await repositoryWith(history)
-    const ids = git(repositories, 1, 'rev-parse', ...history.map(({ on }) => on)).split('\n')
-    const reached = new Map<string, ReadonlySet<string>>()
-    for (const [n, { on, parents }] of history.entries()) {
-      reached.set(
-        on,
-        new Set([ids[n] ?? '', ...parents.flatMap((parent) => [...(reached.get(parent) ?? [])])]),
-      )
-    }
-    for (let i = 0; i < 25; i++) {
-      const [a, b] = [random.below(ids.length), random.below(ids.length)]
-      const [from = '', to = ''] = [ids[a], ids[b]]
-      const [had, has] = [reached.get(madeRef(a)), reached.get(madeRef(b))]
-      expect(await losesCommits(repositories, 1, { from, to }, {}), `${a} to ${b}`).toBe(
-        !has?.has(from),
-      )
-      const brought = await all(listNewCommits(repositories, 1, { from, to }, {}))
-      const overlooked = [...(has ?? [])].filter((id) => !had?.has(id) && !brought.includes(id))
-      expect(overlooked, `${a} to ${b}`).toEqual([])
-    }
-  })
+  it.each([1, 2, 3, 4])(
+    'is judged correctly in a history with random dates (seed %i)',
+    async (seed) => {
+      const random = seededRandom(seed)
+      const history = misdatedHistory(random)
+      const repositories = await repositoryWith(history)
+      const ids = git(repositories, 1, 'rev-parse', ...history.map(({ on }) => on)).split('\n')
+      const reached = new Map<string, ReadonlySet<string>>()
+      for (const [n, { on, parents }] of history.entries()) {
+        reached.set(
+          on,
+          new Set([ids[n] ?? '', ...parents.flatMap((parent) => [...(reached.get(parent) ?? [])])]),
+        )
+      }
+      for (let i = 0; i < 25; i++) {
+        const [a, b] = [random.below(ids.length), random.below(ids.length)]
+        const [from = '', to = ''] = [ids[a], ids[b]]
+        const [had, has] = [reached.get(madeRef(a)), reached.get(madeRef(b))]
+        expect(await losesCommits(repositories, 1, { from, to }, {}), `${a} to ${b}`).toBe(
+          !has?.has(from),
+        )
+        const brought = await all(listNewCommits(repositories, 1, { from, to }, {}))
+        const overlooked = [...(has ?? [])].filter((id) => !had?.has(id) && !brought.includes(id))
+        expect(overlooked, `${a} to ${b}`).toEqual([])
+      }
+    },
+  )
 
-  it('brings commits, a new branch those that no branch has', async () => {
+  it('adds commits; a new branch adds those that are on no other branch', async () => {
     const repositories = await repositoryWith([
       { message: 'one' },
       { message: 'two' },
@@ -129,7 +132,7 @@ describe('a move of a branch', () => {
     expect(await brings(three, one)).toEqual([])
   })
 
-  it('changes what is another in the end, and what was in between', async () => {
+  it('changes the paths of the result and of all commits in between', async () => {
     const odd = 'b "ü"\n\t;c'
     const repositories = await repositoryWith([
       { message: 'one', files: { a: '1', moved: 'a text\nof some\nlines\n' } },
@@ -153,7 +156,7 @@ describe('a move of a branch', () => {
     expect(await paths(undefined, first)).toEqual(['a', 'moved'])
   })
 
-  it('is seen before its objects are in the repository, wherever they are', async () => {
+  it('is judged while its objects are in quarantine', async () => {
     const repositories = await repositoryWith([{ message: 'one', files: { a: '1' } }])
     const from = idOf(repositories, 'main')
     const objects = join(repositoryPath(repositories, 1), 'objects')

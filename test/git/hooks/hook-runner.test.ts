@@ -62,7 +62,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   const testSandbox = it.skipIf(obstacle !== '' || kind === 'plain')
   if (obstacle !== '') it.skip(obstacle, () => {})
 
-  test('has its arguments, its input and both ways to its outputs, in order', async () => {
+  test('gets arguments and input, and its outputs stay in order', async () => {
     const { run } = await machine(kind)
     const script =
       '#!/bin/sh\necho "$(basename $0) $#: $2"\ncat /dev/stdin\necho two >/dev/stderr\necho three >&2\necho four\nexit 3\n'
@@ -77,7 +77,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   test.each([
     ['the shell, unless it says otherwise', 'exit 0', 'passed', ''],
     [
-      'what its first line names',
+      'the interpreter of its first line',
       '#!/usr/bin/env -S awk -f\nBEGIN { print "awk"; exit 0 }\n',
       'passed',
       'awk\n',
@@ -88,7 +88,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(await run(script)).toMatchObject({ ending, output: expect.stringContaining(output) })
   })
 
-  test('has an environment of its own, and no descriptors', async () => {
+  test('gets a clean environment and no descriptors', async () => {
     process.env.BRANCHLINE_TEST_SECRET = 'hidden'
     const { run } = await machine(kind)
     const { output } = await run('env; ls -l /proc/self/fd', { env: { GITEA_REPO_ID: '7' } })
@@ -107,7 +107,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(output).toMatch(/ 2 -> /)
   })
 
-  test('reads the repository and what is in quarantine', async () => {
+  test('can read the repository and the quarantine', async () => {
     const { run, repository } = await machine(kind)
     const quarantine = join(repository, 'objects', 'tmp_objdir-incoming-x')
     await mkdir(quarantine)
@@ -122,18 +122,21 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(moved).toMatchObject({ ending: 'failed', output: expect.stringContaining('quarantine') })
   })
 
-  testSandbox('leaves nothing in quarantine, where Git would follow it out of there', async () => {
-    const { run, repository } = await machine(kind)
-    const quarantine = join(repository, 'objects', 'tmp_objdir-incoming-x')
-    await mkdir(quarantine)
-    const script =
-      'ln -s ../../.. $GIT_QUARANTINE_PATH/loot; mkdir $GIT_QUARANTINE_PATH/info; : >$GIT_QUARANTINE_PATH/x'
-    const { output } = await run(script, { quarantine })
-    expect(output.match(/Read-only file system/g)).toHaveLength(3)
-    expect(await readdir(quarantine)).toEqual([])
-  })
+  testSandbox(
+    'cannot add files to the quarantine, where Git would follow symbolic links',
+    async () => {
+      const { run, repository } = await machine(kind)
+      const quarantine = join(repository, 'objects', 'tmp_objdir-incoming-x')
+      await mkdir(quarantine)
+      const script =
+        'ln -s ../../.. $GIT_QUARANTINE_PATH/loot; mkdir $GIT_QUARANTINE_PATH/info; : >$GIT_QUARANTINE_PATH/x'
+      const { output } = await run(script, { quarantine })
+      expect(output.match(/Read-only file system/g)).toHaveLength(3)
+      expect(await readdir(quarantine)).toEqual([])
+    },
+  )
 
-  test('leaves no files, and finds none that others have left', async () => {
+  test('leaves no files and finds no files of other runs', async () => {
     const { run, folder } = await machine(kind)
     await run('touch "$HOME/left" "$TMPDIR/left"; mkdir -m 0 "$HOME/closed"; echo exit 1 > "$0"')
     const { output } = await run('ls -A "$HOME"')
@@ -141,7 +144,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(await readdir(join(folder, 'scratch'))).toEqual([])
   })
 
-  test('is stopped when it takes too long, whatever waits for what', async () => {
+  test('is stopped with all its processes after the time limit', async () => {
     const { run } = await machine(kind)
     const sleeper = 'trap "" TERM INT HUP; sleep 1000 & echo started; read line; wait'
     expect(await run(sleeper, { timeoutMs: 300 })).toMatchObject({
@@ -150,7 +153,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     })
   })
 
-  test('is stopped when nobody waits for it any more', async () => {
+  test('is stopped by its signal', async () => {
     const { run } = await machine(kind)
     const gone = new AbortController()
     const running = run('sleep 1000', { signal: gone.signal })
@@ -202,7 +205,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(familyOf(process.pid).length).toBeLessThanOrEqual(before)
   })
 
-  test('cannot have more memory, files or time of the processor than it may', async () => {
+  test('cannot exceed the limits of memory, files and CPU time', async () => {
     const { run } = await machine(kind)
     const { output } = await run('ulimit -c; ulimit -n; ulimit -t; nice', { timeoutMs: 9_500 })
     expect(output.split('\n').slice(0, 3)).toEqual(['0', '1024', '11'])
@@ -211,7 +214,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect((await run(hog)).ending).toBe('failed')
   })
 
-  testSandbox('writes nowhere but to its own memory', async () => {
+  testSandbox('can write only to temporary folders in memory', async () => {
     const { run, folder, repository } = await machine(kind)
     await writeFile(join(folder, 'secret'), 'hidden')
     const places = [
@@ -232,7 +235,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(await readFile(join(repository, 'config'), 'utf8')).not.toContain('x\n')
   })
 
-  testSandbox('has no network and sees no processes of others', async () => {
+  testSandbox('has no network and does not see other processes', async () => {
     const { run } = await machine(kind)
     const { output } = await run(
       'tail -n +3 /proc/net/dev | grep -v "^ *lo:"; ls /proc | grep -c "^[0-9]"',
@@ -240,7 +243,7 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
     expect(Number(output.trim())).toBeLessThan(10)
   })
 
-  test('waits for a place when many run, and is refused when too many wait', async () => {
+  test('waits for a slot when many run, and is refused when too many wait', async () => {
     const { run } = await machine(kind)
     const gone = new AbortController()
     const running = Array.from({ length: 8 + 64 }, () => run('sleep 1000', { signal: gone.signal }))
@@ -251,13 +254,13 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   })
 })
 
-describe('a machine', () => {
+describe('the hook runner', () => {
   let folder: string
   beforeAll(async () => {
     folder = execFileSync('mktemp', ['-d'], { encoding: 'utf8' }).trim()
   })
 
-  it('that lacks what scripts are run with is told so', async () => {
+  it('reports missing programs', async () => {
     const { PATH } = process.env
     process.env.PATH = folder
     const prepared = new HookRunner(folder).prepare()
@@ -265,7 +268,7 @@ describe('a machine', () => {
     process.env.PATH = PATH
   })
 
-  it('ends what a server has left there that was killed', async () => {
+  it('ends scripts that a killed server has left', async () => {
     const env = { PATH: process.env.PATH, HOOK_RUN: join(folder, randomUUID()) }
     const left = spawn('sleep', ['1000'], { env, detached: true })
     const ended = once(left, 'exit')
@@ -273,7 +276,9 @@ describe('a machine', () => {
     expect(await ended).toEqual([null, 'SIGKILL'])
   })
 
-  it('runs no script before it is known how', async () => {
-    await expect(new HookRunner(folder).run({} as HookRun)).rejects.toThrow('how hooks can be run')
+  it('runs no script before a launcher is selected', async () => {
+    await expect(new HookRunner(folder).run({} as HookRun)).rejects.toThrow(
+      'before the launcher is selected',
+    )
   })
 })

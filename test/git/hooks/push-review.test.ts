@@ -36,7 +36,7 @@ async function settled(): Promise<void> {
 }
 
 describe('long questions of pushes', () => {
-  it('are two at a time in memory, and one of an account; short ones wait for none of them', async () => {
+  it('are limited to two in memory, one of each account; short ones do not wait', async () => {
     const limits = createReviewLimits()
     const asked: string[] = []
     const begin = (name: string, accountId: number) => {
@@ -82,7 +82,7 @@ describe('long questions of pushes', () => {
     expect(asked.slice(3)).toEqual(['one of carol long'])
   })
 
-  it('are refused when they are too long, and say why', async () => {
+  it('are refused with a reason when they are too long', async () => {
     const limits = createReviewLimits()
     const { channel, answers, ask } = channelOf()
     answerHooks(

@@ -38,8 +38,8 @@ function merge(repositories: Repositories) {
 
 const text = (lines: readonly string[]) => `${lines.join('\n')}\n`
 
-describe('the independent ones among commits', () => {
-  it('are those that no other leads to, whatever their dates say', async () => {
+describe('independent commits', () => {
+  it('are reachable from no other commit, whatever their dates', async () => {
     const old = Array.from({ length: 20 }, (_, n) => ({
       on: THEIRS,
       message: `old ${n}`,
@@ -62,7 +62,7 @@ describe('the independent ones among commits', () => {
 })
 
 describe('a merge of two commits', () => {
-  it('says what does not go together, and nothing about what does', async () => {
+  it('reports conflicts and nothing else', async () => {
     const repositories = await repositoryWith([
       {
         on: OURS,
@@ -90,7 +90,7 @@ describe('a merge of two commits', () => {
     })
   })
 
-  it('is none where no commit leads to both', async () => {
+  it('reports unrelated histories', async () => {
     const repositories = await repositoryWith([
       { on: OURS, message: 'one', files: { a: 'a\n' } },
       { on: THEIRS, message: 'other', files: { b: 'b\n' } },
@@ -98,7 +98,7 @@ describe('a merge of two commits', () => {
     expect(await merge(repositories)).toEqual({ outcome: 'unrelated' })
   })
 
-  it('ends soon, however much is in conflict', async () => {
+  it('ends soon despite many conflicts', async () => {
     const files = (content: string) =>
       Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`folder/file-${i}`, content]))
     const repositories = await repositoryWith([
@@ -110,7 +110,7 @@ describe('a merge of two commits', () => {
     expect('paths' in merged && merged.paths.length).toBeLessThan(5000)
   })
 
-  it('fails for what are no commits', async () => {
+  it('fails for ids that are no commits', async () => {
     const repositories = await repositoryWith([{ on: OURS, message: 'one', files: { a: 'a\n' } }])
     await expect(mergeCommits(repositories, 1, '--help', 'x')).rejects.toThrow('no ids of commits')
     await expect(mergeCommits(repositories, 1, '1'.repeat(40), '2'.repeat(40))).rejects.toThrow(
@@ -119,7 +119,7 @@ describe('a merge of two commits', () => {
   })
 })
 
-describe('merges that follow each other in a repository', () => {
+describe('successive merges in a repository', () => {
   /** Branches that each change a file of their own. */
   async function withBranches(count: number): Promise<Repositories> {
     const branches = Array.from({ length: count }, (_, i) => ({
@@ -154,7 +154,7 @@ describe('merges that follow each other in a repository', () => {
   function kept(repositories: Repositories) {
     const pool = poolOf<Merges>(repositories, 'merge-tree')
     const merges = pool.take(1)
-    if (merges) pool.keep(1, merges)
+    if (merges) pool.add(1, merges)
     return merges
   }
 
@@ -171,7 +171,7 @@ describe('merges that follow each other in a repository', () => {
     })
   }
 
-  it('are made by one process', async () => {
+  it('use one process', async () => {
     const repositories = await withBranches(3)
     await expectMerged(repositories, 'b0')
     const first = kept(repositories)
@@ -181,7 +181,7 @@ describe('merges that follow each other in a repository', () => {
     expect(kept(repositories)).toBe(first)
   })
 
-  it('find what has come meanwhile, in a pack or alone, and what has been packed anew', async () => {
+  it('find objects that were added or repacked between them', async () => {
     const repositories = await withBranches(4)
     await expectMerged(repositories, 'b0')
     const first = kept(repositories)
@@ -217,7 +217,7 @@ describe('merges that follow each other in a repository', () => {
     git(repositories, 1, 'fsck', '--full', '--strict')
   })
 
-  it('go by the attributes of our side at that moment', async () => {
+  it('use the attributes of our side', async () => {
     const lines = (middle: string) => text(['first', middle, 'last'])
     const repositories = await repositoryWith([
       { on: OURS, message: 'base', files: { file: lines('base') } },
@@ -252,7 +252,7 @@ describe('merges that follow each other in a repository', () => {
   })
 
   it.each(['SIGTERM', 'SIGKILL'] as const)(
-    'go on when the process has ended by %s while it waited',
+    'continue after %s has ended the idle process',
     async (signal) => {
       const repositories = await withBranches(2)
       await expectMerged(repositories, 'b0')
@@ -264,7 +264,7 @@ describe('merges that follow each other in a repository', () => {
     },
   )
 
-  it('are made at once, too, and leave one process', async () => {
+  it('can run at the same time and leave one process', async () => {
     const repositories = await withBranches(4)
     await Promise.all([0, 1, 2, 3].map((n) => expectMerged(repositories, `b${n}`)))
     expect(kept(repositories)).toBeDefined()
@@ -273,7 +273,7 @@ describe('merges that follow each other in a repository', () => {
     expect(readdirSync(join(repositories.folder, 'scratch'))).toEqual([])
   })
 
-  it('leave none in a repository that is deleted', async () => {
+  it('leave no process in a deleted repository', async () => {
     const repositories = await withBranches(1)
     await expectMerged(repositories, 'b0')
     await deleteRepository(repositories, 1)
@@ -281,11 +281,11 @@ describe('merges that follow each other in a repository', () => {
     expect(readdirSync(join(repositories.folder, 'scratch'))).toEqual([])
   })
 
-  it('take no place among those who read while none is under way', async () => {
+  it('hold no slot of a reader while none runs', async () => {
     const repositories = await withBranches(1)
     await expectMerged(repositories, 'b0')
     const leave = await Promise.all(
-      Array.from({ length: MAX_READERS }, () => repositories.readers.enter()),
+      Array.from({ length: MAX_READERS }, () => repositories.readers.acquire()),
     )
     expect(leave.length).toBe(MAX_READERS)
   })

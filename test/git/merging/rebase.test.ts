@@ -91,7 +91,7 @@ describe('a rebase', () => {
   const log = (repositories: Repositories, ...args: string[]) =>
     git(repositories, 1, 'log', ...args)
 
-  it('keeps who wrote what and when, and drops what is there already or comes to nothing', async () => {
+  it('keeps authors and their times, and drops commits that exist already or become empty', async () => {
     const { repositories, at } = await store(
       branches(
         { message: 'first', author: 'Bob <bob@example.org>', files: { file: withLine(1, 'one') } },
@@ -119,7 +119,7 @@ describe('a rebase', () => {
     expect(rebased.treeId).toBe(git(repositories, 1, 'rev-parse', `${rebased.commitId}^{tree}`))
   })
 
-  it('leaves alone what is in its place, and signs and rewords what it is asked to', async () => {
+  it('keeps commits that need no change, signs the others and replaces the last message', async () => {
     const { repositories, at } = await store(
       branches({ message: 'first', files: { other: 'x\n' } }, { message: 'last' }),
     )
@@ -139,7 +139,7 @@ describe('a rebase', () => {
     )
   })
 
-  it('reads what claims to be in an encoding that no headers are in, which Git refuses', async () => {
+  it('accepts commits that name UTF-16 as encoding, which Git refuses', async () => {
     // One of the first two has an even number of bytes.
     const encodings = ['UTF-16LE', 'UTF-16LE', 'utf-16be', 'Unicode']
     const messages = encodings.map((_, i) => '!'.repeat(i + 1))
@@ -166,7 +166,7 @@ describe('a rebase', () => {
     git(repositories, 1, 'fsck', '--full', '--strict')
   })
 
-  it('says which commit does not go on top of the others, and leaves no files behind', async () => {
+  it('reports the commit with conflicts and leaves no files', async () => {
     const { repositories, at } = await store(
       branches(
         { message: 'fits', files: { other: 'x\n' } },
@@ -183,7 +183,7 @@ describe('a rebase', () => {
     expect(readdirSync(join(repositories.folder, 'scratch'))).toEqual([])
   })
 
-  it('is refused beyond a number of commits', async () => {
+  it('is refused for too many commits', async () => {
     const many = Array.from({ length: MAX_REBASED_COMMITS + 1 }, (_, n) => ({ message: `${n}` }))
     const { repositories, at } = await store(branches(...many))
     expect(await rebase(repositories, { onto: at(MAIN), head: at(WORK) })).toEqual({
@@ -191,13 +191,13 @@ describe('a rebase', () => {
     })
   })
 
-  it('takes three processes, however many commits there are', async () => {
+  it('takes three processes for any number of commits', async () => {
     const many = Array.from({ length: 100 }, (_, n) => ({
       message: `${n}`,
       files: { [`folder-${n % 7}/file`]: `${n}\n` },
     }))
     const { repositories, at } = await store(branches(...many))
-    const enter = vi.spyOn(repositories.readers, 'enter')
+    const enter = vi.spyOn(repositories.readers, 'acquire')
     const rebased = await rebase(repositories, { onto: at(MAIN), head: at(WORK) })
     if (rebased.outcome !== 'clean') throw new Error(rebased.outcome)
     expect(enter).toHaveBeenCalledTimes(3)
@@ -259,11 +259,11 @@ describe('attributes of files', () => {
   })
 })
 
-describe('merges, squashes and rebases of histories by chance', () => {
+describe('merges, squashes and rebases of random histories', () => {
   const HISTORIES = 80
 
   it.each([1, 2, 3, 4])(
-    'are to the last byte what git makes of them in a work tree (seed %i)',
+    'equal those of Git in a work tree, byte by byte (seed %i)',
     async (seed) => {
       const random = seededRandom(seed)
       const histories = Array.from({ length: HISTORIES }, (_, n) =>

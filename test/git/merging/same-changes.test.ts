@@ -145,7 +145,7 @@ describe('two ranges change', () => {
     expect(await compare(base, old, moved, now)).toBe(false)
   })
 
-  it('not the same when one begins further back', async () => {
+  it('differently when one has an older base', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { a: 'a\n' } },
       { message: 'two', files: { b: 'b\n' } },

@@ -6,7 +6,7 @@ import { createRepository } from '../../../src/git/repositories/repositories.ts'
 import { ADA, createFilledRepository, git, storeCommit, testRepositories } from '../fixture.ts'
 
 describe('a first commit', () => {
-  it('is read back as it was stored, and Git finds no fault with it', async () => {
+  it('is read as it was stored and passes git fsck', async () => {
     const repositories = await testRepositories()
     const id = await createFilledRepository(repositories, 1)
     const treeId = git(repositories, 1, 'rev-parse', 'main^{tree}')
@@ -37,7 +37,7 @@ describe('a first commit', () => {
 })
 
 describe('reading a commit', () => {
-  it('finds nothing where there is another object or none', async () => {
+  it('finds nothing when the object does not exist or is no commit', async () => {
     const repositories = await testRepositories()
     await createFilledRepository(repositories, 1)
     const treeId = git(repositories, 1, 'rev-parse', 'main^{tree}')
@@ -55,7 +55,7 @@ describe('reading a commit', () => {
     expect((await readCommit(repositories, 1, later))?.message).toBe('later')
   })
 
-  it('refuses what is no full id', async () => {
+  it('rejects an id that is not complete', async () => {
     const repositories = await testRepositories()
     await createRepository(repositories, 1, 'main')
     await expect(readCommit(repositories, 1, 'main')).rejects.toMatchObject({

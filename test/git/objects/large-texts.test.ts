@@ -25,7 +25,7 @@ async function repository() {
 
 const IDENTITY = 'Bob <bob@example.org> 1700000000 +0000'
 
-describe('a large text', () => {
+describe('a large commit or tag', () => {
   it.each([
     [
       'commit',
@@ -42,7 +42,7 @@ describe('a large text', () => {
     expect(await find()).toBe(large)
   })
 
-  it('is none in a file', async () => {
+  it('is not a large file', async () => {
     const { store, find } = await repository()
     store('blob', 'x'.repeat(2 * MAX_COMMIT_BYTES))
     expect(await find()).toBeUndefined()

@@ -25,7 +25,7 @@ beforeEach(async () => {
 const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)
 
 describe('objects', () => {
-  it('say what they are, and those that are missing say nothing', async () => {
+  it('have a type and a size; missing objects are left out', async () => {
     const [a, commit] = [idOf('main:a'), idOf('main')]
     const found = await inspectObjects(repositories, 1, [a, NOTHING, commit])
     expect(found.get(a)).toEqual({ id: a, type: 'blob', bytes: 300_000 })
@@ -35,22 +35,22 @@ describe('objects', () => {
     await expect(inspectObject(repositories, 1, 'main')).rejects.toThrow('no object id')
   })
 
-  it('are read as far as they are wanted', async () => {
+  it('are read up to a limit', async () => {
     expect((await readObject(repositories, 1, idOf('main:a'), 5))?.content.toString()).toBe('xxxxx')
     expect((await readObject(repositories, 1, idOf('main:b'), 5))?.content.toString()).toBe('\n\n')
     expect(await textOf(streamBlob(repositories, 1, idOf('main:a')))).toHaveLength(300_000)
   })
 })
 
-describe('a git that reads', () => {
-  it('is ended when it takes too long', async () => {
+describe('a Git process that reads', () => {
+  it('is ended after the time limit', async () => {
     const reading = textOf(
       readGit(repositories, 1, ['-c', 'alias.wait=!sleep 60', 'wait'], { timeoutMs: 20 }),
     )
     await expect(reading).rejects.toMatchObject({ kind: 'TIMEOUT' })
   })
 
-  it('gives its place back, however it ends', async () => {
+  it('releases its slot, however it ends', async () => {
     const crowded = { ...repositories, readers: new ProcessLimit(1, 0) }
     for await (const _ of readGit(crowded, 1, ['cat-file', 'blob', idOf('main:a')])) {
       await expect(inspectObject(crowded, 1, NOTHING)).rejects.toMatchObject({ kind: 'BUSY' })
@@ -63,29 +63,29 @@ describe('a git that reads', () => {
   })
 })
 
-describe('a gate', () => {
-  it('lets those in who wait, in their order, as others leave', async () => {
+describe('a process limit', () => {
+  it('starts waiting requests in order as slots become free', async () => {
     const gate = new ProcessLimit(1, 2)
     const order: string[] = []
-    const leave = await gate.enter()
+    const leave = await gate.acquire()
     const visits = ['a', 'b'].map(async (name) => {
-      const leaveToo = await gate.enter()
+      const leaveToo = await gate.acquire()
       order.push(name)
       leaveToo()
       leaveToo()
     })
-    await expect(gate.enter()).rejects.toThrow(GitError)
+    await expect(gate.acquire()).rejects.toThrow(GitError)
     leave()
     await Promise.all(visits)
     expect(order).toEqual(['a', 'b'])
-    await gate.enter()
+    await gate.acquire()
   })
 
-  it('leaves places for others to wait for, and lets those in first who have the fewest', async () => {
+  it('leaves slots to new holders and prefers the holder with the fewest slots', async () => {
     const gate = new ProcessLimit(4, 4)
     const order: string[] = []
     const visit = (holder: string) =>
-      gate.enter({ holder }).then(
+      gate.acquire({ holder }).then(
         (leave) => {
           order.push(holder)
           return leave
@@ -108,7 +108,7 @@ describe('a gate', () => {
 })
 
 describe('cached results', () => {
-  it('are kept until others are asked for, and failures never', async () => {
+  it('are cached until other keys replace them; failures are not cached', async () => {
     const cache = new ResultCache<string>(2)
     const computed: string[] = []
     const ask = (key: string) =>
@@ -129,8 +129,8 @@ describe('cached results', () => {
   })
 })
 
-describe('records between zeros', () => {
-  it('are put together from pieces, and cut where they are too long', async () => {
+describe('records separated by NUL', () => {
+  it('are joined from chunks and truncated when they are too long', async () => {
     async function* pieces() {
       yield* ['a', 'b\0', '\0c', 'ddddd', '\0e'].map((piece) => Buffer.from(piece))
     }

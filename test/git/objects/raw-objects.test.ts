@@ -23,7 +23,7 @@ gpgsig is only a word here
 `
 
 describe('a commit', () => {
-  it('gives its signature, and what was signed, to the byte', () => {
+  it('has a signature and the exact bytes that were signed', () => {
     const { signature, message, parentIds, author } = parseCommit(ID, Buffer.from(signed))
     expect(signature?.signature).toBe(
       '-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----',
@@ -41,7 +41,7 @@ describe('a commit', () => {
     })
   })
 
-  it('signs no signature, be it one for another hash function of Git or a second one', () => {
+  it('does not sign other signatures, such as those for another hash function', () => {
     const two = signed
       .replace('mergetag', 'gpgsig-sha256 x\n y\nmergetag')
       .replace('\n\nmessage', '\ngpgsig z\n\nmessage')
@@ -54,7 +54,7 @@ describe('a commit', () => {
     expect(parseCommit(ID, other).signature).toBeUndefined()
   })
 
-  it('is signed in whatever encoding it is', () => {
+  it('is signed in its own encoding', () => {
     const bytes = Buffer.from('author \xe9 <> 1 +0000\ngpgsig x\n\n\xe9', 'latin1')
     const payload = Buffer.from('author \xe9 <> 1 +0000\n\n\xe9', 'latin1')
     expect(parseCommit(ID, bytes).signature).toEqual({ signature: 'x', payload })
@@ -71,7 +71,7 @@ describe('a commit', () => {
     expect(parseCommit(ID, Buffer.from(`${header}\n\n`)).author).toMatchObject(person)
   })
 
-  it('is read in the encoding that it names, if there is one of that name', () => {
+  it('is decoded with the encoding that it names, if that exists', () => {
     const bytes = (encoding: string) =>
       Buffer.from(`author \xe9 <> 1 +0000\nencoding ${encoding}\n\n\xe9`, 'latin1')
     expect(parseCommit(ID, bytes('ISO-8859-1'))).toMatchObject({
@@ -81,7 +81,7 @@ describe('a commit', () => {
     expect(parseCommit(ID, bytes('nonsense'))).toMatchObject({ message: '\ufffd' })
   })
 
-  it('may be cut off anywhere', () => {
+  it('can be truncated anywhere', () => {
     const whole = Buffer.from(signed)
     for (let end = 0; end <= whole.length; end++)
       expect(parseCommit(ID, whole.subarray(0, end)).id).toBe(ID)
@@ -89,7 +89,7 @@ describe('a commit', () => {
 })
 
 describe('a tag', () => {
-  it('gives its message without the signature behind it', () => {
+  it('has a message without the signature', () => {
     const text = `object ${PARENT}\ntype commit\ntag v1\ntagger ${PERSON}\n\nfirst\n`
     const signature = '-----BEGIN SSH SIGNATURE-----\nx\n-----END SSH SIGNATURE-----\n'
     expect(parseTag(ID, Buffer.from(text + signature))).toEqual({

@@ -58,7 +58,7 @@ describe('a tree', () => {
     expect(pathsOf(repositories, await editTree(repositories, 1, base, edits(made)))).toBe(paths)
   })
 
-  it('is as Git has it, in order and without empty folders', async () => {
+  it('is sorted and has no empty folders, as in Git', async () => {
     const { repositories, put, base } = await filled()
     // Git orders folders as if a slash were behind their names.
     const edits = [put('a.txt'), put('a-b'), put('a0'), put('run', 0o100755)]
@@ -83,7 +83,7 @@ describe('a tree', () => {
     expect(git(repositories, 1, 'ls-tree', commit, 'run')).toMatch(/^100755/)
   })
 
-  it('keeps what it cannot have made', async () => {
+  it('preserves entries with unusual modes', async () => {
     const { repositories, put, base } = await filled()
     const link = `160000 commit ${'1'.repeat(40)}\tmodule`
 
@@ -94,7 +94,7 @@ describe('a tree', () => {
     expect(git(repositories, 1, 'ls-tree', edited)).toContain(link)
   })
 
-  it('refuses names that Git refuses', async () => {
+  it('rejects names that Git rejects', async () => {
     const { repositories, put, base } = await filled()
     for (const path of ['.git', 'a/.GIT/config', '..', 'a//b']) {
       await expect(editTree(repositories, 1, base, [put(path)])).rejects.toThrow('invalid name')

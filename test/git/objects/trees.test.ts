@@ -61,7 +61,7 @@ describe('a path', () => {
 })
 
 describe('a tree', () => {
-  it('is listed in pages, flat or with all that is below', async () => {
+  it('is listed in pages, flat or recursively', async () => {
     writeHistory(repositories, 1, [{ message: 'one', files: { 'a/b/c': '12', 'a/d': '3', e: '' } }])
     const tree = idOf('main^{tree}')
     const flat = await listTree(repositories, 1, tree, { offset: 0, limit: 10 })
@@ -76,7 +76,7 @@ describe('a tree', () => {
     expect(page.entries.map((entry) => sizes.get(entry.id))).toEqual([undefined, 2])
   })
 
-  it('says what is at a path', async () => {
+  it('has an entry at a path', async () => {
     writeHistory(repositories, 1, [{ message: 'one', files: { 'a/b': '12' } }])
     const tree = idOf('main^{tree}')
     const find = (path: string) => findEntry(repositories, 1, tree, path)
@@ -92,7 +92,7 @@ describe('a tree', () => {
     )
   })
 
-  it('says what is at many paths and at the folders above them', async () => {
+  it('has entries at many paths and at the folders above them', async () => {
     writeHistory(repositories, 1, [
       { message: 'one', files: { 'a/b/c': '12', 'a/b/d': '3', 'a/e': '4', f: '5' } },
     ])
@@ -122,7 +122,7 @@ describe('a tree', () => {
     expect(await findEntry(repositories, 1, tree, 'b\ufffd')).toBeUndefined()
   })
 
-  it('may be as deep as anybody likes', async () => {
+  it('can have any depth', async () => {
     writeHistory(repositories, 1, [{ message: 'one', files: { a: '1' } }])
     const blob = idOf('main:a')
     let tree = storeTree(Buffer.concat([Buffer.from('100644 a\0'), Buffer.from(blob, 'hex')]))

@@ -77,7 +77,7 @@ describe.each([
   afterAll(() => starter?.stop())
   afterEach(() => vi.unstubAllEnvs())
 
-  it('reads nobody else’s configuration or environment', async () => {
+  it('gets no configuration or environment of the machine', async () => {
     vi.stubEnv('GIT_CONFIG_PARAMETERS', "'user.name=environment'")
     vi.stubEnv('GIT_DIR', '/elsewhere')
     vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
@@ -88,7 +88,7 @@ describe.each([
     expect(environment.stdout).not.toMatch(/SECRET|elsewhere|user\.name/)
   })
 
-  it('takes input and says how it ended', async () => {
+  it('takes input and reports its end', async () => {
     const repository = await emptyRepository()
     const good = await runGit(['hash-object', '--stdin'], { processes, repository }, 'hello\n')
     expect(good).toEqual({
@@ -100,7 +100,7 @@ describe.each([
     expect(bad).toMatchObject({ code: 128, stdout: '', stderr: expect.stringContaining('nothing') })
   })
 
-  it('may end before it has read its input', async () => {
+  it('can end before it has read its input', async () => {
     const repository = await emptyRepository()
     const { code } = await runGit(
       ['rev-parse', '--is-bare-repository'],
@@ -110,13 +110,13 @@ describe.each([
     expect(code).toBe(0)
   })
 
-  it('may complain at any length, of which the beginning is kept', async () => {
+  it('can print any number of errors, of which the beginning is stored', async () => {
     const repository = await emptyRepository()
     const { stderr } = await runGit(shell('yes | head -c 1000000 >&2'), { processes, repository })
     expect(stderr).toHaveLength(8192)
   })
 
-  it('is stopped with everything that it started', async () => {
+  it('is stopped with its descendants', async () => {
     const repository = await emptyRepository()
     const git = spawnGit(shell('sleep 1000 & echo started; wait'), { processes, repository })
     await once(git.stdout, 'data')
@@ -125,7 +125,7 @@ describe.each([
     expect((await git.exited).code).not.toBe(0)
   })
 
-  it('can be stopped when it has ended', async () => {
+  it('can be stopped after its end', async () => {
     const repository = await emptyRepository()
     const git = spawnGit(['version'], { processes, repository })
     git.stdout.resume()
@@ -133,7 +133,7 @@ describe.each([
     expect(() => git.stop()).not.toThrow()
   })
 
-  it('talks to the server over descriptor 3 where hooks are to', async () => {
+  it('talks to the server over descriptor 3 when it runs hooks', async () => {
     const repository = await emptyRepository()
     const git = spawnGit(shell('read -r question <&3; echo "no $question" >&3'), {
       processes,
@@ -146,7 +146,7 @@ describe.each([
     expect((await git.exited).code).toBe(0)
   })
 
-  it('does not allocate what a small pack blows up to', async () => {
+  it('does not allocate the content of a small pack that expands to many GiB', async () => {
     const repository = await emptyRepository()
     await expect(receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 80))).rejects.toMatchObject({
       kind: 'OUT_OF_MEMORY',
@@ -155,7 +155,7 @@ describe.each([
     expect(await receive(repository, deltaOf(Buffer.alloc(MAX_COPY), 2))).toMatchObject({ code: 0 })
   })
 
-  it('has a limit of its memory, and a deadline', async () => {
+  it('has a memory limit and a time limit', async () => {
     const repository = await emptyRepository()
     const limit = 64 * 1024 ** 2
     expect(
@@ -168,7 +168,7 @@ describe.each([
     })
   })
 
-  it('does not start in a folder that is not there', async () => {
+  it('does not start in a folder that does not exist', async () => {
     const repository = `${await scratchFolder()}/nothing`
     await expect(runGit(['version'], { processes, repository })).rejects.toMatchObject({
       kind: 'NO_REPOSITORY',

@@ -10,11 +10,11 @@ afterEach(() => {
 
 const process = () => ({ end: vi.fn(async () => {}) })
 
-describe('processes that wait for somebody', () => {
-  it('are taken by one', () => {
+describe('idle processes', () => {
+  it('are taken by one caller', () => {
     const kept = new ProcessPool(2, 1000)
     const one = process()
-    kept.keep(1, one)
+    kept.add(1, one)
     expect(kept.take(2)).toBeUndefined()
     expect(kept.take(1)).toBe(one)
     expect(kept.take(1)).toBeUndefined()
@@ -22,12 +22,12 @@ describe('processes that wait for somebody', () => {
     expect(one.end).not.toHaveBeenCalled()
   })
 
-  it('end when nobody comes, and wait anew after each use', () => {
+  it('end after the time limit, which starts again after each use', () => {
     const kept = new ProcessPool(2, 1000)
     const one = process()
-    kept.keep(1, one)
+    kept.add(1, one)
     vi.advanceTimersByTime(900)
-    kept.keep(1, kept.take(1) ?? process())
+    kept.add(1, kept.take(1) ?? process())
     vi.advanceTimersByTime(900)
     expect(one.end).not.toHaveBeenCalled()
     vi.advanceTimersByTime(100)
@@ -35,26 +35,26 @@ describe('processes that wait for somebody', () => {
     expect(kept.take(1)).toBeUndefined()
   })
 
-  it('are one of each repository, of those used last', () => {
+  it('are limited to one for each repository, the most recently used ones', () => {
     const kept = new ProcessPool(2, 1000)
     const [first, second, other, third] = [process(), process(), process(), process()]
-    kept.keep(1, first)
-    kept.keep(1, second)
+    kept.add(1, first)
+    kept.add(1, second)
     expect(first.end).toHaveBeenCalledTimes(1)
-    kept.keep(2, other)
-    kept.keep(1, kept.take(1) ?? process())
-    kept.keep(3, third)
+    kept.add(2, other)
+    kept.add(1, kept.take(1) ?? process())
+    kept.add(3, third)
     expect(other.end).toHaveBeenCalledTimes(1)
     expect([second, third].map(({ end }) => end.mock.calls.length)).toEqual([0, 0])
   })
 
-  it('end with the repository, and with the server, although one fails to clear away', async () => {
+  it('end with the repository and with the server, even when one fails to clean up', async () => {
     const kept = new ProcessPool(3, 1000)
     const [one, two, three] = [process(), process(), process()]
     two.end.mockRejectedValue(new Error('EACCES'))
-    kept.keep(1, one)
-    kept.keep(2, two)
-    kept.keep(3, three)
+    kept.add(1, one)
+    kept.add(2, two)
+    kept.add(3, three)
     await kept.drop(1)
     expect(one.end).toHaveBeenCalledTimes(1)
     await kept.dropAll()

@@ -42,15 +42,15 @@ const descriptorsOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length
 /** The socket that a starter listens on, by its command line. */
 const socketOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[2] ?? ''
 
-describe('a process that starts gits', () => {
-  it('starts them in place of this one', async () => {
+describe('the process spawner', () => {
+  it('starts Git processes instead of the server', async () => {
     const repository = await emptyRepository()
     expect(await parentOfGit(repository)).toBe(process.pid)
     const starter = await testSpawner(processes)
     expect(await parentOfGit(repository)).toBe(starter.pid)
   })
 
-  it('knows nothing of the environment of this one, and lets nobody else in', async () => {
+  it('gets no environment of the server and protects its socket', async () => {
     vi.stubEnv('BRANCHLINE_SECRET', 'of the server')
     const { pid = 0 } = await testSpawner(processes)
     vi.unstubAllEnvs()
@@ -58,7 +58,7 @@ describe('a process that starts gits', () => {
     expect(statSync(join(socketOf(pid), '..')).mode & 0o777).toBe(0o700)
   })
 
-  it('gives whoever connects a number and nothing else', async () => {
+  it('gives an unknown process that connects only a number', async () => {
     const repository = await emptyRepository()
     const { pid = 0 } = await testSpawner(processes)
     const stranger = connect(socketOf(pid))
@@ -69,7 +69,7 @@ describe('a process that starts gits', () => {
     stranger.destroy()
   })
 
-  it('carries input and output whole', async () => {
+  it('transfers input and output completely', async () => {
     const repository = await emptyRepository()
     await testSpawner(processes)
     const input = randomBytes(20 * MIB)
@@ -81,7 +81,7 @@ describe('a process that starts gits', () => {
     expect(hash.digest('hex')).toBe(createHash('sha256').update(input).digest('hex'))
   })
 
-  it('lets a git wait whose output nobody reads', async () => {
+  it('applies back pressure when no one reads the output', async () => {
     const repository = await emptyRepository()
     await testSpawner(processes)
     const git = spawnGit(shell('dd if=/dev/zero bs=1M count=64 2>/dev/null; echo end >&3'), {
@@ -104,19 +104,19 @@ describe('a process that starts gits', () => {
     expect(isWritten).toBe(true)
   })
 
-  it('is done without by the gits of a burst that lines do not suffice for', async () => {
+  it('leaves a process to the server when its connection pool is empty', async () => {
     const repository = await emptyRepository()
     const { pid } = await testSpawner(processes)
     const parents = await Promise.all(Array.from({ length: 50 }, () => parentOfGit(repository)))
     expect(new Set(parents)).toEqual(new Set([pid, process.pid]))
   })
 
-  it('leaves no descriptor open and no process behind, here and there', async () => {
+  it('leaks no descriptors and no processes', async () => {
     const repository = await emptyRepository()
     const starter = await testSpawner(processes)
     const { pid = 0 } = starter
     await runGit(['version'], { processes, repository })
-    const settled = () => eventually(() => expect(starter.readyLines).toBe(64))
+    const settled = () => eventually(() => expect(starter.idleConnections).toBe(64))
     await settled()
     const before = [descriptorsOf(process.pid), descriptorsOf(pid)]
     const start = [
@@ -132,8 +132,8 @@ describe('a process that starts gits', () => {
   }, 120_000)
 })
 
-describe('when the process that starts gits is killed', () => {
-  it('gits under way end as failed, and it is started anew', async () => {
+describe('after the process spawner is killed', () => {
+  it('running processes fail, and the spawner is started again', async () => {
     const repository = await emptyRepository()
     const warn = vi.fn()
     const starter = await testSpawner(processes, warn)
@@ -151,7 +151,7 @@ describe('when the process that starts gits is killed', () => {
     )
   })
 
-  it('gits under way can still be stopped', async () => {
+  it('running processes can still be stopped', async () => {
     const repository = await emptyRepository()
     const { pid = 0 } = await testSpawner(processes)
     const git = spawnGit(shell('echo started; sleep 1000'), { processes, repository })
@@ -163,7 +163,7 @@ describe('when the process that starts gits is killed', () => {
   })
 })
 
-it('another process takes over from one that nobody can connect to any more', async () => {
+it('another spawner replaces one that accepts no connections', async () => {
   const repository = await emptyRepository()
   const warn = vi.fn()
   const starter = await testSpawner(processes, warn)
@@ -184,7 +184,7 @@ it('another process takes over from one that nobody can connect to any more', as
   await eventually(() => expect(isAlive(pid)).toBe(false))
 })
 
-it('this process starts gits itself when no other can', async () => {
+it('the server starts processes when no spawner can', async () => {
   const repository = await emptyRepository()
   const warned = new Promise((resolve) => {
     const starter = new ProcessSpawner(join(tmpdir(), 'there-is-no-such-program'), (message) => {

@@ -27,7 +27,7 @@ async function filled() {
   return { repositories, commit, target }
 }
 
-describe('what a ref leads to', () => {
+describe('the target of a ref', () => {
   it('is a commit with its time and message', async () => {
     const { commit, target } = await filled()
     expect(await target(commit)).toEqual({
@@ -38,7 +38,7 @@ describe('what a ref leads to', () => {
     })
   })
 
-  it('is, behind a tag object or several, the commit in the end', async () => {
+  it('is the commit at the end of one or several tag objects', async () => {
     const { repositories, commit, target } = await filled()
     const tagger = { ...ADA, time: ADA.time + 5 }
     const tag = await storeTag(repositories, 1, {
@@ -66,7 +66,7 @@ describe('what a ref leads to', () => {
     })
   })
 
-  it('is a tag without a commit, a tagger or its signature', async () => {
+  it('can be a tag without a commit or a tagger; its signature is removed', async () => {
     const { repositories, commit, target } = await filled()
     const blob = git(repositories, 1, 'rev-parse', `${commit}:README.md`)
     const signature = '-----BEGIN PGP SIGNATURE-----\n\nabc\n-----END PGP SIGNATURE-----\n'
@@ -83,7 +83,7 @@ describe('what a ref leads to', () => {
     })
   })
 
-  it('is left out for anything else, and for nothing', async () => {
+  it('is left out for other objects and missing ones', async () => {
     const { repositories, commit } = await filled()
     const tree = git(repositories, 1, 'rev-parse', `${commit}^{tree}`)
     const blob = store(repositories, 'blob', 'tree of\n\nnothing\n'.repeat(20_000))
@@ -93,7 +93,7 @@ describe('what a ref leads to', () => {
     expect(await readRefTargets(repositories, 1, [])).toEqual(new Map())
   })
 
-  it('has no more of a message than lists show, in whole characters', async () => {
+  it('has a message that is truncated to whole characters', async () => {
     const { repositories, commit, target } = await filled()
     const header = `object ${commit}\ntype commit\ntag v1\ntagger A <a@b> 7 +0100\n\n`
     const long = store(repositories, 'tag', `${header}x${'ü'.repeat(200_000)}`)

@@ -94,7 +94,7 @@ describe('a name for a branch', () => {
   })
 
   it.each(['main', 'a./b', 'ü', 'a..b', 'a.lock', '.a', 'a//b', 'a@{1}', '{a}', 'a~1'])(
-    'is judged as Git does: %s',
+    'is valid as in Git: %s',
     async (name) => {
       const repositories = await testRepositories()
       await createRepository(repositories, 1, 'main')
@@ -105,8 +105,8 @@ describe('a name for a branch', () => {
   )
 })
 
-describe('changing refs', () => {
-  it('makes, moves and deletes what is as the caller saw it', async () => {
+describe('updating refs', () => {
+  it('creates, moves and deletes refs that have the expected values', async () => {
     const { repositories, first, second } = await filled()
     await updateRefs(repositories, 1, [
       { name: MAIN, from: first, to: second },
@@ -122,7 +122,7 @@ describe('changing refs', () => {
     ['moved', MAIN, NOBODY],
     ['there already', MAIN, undefined],
     ['gone', 'refs/heads/gone', NOBODY],
-  ])('refuses a ref that is %s, and every other one with it', async (_, name, from) => {
+  ])('refuses a ref that is %s, and with it the whole transaction', async (_, name, from) => {
     const { repositories, first, second } = await filled()
     const updates = [
       { name: 'refs/heads/new', from: undefined, to: first },
@@ -133,7 +133,7 @@ describe('changing refs', () => {
     expect(await readRef(repositories, 1, MAIN)).toBe(first)
   })
 
-  it('lets one of two racing writers win', async () => {
+  it('lets one of two concurrent writers win', async () => {
     const { repositories, first, second } = await filled()
     const third = await storeCommit(repositories, 1, 'third')
     const races = [second, third].map((to) =>
@@ -155,14 +155,14 @@ describe('changing refs', () => {
     await expect(make()).rejects.toMatchObject({ kind: 'NAME_COLLISION' })
   })
 
-  it('says that somebody holds the lock', async () => {
+  it('reports a lock of another writer', async () => {
     const { repositories, first, second } = await filled()
     writeFileSync(join(repositoryPath(repositories, 1), `${MAIN}.lock`), '')
     const moved = updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
     await expect(moved).rejects.toMatchObject({ kind: 'LOCKED' })
   })
 
-  it('refuses an object that is not there', async () => {
+  it('refuses an object that does not exist', async () => {
     const { repositories, first } = await filled()
     const moved = updateRefs(repositories, 1, [{ name: MAIN, from: first, to: NOBODY }])
     await expect(moved).rejects.toMatchObject({ kind: 'NOT_FOUND' })
@@ -184,12 +184,12 @@ describe('changing refs', () => {
     })
   })
 
-  it('is done by one process as long as all goes well, and by another one then', async () => {
+  it('uses one process until a failure, and then another one', async () => {
     const { repositories, first, second } = await filled()
     const kept = () => {
       const pool = poolOf<RefTransactions>(repositories, 'update-ref')
       const transactions = pool.take(1)
-      if (transactions) pool.keep(1, transactions)
+      if (transactions) pool.add(1, transactions)
       return transactions
     }
     const transactions = kept()
@@ -207,7 +207,7 @@ describe('changing refs', () => {
     expect(kept()).toBeUndefined()
   })
 
-  it('sees what others have made of refs and objects since it began', async () => {
+  it('sees refs and objects that other processes have created', async () => {
     const { repositories, first, second } = await filled()
     await updateRefs(repositories, 1, [{ name: MAIN, from: first, to: second }])
     git(repositories, 1, 'update-ref', MAIN, first)
@@ -230,7 +230,7 @@ describe('changing refs', () => {
     git(repositories, 1, 'fsck', '--full', '--strict')
   })
 
-  it('loses no move to somebody who moves the same ref by git', async () => {
+  it('loses no update while Git moves the same ref', async () => {
     const { repositories, first } = await filled()
     const commits = [first]
     for (let n = 0; n < 20; n += 1) commits.push(await storeCommit(repositories, 1, `commit ${n}`))
@@ -261,14 +261,14 @@ describe('changing refs', () => {
     expect(await readRef(repositories, 1, MAIN)).toBe(commits[20])
   })
 
-  it('changes nothing when there is nothing to change', async () => {
+  it('does nothing without updates', async () => {
     const { repositories } = await filled()
     await expect(updateRefs(repositories, 1, [])).resolves.toBeUndefined()
   })
 })
 
 describe('listing refs', () => {
-  it('gives those below the prefixes, by name, packed ones too', async () => {
+  it('returns refs with the prefixes by name, including packed ones', async () => {
     const { repositories, first, second } = await filled()
     git(repositories, 1, 'pack-refs', '--all')
     await updateRefs(repositories, 1, [
@@ -283,7 +283,7 @@ describe('listing refs', () => {
     ])
   })
 
-  it('ends git when the reader has enough', async () => {
+  it('ends Git when the reader stops', async () => {
     const { repositories, first } = await filled()
     await updateRefs(repositories, 1, [{ name: 'refs/heads/a', from: undefined, to: first }])
     for await (const { name } of listRefs(repositories, 1, ['refs/heads/'])) {
@@ -292,7 +292,7 @@ describe('listing refs', () => {
     }
   })
 
-  it('fails where there is no repository, instead of finding none', async () => {
+  it('fails when the repository does not exist', async () => {
     const repositories = await testRepositories()
     mkdirSync(repositoryPath(repositories, 9), { recursive: true })
     // The data folder may be inside of somebody's own repository, which is not the one that was
@@ -312,7 +312,7 @@ describe('the default branch', () => {
     expect(await readRef(repositories, 1, 'HEAD')).toBeUndefined()
   })
 
-  it('cannot be something else than a branch', async () => {
+  it('can only be a branch', async () => {
     const { repositories } = await filled()
     await expect(setDefaultBranch(repositories, 1, '../../config')).rejects.toMatchObject({
       kind: 'INVALID_NAME',
@@ -320,8 +320,8 @@ describe('the default branch', () => {
   })
 })
 
-describe('what a client calls a commit', () => {
-  it('is found by branch, tag, ref, id and count of ancestors', async () => {
+describe('a revision', () => {
+  it('is resolved by branch, tag, ref, id and number of ancestors', async () => {
     const { repositories, first, second } = await filled()
     git(
       repositories,

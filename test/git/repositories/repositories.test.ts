@@ -15,7 +15,7 @@ import {
 import { createFilledRepository, git, testRepositories } from '../fixture.ts'
 
 describe('a new repository', () => {
-  it('is bare and empty, and HEAD names the branch asked for', async () => {
+  it('is bare and empty, and HEAD points to the default branch', async () => {
     const repositories = await testRepositories()
     await createRepository(repositories, 7, 'trunk')
     expect(await repositoryExists(repositories, 7)).toBe(true)
@@ -24,7 +24,7 @@ describe('a new repository', () => {
     expect(git(repositories, 7, 'for-each-ref')).toBe('')
   })
 
-  it('does not touch one that is there', async () => {
+  it('does not change an existing one', async () => {
     const repositories = await testRepositories()
     const commit = await createFilledRepository(repositories, 7)
     await expect(createRepository(repositories, 7, 'main')).rejects.toMatchObject({
@@ -36,7 +36,7 @@ describe('a new repository', () => {
 })
 
 describe('the path of a repository', () => {
-  it('is the same for the same id, and different ids share a folder only by their last byte', async () => {
+  it('depends on the id; ids with the same last byte share a folder', async () => {
     const repositories = await testRepositories()
     const inFolder = (id: number) =>
       repositoryPath(repositories, id).slice(repositories.folder.length)
@@ -45,7 +45,7 @@ describe('the path of a repository', () => {
 })
 
 describe('deleting a repository', () => {
-  it('takes it away for those who had it open', async () => {
+  it('ends access through open handles', async () => {
     const repositories = await testRepositories()
     const commit = await createFilledRepository(repositories, 7)
     await deleteRepository(repositories, 7)
@@ -56,7 +56,7 @@ describe('deleting a repository', () => {
     })
   })
 
-  it('twice is as good as once', async () => {
+  it('a second time has no effect', async () => {
     const repositories = await testRepositories()
     await createRepository(repositories, 7, 'main')
     await deleteRepository(repositories, 7)
@@ -65,7 +65,7 @@ describe('deleting a repository', () => {
 })
 
 describe('preparing the folder', () => {
-  it('removes what a crash left behind, and nothing else', async () => {
+  it('removes only leftovers of a crash', async () => {
     const repositories = await testRepositories()
     const commit = await createFilledRepository(repositories, 7)
     await mkdir(join(repositories.folder, 'scratch', 'half-made', 'refs'), { recursive: true })
@@ -76,7 +76,7 @@ describe('preparing the folder', () => {
 })
 
 describe('the lock of a repository', () => {
-  it('lets one work at a time, in order, and is free again after a failure', async () => {
+  it('runs work in order, one at a time, and is released after a failure', async () => {
     const repositories = await testRepositories()
     const log: string[] = []
     const work = (name: string) => async () => {
@@ -92,7 +92,7 @@ describe('the lock of a repository', () => {
     expect(log).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
   })
 
-  it('is no concern of other repositories', async () => {
+  it('does not lock other repositories', async () => {
     const repositories = await testRepositories()
     await withRepositoryLock(repositories, 1, () =>
       withRepositoryLock(repositories, 2, async () => {}),

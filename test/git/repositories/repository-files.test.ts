@@ -41,8 +41,8 @@ async function readAll(
   return read
 }
 
-describe('the files of a repository that is worked on', () => {
-  it('have every object, wherever git repack moves it', async () => {
+describe('the files of a repository in use', () => {
+  it('contain every object during a git repack', async () => {
     await write('objects/aa/loose')
     for (const pack of ['pack-1', 'pack-2'])
       for (const end of ['idx', 'pack']) await write(`objects/pack/${pack}.${end}`)
@@ -64,7 +64,7 @@ describe('the files of a repository that is worked on', () => {
     expect([...read.keys()].filter((name) => name.endsWith('.idx'))).toEqual(['pack-3.idx'])
   })
 
-  it('have the objects of a pack that loose ones went into meanwhile', async () => {
+  it('contain the objects of a pack that was created from loose objects meanwhile', async () => {
     await write('HEAD', 'ref: refs/heads/main\n')
     await write('objects/aa/loose')
     const read = await readAll(async (name) => {
@@ -75,7 +75,7 @@ describe('the files of a repository that is worked on', () => {
     expect(read.get('pack-1.pack')).toBe('was loose')
   })
 
-  it('stay readable when they are removed or replaced while they are read', async () => {
+  it('stay readable when they are removed or replaced', async () => {
     await write('objects/aa/loose', 'old')
     for await (const { content } of repositoryFiles(repositories, 1)) {
       await write('objects/aa/new', 'new one')
@@ -84,7 +84,7 @@ describe('the files of a repository that is worked on', () => {
     }
   })
 
-  it('are links to one file when they share it under one name, and not when an inode is used again', async () => {
+  it('have a common link key for hard links of one name, but not for reused inodes', async () => {
     const keys = async () => {
       const found: [string, string | undefined][] = []
       const collect = ({ path, linkKey }: RepositoryFile) => found.push([basename(path), linkKey])
@@ -101,7 +101,7 @@ describe('the files of a repository that is worked on', () => {
     expect((await keys()).get('other')).not.toBe(before.get('shared'))
   })
 
-  it('are what Git takes for the same repository', async () => {
+  it('form the same repository to Git', async () => {
     execFileSync('git', ['init', '-q', '--bare', root])
     const read = await readAll()
     expect(read.get('HEAD')).toBe(await readFile(join(root, 'HEAD'), 'utf8'))

@@ -14,7 +14,7 @@ async function threeBehindTwo() {
 }
 
 describe('handles of repositories', () => {
-  it('are kept for the repositories used last', async () => {
+  it('stay open for the most recently used repositories', async () => {
     const { open } = await threeBehindTwo()
     const [first, second] = [await open(1), await open(2)]
     expect(await open(1)).toBe(first)
@@ -23,7 +23,7 @@ describe('handles of repositories', () => {
     expect(await open(2)).not.toBe(second)
   })
 
-  it('stay good for as long as they are used', async () => {
+  it('stay valid while they are used', async () => {
     const { repositories, handles, open } = await threeBehindTwo()
     await handles.use(repositoryPath(repositories, 1), async (repository) => {
       await open(2)
@@ -33,7 +33,7 @@ describe('handles of repositories', () => {
     })
   })
 
-  it('are not remembered when there is no repository', async () => {
+  it('are not cached when the repository does not exist', async () => {
     const { repositories, open } = await threeBehindTwo()
     await expect(open(4)).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
     await createRepository(repositories, 4, 'main')

@@ -60,7 +60,7 @@ function loosen(repositories: Repositories, id: number): void {
 }
 
 describe('a fork', () => {
-  it('has the branches, the tags and the default branch, and none of the refs that are the business of its parent', async () => {
+  it('has the branches, the tags and the default branch, but no internal refs of its parent', async () => {
     const repositories = await testRepositories()
     const commit = await createFilledRepository(repositories, PARENT)
     git(repositories, PARENT, 'update-ref', 'refs/heads/a/b', commit)
@@ -114,7 +114,7 @@ describe('a fork', () => {
     expect(files.filter((path) => statSync(path).nlink !== 2)).toEqual([])
   })
 
-  it('is whole whatever becomes of its parent', async () => {
+  it('stays complete whatever happens to its parent', async () => {
     const repositories = await testRepositories()
     await createFilledRepository(repositories, PARENT)
     await fork(repositories)
@@ -127,7 +127,7 @@ describe('a fork', () => {
     expect(git(repositories, FORK, 'show', 'main:README.md')).toBe('# first')
   })
 
-  it('and its parent go their own ways', async () => {
+  it('and its parent change independently', async () => {
     const repositories = await testRepositories()
     const first = await createFilledRepository(repositories, PARENT)
     await fork(repositories)
@@ -137,7 +137,7 @@ describe('a fork', () => {
     expect(() => git(repositories, PARENT, 'cat-file', '-e', second)).toThrow()
   })
 
-  it('of an empty repository is one', async () => {
+  it('of an empty repository is empty', async () => {
     const repositories = await testRepositories()
     await createRepository(repositories, PARENT, 'trunk')
     await fork(repositories)
@@ -145,7 +145,7 @@ describe('a fork', () => {
     expect(git(repositories, FORK, 'symbolic-ref', 'HEAD')).toBe('refs/heads/trunk')
   })
 
-  it('leaves alone what a push has brought and nobody has accepted', async () => {
+  it('does not contain objects of a push that is not accepted', async () => {
     const repositories = await testRepositories()
     await createFilledRepository(repositories, PARENT)
     const objects = join(repositoryPath(repositories, PARENT), 'objects')
@@ -157,7 +157,7 @@ describe('a fork', () => {
     expect(foreign).toEqual([])
   })
 
-  it('is whole although git moves the objects of its parent into another pack meanwhile', async () => {
+  it('is complete even when Git repacks its parent meanwhile', async () => {
     const repositories = await testRepositories()
     await createRepository(repositories, PARENT, 'main')
     const files = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`${i}`, `${i}`]))
@@ -173,22 +173,22 @@ describe('a fork', () => {
     }
   })
 
-  it('leaves nothing behind when its parent is gone', async () => {
+  it('leaves no files when its parent does not exist', async () => {
     const repositories = await testRepositories()
     await expect(draftFork(repositories, PARENT)).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
     expect(readdirSync(join(repositories.folder, 'scratch'))).toEqual([])
   })
 })
 
-describe('a commit that is fetched', () => {
-  it('does not wait for those who read slowly', async () => {
+describe('a fetched commit', () => {
+  it('does not wait for slow readers', async () => {
     const repositories = await testRepositories()
     await createFilledRepository(repositories, PARENT)
     await createRepository(repositories, FORK, 'main')
     const commit = git(repositories, PARENT, 'rev-parse', 'main').trim()
     const leave: (() => void)[] = []
     for (let isFull = false; !isFull; ) {
-      await repositories.streams.enter().then(
+      await repositories.streams.acquire().then(
         (left) => leave.push(left),
         () => {
           isFull = true

@@ -14,7 +14,7 @@ import { createFilledRepository, git, gitAt, storeCommit, testRepositories } fro
 const ID = 7
 
 describe('the draft of a synchronisation', () => {
-  it('borrows what is there, and hands over what is new and nothing else', async () => {
+  it('borrows existing objects and releases only new ones', async () => {
     const repositories = await testRepositories()
     const first = await createFilledRepository(repositories, ID)
     git(repositories, ID, 'update-ref', 'refs/heads/gone', first)
@@ -45,7 +45,7 @@ describe('the draft of a synchronisation', () => {
 })
 
 describe('many packs', () => {
-  it('become few, and nothing is lost to those who have the repository open', async () => {
+  it('are joined without affecting open handles', async () => {
     const repositories = await testRepositories()
     const first = await createFilledRepository(repositories, ID)
     const packs = () => git(repositories, ID, 'count-objects', '-v').match(/packs: (\d+)/)?.[1]

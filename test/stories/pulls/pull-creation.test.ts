@@ -473,8 +473,10 @@ describe('what cannot be opened', () => {
   it('what its caller loses access to while the commits are being fetched', async () => {
     const { path, pulls } = await forked('lost')
     const { transfers } = server.app.git
-    const places = await Promise.all(Array.from({ length: MAX_TRANSFERS }, () => transfers.enter()))
-    const entering = vi.spyOn(transfers, 'enter')
+    const places = await Promise.all(
+      Array.from({ length: MAX_TRANSFERS }, () => transfers.acquire()),
+    )
+    const entering = vi.spyOn(transfers, 'acquire')
     const asked = forge.rest(cast.eve, 'POST', pulls, {
       head: 'eve:theirs',
       base: 'main',

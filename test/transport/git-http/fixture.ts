@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { AnswerPush } from '../../../src/git/hooks/push-review.ts'
 import { spawnGit } from '../../../src/git/processes/child-process.ts'
 import type { GitProcess } from '../../../src/git/processes/running-git.ts'
-import { placeOf, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import { processOptions, type Repositories } from '../../../src/git/repositories/repositories.ts'
 import { startReceivePack, startUploadPack } from '../../../src/git/transfer/pack-services.ts'
 import type {
   AuthorizeGit,
@@ -71,7 +71,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
     const { program, review = async () => ({ accepted: true, lines: [] }) } = options
     if (program !== undefined) {
       return spawnGit(['-c', `alias.x=!${program}`, 'x'], {
-        ...placeOf(repositories, ENGINE),
+        ...processOptions(repositories, ENGINE),
         env: { GIT_PROTOCOL: request.protocol },
       })
     }

@@ -1,6 +1,6 @@
+import type { FilePair } from '../../../git/diffs/diff.ts'
 import { type CommitRange, diffTrees } from '../../../git/diffs/diff.ts'
 import { findHunk, type LinePlace } from '../../../git/diffs/hunks.ts'
-import type { FilePair } from '../../../git/diffs/pair-diffs.ts'
 import { changeTheSame } from '../../../git/merging/same-changes.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'

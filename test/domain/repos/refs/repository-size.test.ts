@@ -22,7 +22,7 @@ describe('the size of a repository that changes again and again', () => {
     const { body } = await restAt(server.url)(cast.bob, 'POST', '/user/repos', { name: 'measured' })
     const id = body.id as number
     const size = async () => (await findRepositoryById(app.db, id))?.size_kib ?? 0
-    const measured = vi.spyOn(app.git.readers, 'enter')
+    const measured = vi.spyOn(app.git.readers, 'acquire')
     measureLater(app, id)
     await app.background.settled()
     expect(measured).toHaveBeenCalledTimes(1)
