@@ -9,7 +9,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 import { recordMerge } from '../merging/merge-attempts.ts'
-import { type MergeResult, NO_DELETION } from '../merging/merge-order.ts'
+import { type MergeResult, NO_DELETION } from '../merging/open-merges.ts'
 
 /**
  * Pull requests that somebody merges by a push: their head is new on their base. Where a repository
