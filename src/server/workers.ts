@@ -2,7 +2,7 @@ import type { App } from '../domain/app.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
 import { startLeftoverSweeps } from '../domain/maintenance/leftovers.ts'
 import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
-import { startAutoMerges } from '../domain/pulls/merging/auto-merges.ts'
+import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
 import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
 import { VERSION } from '../version.ts'
@@ -19,7 +19,7 @@ const STARTS: readonly StartWorker[] = [
   (app) => startDeliveries(app, `branchline-webhook/${VERSION}`),
   startMirrors,
   startPullHeads,
-  startAutoMerges,
+  startScheduledMerges,
   startFollowUps,
   startLeftoverSweeps,
 ]

@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
-import { cancelAutoMerge } from '../../domain/pulls/merging/auto-merges.ts'
+import { cancelScheduledMerge } from '../../domain/pulls/merging/auto-merges.ts'
 import { checkMerged, mergePull } from '../../domain/pulls/merging/merge-pull.ts'
 import { updatePullHead } from '../../domain/pulls/merging/update-pull.ts'
 import { callerOf, restStatusKey } from '../wire/call.ts'
@@ -32,7 +32,7 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
         headCommitId,
       } = request
       const { deleteBranchAfterMerge: deleteBranch } = request
-      const order = {
+      const options = {
         style,
         title,
         message,
@@ -46,14 +46,14 @@ export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService>
         app,
         signedIn(callerOf(context)),
         { owner, repo, number: Number(index) },
-        order,
+        options,
       )
       if (outcome === 'scheduled') context.values.set(restStatusKey, 201)
       return { scheduled: outcome === 'scheduled' }
     },
 
     async cancelAutoMerge({ owner, repo, index }, context) {
-      await cancelAutoMerge(app, signedIn(callerOf(context)), {
+      await cancelScheduledMerge(app, signedIn(callerOf(context)), {
         owner,
         repo,
         number: Number(index),

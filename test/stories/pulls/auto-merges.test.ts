@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { withCheckLock, withPullLock } from '../../../src/domain/pulls/heads/merge-locks.ts'
-import { finishAutoMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
+import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { restAt } from '../../support/rest.ts'
@@ -69,7 +69,7 @@ const report = (who: Actor, path: string, sha: string, state: string, context = 
   ask(who, 'POST', `${path}/statuses/${sha}`, { state, context })
 
 async function isMerged(pull: string): Promise<boolean> {
-  await finishAutoMerges(server.app)
+  await finishScheduledMerges(server.app)
   return (await rest(cast.bob, 'GET', `${pull}/merge`)).status === 204
 }
 
@@ -232,7 +232,7 @@ describe('a merge that waits for its checks', () => {
     await ask(cast.bob, 'PATCH', path, closed)
     // As no client could say it of an archived one.
     await server.app.db.updateTable('commit_status_contexts').set({ state: 'success' }).execute()
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     expect((await rowOf(head)).state).toBe('OPEN')
     await ask(cast.bob, 'PATCH', path, open)
     expect(await isMerged(pull)).toBe(true)
@@ -260,11 +260,11 @@ describe('a merge that waits for its checks', () => {
   it('is taken back or happens, and never both', async () => {
     const { path, pull, head } = await proposal()
     await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     const { id } = await rowOf(head)
     const [merging, cancelling] = await withPullLock(server.app, id, async () => {
       await report(cast.carol, path, head, 'success')
-      const merging = finishAutoMerges(server.app)
+      const merging = finishScheduledMerges(server.app)
       const cancelling = rest(cast.carol, 'DELETE', `${pull}/merge`)
       // Both are at the door by then, or one of them has got past it.
       const looking = Array.from({ length: 5 }, () => ask(cast.bob, 'GET', pull))
@@ -279,7 +279,7 @@ describe('a merge that waits for its checks', () => {
   it('is tried again later, and lets others go first, when the server fails', async () => {
     const { path, pull, head } = await proposal()
     await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     const { id } = await rowOf(head)
     const broken = { head_commit: 'broken', head_ref_commit: 'broken' }
     await server.app.db.updateTable('pull_requests').set(broken).where('id', '=', id).execute()
@@ -340,7 +340,7 @@ describe('a merge that waits for its checks', () => {
     const closing = report(cast.carol, path, head, 'success').then(() =>
       rest(cast.carol, 'PATCH', pull, { state: 'closed' }),
     )
-    const [{ status }] = await Promise.all([closing, finishAutoMerges(server.app)])
+    const [{ status }] = await Promise.all([closing, finishScheduledMerges(server.app)])
     const { state, merged } = await ask(cast.bob, 'GET', pull)
     expect([state, merged]).toEqual(['closed', status === 412])
     const files = await ask(cast.bob, 'GET', `${path}/contents`)
@@ -362,7 +362,7 @@ describe('a merge that waits for its checks', () => {
     const { body } = await send(people.bob, 'POST', `${at}/contents/beds.txt`, file)
     await send(people.bob, 'POST', `${at}/pulls`, { title: 'Beds', head: 'beds', base: 'main' })
     expect((await send(people.bob, 'POST', `${at}/pulls/1/merge`, SOON)).status).toBe(201)
-    await finishAutoMerges(first.app)
+    await finishScheduledMerges(first.app)
     // As if the server had been killed between the status and the look at the merge.
     const status = { state: 'success', context: 'ci' }
     await send(people.bob, 'POST', `${at}/statuses/${body.commit.sha}`, status)
@@ -372,7 +372,7 @@ describe('a merge that waits for its checks', () => {
       .execute()
     await first.stop()
     const second = await startTestServer({ data })
-    await finishAutoMerges(second.app)
+    await finishScheduledMerges(second.app)
     expect((await restAt(second.url)(people.bob, 'GET', `${at}/pulls/1/merge`)).status).toBe(204)
     await second.stop()
     await rm(data, { recursive: true })

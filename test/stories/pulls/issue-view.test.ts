@@ -1,7 +1,7 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
-import { finishAutoMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
+import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
@@ -414,10 +414,10 @@ describe('a pull request that waits for another one', () => {
       state: 'success',
       context: 'ci',
     })
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     expect((await forge.ask(cast.bob, 'GET', pull)).merged).toBe(false)
     await forge.ask(cast.bob, 'PATCH', `${path}/pulls/2`, { state: 'closed' })
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).merged).toBe(true)
   })
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
-import { finishAutoMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
+import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
@@ -211,7 +211,7 @@ describe('events of pull requests', () => {
           state: 'success',
           context: 'ci',
         })
-        await finishAutoMerges(server.app)
+        await finishScheduledMerges(server.app)
         await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).merged).toBe(true)
       },
       [

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { finishAutoMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
+import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { checkMergeability } from '../../../src/domain/pulls/merging/mergeability.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
@@ -562,7 +562,7 @@ describe('who may read and no more', () => {
           state: 'success',
           context: 'ci',
         })
-      await finishAutoMerges(server.app)
+      await finishScheduledMerges(server.app)
       expect((await forge.ask(cast.bob, 'GET', pull)).merged_by?.login).toBe('eve')
       // To merge is all that the list lets them do.
       expect((await forge.rest(cast.bob, 'GET', `${path}/branches/topic`)).status).toBe(200)

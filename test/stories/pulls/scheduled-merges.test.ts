@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
-import { finishAutoMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
+import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
 import { invitePullCast, type PullCast } from '../../support/pull-forge.ts'
@@ -79,7 +79,7 @@ async function watch({ name, path }: ReviewedPull) {
 }
 
 const isMerged = async ({ pull }: ReviewedPull) => {
-  await finishAutoMerges(server.app)
+  await finishScheduledMerges(server.app)
   return (await forge.rest(cast.bob, 'GET', `${pull}/merge`)).status === 204
 }
 
@@ -231,11 +231,11 @@ describe('an order for a merge that nobody stands behind any more', () => {
     const pull = await waiting(`end-${what.length}`)
     const token = await tokenOf(server.url, cast.carol, ['write:repository', 'write:user'])
     await order(token, pull)
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     expect((await shown(pull)).user.login).toBe('carol')
     const events = await watch(pull)
     await end(pull, token)
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     await expect.poll(() => shown(pull)).toBeNull()
     expect(await events()).toContain('PULL_REQUEST_AUTO_MERGE_CANCELLED nobody')
     if (what.includes('archived')) {
@@ -268,7 +268,7 @@ describe('an order for a merge that nobody stands behind any more', () => {
     const request = { parent: 'users/bob', scopes: ['write:repository'], expiresInDays: 1 }
     const { token } = await users.createPersonalAccessToken(request)
     await order({ authorization: `token ${token}` }, pull)
-    await finishAutoMerges(server.app)
+    await finishScheduledMerges(server.app)
     const due = await server.app.db.selectFrom('auto_merges').select('due_time').execute()
     now += 24 * 60 * 60 * 1000
     cast = { ...cast, bob: await signIn(server.url, 'bob') }

@@ -1,6 +1,7 @@
 import { findPullRequest, findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import type { Db } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
@@ -13,26 +14,29 @@ import {
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reconcileRefs } from '../../repos/refs/ref-index.ts'
+
 /**
- * A pull request that a caller may read. Its repository is that of the base, `access` the level of
- * the pull requests there.
+ * A pull request that the caller may read. `repository` is the base repository, and `access` the
+ * permission level of the caller for its pull requests.
  */
 export interface OpenPull extends OpenRepository {
   readonly pull: PullRequest
 }
 
 /**
- * What a call takes of its caller: to read pull requests; the same where something is said about
- * one, in a repository that is not archived; to have opened it, or to be one who may write to pull
- * requests; to be such a one.
+ * What a call requires of its caller:
+ * - `read`: read access to pull requests.
+ * - `take part`: read access to pull requests of a repository that is not archived.
+ * - `poster or write`: to be the poster of the pull request, or to have write access.
+ * - `write`: write access to pull requests.
  */
 export type PullNeed = 'read' | 'take part' | 'poster or write' | 'write'
 
 /**
- * A repository whose pull requests a caller may read.
+ * Opens a repository whose pull requests the caller may read.
  *
- * @throws REPOSITORY_NOT_FOUND when there is none; REPOSITORY_MOVED; REPOSITORY_UNIT_CLOSED when
- *   the caller may not read its code, which pull requests are made of.
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED; REPOSITORY_UNIT_CLOSED if the caller may not read
+ *   the code, which pull requests consist of.
  */
 export async function openPulls(
   app: ReposApp,
@@ -42,18 +46,17 @@ export async function openPulls(
   const open = await openRepository(app, caller, name, 'read', 'pulls')
   if (!suffices(open.units.code, 'read'))
     throw new DomainError('REPOSITORY_UNIT_CLOSED', { unit: 'code' })
-  // Among what was left may be a merge.
+  // A pending update may be a merge that Git has made and that is not recorded yet.
   await reconcileRefs(app, open.repository.id)
   return open
 }
 
 /**
- * The pull request that a caller names. The one way to it.
+ * Opens the pull request that a request names.
  *
- * @param number within its repository; any other number is that of none.
  * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND; PULL_REQUEST_EDIT_DENIED or
- *   REPOSITORY_ACCESS_DENIED when the caller may read it and no more; REPOSITORY_ARCHIVED when more
- *   than reading is needed.
+ *   REPOSITORY_ACCESS_DENIED if the caller may read the pull request but lacks the access that is
+ *   needed; REPOSITORY_ARCHIVED if more than reading is needed.
  */
 export async function openPull(
   app: ReposApp,
@@ -68,7 +71,29 @@ export async function openPull(
   return { ...open, pull }
 }
 
-/** The pull request with an id, if a caller may read it. */
+/**
+ * Reads an open pull request again. Call it once a lock is held: the previous holder of the lock
+ * may have changed the pull request.
+ *
+ * @throws PULL_REQUEST_NOT_FOUND
+ */
+export async function reopenPull(app: ReposApp, open: OpenPull): Promise<OpenPull> {
+  await reconcileRefs(app, open.repository.id)
+  return { ...open, pull: await rereadPull(app.db, open.pull) }
+}
+
+/**
+ * Returns the current row of a pull request.
+ *
+ * @throws PULL_REQUEST_NOT_FOUND
+ */
+export async function rereadPull(db: Db, { id }: Pick<PullRequest, 'id'>): Promise<PullRequest> {
+  const pull = await findPullRequestById(db, id)
+  if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  return pull
+}
+
+/** Returns the pull request with an id if the caller may read it. */
 export async function findReadablePull(
   app: ReposApp,
   caller: Caller,
@@ -97,7 +122,7 @@ function checkNeed(
   checkNotArchived(repository)
 }
 
-/** Whether a caller has opened a pull request. */
+/** Returns whether the caller has opened a pull request. */
 export function isPoster(caller: Caller, { poster_id }: Pick<PullRequest, 'poster_id'>): boolean {
   return caller.kind === 'user' && caller.user.id === poster_id
 }

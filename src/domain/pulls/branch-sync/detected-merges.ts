@@ -9,7 +9,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 import { recordMerge } from '../merging/merge-attempts.ts'
-import { type MergeResult, NO_DELETION } from '../merging/merge-order.ts'
+import { type MergeResult, NO_DELETION } from '../merging/open-merges.ts'
 
 /**
  * Detects pull requests that a push has merged: their head commit is new on their base branch. If

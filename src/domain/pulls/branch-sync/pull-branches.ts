@@ -11,7 +11,7 @@ import { nowSeconds } from '../../core/core.ts'
 import type { PullEventType } from '../../repos/events/repository-events.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
-import { dropAutoMerge, recordDropped } from '../merging/dropped-merges.ts'
+import { dropScheduledMerge, recordDropped } from '../merging/dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 
 /**
@@ -199,7 +199,7 @@ async function pullsClosed(
   pulls: readonly PullRequest[],
   pusherId: number | undefined,
 ): Promise<void> {
-  for (const { id } of pulls) await dropAutoMerge(app, tx, pusherId, id)
+  for (const { id } of pulls) await dropScheduledMerge(app, tx, pusherId, id)
   await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_CLOSED')
 }
 

@@ -11,28 +11,27 @@ import {
   openRepositoryById,
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { readBranchRules } from '../../repos/protection/branch-rules.ts'
-import { mayMerge } from '../../repos/protection/protection-rules.ts'
+import { readMergeRights } from '../access/merge-rights.ts'
 import { MAX_GENERATIONS } from './compared-branches.ts'
 
 /**
- * Maintainer edits: who could merge a pull request may push to the branch of a fork that it is of,
- * as long as it is open, its poster lets them and may push there, too. To that branch alone, which
- * they may not delete. Whoever maintains a fork that pulls from where it comes from may not: what
- * is usual in the fork, whether maintainers may edit, is for its owner to say.
+ * Maintainer edits: a user who may merge an open pull request from a fork may push to its head
+ * branch, if the poster allows that and may push there, too. The user may not delete the branch,
+ * nor push to others. This does not apply to pull requests from an upstream repository into its
+ * fork: maintainers of a fork must not gain access to its upstream.
  */
 
 /**
- * Pull requests that are looked at for one push. A branch has few; a fork with more of them is
- * asked by names of branches later.
+ * Pull requests that are examined for one push. A caller that names branches gets past this limit.
  */
 const MAX_PULLS = 200
 
 /**
- * The branches of a repository that a caller may push to as one who maintains what is to pull them.
+ * Returns the branches of a repository that the caller may push to as a maintainer of the base
+ * repositories of their pull requests.
  *
  * @param open the repository, which the caller may read.
- * @param branches of which to tell; undefined for all.
+ * @param branches the branches to examine; undefined for all.
  */
 export async function maintainedBranches(
   app: ReposApp,
@@ -54,10 +53,7 @@ export async function maintainedBranches(
   return maintained
 }
 
-/**
- * Whether what a pull request goes to was forked from the repository that it is of, by way of
- * others perhaps.
- */
+/** Returns whether the base repository of a pull request is a fork, at any depth, of its head. */
 async function isOfUpstream(
   { db }: ReposApp,
   { repository_id }: MaintainedHead,
@@ -71,24 +67,16 @@ async function isOfUpstream(
   return false
 }
 
-/** Whether a caller may merge to the base of a pull request. */
+/** Returns whether the caller may merge into the base branch of a pull request. */
 async function mayMergeTo(
   app: ReposApp,
   caller: SignedIn,
   { repository_id, base_branch }: MaintainedHead,
 ): Promise<boolean> {
   try {
-    const { repository, units } = await openRepositoryById(
-      app,
-      caller,
-      repository_id,
-      'read',
-      'pulls',
-    )
-    if (repository.archive_time !== null) return false
-    const rules = await readBranchRules(app, repository_id, caller.user.id, units)
-    const inForce = rules.inForceFor(base_branch)
-    return inForce ? mayMerge(inForce.rule, inForce.pusher) : suffices(units.code, 'write')
+    const open = await openRepositoryById(app, caller, repository_id, 'read', 'pulls')
+    if (open.repository.archive_time !== null) return false
+    return (await readMergeRights(app, caller, open, base_branch)).mayMerge
   } catch (error) {
     if (error instanceof DomainError) return false
     throw error

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { waitAtMost } from '../../../concurrency/wait-at-most.ts'
 import { GitError } from '../../../git/core/errors.ts'
 import { inspectObject } from '../../../git/objects/objects.ts'
 import { readRef, updateRefs } from '../../../git/refs/refs.ts'
@@ -44,7 +44,7 @@ const MAX_SKIPPED = 20_000
 const MAX_BEFORE_FETCH = 20
 
 /** What that may take of the time of who fetches: a fork may hold gibibytes that are new. */
-const MAX_PATIENCE_MS = 2_000
+const MAX_WAIT_MS = 2_000
 
 /** Name of the ref of a pull request within the repository that it goes to. */
 export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
@@ -153,12 +153,7 @@ export async function prepareHeadsOf(app: ReposApp, repositoryId: number): Promi
   if (behind.length === 0) return
   const work = prepareAll(app, behind)
   app.background.run('refs of pull requests', () => work)
-  const patience = new AbortController()
-  await Promise.race([
-    work,
-    pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {}),
-  ])
-  patience.abort()
+  await waitAtMost(work, MAX_WAIT_MS)
 }
 
 async function prepareAll(app: ReposApp, pulls: readonly PullRequest[]): Promise<void> {

@@ -40,7 +40,7 @@ import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
 import type { PullView } from '../listing/pull-views.ts'
-import { dropAutoMerge } from '../merging/dropped-merges.ts'
+import { dropScheduledMerge } from '../merging/dropped-merges.ts'
 import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import type { Reviewers } from '../review/review-requests.ts'
 import {
@@ -330,7 +330,7 @@ async function apply(
     if (changes.base_branch !== undefined) await recomputeOfficial(tx, edited)
     // Whoever ordered a merge did not mean one to another branch.
     if (changes.state === 'CLOSED' || changes.base_branch !== undefined) {
-      await dropAutoMerge(app, tx, caller.user.id, id)
+      await dropScheduledMerge(app, tx, caller.user.id, id)
     }
   }
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)

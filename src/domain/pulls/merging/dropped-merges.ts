@@ -5,12 +5,12 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 
 /**
- * Takes back that a pull request is to be merged, if it is, and says so, in the transaction of the
- * change for which that makes no sense any more.
+ * Deletes the scheduled merge of a pull request, if there is one, and records the cancellation.
  *
  * @param actorId undefined for the server.
+ * @returns whether a merge was scheduled.
  */
-export async function dropAutoMerge(
+export async function dropScheduledMerge(
   app: ReposApp,
   tx: Tx,
   actorId: number | undefined,
@@ -21,7 +21,7 @@ export async function dropAutoMerge(
   return isDropped
 }
 
-/** Says the same of one that has been taken back. */
+/** Records the cancellation of a scheduled merge that has been deleted. */
 export async function recordDropped(
   app: ReposApp,
   tx: Tx,

@@ -9,15 +9,16 @@ import { openRepositoryById } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
-import { isPassing } from './passing-refusals.ts'
+import { isTemporary } from './temporary-refusals.ts'
 
 /**
- * Deletes the branch of a merged pull request, where that is wanted and does no harm, as a push of
- * who wanted that, by the rights of this moment. What was to go to the branch goes to the base that
- * it was merged to; `pull-branches.ts` sees to that. Only what was merged is deleted: a branch that
- * has moved since stays, and one that is gone is no failure, so it may be tried again at any time.
+ * Deletes the head branch of a merged pull request, if its merge asked for that, as a push of the
+ * user who merged with their current rights. A branch that other pull requests or settings need
+ * stays; so does one that has moved since the merge. May be called again after a failure.
  *
- * @throws what will pass by itself, and what is a fault of our own.
+ * Pull requests into the deleted branch move to the base of the merged one (`pull-branches.ts`).
+ *
+ * @throws temporary refusals and internal errors.
  */
 export async function deleteMergedHead(
   app: ReposApp,
@@ -36,7 +37,7 @@ export async function deleteMergedHead(
     if ((await readRef(app.git, id, update.name)) === update.from)
       await pushUpdates(app, caller, id, [update])
   } catch (error) {
-    if (!(error instanceof DomainError) || isPassing(error)) throw error
+    if (!(error instanceof DomainError) || isTemporary(error)) throw error
     app.log.info(
       { err: error, pullRequest: pull.id },
       'the branch of a merged pull request was not deleted',
@@ -44,7 +45,7 @@ export async function deleteMergedHead(
   }
 }
 
-/** Whether nothing else is about a branch. */
+/** Returns whether nothing else needs the branch. */
 async function isDispensable(
   app: ReposApp,
   caller: SignedIn,

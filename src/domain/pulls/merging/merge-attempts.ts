@@ -1,6 +1,7 @@
 import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { readRef } from '../../../git/refs/refs.ts'
+import type { Repositories } from '../../../git/repositories/repositories.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { deleteAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import {
@@ -20,95 +21,98 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { recordFollowUp } from './merge-follow-ups.ts'
-import type { MergeResult } from './merge-order.ts'
+import { checkOpen, type MergeResult } from './open-merges.ts'
 
 /**
- * Merges between Git and rows. That a pull request is about to be merged is noted before Git is
- * asked to move its base branch; once that has moved, the pull request is merged in the transaction
- * that records so. Git is the truth about whether it has happened: the base leads to the commit of
- * the merge, or does not. A crash in between leaves a note, and whoever reads it finds out.
+ * Merges between Git and the database. Before Git moves the base branch, a merge attempt is stored
+ * with the pending update. The pull request is marked as merged in the transaction that records the
+ * update. Git decides whether the merge happened: the base branch contains the merge commit, or
+ * does not. A crash in between leaves the attempt, and the next reader of the refs settles it.
  */
 
-/** A merge that nobody works on any more. */
+/** The merge attempt of a pending update that has ended. */
 export interface EndedMerge {
   readonly attempt: MergeIntoBranch
-  /** What Git says. */
   readonly hasHappened: boolean
 }
 
 /**
- * Notes that a pull request is about to be merged, in the transaction of the note about its base
- * branch.
+ * Stores a merge attempt, in the transaction that stores the pending update of the base branch.
  *
- * @param pull as it was when it was decided to merge it: nothing of that may have changed.
- * @throws PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS, MERGE_OUT_OF_DATE
+ * @param pull the row that the decision to merge is based on.
+ * @throws PULL_REQUEST_NOT_FOUND, PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS,
+ *   MERGE_OUT_OF_DATE if the pull request has changed since.
  */
 export async function recordMergeAttempt(
   tx: Tx,
-  noteId: number,
+  updateId: number,
   pull: PullRequest,
   result: Omit<PullMergeAttempt, 'note_id' | 'pull_request_id'>,
 ): Promise<void> {
-  await checkSame(tx, pull)
-  await putMergeAttempt(tx, { ...result, pull_request_id: pull.id, note_id: noteId })
+  await checkUnchanged(tx, pull)
+  await putMergeAttempt(tx, { ...result, pull_request_id: pull.id, note_id: updateId })
 }
 
 /**
- * Makes sure that a pull request is as it was when it was decided to merge it.
+ * Marks a pull request as merged without moving a ref.
  *
- * @throws PULL_REQUEST_NOT_FOUND, PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, HEAD_COMMIT_DIFFERS,
- *   MERGE_OUT_OF_DATE
+ * @param pull, @throws as `recordMergeAttempt`.
  */
-export async function checkSame(
+export async function recordUnchanged(
+  app: ReposApp,
   tx: Tx,
-  { id, base_branch, head_commit }: PullRequest,
+  pull: PullRequest,
+  result: MergeResult,
 ): Promise<void> {
-  const present = await findPullRequestById(tx, id)
-  if (!present) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  await checkUnchanged(tx, pull)
+  await recordMerge(app, tx, pull.id, result)
+}
+
+async function checkUnchanged(tx: Tx, pull: PullRequest): Promise<void> {
+  const present = await rereadPull(tx, pull)
   checkOpen(present)
-  if (present.head_commit !== head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
-  if (present.base_branch !== base_branch) throw new DomainError('MERGE_OUT_OF_DATE')
+  if (present.head_commit !== pull.head_commit) throw new DomainError('HEAD_COMMIT_DIFFERS')
+  if (present.base_branch !== pull.base_branch) throw new DomainError('MERGE_OUT_OF_DATE')
 }
 
-/** @throws PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED */
-export function checkOpen({ state }: Pick<PullRequest, 'state'>): void {
-  if (state === 'MERGED') throw new DomainError('PULL_REQUEST_MERGED')
-  if (state === 'CLOSED') throw new DomainError('PULL_REQUEST_CLOSED')
-}
-
-/** The merges that belong to notes whose work has ended, of a repository. */
+/** Returns the merge attempts of pending updates of a repository that have ended. */
 export async function endedMerges(
   app: ReposApp,
   repositoryId: number,
-  notes: readonly number[],
+  updateIds: readonly number[],
 ): Promise<EndedMerge[]> {
-  const attempts = await listMergeAttempts(app.db, notes)
+  const attempts = await listMergeAttempts(app.db, updateIds)
   return Promise.all(
-    attempts.map(async (attempt) => ({
-      attempt,
-      hasHappened: await hasHappened(app, repositoryId, attempt),
-    })),
+    attempts.map(async (attempt) => {
+      const { base_branch, merge_commit } = attempt
+      const hasHappened = await isOnBranch(app.git, repositoryId, base_branch, merge_commit)
+      return { attempt, hasHappened }
+    }),
   )
 }
 
-async function hasHappened(
-  app: ReposApp,
-  id: number,
-  { base_branch, merge_commit }: MergeIntoBranch,
+/** Returns whether a branch contains a commit. */
+export async function isOnBranch(
+  repositories: Repositories,
+  repositoryId: number,
+  branch: string,
+  commitId: string,
 ): Promise<boolean> {
-  const tip = await readRef(app.git, id, `refs/heads/${base_branch}`)
-  if (tip === undefined || tip === merge_commit) return tip !== undefined
-  // A crash of the machine takes what nothing leads to.
-  if (!(await readCommit(app.git, id, merge_commit))) return false
-  return !(await independentCommits(app.git, id, [tip, merge_commit])).has(merge_commit)
+  const tip = await readRef(repositories, repositoryId, `refs/heads/${branch}`)
+  if (tip === undefined || tip === commitId) return tip !== undefined
+  // A crash of the machine may lose commits that no ref points to.
+  if (!(await readCommit(repositories, repositoryId, commitId))) return false
+  return !(await independentCommits(repositories, repositoryId, [tip, commitId])).has(commitId)
 }
 
 /**
- * Marks pull requests as merged, in the transaction that records where their base branch has moved.
+ * Marks the pull requests of ended merge attempts as merged, in the transaction that records the
+ * update of their base branch.
  *
- * @param settled notes whose work Git will not do any more if it has not.
+ * @param settled ids of pending updates that Git will not make any more if it has not yet.
  */
 export async function settleMerges(
   app: ReposApp,
@@ -122,10 +126,7 @@ export async function settleMerges(
   }
 }
 
-/**
- * Marks a pull request as merged, whatever it was besides: Git is the truth about that. Whoever
- * merged it has seen it.
- */
+/** Marks a pull request as merged, whatever its row says, because Git has merged it. */
 export async function recordMerge(
   app: ReposApp,
   tx: Tx,
@@ -135,12 +136,14 @@ export async function recordMerge(
   const pull = await findPullRequestById(tx, pullId)
   if (!pull || pull.state === 'MERGED') return
   const { merge_base, merge_commit, head_commit, time } = result
-  // Whose account may have gone meanwhile.
+  // The account may have been deleted since.
   const merger_id =
     (result.merger_id !== null && (await findUserById(tx, result.merger_id))?.id) || null
-  const facts = { merger_id, merge_base, merge_commit, head_commit }
   const merged = await updatePullRequest(tx, pullId, {
-    ...facts,
+    merger_id,
+    merge_base,
+    merge_commit,
+    head_commit,
     state: 'MERGED',
     merge_time: time,
     close_time: time,

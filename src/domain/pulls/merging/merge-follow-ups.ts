@@ -8,29 +8,29 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { listBroughtCommits } from '../changes/merged-commits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { deleteMergedHead } from './head-deletion.ts'
-import type { MergeResult } from './merge-order.ts'
+import type { MergeResult } from './open-merges.ts'
 
 /**
- * What follows from a merge: its head branch goes, if that is wanted, and the commits that it
- * brought are listed, so that the pull request is found by each of them. Both take Git, so they are
- * noted in the transaction that records the merge, and done after it: by the merge, or by a worker,
- * whichever comes first. Each can be done twice, so a crash between any two steps loses nothing.
+ * Follow-ups of merges: deleting the head branch, if the merge asked for that, and listing the
+ * commits of the pull request, by which it can be found later. Both need Git, so the transaction
+ * that records the merge only stores a follow-up. The merge itself or a worker, whichever is first,
+ * completes it. Every step can be repeated, so a crash loses nothing.
  */
 
-/** Merges seen to at once, of which for one repository. */
-const MAX_UNDER_WAY = 2
-const MAX_UNDER_WAY_PER_REPOSITORY = 1
+/** Limits of follow-ups that run at once. */
+const MAX_RUNNING = 2
+const MAX_RUNNING_PER_REPOSITORY = 1
 
-/** After a failure, twice as long after each. */
+/** The delay after the first failure. It doubles after each further failure. */
 const RETRY_MS = 15_000
 
-/** Failures after which it is given up: that makes four hours. */
+/** Failures after which a follow-up is given up, after four hours. */
 const MAX_TRIES = 10
 
 /**
- * Notes what follows from a merge, in the transaction that records it.
+ * Stores the follow-up of a merge, in the transaction that records the merge.
  *
- * @param result of which `merger_id` is that of an account that is there.
+ * @param result `merger_id` is the id of an existing account, or null.
  */
 export async function recordFollowUp(
   app: ReposApp,
@@ -51,39 +51,36 @@ export async function recordFollowUp(
   })
 }
 
-/**
- * Deletes the branch of a pull request that has just been merged, if that is wanted. It never
- * fails: what was merged is merged.
- */
+/** Deletes the head branch of a pull request after its merge, if the merge asked for that. */
 export async function deleteWantedHead(app: ReposApp, pullId: number): Promise<void> {
   try {
     const followUp = await rows.findFollowUp(app.db, pullId)
-    if (followUp && followUp.deleter_id !== null) await seeTo(app, pullId)
+    if (followUp && followUp.deleter_id !== null) await complete(app, pullId)
   } catch (err) {
     app.log.error({ err, pullRequest: pullId }, FAILURE)
   }
 }
 
-/** Sees to what follows from merges, until it is stopped. */
+/** Starts the worker that completes follow-ups. */
 export async function startFollowUps(app: ReposApp): Promise<DueWorker> {
   await transaction(app.db, (tx) => rows.wakeAllFollowUps(tx, app.clock.now()))
   return startDueWork(app, followUps(app))
 }
 
-const FAILURE = 'what follows from a merge could not be done'
+const FAILURE = 'a follow-up of a merge failed'
 
 function followUps(app: ReposApp): DueWork {
   return {
     failure: FAILURE,
-    maxRunning: MAX_UNDER_WAY,
-    maxRunningPerOwner: MAX_UNDER_WAY_PER_REPOSITORY,
+    maxRunning: MAX_RUNNING,
+    maxRunningPerOwner: MAX_RUNNING_PER_REPOSITORY,
     signal: app.signals.mergeFollowUps,
     ...rows.followUpQueue(app.db),
-    run: (pullId) => seeTo(app, pullId),
+    run: (pullId) => complete(app, pullId),
   }
 }
 
-async function seeTo(app: ReposApp, pullId: number): Promise<void> {
+async function complete(app: ReposApp, pullId: number): Promise<void> {
   await withPullLock(app, pullId, async () => {
     const followUp = await rows.findFollowUp(app.db, pullId)
     const pull = followUp && (await findPullRequestById(app.db, pullId))

@@ -6,29 +6,21 @@ import { findEntry } from '../../../git/objects/trees.ts'
 import { readRef } from '../../../git/refs/refs.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { MergeStyle, Repository } from '../../../storage/schema/repos.ts'
+import type { MergeStyle } from '../../../storage/schema/repos.ts'
 import { GHOST, noReplyAddress } from '../../accounts/users/owners.ts'
-import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { findAccounts } from '../../repos/reading/commit-authors.ts'
 import { commitEmail, publicIdentity } from '../../repos/reading/git-identity.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
-import type { OpenPull } from '../access/open-pulls.ts'
 import { headNameOf, templateVariables } from './merge-variables.ts'
+import type { CheckedMerge, MergeOptions, OpenMerge } from './open-merges.ts'
 
-/** What commits say that come of merges. */
+/** The messages and authors of merge commits. */
 
-/** What somebody wants a commit to say, without blanks around; empty for what is the default. */
-export interface WantedMessage {
-  readonly title: string
-  readonly message: string
-}
+type Message = Pick<MergeOptions, 'title' | 'message'>
 
-/**
- * Where repositories keep what merges say by default, on their default branch; in the words of
- * compatible systems.
- */
+/** Paths of the message templates on the default branch, as in compatible systems. */
 const TEMPLATES: Readonly<Partial<Record<MergeStyle, string>>> = {
   merge: '.gitea/default_merge_message/MERGE_TEMPLATE.md',
   rebase: '.gitea/default_merge_message/REBASE_TEMPLATE.md',
@@ -36,68 +28,63 @@ const TEMPLATES: Readonly<Partial<Record<MergeStyle, string>>> = {
   squash: '.gitea/default_merge_message/SQUASH_TEMPLATE.md',
 }
 
-/** Read of a template. */
+/** Longer templates are truncated. */
 const MAX_TEMPLATE_BYTES = 5 * 1024
 
-/** Authors beside the poster that a squashed commit names. */
+/** Authors that a squash commit names beside the poster. */
 const MAX_CO_AUTHORS = 50
 
-/** Places in a template for what it does not know. */
-const PLACES = /\$\{([A-Za-z]+)\}/g
+/** A variable in a template. */
+const VARIABLE = /\$\{([A-Za-z]+)\}/g
 
 const CO_AUTHORED = 'Co-authored-by: '
 
-/** A last paragraph by which others are credited already (git-interpret-trailers(1)). */
+/** Trailers at the end of a message (git-interpret-trailers(1)). */
 const TRAILERS = /\n\n(?:[A-Za-z0-9-]+: [^\n]*(?:\n|$))+$/
 
 /**
- * The message of the commit that a merge makes, or by which a rebase ends; undefined where that
- * keeps its own.
+ * Returns the message of the merge commit, or of the last commit of a rebase; undefined if that
+ * commit keeps its own message.
  *
- * @param head id of the commit that is merged.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function mergeMessage(
   app: ReposApp,
-  open: OpenPull,
-  style: MergeStyle,
-  head: string,
-  wanted: WantedMessage,
+  merge: CheckedMerge,
 ): Promise<string | undefined> {
-  const { title, message } = clean(wanted)
-  const template = title === '' ? await readTemplate(app, open.repository, style) : undefined
-  const given =
-    template === undefined ? { title, message: '' } : await filledIn(app, open, template)
+  const { title, message } = clean(merge.options)
+  const template = title === '' ? await readTemplate(app, merge) : undefined
+  const given = template === undefined ? { title, message: '' } : await fill(app, merge, template)
   const body = message || given.message
-  const ownTitle =
-    given.title || (await defaultTitle(app, open, style, body === '' ? undefined : head))
-  return ownTitle === undefined
+  const fullTitle = given.title || (await defaultTitle(app, merge, body !== ''))
+  return fullTitle === undefined
     ? undefined
-    : `${[ownTitle, ...(body === '' ? [] : [body])].join('\n\n')}\n`
+    : `${[fullTitle, ...(body === '' ? [] : [body])].join('\n\n')}\n`
 }
 
-/** Git ends a message where a null byte is, and ends lines in one way. */
-function clean({ title, message }: WantedMessage): WantedMessage {
+/** Removes null bytes, at which Git ends a message, and normalizes line ends. */
+function clean({ title, message }: Message): Message {
   const cleaned = (text: string) => text.replaceAll('\0', '').replaceAll('\r\n', '\n').trim()
   return { title: cleaned(title), message: cleaned(message) }
 }
 
-/** @param reworded the commit whose message a rebase changes, if it changes one at all. */
+/** @param hasBody whether the message has a body, for which a rebase rewords its last commit. */
 async function defaultTitle(
   app: ReposApp,
-  open: OpenPull,
-  style: MergeStyle,
-  reworded: string | undefined,
+  merge: CheckedMerge,
+  hasBody: boolean,
 ): Promise<string | undefined> {
-  const { title, number, base_branch } = open.pull
-  switch (style) {
+  const { title, number, base_branch } = merge.pull
+  switch (merge.style) {
     case 'merge':
-    case 'rebase-merge':
-      return `Merge pull request '${title}' (#${number}) from ${(await headNameOf(app, open)).text} into ${base_branch}`
+    case 'rebase-merge': {
+      const { text } = await headNameOf(app, merge)
+      return `Merge pull request '${title}' (#${number}) from ${text} into ${base_branch}`
+    }
     case 'squash':
       return `${title} (#${number})`
     case 'rebase':
-      return reworded && (await subjectOf(app, open.repository.id, reworded))
+      return hasBody ? await subjectOf(app, merge.repository.id, merge.head) : undefined
     case 'fast-forward-only':
       return undefined
   }
@@ -110,8 +97,7 @@ async function subjectOf(app: ReposApp, repositoryId: number, commitId: string):
 
 async function readTemplate(
   app: ReposApp,
-  { id, default_branch }: Repository,
-  style: MergeStyle,
+  { repository: { id, default_branch }, style }: CheckedMerge,
 ): Promise<string | undefined> {
   const path = TEMPLATES[style]
   const tip =
@@ -124,49 +110,39 @@ async function readTemplate(
   return file?.content.toString()
 }
 
-/** A template with what it has places for: the first line is the title. */
-async function filledIn(app: ReposApp, open: OpenPull, template: string): Promise<WantedMessage> {
-  const variables = await templateVariables(app, open)
+/** Replaces the variables in a template. The first line of the result is the title. */
+async function fill(app: ReposApp, merge: OpenMerge, template: string): Promise<Message> {
+  const variables = await templateVariables(app, merge)
   const parts: string[] = []
   let end = 0
-  for (const { 0: place, 1: name = '', index } of template.matchAll(PLACES)) {
+  for (const { 0: variable, 1: name = '', index } of template.matchAll(VARIABLE)) {
     parts.push(template.slice(end, index), (await variables.get(name)?.()) ?? '')
-    end = index + place.length
+    end = index + variable.length
   }
   const text = [...parts, template.slice(end)].join('')
   const [title = '', ...rest] = clean({ title: text, message: '' }).title.split('\n')
   return clean({ title, message: rest.join('\n') })
 }
 
-/** Who a squashed commit is by, and what it says. */
-export interface SquashedText {
+/** The author and message of a squash commit. */
+export interface SquashText {
   readonly author: Signer
   readonly message: string
 }
 
-/** The commits that a squash combines. */
-export interface Squash {
-  readonly committer: Signer
-  readonly range: { readonly head: string; readonly mergeBase: string }
-  readonly message: string
-}
-
 /**
- * Gives credit in a squashed commit, which is by whoever has opened the pull request: to those who
- * have written commits of it beside, and to those whom these credit by `Co-authored-by` trailers;
- * each once.
+ * Makes the poster the author of a squash commit, and credits the other authors of its commits and
+ * their co-authors by `Co-authored-by` trailers, each once.
  *
- * @param committer how Git is to name the caller.
- * @param range ids of commits: what is merged, and where it left the base.
+ * @param committer the Git identity of the caller.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function giveCredit(
+export async function creditAuthors(
   app: ReposApp,
-  { user: { id: callerId } }: SignedIn,
-  { repository, pull }: OpenPull,
-  { committer, range, message }: Squash,
-): Promise<SquashedText> {
-  const { head, mergeBase } = range
+  { caller, repository, pull, head, mergeBase }: CheckedMerge,
+  committer: Signer,
+  message: string,
+): Promise<SquashText> {
   const { authors, coAuthors } = await reading(
     listAuthors(app.git, repository.id, head, mergeBase, MAX_CO_AUTHORS),
   )
@@ -178,7 +154,7 @@ export async function giveCredit(
   )
   const isPoster = ({ email }: Author) => accounts.get(email)?.id === pull.poster_id
   const author =
-    callerId === pull.poster_id
+    caller.user.id === pull.poster_id
       ? committer
       : await posterIdentity(app, pull, authors.find(isPoster)?.email)
   const own = author.email.toLowerCase()
@@ -198,9 +174,7 @@ export async function giveCredit(
   return { author, message: `${message}${TRAILERS.test(message) ? '' : '\n'}${trailers.join('')}` }
 }
 
-/**
- * @param address by which the poster has written a commit of the pull request; undefined for none.
- */
+/** @param address of the poster as author of one of the commits; undefined for none. */
 async function posterIdentity(
   app: ReposApp,
   { poster_id }: PullRequest,

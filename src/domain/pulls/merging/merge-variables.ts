@@ -6,26 +6,23 @@ import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { GHOST } from '../../accounts/users/owners.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { readBranchRules } from '../../repos/protection/branch-rules.ts'
 import { publicIdentity } from '../../repos/reading/git-identity.ts'
 import type { OpenPull } from '../access/open-pulls.ts'
 import { countApprovals } from '../review/approvals.ts'
+import type { OpenMerge } from './open-merges.ts'
 
-/** Where the commits of a pull request come from, as far as everybody may know. */
+/** The head of a pull request, without what only some users may read. */
 export interface TemplateHead {
-  /**
-   * Undefined for a branch of the base, for one that is gone, and for one of which not everybody
-   * may know.
-   */
+  /** Undefined for the base repository, a deleted repository and a private one; so is `owner`. */
   readonly repository: Repository | undefined
   readonly owner: Owner | undefined
   readonly text: string
 }
 
-/** Whoever has approved, told of in a message. */
+/** Approvers that a message names. */
 const MAX_APPROVERS = 10
 
-/** What the head of a pull request is called where everybody reads it. */
+/** Returns the public name of the head of a pull request. */
 export async function headNameOf(
   app: ReposApp,
   { repository: base, pull }: OpenPull,
@@ -36,24 +33,21 @@ export async function headNameOf(
   const repository = id === null ? undefined : await findRepositoryById(app.db, id)
   const owner = repository && (await findOwnerById(app.db, repository.owner_id))
   if (!repository || !owner) return { ...nameless, text: `<deleted>:${branch}` }
-  // What not everybody may read has a name for those alone who may.
   if (repository.private === 1 || owner.visibility !== 'public')
     return { ...nameless, text: branch }
   return { repository, owner, text: `${owner.name}/${repository.name}:${branch}` }
 }
 
 /**
- * What templates have places for, by name, in the words of compatible systems. Each is found out
- * when it is asked for.
- *
- * What closes issues is nothing: there are none.
+ * Returns the variables of templates by name, as in compatible systems. A value is computed when
+ * the template asks for it. `ClosingIssues` is always empty because there are no issues.
  */
 export async function templateVariables(
   app: ReposApp,
-  open: OpenPull,
+  merge: OpenMerge,
 ): Promise<ReadonlyMap<string, () => Promise<string> | string>> {
-  const { repository, owner, pull } = open
-  const head = await headNameOf(app, open)
+  const { repository, owner, pull } = merge
+  const head = await headNameOf(app, merge)
   const isOfBase = pull.head_repository_id === repository.id
   return new Map<string, () => Promise<string> | string>([
     ['BaseRepoOwnerName', () => owner.name],
@@ -64,14 +58,14 @@ export async function templateVariables(
     ['HeadBranch', () => pull.head_branch],
     ['PullRequestTitle', () => pull.title],
     ['PullRequestDescription', () => pull.body],
-    ['PullRequestPosterName', () => posterName(app, open)],
+    ['PullRequestPosterName', () => posterName(app, merge)],
     ['PullRequestIndex', () => String(pull.number)],
     ['PullRequestReference', () => `#${pull.number}`],
     [
       'ReviewedOn',
       () => `Reviewed-on: ${app.publicUrl()}/${owner.name}/${repository.name}/pulls/${pull.number}`,
     ],
-    ['ReviewedBy', () => reviewedBy(app, open)],
+    ['ReviewedBy', () => reviewedBy(app, merge)],
     ['ClosingIssues', () => ''],
   ])
 }
@@ -81,16 +75,10 @@ async function posterName({ db }: ReposApp, { pull }: OpenPull): Promise<string>
   return (poster ?? GHOST).name
 }
 
-/** A line for each of those whose approval counts. */
-async function reviewedBy(app: ReposApp, open: OpenPull): Promise<string> {
-  const { repository, pull } = open
-  const rules = await readBranchRules(app, repository.id, undefined, open.units)
-  const { approverIds } = await countApprovals(
-    app,
-    open,
-    pull,
-    rules.inForceFor(pull.base_branch)?.rule,
-  )
+/** Returns a line for each user whose approval counts. */
+async function reviewedBy(app: ReposApp, merge: OpenMerge): Promise<string> {
+  const rule = merge.rights.inForce?.rule
+  const { approverIds } = await countApprovals(app, merge, merge.pull, rule)
   const users = await findUsersByIds(app.db, approverIds.slice(0, MAX_APPROVERS))
   const lines = approverIds.flatMap((id) => {
     const user = users.get(id)

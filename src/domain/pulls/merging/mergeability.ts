@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { createLimited } from '../../../concurrency/limited.ts'
+import { waitAtMost } from '../../../concurrency/wait-at-most.ts'
 import { GitError } from '../../../git/core/errors.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
 import { mergeCommits } from '../../../git/merging/merge.ts'
@@ -20,46 +20,46 @@ import { prepareHead } from '../heads/pull-heads.ts'
 import { mergeabilityOf } from '../listing/pull-views.ts'
 
 /**
- * Whether pull requests can be merged, by Git's verdict about the commits that their branches hold.
+ * Checks whether Git can merge pull requests.
  *
- * A verdict is kept with the commits that it is about, so that one about other commits is known for
- * what it is: a branch that moves writes nothing, whatever goes to it.
+ * A result is stored with the commits that were checked. When a branch moves, its pull requests
+ * need no write: results for other commits do not count.
  */
 
-/** Checks under way at once. Each takes up to three processes, one after the other. */
-const MAX_UNDER_WAY = 2
+/** Checks that run at once. Each runs up to three processes, one after the other. */
+const MAX_RUNNING = 2
 
-/** Checks that wait. Whoever asks for more gets none now, and may ask again. */
+/** Checks that wait. More are refused. */
 const MAX_WAITING = 500
 
 /**
- * How long a check that failed is not made anew: it would take as much from those who wait, for as
- * little. Whoever pushes gets another one.
+ * How long a failed check is not repeated for the same commits: it would probably fail again, and
+ * delay others.
  */
 const FAILURE_REST_MS = 5 * 60_000
 
-/** Failures kept in mind. */
+/** Failed checks that are remembered. */
 const MAX_FAILURES = 1_000
 
-/** How long the answer to the making of a pull request waits for its check. */
-const MAX_PATIENCE_MS = 3_000
+/** How long a response about a new or changed pull request waits for its check. */
+const MAX_WAIT_MS = 3_000
 
-/** What Git may fail by that says nothing about the commits. */
-const PASSING: readonly GitError['kind'][] = ['BUSY', 'TIMEOUT', 'NO_REPOSITORY']
+/** Errors of Git that say nothing about the commits. */
+const TEMPORARY: readonly GitError['kind'][] = ['BUSY', 'TIMEOUT', 'NO_REPOSITORY']
 
-/** What merging a head to a base would come to. */
-export interface Verdict {
+/** The result of a check. */
+export interface MergeCheck {
   readonly mergeability: Exclude<Mergeability, 'CHECKING'>
-  /** Empty without one. */
+  /** Id of the merge base; empty if the histories are unrelated. */
   readonly mergeBase: string
 }
 
-/** Limits and failures of the mergeability checks of a server. */
+/** Creates the limits of mergeability checks and the memory of failed ones. */
 export function createMergeChecks(): MergeChecks {
   const full = () => new DomainError('SERVER_BUSY')
   return {
     limited: createLimited({
-      maxRunningPerKey: MAX_UNDER_WAY,
+      maxRunningPerKey: MAX_RUNNING,
       maxWaitingPerKey: MAX_WAITING,
       full,
     }),
@@ -68,9 +68,10 @@ export function createMergeChecks(): MergeChecks {
 }
 
 /**
- * Has a pull request checked that somebody looks at.
+ * Starts a check of an open pull request.
  *
- * @returns once it is, or cannot be at this moment: who looks again asks again.
+ * @returns a promise that resolves when the check ends, even if it fails. The next reader of the
+ *   pull request starts another check then.
  */
 export function startCheck(app: ReposApp, { id, state }: PullRequest): Promise<void> {
   if (state !== 'OPEN') return Promise.resolve()
@@ -81,24 +82,15 @@ export function startCheck(app: ReposApp, { id, state }: PullRequest): Promise<v
   return check.catch(() => {})
 }
 
-/**
- * Has a pull request checked that was just made or changed, and waits a moment for what comes of
- * it.
- */
-export async function awaitCheck(app: ReposApp, pull: PullRequest): Promise<void> {
-  const patience = new AbortController()
-  const check = startCheck(app, pull).finally(() => patience.abort())
-  await Promise.race([
-    check,
-    pause(MAX_PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {}),
-  ])
+/** Starts a check of a new or changed pull request, and waits a moment for the result. */
+export function awaitCheck(app: ReposApp, pull: PullRequest): Promise<void> {
+  return waitAtMost(startCheck(app, pull), MAX_WAIT_MS)
 }
 
 /**
- * Checks a pull request, unless what is known about it holds, or was not to be found out a moment
- * ago.
+ * Checks a pull request, unless the result is known or a check of the same commits failed recently.
  *
- * @throws SERVER_BUSY, GIT_TIMEOUT; REF_NOT_FOUND when its head is lost.
+ * @throws SERVER_BUSY, GIT_TIMEOUT; REF_NOT_FOUND if the head commit is lost.
  */
 export async function checkMergeability(app: ReposApp, pullId: number): Promise<void> {
   await app.coordination.once(`check of pull ${pullId}`, async () => {
@@ -121,9 +113,9 @@ async function checkNow(app: ReposApp, pullId: number): Promise<void> {
   if (app.clock.now() < (app.mergeChecks.failures.get(subject) ?? 0)) return
   try {
     const head = await prepareHead(app, pull)
-    const verdict = await judgeMerge(app, repository.id, base, head)
-    await record(app, pullId, { base, head, ...verdict })
-    if (verdict.mergeability === 'ERROR') rememberFailure(app, subject)
+    const check = await computeMergeability(app, repository.id, base, head)
+    await record(app, pullId, { base, head, ...check })
+    if (check.mergeability === 'ERROR') rememberFailure(app, subject)
   } catch (error) {
     if (!(error instanceof DomainError && error.reason === 'SERVER_BUSY'))
       rememberFailure(app, subject)
@@ -131,7 +123,7 @@ async function checkNow(app: ReposApp, pullId: number): Promise<void> {
   }
 }
 
-/** Whether there is nothing more to find out. What went wrong once may go well another time. */
+/** Returns whether no further check is needed. A check that failed is repeated. */
 export function isKnown(mergeability: Mergeability): boolean {
   return mergeability !== 'CHECKING' && mergeability !== 'ERROR'
 }
@@ -149,17 +141,17 @@ async function record(app: ReposApp, pullId: number, check: PullCheck): Promise<
 }
 
 /**
- * What merging a head to a base comes to, without merging it.
+ * Computes what merging a head into a base would result in, without merging.
  *
  * @param base, head ids of commits of the repository.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
-export async function judgeMerge(
+export async function computeMergeability(
   app: ReposApp,
   repositoryId: number,
   base: string,
   head: string,
-): Promise<Verdict> {
+): Promise<MergeCheck> {
   const mergeBase = await reading(findMergeBase(app.git, repositoryId, base, head))
   if (mergeBase === undefined) return { mergeability: 'CONFLICT', mergeBase: '' }
   if (mergeBase === head) return { mergeability: 'ANCESTOR', mergeBase }
@@ -169,17 +161,17 @@ export async function judgeMerge(
     const isEmpty = merged === (await treeOf(app, repositoryId, base))
     return { mergeability: isEmpty ? 'EMPTY' : 'MERGEABLE', mergeBase }
   } catch (error) {
-    if (error instanceof GitError && PASSING.includes(error.kind))
+    if (error instanceof GitError && TEMPORARY.includes(error.kind))
       return reading(Promise.reject(error))
     app.log.error(
       { err: error, repository: repositoryId, base, head },
-      'a merge could not be judged',
+      'a mergeability check failed',
     )
     return { mergeability: 'ERROR', mergeBase }
   }
 }
 
-/** Undefined when there are conflicts. */
+/** Returns the tree of the merge; undefined if there are conflicts. */
 async function mergedTree(
   app: ReposApp,
   repositoryId: number,
@@ -187,7 +179,7 @@ async function mergedTree(
   head: string,
   mergeBase: string,
 ): Promise<string | undefined> {
-  // What goes on from the base needs no merge.
+  // A head that is a descendant of the base needs no merge.
   if (mergeBase === base) return treeOf(app, repositoryId, head)
   const merge = await mergeCommits(app.git, repositoryId, base, head)
   return merge.outcome === 'clean' ? merge.treeId : undefined

@@ -1,25 +1,13 @@
-import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { listContextStates } from '../../../storage/repos/commit-statuses.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import { DomainError, type Reason } from '../../core/errors.ts'
+import type { Reason } from '../../core/errors.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type FactSource, gatherFacts } from '../../repos/protection/branch-facts.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import { findUnverified } from '../../repos/reading/commit-verification.ts'
 import { countApprovals } from '../review/approvals.ts'
-import { judgeStatuses } from './required-statuses.ts'
-
-/** What is to be merged with what. All of it is in the repository of the base. */
-export interface MergeTips {
-  readonly pull: PullRequest
-  /**
-   * Ids of commits: what the base branch holds, what is to be merged to it, and where that left it.
-   */
-  readonly base: string
-  readonly head: string
-  readonly mergeBase: string
-}
+import type { MergeTips } from './open-merges.ts'
+import { evaluateStatuses } from './required-statuses.ts'
 
 /** Why a pull request is not ready to be merged. */
 export interface MergeProblem {
@@ -32,17 +20,17 @@ export interface MergeProblem {
     | 'HEAD_BEHIND_BASE'
     | 'PROTECTED_FILES_CHANGED'
   >
-  /** In the words of compatible systems. */
+  /** The message of compatible systems. */
   readonly text: string
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** What Git may take to say which files a pull request changes. */
+/** Time limit for Git to list the changed files and check signatures. */
 const MAX_EXAMINATION_MS = 20_000
 
 /**
- * The first thing that keeps a pull request from being merged by a rule for its base; undefined
- * when it is ready.
+ * Returns the first requirement of a rule that a pull request does not meet; undefined if the pull
+ * request is ready to be merged.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
@@ -71,26 +59,23 @@ async function statusProblem(
     repository_id: pull.repository_id,
     commit_id: head,
   })
-  if (judgeStatuses(rule, latest) === 'success') return undefined
+  if (evaluateStatuses(rule, latest) === 'success') return undefined
   return { reason: 'STATUS_CHECKS_MISSING', text: 'Not all required status checks successful' }
 }
 
 async function reviewProblem(
   app: ReposApp,
-  { pull, head }: MergeTips,
+  tips: MergeTips,
   rule: BranchRule,
 ): Promise<MergeProblem | undefined> {
   const { required_approvals, block_on_rejected_reviews, block_on_official_review_requests } = rule
   if (required_approvals === 0 && !block_on_rejected_reviews && !block_on_official_review_requests)
     return undefined
-  const repository = await findRepositoryById(app.db, pull.repository_id)
-  const owner = repository && (await findOwnerById(app.db, repository.owner_id))
-  if (!owner) throw new DomainError('REPOSITORY_NOT_FOUND')
-  // What they say of another head than the one that is to be merged would be beside the point.
-  const reviewed = { ...pull, head_commit: head }
+  // Only reviews of the head to be merged count.
+  const reviewed = { ...tips.pull, head_commit: tips.head }
   const { approvals, rejections, officialRequests } = await countApprovals(
     app,
-    { repository, owner },
+    tips,
     reviewed,
     rule,
   )
@@ -106,7 +91,7 @@ async function reviewProblem(
   return undefined
 }
 
-/** One of the files that a pull request changes and a rule protects, in lower case. */
+/** Returns one of the changed files that the rule protects, in lower case. */
 async function protectedPath(
   app: ReposApp,
   { pull, head, mergeBase }: MergeTips,
@@ -124,10 +109,9 @@ async function protectedPath(
 }
 
 /**
- * The first commit that a merge would bring to the base and whose signature is missing or not known
- * to be somebody's.
+ * Returns the id of the first commit that a merge would add to the base branch without a verified
+ * signature; undefined if there is none.
  *
- * @returns its id; undefined when there is none.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function unverifiedCommit(

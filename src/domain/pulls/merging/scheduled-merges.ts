@@ -1,27 +1,27 @@
 import * as rows from '../../../storage/pulls/auto-merges.ts'
 import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
-import { type SignedIn, scopesOf, tokenUuidOf } from '../../core/access.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
+import { findScheduler } from '../../accounts/credentials/schedulers.ts'
+import { scopesOf, tokenUuidOf } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import type { OpenPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
-import type { MergeOrder } from './merge-order.ts'
+import type { CheckedMerge } from './open-merges.ts'
+
 /**
- * Orders a merge for when it can happen.
+ * Schedules a merge for the time when the pull request is ready. The scheduled merge does not force
+ * and expects no particular head.
  *
- * @param order of which the expected head and the force are none of it: what is merged is what is
- *   ready then.
- * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND when it is not open any more.
+ * @throws AUTO_MERGE_SCHEDULED; PULL_REQUEST_NOT_FOUND if the pull request is no longer open.
  */
-export async function scheduleAutoMerge(
+export async function scheduleMerge(
   app: ReposApp,
-  caller: SignedIn,
-  { pull }: OpenPull,
-  order: MergeOrder,
+  { caller, pull, options, style }: CheckedMerge,
 ): Promise<void> {
   const now = app.clock.now()
+  const { title, message, deleteBranch } = options
   await changeWatched(app, async (tx) => {
     const present = await findPullRequestById(tx, pull.id)
     if (present?.state !== 'OPEN') throw new DomainError('PULL_REQUEST_NOT_FOUND')
@@ -33,15 +33,24 @@ export async function scheduleAutoMerge(
       scheduler_id: caller.user.id,
       scopes: scopesOf(caller)?.text ?? null,
       token_uuid: tokenUuidOf(caller) ?? null,
-      style: order.style,
-      title: order.title,
-      message: order.message,
-      delete_branch: order.deleteBranch === undefined ? null : Number(order.deleteBranch),
+      style,
+      title,
+      message,
+      delete_branch: deleteBranch === undefined ? null : Number(deleteBranch),
       create_time: nowSeconds(app.clock),
-      // What it waits for may have happened while it was found not to be ready.
+      // Due at once: the pull request may have become ready since it was checked.
       due_time: now,
     })
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
     await recordPullChange(app, tx, caller.user.id, present, 'PULL_REQUEST_AUTO_MERGE_SCHEDULED')
   })
+}
+
+/** Returns whether a merge is still scheduled, by a user who may still sign in. */
+export async function isStillScheduled(app: ReposApp, { id }: PullRequest): Promise<boolean> {
+  const merge = await rows.findAutoMerge(app.db, id)
+  return (
+    merge !== undefined &&
+    (await findScheduler(app, merge.scheduler_id, merge.token_uuid)) !== undefined
+  )
 }

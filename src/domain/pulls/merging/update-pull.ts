@@ -19,15 +19,15 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import { pushUpdates } from '../../repos/refs/ref-updates.ts'
 import { mergeTrees, rebaseOnto } from '../../repos/writing/merging.ts'
 import { storeServerCommit } from '../../repos/writing/server-commits.ts'
-import { type OpenPull, openPull } from '../access/open-pulls.ts'
+import { type OpenPull, openPull, reopenPull } from '../access/open-pulls.ts'
 import { maintainedBranches } from '../heads/maintainer-edits.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 
 /**
- * Brings what is new in the base of a pull request to its head, as a push of the caller to that.
+ * Updates the head branch of a pull request with its base branch, as a push of the caller.
  *
- * @param word `rebase`, or anything else for a merge.
- * @returns whether there was anything new.
+ * @param requested `rebase`; anything else is a merge.
+ * @returns false if the head branch was up to date.
  * @throws as `openPull`; PULL_REQUEST_MERGED, PULL_REQUEST_CLOSED, PULL_REQUEST_UPDATE_DENIED;
  *   REPOSITORY_ARCHIVED and REPOSITORY_IS_MIRROR of the head; MERGE_CONFLICT, REBASE_CONFLICT,
  *   TOO_MANY_COMMITS_TO_REBASE; what `pushUpdates` throws; SERVER_BUSY, GIT_TIMEOUT
@@ -36,15 +36,16 @@ export async function updatePullHead(
   app: ReposApp,
   caller: SignedIn,
   name: PullName,
-  word: string,
+  requested: string,
 ): Promise<boolean> {
-  const open = () => openPull(app, caller, name, 'take part')
-  const style = word === 'rebase' ? 'rebase' : 'merge'
-  const { pull } = await open()
-  return withPullLock(app, pull.id, async () => updateAlone(app, caller, await open(), style))
+  const style = requested === 'rebase' ? 'rebase' : 'merge'
+  const open = await openPull(app, caller, name, 'take part')
+  return withPullLock(app, open.pull.id, async () =>
+    updateLocked(app, caller, await reopenPull(app, open), style),
+  )
 }
 
-async function updateAlone(
+async function updateLocked(
   app: ReposApp,
   caller: SignedIn,
   open: OpenPull,
@@ -75,7 +76,7 @@ async function updateAlone(
   return true
 }
 
-/** The repository of the head, as far as the caller may know of it. */
+/** Opens the head repository. */
 async function openHeadOf(
   app: ReposApp,
   caller: SignedIn,
@@ -95,7 +96,7 @@ function denied(): DomainError {
   return new DomainError('PULL_REQUEST_UPDATE_DENIED')
 }
 
-/** Whether a caller may push to a branch what an update makes of it: to rebase it loses commits. */
+/** Returns whether the caller may push the update. A rebase is a force push. */
 async function mayUpdate(
   app: ReposApp,
   caller: SignedIn,
@@ -116,14 +117,15 @@ async function mayUpdate(
 
 interface Update {
   readonly style: UpdateStyle
-  /** Ids of the commits that head and base hold. */
+  /** Ids of the commits at the head and at the base. */
   readonly ours: string
   readonly theirs: string
 }
 
 /**
- * Makes the commits that an update takes, in the repository of the head. @returns the id of what
- * the head is to hold.
+ * Creates the commits of an update in the head repository.
+ *
+ * @returns the id of the commit to move the head branch to.
  */
 async function makeUpdate(
   app: ReposApp,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judgeMerge } from '../../../../src/domain/pulls/merging/mergeability.ts'
+import { computeMergeability } from '../../../../src/domain/pulls/merging/mergeability.ts'
 import { createRepository } from '../../../../src/git/repositories/repositories.ts'
 import type { Mergeability } from '../../../../src/storage/schema/pulls.ts'
 import { git, testRepositories, writeHistory } from '../../../git/fixture.ts'
@@ -52,7 +52,7 @@ describe('the verdict about a merge', () => {
     await createRepository(app.git, id, 'base')
     writeHistory(app.git, id, commits)
     const [base = '', head = ''] = git(app.git, id, 'rev-parse', 'base', 'head').split('\n')
-    const { mergeability, mergeBase } = await judgeMerge(app, id, base, head)
+    const { mergeability, mergeBase } = await computeMergeability(app, id, base, head)
     await app.db.destroy()
     expect(mergeability).toBe(expected)
     const shared = git(app.git, id, 'rev-parse', 'base...head')

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import {
-  judgeStatuses,
-  type StatusVerdict,
+  evaluateStatuses,
+  type StatusResult,
 } from '../../../../src/domain/pulls/merging/required-statuses.ts'
 import type { CommitStatus } from '../../../../src/storage/schema/repos.ts'
 
 type States = Readonly<Record<string, CommitStatus['state']>>
 
 describe('the statuses that a rule wants', () => {
-  it.each<[what: string, patterns: readonly string[], states: States, verdict: StatusVerdict]>([
+  it.each<[what: string, patterns: readonly string[], states: States, verdict: StatusResult]>([
     ['nothing named and nothing said', [], {}, 'pending'],
     ['nothing named and all of it well', [], { build: 'success', lint: 'skipped' }, 'success'],
     ['nothing named and one of them waiting', [], { build: 'success', lint: 'pending' }, 'pending'],
@@ -47,6 +47,6 @@ describe('the statuses that a rule wants', () => {
     ['only a pattern that cannot be used', ['['], { ci: 'failure' }, 'failure'],
   ])('%s', (_what, patterns, states, verdict) => {
     const latest = Object.entries(states).map(([context, state]) => ({ context, state }))
-    expect(judgeStatuses({ status_check_contexts: patterns }, latest)).toBe(verdict)
+    expect(evaluateStatuses({ status_check_contexts: patterns }, latest)).toBe(verdict)
   })
 })
