@@ -44,7 +44,7 @@ export class RepositoryHandles {
     } catch (error) {
       // A failure to open must not be cached. After any other failure, opening again costs little.
       if (this.#handles.get(path) === handle) this.drop(path)
-      throw error instanceof GitError || existsSync(path) ? error : missing(error)
+      throw existsSync(path) ? error : missing(error)
     } finally {
       handle.users -= 1
       closeUnused(handle)

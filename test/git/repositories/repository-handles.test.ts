@@ -1,4 +1,6 @@
+import { rmSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { GitError } from '../../../src/git/core/errors.ts'
 import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { RepositoryHandles } from '../../../src/git/repositories/repository-handles.ts'
 import { testRepositories } from '../fixture.ts'
@@ -31,6 +33,16 @@ describe('handles of repositories', () => {
       handles.dropAll()
       await repository.setHead('refs/heads/other')
     })
+  })
+
+  it('report a repository that is deleted during a read, whatever the read says', async () => {
+    const { repositories, handles } = await threeBehindTwo()
+    const path = repositoryPath(repositories, 1)
+    const read = handles.use(path, async () => {
+      rmSync(path, { recursive: true })
+      throw new GitError('NOT_FOUND', 'object not found')
+    })
+    await expect(read).rejects.toMatchObject({ kind: 'NO_REPOSITORY' })
   })
 
   it('are not cached when the repository does not exist', async () => {
