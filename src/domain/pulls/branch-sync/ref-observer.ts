@@ -8,7 +8,7 @@ import { findOrphanedBases, storeOrphanedBases } from './orphaned-bases.ts'
 import { basesMoved, followBranches, headsMoved, renameBranchOfPulls } from './pull-branches.ts'
 import { pullMessages } from './push-messages.ts'
 
-/** How pull requests react to changes of refs. */
+/** The reaction of pull requests to changes of refs. */
 export const pullRefObserver: RefObserver = {
   pushableBranches: maintainedBranches,
   async beginRecord(app, repository, ended) {

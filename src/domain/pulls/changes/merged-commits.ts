@@ -7,14 +7,14 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 /**
- * Commits by which one merged pull request is found, the newest: each takes some 40 bytes of the
- * database.
+ * Maximum number of commits by which one merged pull request is found, the newest. Each takes about
+ * 40 bytes of the database.
  */
 export const MAX_LISTED_COMMITS = 10_000
 
 /**
- * Merged pull requests whose commits are listed before somebody is told that none has brought a
- * commit.
+ * Maximum number of merged pull requests whose commits are listed before a caller gets the answer
+ * that none has brought a commit.
  */
 const MAX_LISTED_ON_DEMAND = 20
 
@@ -26,8 +26,8 @@ export async function listBroughtCommits(
   const { base_commit, is_listed, repository_id } = followUp
   const { head_commit, merge_base, merge_commit } = pull
   if (is_listed === 1 || merge_commit === null) return
-  // Where it is not known what the base had, others may have come between the head and the commit
-  // by which the base has it.
+  // If the former tip of the base is unknown, other commits may lie between the head and the merge
+  // commit.
   const [tips, without] =
     base_commit === null ? [[head_commit], merge_base] : [[head_commit, merge_commit], base_commit]
   const brought =
@@ -40,7 +40,7 @@ export async function listBroughtCommits(
 }
 
 /**
- * The first merged pull request of a repository that has brought a commit.
+ * Finds the first merged pull request of a repository that has brought a commit.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */

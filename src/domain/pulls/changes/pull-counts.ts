@@ -5,11 +5,11 @@ import type { OpenPull } from '../access/open-pulls.ts'
 import { countChanges, type PullCounts, rangeOf } from './pull-ranges.ts'
 
 /**
- * Counts what a pull request changes; its row keeps the numbers for the commits between which they
- * were counted.
+ * Counts the changes of a pull request. Its row stores the numbers and the commits between which
+ * they were counted.
  *
- * @returns undefined where it takes too long, or Git cannot tell, be it that the commits are lost:
- *   nobody is refused a pull request for that.
+ * @returns undefined when counting takes too long or fails, for example because commits are lost.
+ *   The pull request is shown in any case.
  */
 export async function countPull(app: ReposApp, open: OpenPull): Promise<PullCounts | undefined> {
   const { pull } = open
@@ -32,7 +32,7 @@ export async function countPull(app: ReposApp, open: OpenPull): Promise<PullCoun
   } catch (err) {
     if (!(err instanceof DomainError))
       app.log.error({ err, pullRequest: pull.id }, 'a pull request could not be counted')
-    // As of its last days where its base is gone.
+    // Without a base, the numbers of the last count apply.
     return pull.counted_head === pull.head_commit ? countsIn(pull) : undefined
   }
 }

@@ -8,10 +8,10 @@ import { openPull } from '../access/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
 
 /**
- * What a pull request changes, as text: a difference for git-apply(1), or mails for git-am(1).
+ * Returns the changes of a pull request as text: a diff for git-apply(1), or mails for git-am(1).
  *
- * @param binary whether the difference has the content of binary files; mails always have.
- * @throws as `openPull` and `rangeOf`; while it is read SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
+ * @param binary whether the diff contains binary files. Mails always contain them.
+ * @throws as `openPull` and `rangeOf`; while reading SERVER_BUSY, GIT_TIMEOUT, DIFF_TOO_LARGE
  */
 export async function getPullDiff(
   app: ReposApp,

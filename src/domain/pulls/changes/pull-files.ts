@@ -7,46 +7,43 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { rangeOf } from './pull-ranges.ts'
 
-/** What a pull request does with a file, in the words of compatible systems. */
+/** The change of a file, in the words of compatible systems. */
 export type FileStatus = 'added' | 'deleted' | 'renamed' | 'copied' | 'unchanged' | 'changed'
 
 /** A file that a pull request changes. */
 export interface PullFile {
-  /** Where it is; where it was, if it is deleted. */
+  /** The present path, or the former path of a deleted file. */
   readonly path: string
-  /** Where it was, if it was renamed. */
+  /** The former path of a renamed file. */
   readonly oldPath: string | undefined
   readonly status: FileStatus
-  /** Lines, of those that are looked at. */
+  /** Counted up to the limit of lines. */
   readonly additions: number
   readonly deletions: number
 }
 
-/** A part of the list of the files of a pull request. */
+/** A page of the files of a pull request. */
 export interface PullFilePage {
   readonly open: OpenPull
-  /** Id of the commit at its head. */
+  /** Id of the head commit. */
   readonly head: string
   readonly files: readonly PullFile[]
-  /** How many files the whole pull request changes. */
+  /** Number of files that the whole pull request changes. */
   readonly total: number
 }
 
-/** Which files to list, and what of them counts. */
+/** The files to list, and how to count their lines. */
 export interface PullFileQuery {
-  /**
-   * Path of the file to begin with; the first one when empty. There are none behind one that is not
-   * in the list.
-   */
+  /** Path of the first file. Empty means the first one. An unknown path means an empty list. */
   readonly skipTo: string
   readonly ignoredWhitespace: IgnoredWhitespace | undefined
 }
 
 /**
- * A page of the files that a pull request changes, by path.
+ * Lists a page of the files that a pull request changes, by path.
  *
- * Names and origins are those of the whole, and lines are counted of the files of the page only, as
- * far as `diffMaxLines` of each.
+ * Renames are detected over the whole pull request. Lines are counted for the files of the page
+ * only, up to `diffMaxLines` in each.
  *
  * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -72,7 +69,7 @@ export async function listPullFiles(
   return { open, head, files, total: diff.totalFiles }
 }
 
-/** What has no line that differs has another mode, or is binary. */
+/** A file without changed lines is binary or has a new mode. */
 function statusOf(kind: ChangedFile['kind'], differs: boolean): FileStatus {
   if (kind !== 'modified') return kind
   return differs ? 'changed' : 'unchanged'

@@ -11,9 +11,9 @@ import type { OpenPull } from '../access/open-pulls.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 
 /**
- * What a pull request is about: the commits from where it left its base, which after the merge, and
- * where the base of a closed one is gone, is kept in its row, to its head, both in the repository
- * of the base, whatever has become of that of the head.
+ * Returns the commits of a pull request: from its merge base to its head, both in the base
+ * repository. For a merged pull request, and for a closed one without its base, the merge base is
+ * stored in the row.
  *
  * @throws PULL_BASE_INVALID; REF_NOT_FOUND when the head is lost; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -34,27 +34,29 @@ async function findBase(
     branch && (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head)))
   if (base === undefined && pull.state === 'CLOSED') return keptBase(app, pull, head)
   if (base !== head) return base
-  // The base has all of it: maybe by a merge that came between reading the row and reading the
-  // branch, which records what it finds.
+  // The base contains the whole head. A merge may have come between reading the row and reading the
+  // branch. Reading the branch records it.
   const latest = await findPullRequestById(app.db, pull.id)
   return latest?.state === 'MERGED' ? latest.merge_base : base
 }
 
-/** Where a closed pull request left a base that is gone, or has begun anew since. */
+/**
+ * Returns the merge base of a closed pull request whose base was deleted, or created again since.
+ */
 async function keptBase(
   app: ReposApp,
   pull: PullRequest,
   head: string,
 ): Promise<string | undefined> {
   const { repository_id: id, merge_base: kept } = pull
-  // As a check found it last: the head may have become another one since, and left what it was.
+  // The stored merge base may belong to a former head.
   if (kept === '' || !(await readCommit(app.git, id, kept))) return undefined
   return reading(findMergeBase(app.git, id, kept, head))
 }
 
 /**
- * How much a range of commits changes; undefined where that takes too long to find out. Kept, so
- * that it may be asked for again.
+ * Counts the changes of a range of commits. Undefined when that takes too long. The result is
+ * cached.
  *
  * @param mergeBase, head ids of commits of the repository.
  * @throws SERVER_BUSY
@@ -75,7 +77,7 @@ export async function countChanges(
   )
 }
 
-/** What a pull request changes. */
+/** The numbers of changes of a pull request. */
 export interface PullCounts {
   /** Lines. */
   readonly additions: number

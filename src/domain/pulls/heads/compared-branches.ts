@@ -9,27 +9,27 @@ import { findCommitId } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
 import { openHead, parseHeadName } from './head-names.ts'
 
-/** What is to be pulled, and where to. */
+/** The head and the base of a pull request. */
 export interface ComparedBranches {
   readonly baseBranch: string
-  /** That of the base, or one that shares its history. */
+  /** The base repository, or one with the same history. */
   readonly head: OpenRepository
   readonly headBranch: string
 }
 
-/** `owner:`, `owner/repository:` or nothing, before a name without a colon. */
+/** `owner:`, `owner/repository:` or nothing, followed by a name without a colon. */
 const HEAD_FORM = /^(?:[^:/]+(?:\/[^:/]+)?:)?[^:]+$/
 
-/** Forks of forks are followed so far. */
+/** Maximum number of generations of forks that are followed. */
 export const MAX_GENERATIONS = 20
 
 /**
- * The two branches that a pull request is about, as somebody spells them.
+ * Reads the two branches of a pull request in the form in which a client names them.
  *
- * @param open the repository of the base.
- * @throws INVALID_FIELD for what is missing; PULL_REQUEST_WITHOUT_CHANGES for a branch and itself;
- *   INVALID_COMPARISON for what is no name; REF_NOT_FOUND for what does not exist, and for what the
- *   caller may not read; PULL_REQUEST_NOT_OF_BRANCHES
+ * @param open the base repository.
+ * @throws INVALID_FIELD for a missing name; PULL_REQUEST_WITHOUT_CHANGES for equal branches;
+ *   INVALID_COMPARISON for a malformed name; REF_NOT_FOUND for a branch that does not exist or that
+ *   the caller may not read; PULL_REQUEST_NOT_OF_BRANCHES
  */
 export async function compareBranches(
   app: ReposApp,
@@ -57,7 +57,7 @@ export async function compareBranches(
   return { baseBranch, head, headBranch: name.branch }
 }
 
-/** Two dots are between the names of a comparison, and in none. */
+/** Two dots separate the names of a comparison. No name contains them. */
 function checkForm(text: string, hasForm: boolean): void {
   if (hasForm && !text.includes('..')) return
   throw new DomainError('INVALID_COMPARISON', { text: metadataText(text) })
@@ -76,12 +76,12 @@ async function kindOf(
   return (await findCommitId(app, repository, name)) === undefined ? 'missing' : 'other'
 }
 
-/** Whether one repository was forked from the other, or both in the end from the same one. */
+/** Returns whether two repositories are in the same network of forks. */
 async function areRelated(app: ReposApp, one: Repository, other: Repository): Promise<boolean> {
   return one.id === other.id || (await originOf(app, one)) === (await originOf(app, other))
 }
 
-/** The id of the first repository from which others were forked, up to this one. */
+/** Returns the id of the repository at the root of a network of forks. */
 async function originOf(app: ReposApp, repository: Repository): Promise<number> {
   let { id, parent_id: parentId } = repository
   for (let generation = 0; parentId !== null && generation < MAX_GENERATIONS; generation += 1) {

@@ -5,23 +5,23 @@ import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { headRefOf, prepareHead } from './pull-heads.ts'
 
-/** Something that is wrong with the ref of a pull request. */
+/** A problem of the head ref of a pull request. */
 export interface HeadProblem {
-  /** For operators. */
+  /** Description for operators. */
   readonly text: string
-  /** Makes the ref what the row says. Nobody else may work on the data meanwhile. */
+  /** Makes the ref agree with the row. No other process may use the data folder meanwhile. */
   repair(): Promise<void>
 }
 
-/** Where those refs are. */
+/** Prefix of the refs. */
 const PULLS = 'refs/pull/'
 
-/** Problems that an operator is told of. */
+/** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100
 
 /**
- * Compares the refs of the pull requests into a repository with their rows. One of which the row
- * itself says that it is behind is none: it will be brought up to date.
+ * Compares the head refs of the pull requests of a repository with their rows. A ref that its row
+ * marks as behind is not a problem, since it will be updated.
  */
 export async function examineHeads(app: ReposApp, repositoryId: number): Promise<HeadProblem[]> {
   const held = new Map<string, string>()

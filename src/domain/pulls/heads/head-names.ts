@@ -11,17 +11,20 @@ import {
 } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 
-/** The head of a pull request as somebody spells it. */
+/** The head of a pull request in the form in which a client names it. */
 export interface HeadName {
-  /** Whose repository; empty for that of the base. */
+  /** Owner of the repository. Empty for the base repository. */
   readonly owner: string
-  /** Empty for the one that the owner has in common with the base: its fork, its parent, itself. */
+  /**
+   * Empty for the repository of the owner in the network of the base: its fork, its parent, or
+   * itself.
+   */
   readonly repository: string
   readonly branch: string
 }
 
 /**
- * Reads `branch`, `owner:branch` or `owner/repository:branch`. Names of branches have no colons
+ * Reads `branch`, `owner:branch` or `owner/repository:branch`. Branch names contain no colons
  * (git-check-ref-format(1)).
  */
 export function parseHeadName(text: string): HeadName {
@@ -32,10 +35,10 @@ export function parseHeadName(text: string): HeadName {
 }
 
 /**
- * The repository that a head is in.
+ * Opens the repository of a head.
  *
- * @param base that of the base, which the caller has opened.
- * @returns undefined when there is none, or none whose code the caller may read.
+ * @param base the base repository.
+ * @returns undefined when the repository does not exist or the caller may not read its code.
  */
 export async function openHead(
   app: ReposApp,
@@ -56,9 +59,7 @@ export async function openHead(
   }
 }
 
-/**
- * The repository of an owner that a pull request can be about: the base, its fork, or its parent.
- */
+/** Finds the repository of an owner that may be the head: the base, its fork, or its parent. */
 async function findRelated(
   app: ReposApp,
   base: OpenRepository,

@@ -30,7 +30,7 @@ const MAX_PULLS = 200
  * Returns the branches of a repository that the caller may push to as a maintainer of the base
  * repositories of their pull requests.
  *
- * @param open the repository, which the caller may read.
+ * @param open the head repository, which the caller may read.
  * @param branches the branches to examine; undefined for all.
  */
 export async function maintainedBranches(

@@ -30,8 +30,8 @@ export function withMergeLock<T>(
 }
 
 /**
- * Runs work alone among all mergeability checks of the repositories of one owner: commits that take
- * long to check must delay nobody but their owner.
+ * Runs work alone among all mergeability checks of the repositories of one owner. Slow checks must
+ * delay only their owner.
  *
  * @throws SERVER_BUSY when too many wait.
  */

@@ -4,12 +4,12 @@ import { syncRefIndex } from '../../repos/refs/ref-index.ts'
 import { rescueHeadsFrom } from './pull-heads.ts'
 
 /**
- * Takes what other repositories are to pull from one to where it stays, as the refs there are now:
- * before it is deleted. Its pull requests stay open, and are of nobody's branch then.
+ * Moves the head objects of open pull requests from a repository to their base repositories before
+ * the repository is deleted. The pull requests remain open, without a head branch.
  */
 export async function keepHeadsOf(app: ReposApp, repositoryId: number): Promise<void> {
   if (!(await isHeadOfPullsElsewhere(app.db, repositoryId))) return
-  // What cannot be read can be deleted all the same.
+  // A repository that cannot be read can still be deleted.
   await syncRefIndex(app, repositoryId).catch((err: unknown) =>
     app.log.warn(
       { err, repository: repositoryId },

@@ -3,7 +3,7 @@ import { type PullEventType, recordEvent } from '../../repos/events/repository-e
 import type { ReposApp } from '../../repos/ports.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
 
-/** What webhooks are told of each event. */
+/** The type of webhook message for each event. */
 const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
   PULL_REQUEST_OPENED: 'pull_request.opened',
   PULL_REQUEST_EDITED: 'pull_request.edited',
@@ -20,11 +20,11 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
 }
 
 /**
- * Records what became of a pull request, for those who watch its repository and for the webhooks of
- * those whom it concerns.
+ * Records a change of a pull request for the watchers of its repository and for the webhooks of its
+ * participants.
  *
  * @param actorId undefined for the server.
- * @param pull as it is from then on.
+ * @param pull the pull request after the change.
  */
 export async function recordPullChange(
   app: ReposApp,

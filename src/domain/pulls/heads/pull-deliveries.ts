@@ -13,7 +13,7 @@ import { suffices } from '../../core/levels.ts'
 import { accessOfUsers } from '../../repos/access/permissions.ts'
 import { queueMessage, webhooksWithinQuota } from '../../webhooks/waiting-deliveries.ts'
 
-/** What webhooks are told of pull requests. */
+/** The types of webhook messages about pull requests. */
 export type PullMessageType =
   | 'pull_request.opened'
   | 'pull_request.edited'
@@ -28,30 +28,30 @@ export type PullMessageType =
   | 'pull_request.reviewed'
   | 'pull_request.commented'
 
-/** A pull request as far as messages tell of it as it was. */
+/** The properties of a pull request that a message stores. */
 export type ToldPull = Pick<
   PullRequest,
   'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit'
 >
 
-/** Something that became of a pull request. */
+/** A change of a pull request. */
 export interface PullNews {
   readonly type: PullMessageType
   /** Null for the server. */
   readonly actorId: number | null
-  /** As it is from then on. */
+  /** The pull request after the change. */
   readonly pull: ToldPull
   /** Unix milliseconds. */
   readonly timeMs: number
 }
 
 /**
- * Queues what became of a pull request for the webhooks of those whom it concerns and who may read
- * it, in the transaction in which it does. What is stored are facts that stay true; the pull
- * request itself is read when the message is sent, by `messageBody`, so that nobody is sent what
- * was taken back, or hidden from them, meanwhile, and the transaction has little to do.
+ * Queues a change of a pull request for the webhooks of the participants who may read it, in the
+ * transaction of the change. It stores only facts that never change. `messageBody` reads the pull
+ * request itself when the message is sent, so that a receiver never gets what was hidden meanwhile,
+ * and the transaction stays short.
  *
- * The caller gives `app.signals.deliveries` after the commit.
+ * The caller notifies `app.signals.deliveries` after the commit.
  */
 export async function queuePullDeliveries(
   tx: Tx,
@@ -83,8 +83,8 @@ export async function queuePullDeliveries(
 }
 
 /**
- * Those of some webhooks whose owners may read pull requests of a repository: who was once
- * concerned may be archived or shut out.
+ * Returns the webhooks whose owners may read pull requests of a repository. A participant may be
+ * archived or may have lost access.
  */
 async function ofReaders(
   tx: Tx,

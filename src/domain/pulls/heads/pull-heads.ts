@@ -14,55 +14,51 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 
 /**
- * `refs/pull/{number}/head` of the base: what is to be pulled, for whoever fetches it, and for the
- * time when its branch is gone.
+ * `refs/pull/{number}/head` in the base repository: the head of a pull request for fetches, also
+ * after its branch was deleted.
  *
- * The row is the truth about what it shall hold, `head_commit`, which follows the branch in the
- * transaction that records where that has moved; Git, about what it does hold, and the row says
- * that too, `head_ref_commit`, once Git has been asked. Where the two differ the ref is behind, and
- * is brought up to date by a worker, and by whoever is about to read it. It goes through no door:
- * nobody asks for it, no rule and no hook is about it, and the row itself is the note that it has
- * to move.
+ * The row has the commit that the ref should hold, `head_commit`, which follows the branch in the
+ * transaction that records it, and the commit that it is known to hold, `head_ref_commit`. If the
+ * two differ, the ref is behind, and a worker or the next reader updates it. These updates do not
+ * pass the ref-update pipeline: no caller asks for them, no rule or hook applies, and the row
+ * itself is the pending update.
  */
 
-/** Refs under way at once. Each takes two processes where the branch is in a fork. */
+/** Maximum number of concurrent updates. Each takes two processes if the branch is in a fork. */
 const MAX_UNDER_WAY = 2
 
-/** How often the branch may move while the ref follows, before somebody else goes on. */
+/** Number of attempts to follow a branch that keeps moving. */
 const MAX_ROUNDS = 5
 
-/** After a failure, which is our own or that of a broken repository. */
+/** Pause after a failure. */
 const RETRY_MS = 60_000
 
-/**
- * Pull requests that have failed and are left out of a look for the next one. With more of them all
- * wait for the next time.
- */
+/** Maximum number of failed pull requests that a search for the next one leaves out. */
 const MAX_SKIPPED = 20_000
 
-/** Brought up to date before a fetch is served. The worker sees to the rest. */
+/** Maximum number of refs that are updated before a fetch. The worker updates the rest. */
 const MAX_BEFORE_FETCH = 20
 
-/** What that may take of the time of who fetches: a fork may hold gibibytes that are new. */
+/** Maximum delay of a fetch: a fork may have gibibytes of new objects. */
 const MAX_WAIT_MS = 2_000
 
-/** Name of the ref of a pull request within the repository that it goes to. */
+/** Returns the name of the head ref of a pull request in the base repository. */
 export function headRefOf({ number }: Pick<PullRequest, 'number'>): string {
   return `refs/pull/${number}/head`
 }
 
 /**
- * Brings the ref of a pull request to what its row says, and its objects before that to the
- * repository of the base.
+ * Updates the head ref of a pull request to the commit in its row, after it has copied the objects
+ * to the base repository.
  *
  * @returns the commit that it holds.
- * @throws PULL_REQUEST_NOT_FOUND when it has gone meanwhile; REF_NOT_FOUND when the commit is
- *   nowhere any more; REF_CHANGED when it moves faster than that; SERVER_BUSY, GIT_TIMEOUT
+ * @throws PULL_REQUEST_NOT_FOUND when it was deleted meanwhile; REF_NOT_FOUND when the commit is
+ *   lost; REF_CHANGED when the branch keeps moving; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function prepareHead(app: ReposApp, pull: PullRequest): Promise<string> {
   if (!isBehind(pull)) return pull.head_commit
   const held = await follow(app, pull.id)
-  // What was under way already may have ended before the row became what the caller saw.
+  // The shared run may have ended before the row got the commit that the caller saw.
   return held === pull.head_commit ? held : follow(app, pull.id)
 }
 
@@ -70,7 +66,7 @@ function isBehind({ head_commit, head_ref_commit }: PullRequest): boolean {
   return head_ref_commit !== head_commit
 }
 
-/** Callers at the same time share one update of the ref. */
+/** Concurrent callers share one update of the ref. */
 function follow(app: ReposApp, id: number): Promise<string> {
   return app.coordination.once(`head of pull ${id}`, () => moveRef(app, id))
 }
@@ -90,7 +86,7 @@ async function moveRef(app: ReposApp, id: number): Promise<string> {
   throw new DomainError('REF_CHANGED')
 }
 
-/** @returns whether the commit of a pull request is in the repository of its base now. */
+/** @returns whether the base repository has the head commit now. */
 async function bringObjects(
   app: ReposApp,
   { repository_id, head_repository_id, head_commit }: PullRequest,
@@ -98,18 +94,18 @@ async function bringObjects(
   if (head_repository_id === repository_id) return true
   if (head_repository_id !== null) {
     try {
-      // What is there already Git finds out, and takes no more than a look then.
+      // Git finds out quickly that it has the objects already.
       await reading(fetchCommit(app.git, repository_id, head_repository_id, head_commit))
       return true
     } catch (error) {
-      // Unless it was deleted meanwhile, which has brought everything here before.
+      // Unless the repository was deleted meanwhile, which copied everything before.
       if (await findRepositoryById(app.db, head_repository_id)) throw error
     }
   }
   return (await reading(inspectObject(app.git, repository_id, head_commit)))?.type === 'commit'
 }
 
-/** @returns false when somebody else has moved it. */
+/** @returns false when another process has moved the ref. */
 async function putRef(
   app: ReposApp,
   pull: PullRequest,
@@ -127,7 +123,7 @@ async function putRef(
   }
 }
 
-/** What nobody has any more cannot be pulled: the row goes back to what there is. */
+/** Handles a lost head commit: the row returns to the commit that the ref holds. */
 async function settleLost(
   app: ReposApp,
   { id, head_commit }: PullRequest,
@@ -144,10 +140,7 @@ async function settleLost(
   return held
 }
 
-/**
- * Brings the refs of pull requests into a repository up to date before somebody fetches it, as far
- * as that is soon done.
- */
+/** Updates the head refs of a repository before a fetch, as far as that is quick. */
 export async function prepareHeadsOf(app: ReposApp, repositoryId: number): Promise<void> {
   const behind = await rows.pullsBehind(app.db, repositoryId, MAX_BEFORE_FETCH)
   if (behind.length === 0) return
@@ -162,8 +155,8 @@ async function prepareAll(app: ReposApp, pulls: readonly PullRequest[]): Promise
 }
 
 /**
- * Takes what other repositories are to pull from one that is about to be deleted there. Under the
- * lock of the repository, which nothing in here needs.
+ * Copies head objects from a repository that is about to be deleted to the base repositories. Runs
+ * under the lock of the repository, which the copying does not need.
  */
 export async function rescueHeadsFrom(app: ReposApp, repositoryId: number): Promise<void> {
   await prepareAll(app, await rows.pullsBehindHead(app.db, repositoryId))
@@ -176,13 +169,16 @@ function notFollowed(app: ReposApp, { id }: PullRequest, err: unknown): void {
   )
 }
 
-/** Lets the refs of pull requests follow, until it is stopped. */
+/** Starts the worker that updates head refs. */
 export function startPullHeads(app: ReposApp): DueWorker {
   return startDueWork(app, headWork(app))
 }
 
 function headWork(app: ReposApp): DueWork {
-  /** When to try again what failed, in Unix milliseconds: it must not keep the others waiting. */
+  /**
+   * Unix milliseconds of the next attempt after a failure, by pull request. Failed ones must not
+   * delay the others.
+   */
   const failed = new Map<number, number>()
   return {
     failure: 'the ref of a pull request could not be brought up to date',
@@ -194,7 +190,7 @@ function headWork(app: ReposApp): DueWork {
       if (failed.size >= MAX_SKIPPED) return Promise.resolve(undefined)
       return rows.nextPullBehind(app.db, [...ids, ...failed.keys()])
     },
-    // Each waits as long as the others: the first that has failed is the first to try again.
+    // All pauses are equal, so the first entry is the next one.
     nextTime: async () => failed.values().next().value,
     async run(id) {
       try {

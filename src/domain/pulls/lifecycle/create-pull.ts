@@ -37,7 +37,7 @@ import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
 import { findReviewers, type Reviewers, requestReviews } from '../review/review-requests.ts'
 import { viewWritten } from './pull-records.ts'
 
-/** A pull request as somebody asks for it. */
+/** A pull request as a client requests it. */
 export interface PullDraft {
   /** `branch`, `owner:branch` or `owner/repository:branch`. */
   readonly head: string
@@ -48,7 +48,7 @@ export interface PullDraft {
   readonly body: string
   /** A username, or empty. */
   readonly assignee: string
-  /** Usernames; none of them counts when the first one is empty. */
+  /** Usernames. Ignored when the first one is empty. */
   readonly assignees: readonly string[]
   /** 0 for none. */
   readonly milestoneId: number
@@ -57,11 +57,11 @@ export interface PullDraft {
   readonly dueTime: number | null
   readonly reviewers: readonly string[]
   readonly teamReviewers: readonly string[]
-  /** Undefined for what is usual in the repository. */
+  /** Undefined for the default of the repository. */
   readonly allowMaintainerEdit: boolean | undefined
 }
 
-/** How often the head may move while it is looked at. */
+/** Number of attempts while the head keeps moving. */
 const MAX_ROUNDS = 5
 
 /** Everything about a new pull request that is known before its row is written. */
@@ -73,12 +73,11 @@ interface Proposal {
 }
 
 /**
- * Opens a pull request, all of it or nothing. What is to be pulled is in the repository of the base
- * when that is done.
+ * Opens a pull request. When the function returns, the head objects are in the base repository.
  *
- * The objects come first, then the row in one transaction with all that hangs off it, and the ref
- * at last: a crash before the row leaves objects that nothing leads to, and one behind it a row
- * whose ref is made when somebody next looks (`pull-heads.ts`).
+ * The objects come first, then one transaction with the row and everything that belongs to it, then
+ * the ref. A crash before the row leaves unreachable objects. A crash after it leaves a ref that is
+ * created on the next read (`pull-heads.ts`).
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ARCHIVED; INVALID_FIELD; what
  *   `compareBranches` throws; PULL_REQUEST_EXISTS; MILESTONE_NOT_FOUND; what `findAssignees`
@@ -105,7 +104,7 @@ export async function createPull(
   return viewWritten(app, caller, open, pull)
 }
 
-/** To who may not read the code there is no repository to pull into. */
+/** A caller who may not read the code gets the answer that the repository does not exist. */
 async function openBase(
   app: ReposApp,
   caller: SignedIn,
@@ -145,9 +144,9 @@ function coordinatesOf(
 }
 
 /**
- * The refusal of a second open pull request between two branches.
+ * The error about a second open pull request between two branches.
  *
- * @param headIsSeen whether the caller may read the repository that it is from.
+ * @param headIsSeen whether the caller may read the head repository.
  */
 export function pullExists(pull: PullRequest, headIsSeen = true): DomainError {
   return new DomainError('PULL_REQUEST_EXISTS', {
@@ -169,15 +168,12 @@ async function checkMilestone(
   throw new DomainError('MILESTONE_NOT_FOUND')
 }
 
-/** `assignee` is one more of them. */
+/** `assignee` is one more assignee. */
 function assigneesOf({ assignee, assignees }: PullDraft): string[] {
   return [...(assignees[0] === '' ? [] : assignees), ...(assignee === '' ? [] : [assignee])]
 }
 
-/**
- * Lets only those propose something who belong to the repository in some way, or may write to what
- * they propose.
- */
+/** Checks that the caller has a role in the repository or may write to the head. */
 async function checkBelongs(
   app: ReposApp,
   caller: SignedIn,
@@ -186,12 +182,15 @@ async function checkBelongs(
 ): Promise<void> {
   const levels = [units.code, units.pulls, head.units.code]
   if (levels.some((level) => suffices(level, 'write'))) return
-  // Whatever was given to somebody by name, or as a member of the organisation.
+  // A grant to the user or to a team of the user.
   if ((await findGrants(app.db, caller.user.id, repository.id)).length > 0) return
   throw new DomainError('COLLABORATION_REQUIRED')
 }
 
-/** Brings the commits to the base, and writes the row when the head has not moved meanwhile. */
+/**
+ * Copies the commits to the base repository, and writes the row if the head has not moved
+ * meanwhile.
+ */
 async function propose(
   app: ReposApp,
   caller: SignedIn,
@@ -225,14 +224,14 @@ async function propose(
       if (pull) return pull
     } catch (error) {
       if (!isUniqueViolation(error)) throw error
-      // Somebody else was first; or was, and has closed theirs by now.
+      // Another pull request was opened first, or existed and is closed by now.
       await checkNoOther(app, open, compared)
     }
   }
   throw new DomainError('REF_CHANGED', { ref: `refs/heads/${compared.headBranch}` })
 }
 
-/** What Git says about what is proposed, once it is in the repository of the base. */
+/** Facts from Git about the head, once it is in the base repository. */
 type Facts = Pick<NewPullRequest, 'head_commit' | 'title'> & { readonly merge_base: string }
 
 async function gatherFacts(
@@ -258,9 +257,7 @@ async function gatherFacts(
   }
 }
 
-/**
- * Who is asked for a review because of what is changed, once it is no work in progress any more.
- */
+/** Returns the code owners of the changes. None for work in progress. */
 async function ownersOf(
   app: ReposApp,
   caller: SignedIn,
@@ -287,7 +284,7 @@ async function bring(app: ReposApp, id: number, fromId: number, commitId: string
   }
 }
 
-/** The first line of the message of a commit, as much of it as a title takes. */
+/** Returns the first line of the message of a commit, cut to the length of a title. */
 async function subjectOf(app: ReposApp, id: number, commitId: string): Promise<string> {
   const message = (await readCommit(app.git, id, commitId))?.message ?? ''
   const [subject = ''] = message.trim().split('\n', 1)
@@ -295,8 +292,7 @@ async function subjectOf(app: ReposApp, id: number, commitId: string): Promise<s
 }
 
 /**
- * The objects of a fork may have taken their time. @throws PULL_REQUEST_ACCESS_LOST,
- * REPOSITORY_NOT_FOUND
+ * Copying objects from a fork may take long. @throws PULL_REQUEST_ACCESS_LOST, REPOSITORY_NOT_FOUND
  */
 async function checkStillOpen(
   app: ReposApp,
@@ -316,8 +312,8 @@ async function checkStillOpen(
 }
 
 /**
- * Whether branches are still there, with the head where it was looked at: from here on the row
- * follows it.
+ * Returns whether the branches exist, with the head at the examined commit. From now on the row
+ * follows the branch.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, REF_NOT_FOUND
  */
@@ -371,7 +367,7 @@ async function rowOf(
     milestone_id: milestone?.id ?? null,
     due_time: draft.dueTime,
     allow_maintainer_edit: Number(draft.allowMaintainerEdit ?? default_allow_maintainer_edit === 1),
-    // Those who take part have not seen it yet.
+    // The other participants have not seen it yet.
     change_count: 1,
     create_time: now,
     update_time: now,

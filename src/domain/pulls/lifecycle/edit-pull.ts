@@ -52,51 +52,51 @@ import {
 import { pullExists } from './create-pull.ts'
 import { viewWritten } from './pull-records.ts'
 
-/** Changes of a pull request; what is undefined, empty or 0 stays as it is. */
+/** Changes of a pull request. Undefined, empty and 0 mean no change. */
 export interface PullEdit {
   readonly title: string
-  /** An empty one is one, too. */
+  /** An empty description is a change. */
   readonly body: string | undefined
-  /** How often the body has changed as far as the caller knows. */
+  /** Number of changes of the description that the caller has seen. */
   readonly contentVersion: number | undefined
   /** RFC 3339: the end of that day in its time zone. */
   readonly dueDate: string
   readonly unsetDueDate: boolean
-  /** A username, beside those of `assignees`. */
+  /** A username, in addition to `assignees`. */
   readonly assignee: string
-  /** Usernames of all who are to be responsible. */
+  /** Usernames of all assignees. */
   readonly assignees: readonly string[] | undefined
   readonly milestoneId: number
-  /** All that it is to have. */
+  /** All labels. */
   readonly labelIds: readonly number[] | undefined
   /** `open` or `closed`. */
   readonly state: string | undefined
-  /** Name of the branch that it is to go to. */
+  /** Name of the new base branch. */
   readonly base: string
   readonly allowMaintainerEdit: boolean | undefined
 }
 
-/** An edit as far as it can be read without the pull request. */
+/** The part of an edit that can be read without the pull request. */
 interface ReadEdit {
   readonly title: string
-  /** Null takes it away. */
+  /** Null removes it. */
   readonly dueTime: number | null | undefined
   readonly state: 'OPEN' | 'CLOSED' | undefined
   readonly assigneeIds: readonly number[] | undefined
   readonly labels: { readonly owners: LabelOwner; readonly ids: readonly number[] } | undefined
   readonly milestoneId: number
-  /** Where the new base leaves the head; undefined without one. */
+  /** The merge base of the head and the new base. Undefined without a new base. */
   readonly mergeBase: string | undefined
-  /** Who is asked for a review since it is ready. */
+  /** The code owners to request because the pull request is ready now. */
   readonly owners: Reviewers
 }
 
 /**
- * Changes a pull request, all that is asked for or nothing. Assignees, milestone and labels are for
- * those who may write to pull requests: what others say about them is ignored.
+ * Changes a pull request. Only users who may write to pull requests change assignees, milestone and
+ * labels; other callers' values are ignored.
  *
- * @throws what `openPull` throws for 'poster or write'; PULL_REQUEST_CHANGED; USER_BLOCKED;
- *   INVALID_FIELD; what `findAssignees` throws; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED,
+ * @throws the errors of `openPull` for 'poster or write'; PULL_REQUEST_CHANGED; USER_BLOCKED;
+ *   INVALID_FIELD; the errors of `findAssignees`; MILESTONE_NOT_FOUND; PULL_REQUEST_STATE_FIXED,
  *   INVALID_PULL_REQUEST_STATE, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE; RETARGET_OF_MERGED,
  *   NEW_BASE_NOT_FOUND, RETARGET_OF_CLOSED, PULL_REQUEST_WITHOUT_CHANGES; PULL_REQUEST_EXISTS;
  *   MAINTAINER_EDIT_DENIED; SERVER_BUSY, GIT_TIMEOUT
@@ -109,7 +109,7 @@ export async function editPull(
 ): Promise<PullView> {
   const reopen = () => openPull(app, caller, name, 'poster or write')
   const open = await reopen()
-  // A merge goes by its state and its base.
+  // A merge depends on state and base.
   const setsCourse = Boolean(edit.state) || edit.base !== ''
   const edited = setsCourse
     ? await withPullLock(app, open.pull.id, async () => change(app, caller, await reopen(), edit))
@@ -127,7 +127,8 @@ async function change(
   checkVersion(edit, open.pull)
   const read = await readEdit(app, caller, open, edit)
   const headIsSeen = await seesHead(app, caller, open)
-  // What its owner has taken back, others do not open to get at what has come to the branch since.
+  // A closed pull request whose head is hidden must not be opened again by others to reveal later
+  // commits of the branch.
   if (read.state === 'OPEN' && open.pull.state === 'CLOSED' && !headIsSeen)
     throw branchGone(open.pull.head_branch)
   try {
@@ -144,9 +145,7 @@ function checkVersion({ contentVersion }: PullEdit, { content_version }: PullReq
     throw new DomainError('PULL_REQUEST_CHANGED')
 }
 
-/**
- * Reads and checks what can be told before the transaction, in the order in which it is applied.
- */
+/** Reads and checks what needs no transaction, in the order in which it is applied. */
 async function readEdit(
   app: ReposApp,
   caller: SignedIn,
@@ -181,8 +180,8 @@ async function readEdit(
 }
 
 /**
- * Whose code it is that a pull request changes which is ready from now on: it was work in progress,
- * closed, or of another base.
+ * Returns the code owners of a pull request that becomes ready: it was work in progress, closed, or
+ * had another base.
  */
 async function readOwners(
   app: ReposApp,
@@ -230,9 +229,9 @@ function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | 
 }
 
 /**
- * Checks whether a pull request can go to another branch.
+ * Checks whether a pull request can get another base.
  *
- * @returns where the head leaves it, or an empty text; undefined when it stays.
+ * @returns the merge base, or an empty text. Undefined when the base does not change.
  */
 async function readBase(
   app: ReposApp,
@@ -261,7 +260,7 @@ function isOwnHead(
   return head_repository_id === repository_id && head_branch === branch
 }
 
-/** Lets only the poster say whether others may push to the head, and only one who may. */
+/** Checks that the caller is the author, with write access to the head. */
 async function checkMayLetEdit(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<void> {
   const head = isPoster(caller, pull) ? await openHeadOf(app, caller, pull) : undefined
   if (!head || !suffices(head.access, 'write')) throw new DomainError('MAINTAINER_EDIT_DENIED')
@@ -271,7 +270,7 @@ async function seesHead(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Pr
   return (await openHeadOf(app, caller, pull)) !== undefined
 }
 
-/** The repository that a pull request is from, if the caller may read it. */
+/** Opens the head repository, if the caller may read it. */
 async function openHeadOf(
   app: ReposApp,
   caller: SignedIn,
@@ -292,7 +291,7 @@ interface CheckedEdit {
   readonly read: ReadEdit
 }
 
-/** Applies an edit to the pull request as it is in this transaction. */
+/** Applies an edit to the present row of the pull request. */
 async function apply(
   app: ReposApp,
   tx: Tx,
@@ -328,7 +327,7 @@ async function apply(
   if (isChanged) {
     const edited = await updatePullRequest(tx, id, changes)
     if (changes.base_branch !== undefined) await recomputeOfficial(tx, edited)
-    // Whoever ordered a merge did not mean one to another branch.
+    // A scheduled merge was meant for the former base.
     if (changes.state === 'CLOSED' || changes.base_branch !== undefined) {
       await dropScheduledMerge(app, tx, caller.user.id, id)
     }
@@ -340,7 +339,7 @@ async function apply(
   return edited
 }
 
-/** Changes without those that make of something what it is. */
+/** Returns the changes that differ from the present values. */
 function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
   const before = new Map<string, unknown>(Object.entries(pull))
   return Object.fromEntries(
@@ -348,7 +347,7 @@ function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestC
   )
 }
 
-/** What those who watch are told of: of the course that it takes, or else that it is another. */
+/** Returns the events of a change: those of its state and base, or else one about an edit. */
 function eventsOf(before: PullRequest, after: PullRequest): PullEventType[] {
   const types: PullEventType[] = []
   if (before.state !== after.state)
@@ -358,8 +357,8 @@ function eventsOf(before: PullRequest, after: PullRequest): PullEventType[] {
 }
 
 /**
- * @param seen the pull request as it was when the caller was let in.
- * @throws PULL_REQUEST_CHANGED when somebody else has changed the body since.
+ * @param seen the pull request as the caller saw it.
+ * @throws PULL_REQUEST_CHANGED when the description has changed since.
  */
 function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): PullRequestChanges {
   checkVersion(edit, pull)
@@ -388,7 +387,7 @@ async function changesOfState(
   const head =
     head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
   if (!head) throw branchGone(head_branch)
-  // One that is to go elsewhere need not find where it went before.
+  // With a new base, the former base need not exist.
   if (mergeBase === undefined && !(await findBranch(tx, repository_id, base_branch))) {
     throw branchGone(base_branch)
   }
@@ -400,8 +399,8 @@ function branchGone(branch: string): DomainError {
 }
 
 /**
- * @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when that has come to be so
- *   meanwhile.
+ * @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when the state or the branch
+ *   changed meanwhile.
  */
 async function changesOfBase(
   tx: Tx,
@@ -416,7 +415,7 @@ async function changesOfBase(
   return { base_branch: base, merge_base: mergeBase }
 }
 
-/** The refusal because of the open pull request that asks for what this one was to ask for. */
+/** Returns the error about the open pull request between the same branches. */
 async function findRival(
   app: ReposApp,
   { repository_id, base_branch, head_repository_id, head_branch }: PullRequest,

@@ -8,9 +8,8 @@ import { type PullView, viewPull } from '../listing/pull-views.ts'
 import { awaitCheck } from '../merging/mergeability.ts'
 
 /**
- * A pull request that somebody has just made or changed, as they see it: with its ref made, and
- * knowing whether it can be merged unless that takes long. Neither is what they asked for, and both
- * are seen to later where they fail now.
+ * Returns the view of a pull request that was just created or changed, with its ref updated and its
+ * mergeability checked, if that is quick. A failure of either is repaired later.
  */
 export async function viewWritten(
   app: ReposApp,

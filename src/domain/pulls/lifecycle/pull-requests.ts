@@ -11,13 +11,13 @@ import { openHead, parseHeadName } from '../heads/head-names.ts'
 import { type PullView, viewPull } from '../listing/pull-views.ts'
 import { isKnown, startCheck } from '../merging/mergeability.ts'
 
-/** Whether somebody reads a pull request, or asks what an answer would be like. */
+/** Whether a caller reads a pull request, or only asks for the headers of a response. */
 export type PullLook = 'reads' | 'asks'
 
 /**
- * One pull request by its number.
+ * Returns one pull request by its number.
  *
- * @throws as `openPull` where reading is needed.
+ * @throws as `openPull` for reading.
  */
 export async function getPull(
   app: ReposApp,
@@ -36,12 +36,12 @@ export interface BranchPair {
 }
 
 /**
- * One pull request by its branches: of several the one that is open or, if none is, the latest.
+ * Returns one pull request by its branches: the open one or, if none is open, the latest.
  *
  * @param base name of a branch of the repository.
  * @param head `branch`, `owner:branch` or `owner/repository:branch`.
- * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, also for a head in a repository that the caller
- *   may not read.
+ * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, also when the caller may not read the head
+ *   repository.
  */
 export async function getPullBetween(
   app: ReposApp,
@@ -65,10 +65,7 @@ export async function getPullBetween(
   return readPull(app, caller, open, pull, look)
 }
 
-/**
- * A pull request that somebody looks at, who will want to know whether it can be merged, and has
- * seen it from then on.
- */
+/** Shows a pull request, starts its mergeability check, and marks it as seen. */
 async function readPull(
   app: ReposApp,
   caller: Caller,
@@ -83,8 +80,8 @@ async function readPull(
 }
 
 /**
- * Notes that a caller has seen what they are shown: a change that comes meanwhile they have not.
- * What works for them with a token that sees public data only is not taken for them.
+ * Marks what the caller is shown as seen. A change that comes meanwhile remains unseen. A program
+ * with a token that is restricted to public data does not count.
  */
 function noteSeen(app: ReposApp, caller: Caller, { id, change_count }: PullRequest): void {
   if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return

@@ -7,16 +7,16 @@ import { nameKey } from '../../core/names.ts'
 import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 
-/** More people do not see to one thing. */
+/** Maximum number of assignees. */
 const MAX_ASSIGNEES = 100
 
 /**
- * Who is to be responsible for a pull request: active users who may read it.
+ * Finds assignees of a pull request: active users who may read it.
  *
- * @param names in any case, the same one as often as one likes.
- * @returns their numbers, each once.
- * @throws INVALID_FIELD; ASSIGNEE_NOT_FOUND; ASSIGNEE_NOT_ASSIGNABLE; USER_BLOCKED when one of them
- *   has blocked the caller, or is blocked by the owner.
+ * @param names usernames in any case of letters. Duplicates count once.
+ * @returns their ids.
+ * @throws INVALID_FIELD; ASSIGNEE_NOT_FOUND; ASSIGNEE_NOT_ASSIGNABLE; USER_BLOCKED when an assignee
+ *   and the caller, or the owner and an assignee, block each other.
  */
 export async function findAssignees(
   app: ReposApp,

@@ -13,16 +13,16 @@ import { reread } from '../review/review-changes.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from './pull-labels.ts'
 import { isLabelHere } from './pull-views.ts'
 
-/** The labels of a pull request, by name, and where that is. */
+/** The labels of a pull request, by name, and their repository. */
 export interface LabelledPull {
   readonly open: OpenPull
   readonly labels: readonly Label[]
 }
 
-/** A label as a client names it: by its number, or by its name. */
+/** A label in the form in which a client names it: by number or by name. */
 export type LabelReference = number | string
 
-/** @throws what `openPull` throws. */
+/** @throws the errors of `openPull`. */
 export async function listLabelsOfPull(
   app: ReposApp,
   caller: Caller,
@@ -37,10 +37,10 @@ export async function listLabelsOfPull(
 }
 
 /**
- * Gives a pull request labels, beside those that it has or in their place. Those that there are not
- * are ignored, as they are where a pull request is edited.
+ * Adds labels to a pull request, or replaces them. Unknown labels are ignored, as they are when a
+ * pull request is edited.
  *
- * @throws what `openPull` throws for 'write'; INVALID_FIELD when there are too many.
+ * @throws the errors of `openPull` for 'write'; INVALID_FIELD when there are too many.
  */
 export async function labelPull(
   app: ReposApp,
@@ -59,9 +59,9 @@ export async function labelPull(
 }
 
 /**
- * Takes a label from a pull request, should it have that.
+ * Removes a label from a pull request, if it has the label.
  *
- * @throws what `openPull` throws for 'write'; LABEL_NOT_FOUND
+ * @throws the errors of `openPull` for 'write'; LABEL_NOT_FOUND
  */
 export async function unlabelPull(
   app: ReposApp,
@@ -76,7 +76,7 @@ export async function unlabelPull(
   await changeLabels(app, caller, open, (present) => present.filter((id) => id !== labelId))
 }
 
-/** Ids of the labels that a client names, as far as there are such. */
+/** Returns the ids of the labels that a client names. Unknown ones are left out. */
 async function idsOf(
   app: ReposApp,
   caller: SignedIn,
@@ -97,14 +97,14 @@ async function idsOf(
   )
 }
 
-/** @param idsFrom which labels it is to have, from those that it has. */
+/** @param idsFrom computes the new labels from the present ones. */
 async function changeLabels(
   app: ReposApp,
   caller: SignedIn,
   { repository, owner, ...open }: OpenPull,
   idsFrom: (present: readonly number[]) => readonly number[],
 ): Promise<LabelledPull> {
-  // Those that hide from the caller stay.
+  // Labels that are hidden from the caller stay.
   const owners = {
     repository_id: repository.id,
     organization_id: owner.kind === 'ORGANIZATION' ? owner.id : null,

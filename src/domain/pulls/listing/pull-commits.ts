@@ -12,7 +12,7 @@ import { rangeOf } from '../changes/pull-ranges.ts'
 import { type PullView, viewPull } from './pull-views.ts'
 
 /**
- * A page of the commits that a pull request brings, merges among them, newest first.
+ * Lists a page of the commits of a pull request, merges included, newest first.
  *
  * @throws as `openPull` and `rangeOf`; SERVER_BUSY, GIT_TIMEOUT
  */
@@ -29,9 +29,9 @@ export async function listPullCommits(
 }
 
 /**
- * The pull request whose merge made a commit or, where none did, the first merged one that brought
- * it: as one of its commits, also of those that a squash left out of the base, or as what a rebase
- * made of one.
+ * Returns the pull request whose merge created a commit or, if there is none, the first merged one
+ * that brought it: as one of its commits, also if a squash replaced the commit, or as its rebased
+ * form.
  *
  * @param sha id of the commit, or name of a branch or tag.
  * @throws as `openPulls`; PULL_REQUEST_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT

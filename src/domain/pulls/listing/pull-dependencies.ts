@@ -15,16 +15,16 @@ import type { PullPage } from './pull-lists.ts'
 import { type PullView, viewPull, viewPulls } from './pull-views.ts'
 
 /**
- * Pull requests that wait for others of the same repository: with one of those open they are
- * neither closed by hand nor merged.
+ * Dependencies of pull requests on others of the same repository. A pull request with an open
+ * dependency can be neither closed manually nor merged.
  */
 
-/** More is a plan, and no order of merging. */
+/** Maximum number of dependencies of a pull request. */
 const MAX_DEPENDENCIES = 100
 
 /**
- * A pull request as clients name one that another is to wait for: without an owner, and without a
- * repository, it is in the same.
+ * A dependency in the form in which a client names it. Without owner and repository it is in the
+ * same repository.
  */
 export interface DependencyReference {
   readonly owner: string
@@ -33,9 +33,9 @@ export interface DependencyReference {
 }
 
 /**
- * What a pull request waits for, by number.
+ * Lists the dependencies of a pull request, by number.
  *
- * @throws what `openPull` throws.
+ * @throws the errors of `openPull`.
  */
 export async function listDependencies(
   app: ReposApp,
@@ -52,11 +52,11 @@ export async function listDependencies(
 }
 
 /**
- * Lets a pull request wait for another one; one that does already goes on doing so.
+ * Makes a pull request depend on another one. Has no effect if it does already.
  *
- * @returns the one that waits.
- * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other
- *   one; INVALID_DEPENDENCY
+ * @returns the dependent pull request.
+ * @throws the errors of `openPull` for 'write'; PULL_REQUEST_NOT_FOUND when the dependency does not
+ *   exist; INVALID_DEPENDENCY
  */
 export async function addDependency(
   app: ReposApp,
@@ -76,11 +76,11 @@ export async function addDependency(
 }
 
 /**
- * Lets a pull request not wait for another one any more, should it do so.
+ * Removes a dependency of a pull request, if there is one.
  *
- * @returns the one that waited.
- * @throws what `openPull` throws for 'write'; PULL_REQUEST_NOT_FOUND when there is no such other
- *   one.
+ * @returns the pull request that was dependent.
+ * @throws the errors of `openPull` for 'write'; PULL_REQUEST_NOT_FOUND when the dependency does not
+ *   exist.
  */
 export async function removeDependency(
   app: ReposApp,
@@ -95,7 +95,7 @@ export async function removeDependency(
   })
 }
 
-/** @param work tells whether it changed something. */
+/** @param work returns whether it changed anything. */
 async function change(
   app: ReposApp,
   caller: SignedIn,
@@ -115,7 +115,7 @@ async function change(
   return viewPull(app, caller, open, changed)
 }
 
-/** The id of the other pull request. Of other repositories none is even looked for. */
+/** Returns the id of the dependency. Pull requests of other repositories are never looked up. */
 async function findOther(
   { db }: ReposApp,
   { repository, owner }: Omit<OpenPull, 'pull'>,
@@ -130,7 +130,7 @@ async function findOther(
 }
 
 /**
- * Refuses to merge what waits for something that is open.
+ * Checks that a pull request to merge has no open dependency.
  *
  * @throws MERGE_BLOCKED
  */
@@ -139,7 +139,7 @@ export async function checkMergeNotBlocked(db: Db, { id }: PullRequest): Promise
 }
 
 /**
- * Refuses to close what waits for something that is open.
+ * Checks that a pull request to close has no open dependency.
  *
  * @throws CLOSE_BLOCKED
  */

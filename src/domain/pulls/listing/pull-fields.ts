@@ -2,18 +2,18 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import { DomainError } from '../../core/errors.ts'
 import { NO_DATE_FROM_SECONDS } from '../../repos/planning/milestones.ts'
 
-/** As in compatible systems. */
+/** The limit of compatible systems. */
 export const MAX_TITLE_CHARACTERS = 255
 
-/** As long a text as anybody reads. Lists carry fifty of them. */
+/** Maximum length of a description. Lists contain fifty of them. */
 const MAX_BODY_CHARACTERS = 65_536
 
-/** RFC 3339, section 5.6: the day, and behind the time the zone. */
+/** RFC 3339, section 5.6: the day, and the time zone after the time. */
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
 /**
- * A title as it is stored: on one line, and without null bytes, as it is to be the message of a
- * commit.
+ * Returns a title in the form in which it is stored: on one line, without null bytes, because it
+ * becomes the message of a commit.
  *
  * @throws INVALID_FIELD
  */
@@ -28,8 +28,8 @@ export function checkBody(body: string | undefined): void {
 }
 
 /**
- * The end of the day that a date names in its own time zone, in Unix seconds; null for one that
- * stands for none, as Go's zero time does, and the year 9999.
+ * Returns the end of the day of a date in its own time zone, in Unix seconds. Null for dates that
+ * mean none, such as the zero time of Go and the year 9999.
  *
  * @throws INVALID_FIELD
  */
@@ -38,7 +38,7 @@ export function endOfDay(text: string): number | null {
   const midnight = new Date(`${day}T00:00:00Z`)
   const end = new Date(`${day}T23:59:59${zone.toUpperCase()}`)
   const isDate = !Number.isNaN(midnight.getTime()) && !Number.isNaN(end.getTime())
-  // A day that a month does not have is taken for one of the next month.
+  // JavaScript accepts a day that the month does not have as a day of the next month.
   if (!isDate || !midnight.toISOString().startsWith(day))
     throw new DomainError('INVALID_FIELD', { field: 'due_date' })
   const seconds = end.getTime() / 1000

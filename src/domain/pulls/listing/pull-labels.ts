@@ -8,12 +8,12 @@ import { DomainError } from '../../core/errors.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 
-/** More labels do not tell one thing from others. */
+/** Maximum number of labels of a pull request. */
 const MAX_LABELS = 100
 
 /**
- * Whose labels a caller may give to things of a repository: its own, and those of the organisation
- * that owns it unless that hides from the caller.
+ * Returns the owners of the labels that a caller may use in a repository: the repository, and the
+ * organisation that owns it unless that is hidden from the caller.
  */
 export async function labelOwnersFor(
   app: ReposApp,
@@ -24,14 +24,14 @@ export async function labelOwnersFor(
   return { repository_id: repository.id, organization_id: isSeen ? owner.id : null }
 }
 
-/** @throws INVALID_FIELD when there are more of them than anything has. */
+/** @throws INVALID_FIELD when there are too many. */
 export function checkLabelCount(labels: readonly unknown[]): void {
   if (labels.length > MAX_LABELS) throw new DomainError('INVALID_FIELD', { field: 'labels' })
 }
 
 /**
- * Gives a pull request labels in place of those that it has. Those that nobody has are ignored and,
- * of those that go together with none of their scope, all but the last.
+ * Replaces the labels of a pull request. Unknown labels are ignored. Of the exclusive labels of one
+ * scope only the last one is set.
  */
 export async function setPullLabels(
   tx: Tx,
@@ -44,17 +44,17 @@ export async function setPullLabels(
   await replacePullLabels(tx, pullId, fitting(labels))
 }
 
-/** Ids of labels that go together. */
+/** Returns the ids of labels that may be set together. */
 function fitting(labels: readonly Label[]): number[] {
-  // One that was there is set at the end anew: the last one of a scope wins.
+  // A repeated key moves to the end, because the last label of a scope applies.
   const fit = new Map<string, number>()
   for (const label of labels) fit.set(scopeOf(label) ?? String(label.id), label.id)
   return [...new Set(fit.values())]
 }
 
 /**
- * What an exclusive label is about, which is all before the last slash of its name; undefined for
- * all others.
+ * Returns the scope of an exclusive label: the part of its name before the last slash. Undefined
+ * for other labels.
  */
 function scopeOf({ name, exclusive }: Label): string | undefined {
   const slash = name.lastIndexOf('/')

@@ -14,34 +14,34 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { openPulls } from '../access/open-pulls.ts'
 import { type PullView, viewPulls } from './pull-views.ts'
 
-/** Far more than anybody looks for at a time. */
+/** Maximum number of labels in a filter. */
 const MAX_LABELS = 100
 
-/** Which pull requests to list, and how, in the words of clients. */
+/** A list of pull requests in the words of clients. */
 export interface PullQuery {
-  /** Name of the base; empty for all. */
+  /** Name of the base branch. Empty for all. */
   readonly baseBranch: string
-  /** `closed`, `open` or nothing for those that are open, anything else for all. */
+  /** `closed`; `open` or empty for open ones; any other value for all. */
   readonly state: string
-  /** One of the orders of `PullSort`; anything else is the default. */
+  /** One of the orders of `PullSort`. Any other value means the default. */
   readonly sort: string
   /** 0 for all. */
   readonly milestoneId: number
-  /** Ids of labels, as texts, of which they have at least one; none for all. */
+  /** Ids of labels, as text. A pull request must have at least one of them. Empty for all. */
   readonly labels: readonly string[]
-  /** Username; empty for all. */
+  /** Username. Empty for all. */
   readonly poster: string
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface PullPage {
   readonly pulls: readonly PullView[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 
 /**
- * The pull requests of a repository.
+ * Lists the pull requests of a repository.
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, UNKNOWN_POSTER,
  *   INVALID_LABEL_ID, INVALID_FIELD
@@ -76,7 +76,7 @@ function readState(text: string): boolean | undefined {
   return text === 'closed' ? false : undefined
 }
 
-/** What triggers have counted. */
+/** Returns the numbers that triggers count. */
 function countOf(
   { pulls_count, open_pulls_count }: Repository,
   { isOpen }: Pick<PullFilter, 'isOpen'>,
@@ -93,7 +93,7 @@ function readLabelIds(texts: readonly string[]): number[] {
   })
 }
 
-/** Of those who hide, whoever has opened a pull request here is no secret. */
+/** The author of a pull request is no secret, even if the account is hidden. */
 async function findPosterId(
   app: ReposApp,
   caller: Caller,

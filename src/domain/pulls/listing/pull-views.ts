@@ -21,7 +21,7 @@ import type { PullCounts } from '../changes/pull-ranges.ts'
 import { headRefOf } from '../heads/pull-heads.ts'
 import { viewReviewRequests } from '../review/review-views.ts'
 
-/** A pull request as a caller sees it. */
+/** A pull request in the form in which a caller sees it. */
 export interface PullView {
   readonly pull: PullRequest
   readonly poster: Owner
@@ -30,41 +30,41 @@ export interface PullView {
   readonly milestone: Milestone | undefined
   readonly assignees: readonly Owner[]
   readonly requestedReviewers: readonly Owner[]
-  /** Those that the caller may know of. */
+  /** The requested teams that the caller may see. */
   readonly requestedTeams: readonly TeamView[]
   /** Undefined while it is not merged. */
   readonly merger: Owner | undefined
   readonly isWorkInProgress: boolean
-  /** What is known about it at this moment. */
+  /** The result of the last check of the present commits. */
   readonly mergeability: Mergeability
-  /** Of a view of one; undefined in lists, and where they cannot be counted. */
+  /** Undefined in lists, and when counting fails. */
   readonly counts: PullCounts | undefined
   readonly base: PullSide & { readonly repository: RepositoryView }
   readonly head: PullSide
-  /** The merge that waits until it is ready; undefined without one. */
+  /** The scheduled merge. Undefined if there is none. */
   readonly autoMerge: { readonly order: AutoMerge; readonly scheduler: Owner } | undefined
-  /** Whether the caller takes part in it and has not seen its last changes. */
+  /** Whether the caller participates and has not seen the latest changes. */
   readonly isUnread: boolean
 }
 
-/** One of the two branches of a pull request. */
+/** The head or the base of a pull request. */
 export interface PullSide {
-  /** Undefined when it is gone, and when the caller may not read it. */
+  /** Undefined when it was deleted or the caller may not read it. */
   readonly repository: RepositoryView | undefined
   /**
-   * Name of the branch, or in full the ref that stands in for one that is gone or that the caller
-   * may not read.
+   * Name of the branch, or the full name of the ref that replaces a branch that was deleted or that
+   * the caller may not read.
    */
   readonly ref: string
-  /** The commit that it holds; empty for a base that is gone. */
+  /** The tip. Empty for a base that was deleted. */
   readonly commitId: string
 }
 
 /**
- * What is known about merging a pull request at this moment: the last check tells nothing about
- * other commits than those that it looked at.
+ * Returns the mergeability of a pull request. The result of a check applies only to the commits
+ * that it checked.
  *
- * @param baseTip the commit that the base branch holds; undefined when it is gone.
+ * @param baseTip tip of the base branch. Undefined when it was deleted.
  */
 export function mergeabilityOf(pull: PullRequest, baseTip: string | undefined): Mergeability {
   const isCurrent = pull.checked_base === baseTip && pull.checked_head === pull.head_commit
@@ -72,10 +72,10 @@ export function mergeabilityOf(pull: PullRequest, baseTip: string | undefined): 
 }
 
 /**
- * Pull requests of a repository that a caller has opened, as the caller sees them, in as many
- * queries as for one.
+ * Returns the views of pull requests of a repository that the caller has opened. The number of
+ * queries does not depend on the number of pull requests.
  *
- * Commits are what the rows about branches say, which whatever moves a branch keeps.
+ * The tips come from the rows of branches, which follow every update.
  */
 export async function viewPulls(
   app: ReposApp,
@@ -127,8 +127,8 @@ export async function viewPulls(
 }
 
 /**
- * One pull request of a repository that a caller has opened, as the caller sees it, with the
- * numbers that lists leave out.
+ * Returns the view of one pull request of a repository that the caller has opened, with the numbers
+ * that lists omit.
  */
 export async function viewPull(
   app: ReposApp,
@@ -142,7 +142,10 @@ export async function viewPull(
   return { ...view, counts }
 }
 
-/** Whether a label is not one that its repository had from an organisation which it has left. */
+/**
+ * Returns whether a label belongs to the repository or to its present owner. A transfer may leave
+ * labels of the former organisation behind.
+ */
 export function isLabelHere(
   { repository_id, organization_id }: Label,
   { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
@@ -150,7 +153,7 @@ export function isLabelHere(
   return repository_id === repository.id || organization_id === owner.id
 }
 
-/** What says of each pull request where its commits come from and where they are to go. */
+/** Returns the head and the base of each pull request. */
 async function viewSides(
   app: ReposApp,
   caller: Caller,
@@ -195,7 +198,7 @@ async function viewSides(
   }
 }
 
-/** Each of some ids once, without those that are null. */
+/** Returns the ids without duplicates and nulls. */
 function present(ids: readonly (number | null)[]): number[] {
   return [...new Set(ids)].filter((id) => id !== null)
 }

@@ -9,7 +9,7 @@ import { countApprovals } from '../review/approvals.ts'
 import type { MergeTips } from './open-merges.ts'
 import { evaluateStatuses } from './required-statuses.ts'
 
-/** Why a pull request is not ready to be merged. */
+/** The reason why a pull request is not ready. */
 export interface MergeProblem {
   readonly reason: Extract<
     Reason,

@@ -7,13 +7,13 @@ import { type Approvals, evaluateApprovals } from './review-rules.ts'
 import { compareReviews } from './review-states.ts'
 
 /**
- * What the reviews of a pull request come down to at this moment, for a rule.
+ * Counts the votes of the present reviews of a pull request under a rule.
  *
- * A review counts while whoever made it has the right, and as long as it is known to be about what
- * `pull.head_commit` proposes, where the rule wants that.
+ * A review counts while its author has the right to vote and, if the rule requires it, while it is
+ * known to be about the change of `pull.head_commit`.
  *
- * @param pull as it was read. What is true of its head says nothing of a later one.
- * @param rule for its base; undefined without one.
+ * @param pull the pull request as it was read. The result applies to its head only.
+ * @param rule the rule for its base. Undefined without one.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function countApprovals(

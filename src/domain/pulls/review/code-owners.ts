@@ -48,7 +48,7 @@ export interface Proposed {
  * Those who are to look at what a pull request changes, as its base branch says. Names of nobody
  * who could, and of the poster, say nothing.
  *
- * @param open the repository of the base.
+ * @param open the base repository.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function findCodeOwners(

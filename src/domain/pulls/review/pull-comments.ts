@@ -19,17 +19,17 @@ export interface PullCommentView {
   readonly poster: Owner
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface PullCommentPage {
   readonly comments: readonly PullCommentView[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 
 /**
  * What people say about a pull request as a whole, oldest first.
  *
- * @throws what `openPull` throws.
+ * @throws the errors of `openPull`.
  */
 export async function listPullComments(
   app: ReposApp,

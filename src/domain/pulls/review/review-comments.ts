@@ -33,10 +33,10 @@ export interface ReviewCommentView {
   readonly resolver: Owner | undefined
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface ReviewCommentPage {
   readonly comments: readonly ReviewCommentView[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 

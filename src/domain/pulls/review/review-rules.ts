@@ -87,7 +87,7 @@ export interface Approvals {
  *
  * @param reviews that were official when they were made, in the order in which they were submitted.
  * @param head of the pull request.
- * @param rule for its base; undefined without one.
+ * @param rule the rule for its base. Undefined without one.
  * @param officials who still has the right.
  */
 export function evaluateApprovals(

@@ -36,10 +36,10 @@ export interface OpenReview extends OpenPull {
   readonly review: Review
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface ReviewPage {
   readonly reviews: readonly ReviewView[]
-  /** How many the whole list has. */
+  /** Length of the whole list. */
   readonly total: number
 }
 
