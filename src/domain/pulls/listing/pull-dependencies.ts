@@ -8,9 +8,8 @@ import { DomainError } from '../../core/errors.ts'
 import type { Page, PullName } from '../../core/names.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { type OpenPull, openPull } from '../access/open-pulls.ts'
+import { type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
-import { reread } from '../review/review-changes.ts'
 import type { PullPage } from './pull-lists.ts'
 import { type PullView, viewPull, viewPulls } from './pull-views.ts'
 
@@ -106,11 +105,11 @@ async function change(
   const { pull: seen, ...open } = await openPull(app, caller, name, 'write')
   const otherId = await findOther(app, open, reference)
   const changed = await changeWatched(app, async (tx) => {
-    const [pull, other] = [await reread(tx, seen), await reread(tx, { id: otherId })]
+    const [pull, other] = [await rereadPull(tx, seen), await rereadPull(tx, { id: otherId })]
     if (!(await work(tx, pull, other))) return pull
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
     await recordPullChange(app, tx, caller.user.id, pull, 'PULL_REQUEST_EDITED')
-    return reread(tx, pull)
+    return rereadPull(tx, pull)
   })
   return viewPull(app, caller, open, changed)
 }

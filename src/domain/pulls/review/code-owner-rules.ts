@@ -6,27 +6,27 @@ import {
 } from '../../repos/protection/globs.ts'
 
 /**
- * What a file CODEOWNERS says, in the form that compatible systems have: a line for each rule, with
- * a regular expression of RE2 for whole paths and names of users and teams, between spaces. A `!`
- * in front turns the expression round; a backslash takes its meaning from the next character, so
- * that one for the expression is written twice; what follows a `#` is a remark.
+ * Parser of CODEOWNERS files in the format of compatible systems. Each line is a rule: a regular
+ * expression in RE2 syntax that must match whole paths, then names of users and teams, separated by
+ * spaces. A leading `!` inverts the expression. A backslash escapes the next character, so a
+ * backslash of the expression is written twice. A `#` begins a comment.
  */
 
-/** More rules than people keep in order. Those behind are not looked at. */
+/** Maximum number of rules. Later rules are ignored. */
 const MAX_RULES = 200
 
-/** Matching all paths of a pull request with all rules, of the process's own time. */
+/** Maximum CPU time of this process to match the paths of a pull request against all rules. */
 const MAX_MATCHING_MS = 1_000
 
-/** Who is to look at some files. */
+/** A rule of a CODEOWNERS file. */
 export interface CodeOwnerRule {
-  /** Whether a file is one of them. */
+  /** Returns whether the rule applies to a file. */
   readonly matches: Matcher
-  /** Usernames, and teams as `organisation/team`. */
+  /** Usernames, and teams in the form `organisation/team`. */
   readonly names: readonly string[]
 }
 
-/** Reads the rules. What makes no sense, or is too expensive to match, is left out. */
+/** Parses the rules. Skips invalid rules, and rules that are too expensive to match. */
 export function parseCodeOwners(text: string): CodeOwnerRule[] {
   const rules: CodeOwnerRule[] = []
   for (const line of text.split('\n')) {
@@ -41,7 +41,7 @@ export function parseCodeOwners(text: string): CodeOwnerRule[] {
 function compile(pattern: string): Matcher | undefined {
   if (pattern.length > MAX_PATTERN_CHARACTERS) return undefined
   const isTurned = pattern.startsWith('!')
-  // However their accents are put together, file systems may take two names for the same.
+  // Normalised, because file systems may treat different compositions of a character as equal.
   const expression = compileExpression((isTurned ? pattern.slice(1) : pattern).normalize())
   return expression && ((path) => expression.testExact(path.normalize()) !== isTurned)
 }
@@ -65,10 +65,10 @@ function tokensOf(line: string): string[] {
 }
 
 /**
- * The names of those who are to look at some files, each once. Where it takes too long to find out
- * whether a rule is about one of them, it is.
+ * Returns the names of the owners of files, without duplicates. A rule that takes too long to match
+ * counts as a match.
  *
- * @param maxMs of the process's own time.
+ * @param maxMs CPU time of this process.
  */
 export async function ownersOf(
   rules: readonly CodeOwnerRule[],

@@ -19,34 +19,31 @@ import { ownersOf, parseCodeOwners } from './code-owner-rules.ts'
 import { teamReads } from './official-reviewers.ts'
 import { MAX_REVIEWERS, mayReview, type Reviewers, requestReviews } from './review-requests.ts'
 
-/** Where the file may be; the first one counts. */
+/** Possible paths of the file. The first existing file applies. */
 const PATHS = ['CODEOWNERS', 'docs/CODEOWNERS', '.gitea/CODEOWNERS']
 
-/** Read of the file. */
+/** Maximum number of bytes to read of the file. */
 const MAX_FILE_BYTES = 64 * 1024
 
-/**
- * Files of a pull request whose owners are looked for: who changes more changes something of
- * everybody's.
- */
+/** Maximum number of changed files whose owners are looked up. Further files are ignored. */
 const MAX_PATHS = 3_000
 
-/** Names looked up: several times those whom a pull request may wait for. */
+/** Maximum number of names to look up. Several times the maximum number of requested reviewers. */
 const MAX_NAMES = 500
 
-/** What a pull request is about. */
+/** The proposed change. */
 export interface Proposed {
-  /** Null when the account is gone. */
+  /** Null if the account was deleted. */
   readonly posterId: number | null
   readonly baseBranch: string
-  /** Ids of commits of the repository of the base. */
+  /** The commits are in the base repository. */
   readonly mergeBase: string
   readonly head: string
 }
 
 /**
- * Those who are to look at what a pull request changes, as its base branch says. Names of nobody
- * who could, and of the poster, say nothing.
+ * Returns the code owners of the files that a pull request changes, by the rules of its base
+ * branch. Skips the poster, and names that are unknown or that may not review.
  *
  * @param open the base repository.
  * @throws SERVER_BUSY, GIT_TIMEOUT
@@ -80,7 +77,7 @@ export async function findCodeOwners(
   return { users: [...users.values()], teams: [...teams.values()] }
 }
 
-/** @param name `organisation/team`. */
+/** @param name in the form `organisation/team`. */
 async function findTeam(
   app: ReposApp,
   { owner }: OpenRepository,
@@ -91,7 +88,7 @@ async function findTeam(
   return isOwner ? findTeamByName(app.db, owner.id, nameKey(team)) : undefined
 }
 
-/** What the file says; nothing when there is none. */
+/** Returns the content of the file, or an empty text if there is none. */
 async function readFile(
   app: ReposApp,
   { repository }: OpenRepository,
@@ -110,9 +107,9 @@ async function readFile(
 }
 
 /**
- * Asks those who are to look at what a pull request changes for reviews, in the transaction of
- * something that has it touched: as many of them as it may wait for. Who has reviewed it already,
- * or for which team somebody else than the poster has, need not do so again.
+ * Requests reviews from the code owners of a pull request, up to the maximum number of reviewers.
+ * Runs in the transaction of the change that makes the request necessary. Skips users who have
+ * reviewed the pull request, and teams for which a member other than the poster has reviewed it.
  */
 export async function requestCodeOwners(
   app: ReposApp,

@@ -13,45 +13,42 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import { type HunkFinder, hunkFinder } from './diff-hunks.ts'
 import type { ReviewedCommit } from './reviewed-commits.ts'
 
-/** Longest text of a review or a comment, as elsewhere on the web. */
+/** Maximum length of a review or a comment. */
 export const MAX_TEXT_CHARACTERS = 65_536
 
-/** Far more than anybody reads of one review. */
+/** Maximum number of comments of a review. */
 const MAX_COMMENTS = 1_000
 
-/** Comments that come at a time. Each may take a look at what lies between two commits. */
+/** Maximum number of comments in one request. Each may need a diff of two commits. */
 const MAX_COMMENTS_AT_A_TIME = 100
 
-/** What all of these looks may take. */
+/** Time limit for all of these diffs. */
 const MAX_PLACING_MS = 30_000
 
-/**
- * In larger files lines that are in no hunk are not looked for: counting takes a while, and people
- * read shorter ones.
- */
+/** In larger files, only lines within hunks are checked, because counting lines takes too long. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
-/** What somebody wants to say about a line. */
+/** A comment on a line, as the caller requests it. */
 export interface CommentDraft {
   readonly path: string
   readonly body: string
-  /** From 1; 0 for none, as is the next one. Of the file as the commit has it. */
+  /** Line of the file in the commit, from 1. 0 if not set. */
   readonly newLine: number
-  /** Of the file as it was where the commit left the base. Goes before the other one. */
+  /** Line of the file in the merge base, from 1. 0 if not set. Takes precedence over `newLine`. */
   readonly oldLine: number
 }
 
-/** A comment, and where it belongs. */
+/** A comment and its position. */
 export type PlacedComment = Pick<
   ReviewComment,
   'path' | 'side' | 'line' | 'commit_id' | 'original_commit_id' | 'diff_hunk' | 'body'
 >
 
 /**
- * Finds the lines that comments on a commit of a pull request are about. As in compatible systems
- * that may be any line of any file; one that is in no hunk of the difference is shown without one.
+ * Finds the positions of comments on a commit of a pull request. As in compatible systems, a
+ * comment may be on any line of any file. A line outside all hunks has no hunk to show.
  *
- * @param drafts without a line they are about the whole file.
+ * @param drafts Comments without a line are about the whole file.
  * @throws INVALID_FIELD, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function placeComments(
@@ -77,7 +74,7 @@ function tooMany(limit: number): DomainError {
   return new DomainError('TOO_MANY_REVIEW_COMMENTS', { limit: String(limit) })
 }
 
-/** @throws INVALID_FIELD for a text that says nothing, or too much. */
+/** @throws INVALID_FIELD if the text is blank or too long. */
 export function checkCommentText(field: string, text: string): void {
   if (text.trim() === '') throw new DomainError('INVALID_FIELD', { field })
   checkLength(field, text, MAX_TEXT_CHARACTERS)
@@ -110,7 +107,7 @@ async function placeComment(
   const hunk = line > 0 ? await hunks?.find(path, { side, line }) : undefined
   if (hunk !== undefined) return { ...placed, diff_hunk: hunk }
   const entry = await fileAt(app, repositoryId, side === 'new' ? id : mergeBase, path)
-  // Of a file that is deleted there is something to say, too.
+  // A deleted file can be commented on, too.
   const isThere =
     line > 0
       ? entry && (await hasLine(app, repositoryId, entry, line))
@@ -141,7 +138,7 @@ async function hasLine(
   return file !== undefined && file.bytes <= MAX_FILE_BYTES && line <= countLines(file.content)
 }
 
-/** What follows the last line feed is a line too, unless it is empty. */
+/** Text after the last line feed is a line, unless it is empty. */
 function countLines(content: Buffer): number {
   let lines = 0
   for (let end = content.indexOf('\n'); end >= 0; end = content.indexOf('\n', end + 1)) lines += 1
@@ -153,8 +150,8 @@ const LINE_FEED = 0x0a
 /**
  * Adds comments to a review.
  *
- * @returns them, in their order.
- * @throws REVIEW_NOT_FOUND when it is gone; TOO_MANY_REVIEW_COMMENTS
+ * @returns the new comments, in the same order.
+ * @throws REVIEW_NOT_FOUND if the review was deleted; TOO_MANY_REVIEW_COMMENTS
  */
 export async function insertComments(
   tx: Tx,

@@ -10,25 +10,27 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import type { OpenPull } from '../access/open-pulls.ts'
 import { isAvailable } from './review-states.ts'
 
-/** Files looked into at a time; comments on more stay where they were. */
+/**
+ * Maximum number of files to examine in one call. Comments on further files keep their positions.
+ */
 const MAX_FILES = 100
 
 /**
- * Commits whose difference from the head is looked into for where their files have moved; each may
- * take a look into files.
+ * Maximum number of commits whose diff to the head is searched for renames. Each search may read
+ * files.
  */
 const MAX_RENAME_LOOKS = 5
 
-/** Files of such a difference that are looked at. */
+/** Maximum number of files in such a diff. */
 const MAX_RENAMED = 10_000
 
-/** Where a comment is. */
+/** The position of a comment. */
 interface Place {
   readonly path: string
   readonly line: number
 }
 
-/** A file of a commit that comments are on. */
+/** A commented file of a commit. */
 interface CommentedFile {
   readonly commitId: string
   readonly path: string
@@ -36,10 +38,9 @@ interface CommentedFile {
 }
 
 /**
- * Comments with the lines that they are on in the head of the pull request, as long as that is
- * open, and notes where those are. A file that has moved takes its comments along. A comment on a
- * line that was changed stays where that was found last, as does one on the base, or on a file as a
- * whole.
+ * Returns comments with their lines in the present head of an open pull request, and stores these
+ * lines. A comment follows a renamed file. A comment on a changed line keeps its last known line.
+ * So do comments on the base and comments on a whole file.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
@@ -80,7 +81,8 @@ function byFile(comments: readonly ReviewComment[]): CommentedFile[] {
 }
 
 /**
- * Where comments are now, by the ids of the comments; those that are on none any more are left out.
+ * Returns the present positions of comments, by the ids of the comments. Comments whose line no
+ * longer exists are left out.
  */
 async function findPlaces(
   app: ReposApp,
@@ -117,8 +119,8 @@ async function findPlaces(
 }
 
 /**
- * Where files are in the head that are not there under their names any more: for each commit the
- * new paths by the old ones.
+ * Finds renames of files that no longer exist in the head under their old paths. Returns, for each
+ * commit, the new paths by the old paths.
  */
 async function findMoves(
   app: ReposApp,
@@ -137,7 +139,7 @@ async function findMoves(
   )
   const moves = new Map<string, ReadonlyMap<string, string>>()
   for (const commitId of [...commits].slice(0, MAX_RENAME_LOOKS)) {
-    // It may have been collected, if the head was moved away from it.
+    // Git may have collected the commit after a force push.
     if (!(await readCommit(app.git, repositoryId, commitId))) continue
     const window = { offset: 0, limit: MAX_RENAMED }
     const diff = await reading(

@@ -5,24 +5,21 @@ import { changeTheSame } from '../../../git/merging/same-changes.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 
-/**
- * Finds the end of the hunk that leads to a line of a file: what a comment on the line is shown
- * under.
- */
+/** Finds the end of the hunk up to a commented line, to show above the comment. */
 export interface HunkFinder {
   /**
-   * @param path where the file is; where it was, if it is deleted.
-   * @returns undefined when no hunk has the line: when it is too far from all that has changed, or
-   *   the file is binary, or has not changed.
+   * @param path the present path, or the former path of a deleted file.
+   * @returns undefined if no hunk contains the line: the line is far from all changes, or the file
+   *   is binary or unchanged.
    * @throws SERVER_BUSY, GIT_TIMEOUT
    */
   find(path: string, place: LinePlace): Promise<string | undefined>
 }
 
 /**
- * What finds hunks of files that a range of commits changes, each of which it looks for once.
+ * Creates a finder for the files that a range of commits changes. The finder reads each file once.
  *
- * @param range ids of commits of the repository.
+ * @param range ids of commits in the repository.
  */
 export function hunkFinder(
   app: ReposApp,
@@ -47,11 +44,9 @@ export function hunkFinder(
 }
 
 /**
- * Whether two ranges of commits change the same, as before and after a rebase, or a merge of what
- * others have done.
+ * Returns whether two ranges of commits make the same change, such as before and after a rebase.
  *
- * @param before, after of which the latter has taken the place of the former; their bases are merge
- *   bases.
+ * @param before, after the former and the present range. Their bases are merge bases.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export function sameChanges(

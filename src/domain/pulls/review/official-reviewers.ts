@@ -11,15 +11,15 @@ import { accessOfUsers, type OpenRepository, type Unit } from '../../repos/acces
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import type { Officials } from './review-rules.ts'
 
-/** A repository, and whose it is. */
+/** A repository and its owner. */
 export type Home = Pick<OpenRepository, 'repository' | 'owner'>
 
 /**
- * Of some users and teams those whose word about a pull request counts at this moment: who is on
- * the list of the rule for its base or, without one, may write the code. Whoever may not read pull
- * requests any more has no say.
+ * Returns which of some users and teams are official reviewers at present: those on the list of the
+ * protection rule or, without a list, those with write access to the code. Excludes those without
+ * read access to pull requests.
  *
- * @param rule for the base of the pull request; undefined without one.
+ * @param rule the rule for the base of the pull request. Undefined without one.
  */
 export async function findOfficials(
   db: Db,
@@ -55,7 +55,7 @@ export async function findOfficials(
   }
 }
 
-/** What a team that has a repository may do to a part of it. */
+/** Returns the access level of a team to a unit of a repository that is assigned to the team. */
 export function teamLevel(team: Pick<Team, 'permission' | 'units'>, unit: Unit): RepositoryAccess {
   if (team.permission === 'admin' || team.permission === 'owner') return team.permission
   return unitLevels(team)[`repo.${unit}`] ?? 'none'
@@ -65,7 +65,7 @@ function idsOf(items: readonly { readonly id: number }[]): ReadonlySet<number> {
   return new Set(items.map(({ id }) => id))
 }
 
-/** Whether a team may read the pull requests of a repository of its organisation. */
+/** Returns whether a team may read the pull requests of a repository of its organisation. */
 export async function teamReads(db: Db, team: Team, repository: Repository): Promise<boolean> {
   if (repository.private === 0) return true
   const [found] = await findTeamsAt(db, repository, [team.id])

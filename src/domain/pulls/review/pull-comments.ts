@@ -12,7 +12,7 @@ import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/ope
 import { checkCommentText } from './comment-lines.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
 
-/** A comment on a pull request as whoever may read that sees it. */
+/** A comment on a pull request, as its readers see it. */
 export interface PullCommentView {
   readonly open: OpenPull
   readonly comment: PullComment
@@ -27,9 +27,9 @@ export interface PullCommentPage {
 }
 
 /**
- * What people say about a pull request as a whole, oldest first.
+ * Lists the comments on a pull request as a whole, oldest first.
  *
- * @throws the errors of `openPull`.
+ * @throws as `openPull`
  */
 export async function listPullComments(
   app: ReposApp,
@@ -51,9 +51,9 @@ export async function listPullComments(
 }
 
 /**
- * One comment on a pull request.
+ * Returns one comment on a pull request.
  *
- * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND
+ * @throws as `openPulls`; ISSUE_COMMENT_NOT_FOUND
  */
 export async function getPullComment(
   app: ReposApp,
@@ -66,9 +66,9 @@ export async function getPullComment(
 }
 
 /**
- * Comments on a pull request.
+ * Creates a comment on a pull request.
  *
- * @throws what `openPull` throws where one takes part; USER_BLOCKED, INVALID_FIELD
+ * @throws as `openPull`; USER_BLOCKED, INVALID_FIELD
  */
 export async function createPullComment(
   app: ReposApp,
@@ -97,10 +97,10 @@ export async function createPullComment(
 }
 
 /**
- * Changes what a comment says, on behalf of who wrote it or may write to pull requests.
+ * Changes the text of a comment. The author and users with write access to pull requests may do so.
  *
- * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED,
- *   ISSUE_COMMENT_DENIED, USER_BLOCKED, INVALID_FIELD
+ * @throws as `openPulls`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED,
+ *   USER_BLOCKED, INVALID_FIELD
  */
 export async function editPullComment(
   app: ReposApp,
@@ -129,10 +129,9 @@ export async function editPullComment(
 }
 
 /**
- * Deletes a comment, on behalf of who wrote it or may write to pull requests.
+ * Deletes a comment. The author and users with write access to pull requests may do so.
  *
- * @throws what `openPulls` throws; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED,
- *   ISSUE_COMMENT_DENIED
+ * @throws as `openPulls`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED
  */
 export async function deletePullComment(
   app: ReposApp,
@@ -147,7 +146,7 @@ export async function deletePullComment(
   })
 }
 
-/** A comment on any pull request of a repository, by its id, and that pull request. */
+/** Opens a comment of a repository by its id, and its pull request. */
 async function openComment(
   app: ReposApp,
   caller: Caller,

@@ -1,6 +1,6 @@
 import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import { insertActor } from '../../../storage/pulls/pull-participants.ts'
-import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import { touchPull } from '../../../storage/pulls/pull-requests.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
@@ -9,21 +9,20 @@ import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import type { OpenPull } from '../access/open-pulls.ts'
+import { type OpenPull, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 
-/** What watchers of the repository are told of a change. */
+/** The types of events that watchers of the repository receive. */
 export type ReviewEventType =
   | 'PULL_REQUEST_REVIEWED'
   | 'PULL_REQUEST_REVIEW_REQUESTED'
   | 'PULL_REQUEST_COMMENTED'
 
 /**
- * Makes a change of what is said of a pull request, which its participants would want to see.
- * Whoever makes it is one from then on.
+ * Changes reviews of a pull request, notifies its watchers, and makes the caller a participant.
  *
- * @param work is given the pull request as it is in the transaction.
- * @throws PULL_REQUEST_NOT_FOUND when it is gone.
+ * @param work receives the pull request as the transaction reads it.
+ * @throws PULL_REQUEST_NOT_FOUND if the pull request was deleted.
  */
 export async function changeReviews<T>(
   app: ReposApp,
@@ -34,7 +33,7 @@ export async function changeReviews<T>(
 ): Promise<T> {
   const now = nowSeconds(app.clock)
   return changeWatched(app, async (tx) => {
-    const present = await reread(tx, pull)
+    const present = await rereadPull(tx, pull)
     const result = await work(tx, present, now)
     await insertActor(tx, pull.id, caller.user.id)
     await touchPull(tx, pull.id, now, caller.user.id)
@@ -44,19 +43,8 @@ export async function changeReviews<T>(
 }
 
 /**
- * A pull request as it is in a transaction.
- *
- * @throws PULL_REQUEST_NOT_FOUND when it is gone.
- */
-export async function reread(tx: Tx, { id }: Pick<PullRequest, 'id'>): Promise<PullRequest> {
-  const pull = await findPullRequestById(tx, id)
-  if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
-  return pull
-}
-
-/**
- * Lets nobody say anything to whom they are blocked by: the owner of the repository, and whoever
- * opened the pull request. Those who administer the repository have to be able to.
+ * Checks that neither the owner of the repository nor the poster of the pull request blocks the
+ * caller. Administrators of the repository are exempt.
  *
  * @throws USER_BLOCKED
  */

@@ -22,14 +22,14 @@ import { followComments } from './comment-places.ts'
 import { changeReviews, checkNotBlocked } from './review-changes.ts'
 import { reviewViewer } from './review-views.ts'
 import { reviewedCommit } from './reviewed-commits.ts'
-import { keepBack, type OpenReview, openReview } from './reviews.ts'
+import { changePending, type OpenReview, openReview } from './reviews.ts'
 
-/** A comment of a review as a caller who may see it sees it. */
+/** A review comment, as a caller who may see it sees it. */
 export interface ReviewCommentView {
   readonly open: OpenPull
   readonly comment: ReviewComment
   readonly poster: Owner
-  /** Who has dealt with it; undefined while nobody has. */
+  /** The user who resolved the conversation. Undefined while it is unresolved. */
   readonly resolver: Owner | undefined
 }
 
@@ -41,9 +41,9 @@ export interface ReviewCommentPage {
 }
 
 /**
- * What a review says about lines, oldest first.
+ * Lists the comments of a review, oldest first.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `openPull`; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listReviewComments(
   app: ReposApp,
@@ -62,10 +62,9 @@ export async function listReviewComments(
 }
 
 /**
- * One comment of a review.
+ * Returns one comment of a review.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, SERVER_BUSY,
- *   GIT_TIMEOUT
+ * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getReviewComment(
   app: ReposApp,
@@ -81,11 +80,10 @@ export async function getReviewComment(
 }
 
 /**
- * Adds a comment to a review, on behalf of its reviewer.
+ * Adds a comment to a review of the caller.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_COMMENT_DENIED,
- *   INVALID_FIELD, INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY,
- *   GIT_TIMEOUT
+ * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_COMMENT_DENIED, INVALID_FIELD,
+ *   INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createReviewComment(
   app: ReposApp,
@@ -104,9 +102,9 @@ export async function createReviewComment(
 }
 
 /**
- * Answers a comment, in the review that it belongs to.
+ * Replies to a comment. The reply belongs to the same review.
  *
- * @throws what `openPull` throws; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, INVALID_FIELD,
+ * @throws as `openPull`; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, INVALID_FIELD,
  *   TOO_MANY_REVIEW_COMMENTS
  */
 export async function replyToReviewComment(
@@ -126,9 +124,9 @@ export async function replyToReviewComment(
 }
 
 /**
- * Deletes a comment of a review, on behalf of who wrote it, or may write to pull requests.
+ * Deletes a comment of a review. The author and users with write access to pull requests may do so.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
+ * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
  */
 export async function deleteReviewComment(
   app: ReposApp,
@@ -146,11 +144,11 @@ export async function deleteReviewComment(
 }
 
 /**
- * Says whether a comment of a review has been dealt with, on behalf of who wrote it, opened the
- * pull request, or may write to pull requests. Who was the first to say so stays it.
+ * Resolves or reopens the conversation of a review comment. The author of the comment, the poster
+ * of the pull request and users with write access to pull requests may do so. The first user who
+ * resolves it remains its resolver.
  *
- * @throws what `openPulls` throws; REPOSITORY_ARCHIVED, REVIEW_COMMENT_NOT_FOUND,
- *   REVIEW_COMMENT_DENIED
+ * @throws as `openPulls`; REPOSITORY_ARCHIVED, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
  */
 export async function setResolved(
   app: ReposApp,
@@ -193,7 +191,7 @@ async function addComments(
   return viewComment(app, open, comment)
 }
 
-/** Changes what a review says: nobody else's business while it is pending. */
+/** Changes the comments of a review. Changes of a pending review notify no one. */
 function changeComments<T>(
   app: ReposApp,
   caller: SignedIn,
@@ -201,11 +199,11 @@ function changeComments<T>(
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
 ): Promise<T> {
   return open.review.state === 'PENDING'
-    ? keepBack(app, open, work)
+    ? changePending(app, open, work)
     : changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', work)
 }
 
-/** A comment of a review. */
+/** Finds a comment of a review. */
 async function findIn(
   app: ReposApp,
   { review }: OpenReview,
@@ -216,7 +214,7 @@ async function findIn(
   return comment
 }
 
-/** A comment of any review of a pull request that the caller may see. */
+/** Finds a comment in any review of a pull request that the caller may see. */
 async function findComment(app: ReposApp, caller: Caller, open: OpenPull, commentId: number) {
   const comment = await rows.findReviewComment(app.db, commentId)
   const viewer = await reviewViewer(app, caller, open)

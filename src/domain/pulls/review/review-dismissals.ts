@@ -14,18 +14,17 @@ import { type ReviewView, viewReview } from './review-views.ts'
 import { findReview, type OpenReview, present } from './reviews.ts'
 
 export interface Dismissal {
-  /** Why; may be empty. */
+  /** The reason. May be empty. */
   readonly message: string
-  /** Whether to dismiss what the same person has said before, too. */
+  /** Whether to dismiss earlier reviews of the same reviewer, too. */
   readonly priors: boolean
 }
 
 /**
- * Declares that an approval or a rejection does not count, on behalf of who administers the
- * repository.
+ * Dismisses an approval or a rejection, on behalf of an administrator of the repository.
  *
- * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND,
- *   REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED, INVALID_FIELD
+ * @throws as `openPull`; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE,
+ *   REVIEW_DISMISSAL_CLOSED, INVALID_FIELD
  */
 export async function dismissReview(
   app: ReposApp,
@@ -54,10 +53,10 @@ export async function dismissReview(
 }
 
 /**
- * Takes a dismissal back.
+ * Reverts a dismissal.
  *
- * @throws what `openPull` throws; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND,
- *   REVIEW_NOT_DISMISSIBLE, REVIEW_DISMISSAL_CLOSED
+ * @throws as `openPull`; REVIEW_DISMISSAL_DENIED, REVIEW_NOT_FOUND, REVIEW_NOT_DISMISSIBLE,
+ *   REVIEW_DISMISSAL_CLOSED
  */
 export async function undismissReview(
   app: ReposApp,
@@ -88,7 +87,7 @@ async function openDismissible(
   id: number,
 ): Promise<OpenReview> {
   const open = await openPull(app, caller, name, 'take part')
-  // Who may not is not told what there is.
+  // Checked first, so that other callers do not learn which reviews exist.
   if (!suffices(open.units.code, 'admin')) throw new DomainError('REVIEW_DISMISSAL_DENIED')
   const review = await findReview(app, caller, open, id)
   if (!isVote(review)) throw new DomainError('REVIEW_NOT_DISMISSIBLE')

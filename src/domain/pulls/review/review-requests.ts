@@ -20,30 +20,27 @@ import { changeReviews, checkNotBlocked } from './review-changes.ts'
 import { findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, seenTeams, viewReviews } from './review-views.ts'
 
-/**
- * Whom a pull request waits for at most, and whom one request may name: more would all wait for
- * each other.
- */
+/** Maximum number of requested reviewers of a pull request, and of names in one request. */
 export const MAX_REVIEWERS = 100
 
-/** Who is to review. */
+/** Users and teams to review a pull request. */
 export interface Reviewers {
   readonly users: readonly User[]
   readonly teams: readonly Team[]
 }
 
-/** The same, by names. */
+/** Names of users and teams to review a pull request. */
 export interface ReviewerNames {
-  /** In any case of their letters, as are those of the teams. */
+  /** Names are case-insensitive. */
   readonly users: readonly string[]
   readonly teams: readonly string[]
 }
 
 /**
- * Asks people and teams to review a pull request, on behalf of who opened it, or may write to pull
- * requests.
+ * Requests reviews from users and teams. The poster and users with write access to pull requests
+ * may do so.
  *
- * @throws what `openPull` throws; USER_BLOCKED, REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED,
+ * @throws as `openPull`; USER_BLOCKED, REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED,
  *   REVIEWER_NOT_FOUND, INVALID_REVIEWER, TOO_MANY_REVIEWERS
  */
 export async function requestReviewers(
@@ -72,10 +69,10 @@ export async function requestReviewers(
 }
 
 /**
- * Takes back that people and teams are asked for reviews, on behalf of who may ask, or of the only
- * one who is to be asked no more. What they said before counts again.
+ * Withdraws review requests. Those who may request reviews may do so, and a user may withdraw the
+ * only request to themselves. Earlier reviews of these reviewers count again.
  *
- * @throws what `openPull` throws; REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND,
+ * @throws as `openPull`; REVIEW_REQUEST_DENIED, REVIEW_REQUEST_CLOSED, REVIEWER_NOT_FOUND,
  *   TOO_MANY_REVIEWERS
  */
 export async function withdrawReviewRequests(
@@ -117,12 +114,12 @@ function checkOpen({ state }: PullRequest): void {
 }
 
 /**
- * Those whom somebody wants to review a pull request, each once.
+ * Finds the users and teams with some names, without duplicates.
  *
- * @param open the repository of its base.
- * @param posterId who opened it; null when the account is gone.
- * @throws REVIEWER_NOT_FOUND for whom, or which team, the caller may not know of; INVALID_REVIEWER
- *   for who may not read pull requests, and for who opened this one; TOO_MANY_REVIEWERS
+ * @param open the base repository.
+ * @param posterId Null if the account was deleted.
+ * @throws REVIEWER_NOT_FOUND for users and teams that the caller may not see; INVALID_REVIEWER for
+ *   the poster, and for those without read access to pull requests; TOO_MANY_REVIEWERS
  */
 export async function findReviewers(
   app: ReposApp,
@@ -144,7 +141,7 @@ export async function findReviewers(
   return named
 }
 
-/** Whether somebody can be asked for a review. */
+/** Returns whether a user can be asked for a review. */
 export async function mayReview(
   app: ReposApp,
   user: User,
@@ -179,7 +176,10 @@ async function findNamed(
   return { users: [...users.values()], teams: [...teams.values()] }
 }
 
-/** Whether a caller may know of a user: of one who hides too, where that one takes part. */
+/**
+ * Returns whether the caller may see a user. Users with a hidden profile are visible where they
+ * participate.
+ */
 async function isKnown(
   app: ReposApp,
   caller: SignedIn,
@@ -198,10 +198,10 @@ function tooMany(): DomainError {
 }
 
 /**
- * Lets a pull request wait for reviews, in the transaction of something that has it touched. What
- * people said before counts no more once they are asked again. Who is asked already is asked once.
+ * Requests reviews in the transaction of the change that causes the requests. Earlier reviews of
+ * the requested reviewers no longer count. Existing requests are not repeated.
  *
- * @returns what they are asked for.
+ * @returns the new requests.
  * @throws TOO_MANY_REVIEWERS
  */
 export async function requestReviews(

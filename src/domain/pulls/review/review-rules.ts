@@ -4,41 +4,42 @@ import { DomainError } from '../../core/errors.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 
 /**
- * What reviews are, and what they count for. Everything in here is a pure function of its
- * arguments; who has a right to say something is found out in `official-reviewers.ts`, and whether
- * something else is proposed since in `review-states.ts`.
+ * The states of reviews and their effect on approvals. All functions in this file are pure.
+ * `official-reviewers.ts` finds the official reviewers, and `review-states.ts` finds out whether
+ * the head has changed since a review.
  */
 
-/** What becomes of a review. */
+/** The outcome of a review. */
 export type ReviewEvent = 'APPROVED' | 'REQUEST_CHANGES' | 'COMMENT' | 'PENDING'
 
 const EVENTS: readonly ReviewEvent[] = ['APPROVED', 'REQUEST_CHANGES', 'COMMENT']
 
 /**
- * Reads what a client asks for. Any other word leaves a review pending, as in compatible systems.
+ * Parses the event of a request. Any unknown word leaves the review pending, as in compatible
+ * systems.
  */
 export function readEvent(text: string): ReviewEvent {
   return EVENTS.find((event) => event === text) ?? 'PENDING'
 }
 
-/** Whether a review says yes or no, and not just something. */
+/** Returns whether a review approves or rejects. */
 export function isVote({ state }: Pick<Vote, 'state'>): boolean {
   return state === 'APPROVED' || state === 'REQUEST_CHANGES'
 }
 
-/** A review as it would be. */
+/** The facts about a review that decide whether it is allowed. */
 export interface ReviewOutline {
   readonly event: ReviewEvent
   readonly body: string
   readonly hasComments: boolean
-  /** Whether the pull request is the reviewer's own. */
+  /** Whether the reviewer is the poster of the pull request. */
   readonly isOwn: boolean
   readonly state: PullRequest['state']
 }
 
 /**
- * Lets nobody judge what is their own or what is decided already, and nobody say nothing, save for
- * an approval.
+ * Checks that a review is not a vote of the poster on their own pull request or a vote on a closed
+ * pull request, and that it has content unless it approves.
  *
  * @throws OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
  */
@@ -50,7 +51,7 @@ export function checkReview({ event, body, hasComments, isOwn, state }: ReviewOu
   if (state !== 'OPEN' && isVote({ state: event })) throw new DomainError('REVIEW_ON_CLOSED_PULL')
 }
 
-/** Whether a review still says something of what a head proposes, as far as that is known. */
+/** Returns whether a review is known to be about the change that a head proposes. */
 export function isFresh(
   { stale, compared_head }: Pick<Vote, 'stale' | 'compared_head'>,
   head: string,
@@ -58,37 +59,35 @@ export function isFresh(
   return compared_head === head && stale === 0
 }
 
-/** Whose word counts. */
+/** The users and teams that are official reviewers. */
 export interface Officials {
   readonly userIds: ReadonlySet<number>
   readonly teamIds: ReadonlySet<number>
 }
 
-/** What the reviews of a pull request come down to. */
+/** A summary of the reviews of a pull request. */
 export interface Approvals {
   readonly approvals: number
   readonly rejections: number
-  /** Reviews that somebody is asked for whose word would count. */
+  /** Number of requests to official reviewers. */
   readonly officialRequests: number
-  /**
-   * Approvals by whose word something else was approved than what is proposed now, whether or not
-   * they count.
-   */
+  /** Number of approvals of an earlier change by official reviewers, whether or not they count. */
   readonly staleApprovals: number
-  /** Whose approvals count, in the order in which they gave them. */
+  /** Users whose approvals count, in the order of the approvals. */
   readonly approverIds: readonly number[]
 }
 
 /**
- * Counts reviews for a rule.
+ * Counts reviews under a rule.
  *
- * An approval of which it is not known what it says of the head never counts where that matters:
- * where the rule leaves stale ones out, or dismisses them, which happens when they are compared.
+ * A review that has not been compared with the present head does not count if the rule ignores or
+ * dismisses stale approvals.
  *
- * @param reviews that were official when they were made, in the order in which they were submitted.
- * @param head of the pull request.
+ * @param reviews the reviews that were official when they were submitted, in the order of
+ *   submission.
+ * @param head the head commit of the pull request.
  * @param rule the rule for its base. Undefined without one.
- * @param officials who still has the right.
+ * @param officials the present official reviewers.
  */
 export function evaluateApprovals(
   reviews: readonly Vote[],
@@ -119,10 +118,10 @@ export function evaluateApprovals(
 }
 
 /**
- * Of all votes those that count for one each: the latest of everybody whose word counts.
+ * Returns the latest vote of each official reviewer.
  *
- * @param votes in the order in which they were submitted.
- * @param askedAgain who is to review once more, whose earlier vote counts no longer.
+ * @param votes in the order of submission.
+ * @param askedAgain reviewers with a new request. Their earlier votes no longer count.
  */
 export function officialVotes(
   votes: readonly Vote[],

@@ -22,33 +22,32 @@ import { findOfficials, type Home } from './official-reviewers.ts'
 import { officialVotes } from './review-rules.ts'
 
 /**
- * What reviews are worth as a pull request goes on.
+ * The states of reviews while a pull request changes.
  *
- * Whether one is stale is for Git to say, which compares what was reviewed with what the head
- * proposes. A row keeps the answer together with the head that it is about, and where that left the
- * base. An answer about another head than the present one is none, and nothing has to be done for
- * it to be none: the head may move, and the process may end, at any moment. Who needs the answer
- * asks Git first, which shows whether the base was forced back behind what the head left, and where
- * nobody does, somebody asks after the head has moved, or the base was forced. With another base
- * all answers are forgotten, in the transaction in which it becomes that.
+ * A review is stale if the head proposes another change than the one that was reviewed. Git
+ * compares the two. The row of a review stores the result with the head commit and the merge base
+ * that were compared. A result for another head does not count, so no work is needed when the head
+ * moves, and a process may end at any time. Callers that need the result start the comparison and
+ * notice when a force push has moved the base behind the merge base. After a push to the head or a
+ * force push to the base, a background task compares. A change of the base branch deletes all
+ * results, in the same transaction.
  */
 
 /**
- * Commits that were reviewed, the latest ones, compared at a time. Of the others it is not known
- * whether they are still proposed.
+ * Maximum number of reviewed commits to compare, newest first. For older reviews the result is
+ * unknown.
  */
 const MAX_COMPARED = 50
 
-/** How long to go on with them before whoever waits gets an answer. */
+/** Time limit of the comparison, for callers that wait. */
 const MAX_COMPARING_MS = 20_000
 
 /**
- * Finds out which reviews of a pull request still say something of what its head proposes, as far
- * as that is not known. Of those that do not, the approvals are dismissed where the rule for the
- * base says so.
+ * Compares reviews with the head of a pull request where the result is unknown. Dismisses stale
+ * approvals if the rule for the base requires it.
  *
- * @param reviews all of them, or those alone that count: whoever may read can make others wait for
- *   what they say.
+ * @param reviews all reviews, or only those that count. A caller that waits passes only those that
+ *   count, because any reader can submit reviews.
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
 export async function compareReviews(
@@ -82,8 +81,8 @@ export async function compareReviews(
 }
 
 /**
- * Whether the head of a pull request is where it can be looked at: its repository may have gone
- * before anybody did.
+ * Returns whether the head of a pull request is available in the base repository. The head
+ * repository may have been deleted before the head was fetched.
  */
 export async function isAvailable(app: ReposApp, pull: PullRequest): Promise<boolean> {
   try {
@@ -94,7 +93,7 @@ export async function isAvailable(app: ReposApp, pull: PullRequest): Promise<boo
   }
 }
 
-/** The same in the background, for a pull request whose head or base has become another one. */
+/** Compares reviews in the background after the head or the base of a pull request has changed. */
 export function compareReviewsSoon(app: ReposApp, pullId: number): void {
   app.background.run('compare reviews', async () => {
     const pull = await findPullRequestById(app.db, pullId)
@@ -103,8 +102,8 @@ export function compareReviewsSoon(app: ReposApp, pullId: number): void {
 }
 
 /**
- * Where a commit of a pull request that is in the repository of the base left that; undefined when
- * the base is gone, or has nothing in common with it.
+ * Returns the merge base of a commit in the base repository. Undefined if the base is deleted or
+ * has no common history.
  *
  * @throws SERVER_BUSY, GIT_TIMEOUT
  */
@@ -118,10 +117,7 @@ export async function mergeBaseOf(
   return reading(findMergeBase(app.git, pull.repository_id, base.commit_id, commitId))
 }
 
-/**
- * Whether the head of a pull request, which left the base at `mergeBase`, proposes what was
- * reviewed.
- */
+/** Returns whether the head of a pull request with a merge base proposes the reviewed change. */
 async function proposesSame(
   app: ReposApp,
   { repository_id, head_commit }: PullRequest,
@@ -130,7 +126,7 @@ async function proposesSame(
 ): Promise<boolean> {
   if (commit_id === head_commit && merge_base === mergeBase) return true
   if (merge_base === '') return false
-  // They may have been collected, if the head was moved away from them.
+  // Git may have collected the commits after a force push.
   const found = await reading(inspectObjects(app.git, repository_id, [commit_id, merge_base]))
   if (!found.has(commit_id) || !found.has(merge_base)) return false
   const [before, now] = [
@@ -140,7 +136,7 @@ async function proposesSame(
   return sameChanges(app, repository_id, before, now)
 }
 
-/** @param base what its branch held, and where the head left it. */
+/** @param base the tip of the base branch and the merge base. */
 async function recordComparison(
   app: ReposApp,
   pull: PullRequest,
@@ -163,7 +159,7 @@ async function recordComparison(
   })
 }
 
-/** The rule for the base of a pull request; undefined without one. */
+/** Returns the rule for the base of a pull request. Undefined without one. */
 export async function findRule(
   db: Db,
   { repository_id, base_branch }: Pick<PullRequest, 'repository_id' | 'base_branch'>,
@@ -172,13 +168,13 @@ export async function findRule(
 }
 
 /**
- * Finds out anew whose word about a pull request counts, in the transaction in which it goes to
- * another base, and forgets what its reviews were compared with.
+ * Computes again which reviews are official, and deletes the results of comparisons. Runs in the
+ * transaction that changes the base of the pull request.
  *
- * @param pull with its new base.
+ * @param pull the pull request with its new base.
  */
 export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void> {
-  // Those that are pending say nothing of the new base either, once they are submitted.
+  // Pending reviews lose their results, too: they were compared with the old base.
   await rows.forgetComparisons(tx, pull.id)
   const votes = await rows.listVotes(tx, pull.id)
   const requests = await rows.listReviewRequests(tx, [pull.id])
@@ -203,9 +199,8 @@ export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void
 }
 
 /**
- * Lets the last word of people count again where it does, in the transaction in which they are
- * asked for no other: it would be easy to get rid of what somebody says by asking for a review and
- * taking that back.
+ * Makes the latest votes of reviewers count again after their review requests were withdrawn, in
+ * the same transaction. Without this, a caller could remove a vote by a request and its withdrawal.
  */
 export async function restoreVotes(
   tx: Tx,
@@ -228,7 +223,7 @@ export async function restoreVotes(
     await rows.updateReview(tx, id, { official: 1 })
 }
 
-/** The repository of the base of a pull request, and whose it is. */
+/** Returns the base repository of a pull request and its owner. */
 export async function homeOf(
   db: Db,
   { repository_id }: Pick<PullRequest, 'repository_id'>,

@@ -15,32 +15,35 @@ import type { ReposApp } from '../../repos/ports.ts'
 import type { OpenPull } from '../access/open-pulls.ts'
 import { isFresh } from './review-rules.ts'
 
-/** A review as a caller who may see it sees it. */
+/** A review, as a caller who may see it sees it. */
 export interface ReviewView {
   readonly open: OpenPull
   readonly review: Review
-  /** Undefined where a team is asked. */
+  /** Undefined for a request to a team. */
   readonly reviewer: Owner | undefined
-  /** The team that is asked, if one is. */
+  /** The requested team. Undefined for a review by a user. */
   readonly team: TeamView | undefined
   readonly isStale: boolean
 }
 
-/** Whom a pull request waits for, as a caller sees it. */
+/** The requested reviewers of a pull request that a caller may see. */
 export interface RequestedReviewers {
   readonly users: readonly Owner[]
   readonly teams: readonly TeamView[]
 }
 
 /**
- * The teams of an organisation that a caller may know of, in connection with a repository of it.
+ * The teams of an organisation that a caller may see in connection with one of its repositories.
  */
 export interface SeenTeams {
   readonly organization: Organization
   readonly filter: NonNullable<ReviewViewer['teams']>
 }
 
-/** Which teams of the owner of a repository a caller may know of; undefined when a user owns it. */
+/**
+ * Returns the teams of the owner of a repository that a caller may see. Undefined if the owner is a
+ * user.
+ */
 export async function seenTeams(
   app: ReposApp,
   caller: Caller,
@@ -53,7 +56,7 @@ export async function seenTeams(
   return { organization, filter: { organizationId: organization.id, viewer } }
 }
 
-/** Whose eyes a list of reviews for a caller is for. */
+/** Returns the viewer for a list of reviews. */
 export async function reviewViewer(
   app: ReposApp,
   caller: Caller,
@@ -63,7 +66,7 @@ export async function reviewViewer(
   return { userId: caller.kind === 'user' ? caller.user.id : undefined, teams }
 }
 
-/** Reviews of a pull request that a caller may see, as the caller sees them. */
+/** Returns the view of reviews for a caller that may see them. */
 export async function viewReviews(
   app: ReposApp,
   caller: Caller,
@@ -82,7 +85,7 @@ export async function viewReviews(
   }))
 }
 
-/** One review of a pull request that a caller may see, as the caller sees it. */
+/** Returns the view of a review for a caller that may see it. */
 export async function viewReview(
   app: ReposApp,
   caller: Caller,
@@ -95,8 +98,8 @@ export async function viewReview(
 }
 
 /**
- * Whether something else is proposed than what was reviewed. Of what is decided, it is what was
- * known then.
+ * Returns whether the head proposes another change than the reviewed one. For a closed or merged
+ * pull request, the last known result applies.
  */
 function isStale(review: Review, { state, head_commit }: PullRequest): boolean {
   if (review.state === 'PENDING' || review.state === 'REQUEST_REVIEW') return false
@@ -104,7 +107,8 @@ function isStale(review: Review, { state, head_commit }: PullRequest): boolean {
 }
 
 /**
- * Whom pull requests of a repository wait for, by their ids, as far as a caller may know of them.
+ * Returns the requested reviewers of pull requests that a caller may see, by the ids of the pull
+ * requests.
  */
 export async function viewReviewRequests(
   app: ReposApp,
@@ -130,7 +134,7 @@ function reviewerIdsOf(reviews: readonly Review[]): number[] {
   return [...new Set(reviews.flatMap(({ reviewer_id }) => reviewer_id ?? []))]
 }
 
-/** Of the teams that reviews name those that a caller may know of, by their ids. */
+/** Returns the teams of some reviews that a caller may see, by their ids. */
 async function viewTeams(
   app: ReposApp,
   caller: Caller,

@@ -8,20 +8,22 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { mergeBaseOf } from './review-states.ts'
 
-/** What a review is about. */
+/** The commit that a review is about. */
 export interface ReviewedCommit {
   readonly id: string
-  /** Where it left the base; undefined when the base is gone, or has nothing in common with it. */
+  /**
+   * The merge base with the base branch. Undefined if the base is deleted or has no common history.
+   */
   readonly mergeBase: string | undefined
 }
 
 /**
- * The commit of a pull request that a reviewer names: its head, or another one that would come with
- * it.
+ * Finds the commit of a pull request that a reviewer names: its head or another commit that it
+ * would merge.
  *
- * @param text an id in full; the head when empty.
- * @throws REVIEW_COMMIT_UNKNOWN when it is not one of them, or not any more; REF_NOT_FOUND when the
- *   head is nowhere; SERVER_BUSY, GIT_TIMEOUT
+ * @param text a full id. Empty for the head.
+ * @throws REVIEW_COMMIT_UNKNOWN if the pull request does not contain the commit, or no longer does;
+ *   REF_NOT_FOUND if the head is unavailable; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function reviewedCommit(
   app: ReposApp,
@@ -54,7 +56,7 @@ async function isCommitBehind(
   return found?.type === 'commit' && (await leadsTo(app, pull, id, head))
 }
 
-/** Whether another commit has all of a commit. */
+/** Returns whether a commit is an ancestor of another commit, or the same. */
 async function leadsTo(
   app: ReposApp,
   { repository_id }: PullRequest,

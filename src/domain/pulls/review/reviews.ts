@@ -8,7 +8,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
+import { isPoster, type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
 import {
   type CommentDraft,
   insertComments,
@@ -16,22 +16,22 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { findOfficials } from './official-reviewers.ts'
-import { changeReviews, checkNotBlocked, reread } from './review-changes.ts'
+import { changeReviews, checkNotBlocked } from './review-changes.ts'
 import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
 import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
 import { type ReviewedCommit, reviewedCommit } from './reviewed-commits.ts'
 
 export interface ReviewDraft {
-  /** As `readEvent` takes it. */
+  /** A word for `readEvent`. */
   readonly event: string
   readonly body: string
-  /** Id of the commit that was looked at; empty for the head. */
+  /** Id of the reviewed commit. Empty for the head. */
   readonly commitId: string
   readonly comments: readonly CommentDraft[]
 }
 
-/** A review that a caller may see, and where it is. */
+/** A review that a caller may see, with its pull request. */
 export interface OpenReview extends OpenPull {
   readonly review: Review
 }
@@ -44,10 +44,9 @@ export interface ReviewPage {
 }
 
 /**
- * The reviews of a pull request that a caller may see, and those that somebody is asked for, oldest
- * first.
+ * Lists the reviews and review requests of a pull request that a caller may see, oldest first.
  *
- * @throws what `openPull` throws; SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `openPull`; SERVER_BUSY, GIT_TIMEOUT
  */
 export async function listReviews(
   app: ReposApp,
@@ -66,9 +65,9 @@ export async function listReviews(
 }
 
 /**
- * One review that a caller may see.
+ * Returns one review that a caller may see.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `openPull`; REVIEW_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function getReview(
   app: ReposApp,
@@ -82,9 +81,9 @@ export async function getReview(
 }
 
 /**
- * A review that a caller may see.
+ * Opens a review that a caller may see.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND
+ * @throws as `openPull`; REVIEW_NOT_FOUND
  */
 export async function openReview(
   app: ReposApp,
@@ -97,7 +96,7 @@ export async function openReview(
   return { ...open, review: await findReview(app, caller, open, id) }
 }
 
-/** @throws REVIEW_NOT_FOUND when there is none that the caller may see. */
+/** @throws REVIEW_NOT_FOUND if there is no such review, or the caller may not see it. */
 export async function findReview(
   app: ReposApp,
   caller: Caller,
@@ -115,12 +114,12 @@ export async function findReview(
 }
 
 /**
- * Reviews a pull request, on behalf of whoever may read it. What the caller has begun to say of it
- * before is a part of it.
+ * Creates a review of a pull request that the caller may read. A pending review of the caller
+ * becomes part of the new review.
  *
- * @throws what `openPull` throws; USER_BLOCKED, INVALID_FIELD, OWN_PULL_APPROVED,
- *   OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN,
- *   INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `openPull`; USER_BLOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED,
+ *   REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE,
+ *   TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createReview(
   app: ReposApp,
@@ -151,19 +150,19 @@ export async function createReview(
   }
   const review =
     event === 'PENDING'
-      ? await keepBack(app, open, write)
+      ? await changePending(app, open, write)
       : await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', write)
   return viewReview(app, caller, open, review)
 }
 
 /**
- * Submits a review that is pending, as one of the commit that it was begun for: what came since,
- * nobody says to have seen.
+ * Submits a pending review. The review remains about the commit for which it was begun, because the
+ * reviewer may not have seen later commits.
  *
- * @param body empty for the one that it has.
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_NOT_PENDING,
- *   REVIEW_STAYS_PENDING, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED,
- *   REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL
+ * @param body Empty for the stored text.
+ * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_NOT_PENDING, REVIEW_STAYS_PENDING,
+ *   INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED,
+ *   REVIEW_ON_CLOSED_PULL
  */
 export async function submitReview(
   app: ReposApp,
@@ -195,10 +194,10 @@ export async function submitReview(
 }
 
 /**
- * Deletes a review with its comments, on behalf of its reviewer, or of an administrator of the
- * site. What the reviewer said before it counts no more than it did.
+ * Deletes a review and its comments, on behalf of the reviewer or an administrator of the instance.
+ * Earlier votes of the reviewer stay superseded.
  *
- * @throws what `openPull` throws; REVIEW_NOT_FOUND, REVIEW_DELETION_DENIED
+ * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_DELETION_DENIED
  */
 export async function deleteReview(
   app: ReposApp,
@@ -215,21 +214,23 @@ export async function deleteReview(
     await rows.deleteReview(tx, id)
     if (reviewer_id === null) return
     if (state === 'REQUEST_REVIEW') await restoreVotes(tx, pull, [reviewer_id])
-    // Nor does it when the pull request goes to another base.
+    // Earlier votes must not count after a change of the base branch either.
     if (isVote({ state }))
       await rows.dismissVotes(tx, pull.id, reviewer_id, review, { update_time: now })
   }
-  if (open.review.state === 'PENDING') await keepBack(app, open, remove)
+  if (open.review.state === 'PENDING') await changePending(app, open, remove)
   else await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', remove)
 }
 
-/** Makes a change that is nobody else's business. */
-export function keepBack<T>(
+/** Changes a pending review, which notifies no one. */
+export function changePending<T>(
   app: ReposApp,
   { pull }: OpenPull,
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
 ): Promise<T> {
-  return transaction(app.db, async (tx) => work(tx, await reread(tx, pull), nowSeconds(app.clock)))
+  return transaction(app.db, async (tx) =>
+    work(tx, await rereadPull(tx, pull), nowSeconds(app.clock)),
+  )
 }
 
 function check(
@@ -253,9 +254,9 @@ function checkPending({ state }: Review): void {
 }
 
 /**
- * What a row keeps of what is reviewed.
+ * Returns the columns of a review about a commit.
  *
- * @param before the pull request as it was when the commit was looked up.
+ * @param before the pull request as it was when the commit was found.
  */
 function aboutCommit(
   before: PullRequest,
@@ -272,14 +273,14 @@ function aboutCommit(
   }
 }
 
-/** The text of a review, and the commit that it is about. */
+/** The text of a review and the commit that it is about. */
 interface ReviewText {
   readonly about: ReturnType<typeof aboutCommit>
   readonly body: string
   readonly now: number
 }
 
-/** Begins a review, or goes on with the one that the caller has begun. */
+/** Creates a pending review, or updates the pending review of the caller. */
 async function putPending(
   tx: Tx,
   { user }: SignedIn,
@@ -299,7 +300,7 @@ async function putPending(
   return rows.insertReview(tx, { ...key, ...changes })
 }
 
-/** The result of a review. */
+/** The submission of a review. */
 interface Submission {
   readonly event: Exclude<ReviewEvent, 'PENDING'>
   readonly body: string
@@ -307,8 +308,8 @@ interface Submission {
 }
 
 /**
- * Makes a review that is pending one for everybody: the latest word of its reviewer, and an answer
- * to whoever asked for it.
+ * Submits a pending review. It supersedes earlier reviews of the reviewer and answers requests to
+ * the reviewer.
  */
 async function submit(
   tx: Tx,
@@ -329,13 +330,13 @@ async function submit(
     )
     official = Number(officials.userIds.has(user.id))
   }
-  // Nobody answers for a team what they have asked it themselves.
+  // The poster cannot answer a request to a team of which they are a member.
   if (user.id !== pull.poster_id) await rows.deleteAnsweredRequests(tx, pull.id, user.id)
   const changes = { state: event, official, body, create_time: now, update_time: now }
   return present(await rows.updateReview(tx, id, changes))
 }
 
-/** @throws REVIEW_NOT_FOUND when it is gone. */
+/** @throws REVIEW_NOT_FOUND if the review was deleted. */
 export function present(review: Review | undefined): Review {
   if (!review) throw new DomainError('REVIEW_NOT_FOUND')
   return review
