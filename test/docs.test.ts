@@ -144,6 +144,17 @@ describe('docs/operations.md', () => {
     }
   })
 
+  it('names log messages that the server writes', () => {
+    const rows = tableBelow(operations, '### Messages')
+    const named = rows.flatMap(([message = '']) => codeOf(message))
+    const source = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readPage(`src/${name}`))
+      .join('\n')
+    expect(named).not.toEqual([])
+    expect(named.filter((message) => !source.includes(`'${message}`))).toEqual([])
+  })
+
   it('states the limits of the listener as they are', () => {
     const limits = new Map(
       tableBelow(operations, '## Limits').map(([limit = '', value = '']) => [limit, value]),

@@ -285,7 +285,7 @@ describe('a merge that waits for its checks', () => {
     await server.app.db.updateTable('pull_requests').set(broken).where('id', '=', id).execute()
     const before = Date.now()
     await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
-    const failure = 'a merge that was ordered failed'
+    const failure = 'a scheduled merge failed'
     await vi.waitFor(() => expect(server.logged.some(({ msg }) => msg === failure)).toBe(true), {
       timeout: 10_000,
     })
