@@ -1,5 +1,6 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
 import type { Visibility } from './organizations.ts'
+
 export interface GpgKeysTable {
   id: Generated<number>
   user_id: number

@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+
 export type MemoVisibility = 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
 
 export interface MemosTable {

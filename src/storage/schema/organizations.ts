@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+
 /** Who may see an account or team: everyone, signed-in users, or its members. */
 export type Visibility = 'public' | 'limited' | 'private'
 

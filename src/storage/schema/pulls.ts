@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable } from 'kysely'
+
 /** Merges that are to happen once everything is ready for them. */
 export interface AutoMergesTable {
   pull_request_id: number

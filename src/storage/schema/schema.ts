@@ -84,6 +84,7 @@ import type {
 } from './repos.ts'
 import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
 import type { UserWebhooksTable, WebhookDeliveriesTable, WebhookMessagesTable } from './webhooks.ts'
+
 /** All tables, each typed in the file of its subject. */
 export interface Schema {
   account_names: AccountNamesTable

@@ -1,4 +1,5 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
+
 export interface UserWebhooksTable {
   id: Generated<number>
   /** The last segment of the resource name. */

@@ -6,6 +6,7 @@ import type { MergeFollowUp, PullRequest } from '../../../storage/schema/pulls.t
 import type { ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
+
 /**
  * Maximum number of commits by which one merged pull request is found, the newest. Each takes about
  * 40 bytes of the database.

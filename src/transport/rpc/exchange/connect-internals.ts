@@ -16,4 +16,5 @@ export {
   transformSplitEnvelope,
   validateReadWriteMaxBytes,
 } from '@connectrpc/connect/protocol'
+
 export { codeToHttpStatus } from '@connectrpc/connect/protocol-connect'
