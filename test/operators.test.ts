@@ -285,10 +285,10 @@ describe('switches', () => {
         updateMask: { paths },
       })
     await expect(update(bob.authorization, 'username')).rejects.toThrow(
-      'only administrators change usernames',
+      'only administrators may change usernames',
     )
     await expect(update(bob.authorization, 'display_name')).rejects.toThrow(
-      'only administrators change display names',
+      'only administrators may change display names',
     )
     expect(await update(ada.authorization, 'username', 'display_name')).toMatchObject({
       username: 'rob',
