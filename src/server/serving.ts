@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import type { DescMethod } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
-import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect'
-import { compressionBrotli, compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
 import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
@@ -17,16 +17,14 @@ import { checkDatabase } from '../storage/database/database.ts'
 import { accessInterceptor, accessProblems } from '../transport/callers/access.ts'
 import { createPeers, type Peers } from '../transport/callers/peers.ts'
 import { createProxySignIn, type ProxySignIn } from '../transport/callers/proxy-sign-in.ts'
-import { sudoOfQuery, sudoQueryKey } from '../transport/callers/sudo.ts'
 import {
   answerRoomInterceptor,
   readingInterceptor,
   roomFor,
 } from '../transport/calls/answer-limits.ts'
-import { readConnectJsonStrictly } from '../transport/calls/connect-json.ts'
 import { contextValuesOf } from '../transport/calls/context-values.ts'
 import { deadlineInterceptor } from '../transport/calls/deadlines.ts'
-import { explainRestError, explainRpcErrors } from '../transport/calls/early-responses.ts'
+import { explainError } from '../transport/calls/explanations.ts'
 import { observeInterceptor } from '../transport/calls/observation.ts'
 import { answerHeaders, createDispatch } from '../transport/dispatch.ts'
 import { restStatusOf } from '../transport/errors/index.ts'
@@ -36,13 +34,12 @@ import { observeGit } from '../transport/git-http/observe.ts'
 import { createHealth } from '../transport/grpc/health.ts'
 import { registerReflection } from '../transport/grpc/reflection.ts'
 import { createCors } from '../transport/http/cors.ts'
-import type { HttpRequest } from '../transport/http/requests.ts'
 import { type Listener, listen } from '../transport/listener/index.ts'
 import { createOpenApi } from '../transport/openapi/index.ts'
 import { createGoImport } from '../transport/pages/go-import.ts'
 import { createMetrics, type Metrics } from '../transport/pages/metrics.ts'
 import { operatorPages } from '../transport/pages/operator-pages.ts'
-import { createRest } from '../transport/rpc/rest/index.ts'
+import { createRpc, type Rpc } from '../transport/rpc/index.ts'
 import { VERSION } from '../version.ts'
 import type { StartedParts } from './started-parts.ts'
 
@@ -90,7 +87,7 @@ export async function serve(
   const { peerOf } = peers
   const proxy =
     config.proxyAuth && createProxySignIn(app, { ...config, ...config.proxyAuth }, trustedOrigins)
-  const { rpcs, rpcPaths, rest } = createProtocols(config, app, {
+  const protocols = createProtocols(config, app, {
     metrics,
     health,
     peers,
@@ -114,11 +111,9 @@ export async function serve(
   const destinations = {
     cors: createCors(trustedOrigins),
     pages,
-    rpcPaths,
-    rpcs,
     git,
     goImport: createGoImport(app.publicUrl),
-    rest: rest.nodeHandler(),
+    ...protocols.handlers(),
   }
   listener = await listen({
     ...config.listen,
@@ -136,7 +131,7 @@ export async function serve(
     return close(graceMs)
   })
   base.url ||= url
-  const bindings = rest.routes().map(({ binding }) => binding)
+  const bindings = protocols.routes().map(({ binding }) => binding)
   openApi = JSON.stringify(
     createOpenApi(bindings, {
       comments,
@@ -161,14 +156,14 @@ interface ProtocolParts {
   readonly shutdownSignal: AbortSignal
 }
 
-/** Creates the handlers of gRPC, gRPC-Web, Connect and REST. */
+/** Registers all services with gRPC, gRPC-Web, Connect and REST. */
 function createProtocols(
   config: Config,
   app: App,
   { metrics, health, peers, proxy, shutdownSignal }: ProtocolParts,
-) {
-  const registry = createRegistry(...ERROR_DETAIL_FILES)
-  const options = {
+): Rpc {
+  const publicSecure = config.publicUrl?.startsWith('https:') ?? false
+  const rpc = createRpc({
     interceptors: [
       observeInterceptor(app.log, metrics),
       deadlineInterceptor,
@@ -179,35 +174,20 @@ function createProtocols(
     readMaxBytes: config.maxMessageBytes,
     acceptCompression: [compressionGzip, compressionBrotli],
     shutdownSignal,
-    jsonOptions: { registry },
-  }
-  const publicSecure = config.publicUrl?.startsWith('https:') ?? false
-  const contextValues = (request: HttpRequest) => contextValuesOf(request, peers, publicSecure)
-  const rest = createRest({
-    ...options,
-    contextValues: (request: HttpRequest) =>
-      contextValues(request).set(sudoQueryKey, sudoOfQuery(request)),
+    registry: createRegistry(...ERROR_DETAIL_FILES),
+    contextValues: (request, protocolName) =>
+      contextValuesOf(request, protocolName, peers, publicSecure),
     headers: answerHeaders,
     publicUrl: app.publicUrl,
-    completeError: explainRestError,
+    completeError: explainError,
     roomFor,
-    onError: (err: unknown) => app.log.error({ err }, 'a REST answer failed'),
+    onError: (err: unknown) => app.log.error({ err }, 'a response failed'),
   })
-  let rpcPaths: ReadonlySet<string> = new Set()
-  const rpcs = connectNodeAdapter({
-    ...options,
-    contextValues,
-    routes(router: ConnectRouter) {
-      registerServices(rest.record(router), app)
-      router.service(Health, health.service)
-      if (config.reflection) registerReflection(router, SERVICES, ERROR_DETAIL_FILES)
-      checkAccessOptions(router)
-      readConnectJsonStrictly(router, { ...options, registry })
-      explainRpcErrors(router)
-      rpcPaths = new Set(router.handlers.map(({ requestPath }) => requestPath))
-    },
-  })
-  return { rpcs, rpcPaths, rest }
+  registerServices(rpc.router, app)
+  rpc.router.service(Health, health.service)
+  if (config.reflection) registerReflection(rpc.router, SERVICES, ERROR_DETAIL_FILES)
+  checkAccessOptions(rpc.methods())
+  return rpc
 }
 
 /** Returns whether a method belongs to health or reflection, which are open to everyone. */
@@ -216,10 +196,7 @@ function isStandard(method: DescMethod): boolean {
 }
 
 /** @throws Error when a method has no valid access option. */
-function checkAccessOptions(router: ConnectRouter): void {
-  const methods = router.handlers
-    .map((handler) => handler.method)
-    .filter((method) => !isStandard(method))
-  const problems = accessProblems(methods)
+function checkAccessOptions(methods: readonly DescMethod[]): void {
+  const problems = accessProblems(methods.filter((method) => !isStandard(method)))
   if (problems.length > 0) throw new Error(`methods that cannot be served:\n${problems.join('\n')}`)
 }

@@ -15,9 +15,8 @@ export interface Destinations {
   readonly cors: Cors
   /** Pages for operators and tools, for GET and HEAD. */
   readonly pages: Pages
-  /** Paths of the implemented RPCs. */
-  readonly rpcPaths: ReadonlySet<string>
-  readonly rpcs: RequestHandler
+  /** Answers gRPC, gRPC-Web and Connect, and returns whether the path was that of a method. */
+  readonly rpc: (path: string, request: HttpRequest, response: HttpResponse) => boolean
   /** Answers Git requests only, and returns whether the request was one. */
   readonly git: (request: HttpRequest, response: HttpResponse) => boolean
   /** Answers requests of the Go toolchain only, and returns whether the request was one. */
@@ -28,7 +27,7 @@ export interface Destinations {
 
 /** Creates the handler that selects the handler of each request. RPCs take precedence over REST. */
 export function createDispatch(
-  { cors, pages, rpcPaths, rpcs, git, goImport, rest }: Destinations,
+  { cors, pages, rpc, git, goImport, rest }: Destinations,
   log: Logger,
 ): RequestHandler {
   return (request, response) => {
@@ -43,10 +42,11 @@ export function createDispatch(
         log.error({ err, path }, 'a page failed')
         response.destroy()
       })
-    } else if (rpcPaths.has(path)) {
-      setAnswerHeaders(request, response)
-      rpcs(request, response)
-    } else if (!git(request, response) && !goImport(request, response)) {
+    } else if (
+      !rpc(path, request, response) &&
+      !git(request, response) &&
+      !goImport(request, response)
+    ) {
       const refuse = refusalOfUnknownRpc(request, path)
       if (!refuse) return rest(request, response)
       setAnswerHeaders(request, response)

@@ -7,7 +7,7 @@ import type { Payloads } from '../domain/deliveries/payloads.ts'
 import { accountMessage } from '../services/accounts/accounts.ts'
 import { memoPayload } from '../services/memos/memos.ts'
 import { pullRequestMessage } from '../services/pulls/pull-request-message.ts'
-import { compileWriter, dialectOf } from './rpc/rest/index.ts'
+import { compileWriter, dialectOf } from './rpc/index.ts'
 
 /**
  * Creates the payloads of webhooks. Resources of the forge have the JSON form of their REST API.

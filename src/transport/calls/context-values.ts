@@ -1,24 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  type ContextKey,
-  type ContextValues,
-  createContextKey,
-  createContextValues,
-} from '@connectrpc/connect'
+import { type ContextValues, createContextValues } from '@connectrpc/connect'
 import { secureKey } from '../../services/wire/call.ts'
 import { originKey } from '../callers/origin.ts'
 import type { Peers } from '../callers/peers.ts'
+import { sudoOfQuery, sudoQueryKey } from '../callers/sudo.ts'
 import { type HttpRequest, requestIdOf } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
-import { deadlineKept, timeoutOf } from '../rpc/rest/index.ts'
+import { deadlineKept, timeoutOf } from '../rpc/index.ts'
 import { answerKey } from './answer-limits.ts'
 import { expiresAtKey } from './deadlines.ts'
-
-/**
- * Whether a call has reached the interceptors. The request has been read completely by then, except
- * for later messages of a stream.
- */
-export const begunKey: ContextKey<boolean> = createContextKey(false, { description: 'begun' })
 
 /**
  * Creates the context values of a call.
@@ -28,6 +18,7 @@ export const begunKey: ContextKey<boolean> = createContextKey(false, { descripti
  */
 export function contextValuesOf(
   request: HttpRequest,
+  protocolName: string,
   peers: Peers,
   publicSecure: boolean,
 ): ContextValues {
@@ -43,6 +34,7 @@ export function contextValuesOf(
     values.set(expiresAtKey, performance.now() + timeoutMs)
     values.set(deadlineKept, true)
   }
+  if (protocolName === 'rest') values.set(sudoQueryKey, sudoOfQuery(request))
   if (publicSecure || peers.isSecure(request)) values.set(secureKey, true)
   return values
 }

@@ -7,9 +7,7 @@ import { callerKey, restStatusKey } from '../../services/wire/call.ts'
 import { originKey } from '../callers/origin.ts'
 import { toConnectError } from '../errors/index.ts'
 import type { Metrics } from '../pages/metrics.ts'
-import { successStatus } from '../rpc/rest/index.ts'
-import { begunKey } from './context-values.ts'
-import { explainMessages } from './early-responses.ts'
+import { successStatus } from '../rpc/index.ts'
 
 /** Counts and logs each call when it ends, and converts thrown errors to RPC errors. */
 export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
@@ -19,7 +17,6 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
     const startedMs = performance.now()
     const { contextValues, method } = request
     const { requestId, peer } = contextValues.get(originKey)
-    contextValues.set(begunKey, true)
     const finish = (error: ConnectError | undefined) => {
       const durationMs = performance.now() - startedMs
       metrics.countCall(method, error?.code, durationMs)
@@ -50,9 +47,7 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       return error
     }
     try {
-      const response = await next(
-        request.stream ? { ...request, message: explainMessages(request.message) } : request,
-      )
+      const response = await next(request)
       const passStatusOn = () => {
         const status = contextValues.get(restStatusKey)
         if (status !== undefined) contextValues.set(successStatus, status)

@@ -1,7 +1,7 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
-import type { Binding } from '../rpc/rest/index.ts'
+import type { Binding } from '../rpc/index.ts'
 import { httpBodySetter } from '../rpc/rest/request/http-body.ts'
 import { compareText } from '../rpc/rest/schema/table.ts'
 import { fieldNamed } from '../rpc/rest/text/message-fields.ts'

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { hasNoContent } from '../rpc/exchange/node.ts'
-import type { Binding, Dialect } from '../rpc/rest/index.ts'
+import type { Binding, Dialect } from '../rpc/index.ts'
 import { httpBodyGetter } from '../rpc/rest/request/http-body.ts'
 import { fieldNamed } from '../rpc/rest/text/message-fields.ts'
 import type { Content, Response, Schema } from './document.ts'

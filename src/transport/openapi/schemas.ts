@@ -1,7 +1,7 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
-import type { Dialect } from '../rpc/rest/index.ts'
+import type { Dialect } from '../rpc/index.ts'
 import { enumTexts } from '../rpc/rest/text/enum-text.ts'
 import { unsetForm } from '../rpc/rest/text/json-write.ts'
 import type { Schema } from './document.ts'

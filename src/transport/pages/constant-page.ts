@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
-import { responseCoding, tagMatches } from '../rpc/rest/index.ts'
+import { responseCoding, tagMatches } from '../rpc/index.ts'
 
 /** The content in one content coding. */
 interface Representation {

@@ -13,7 +13,7 @@ import { http } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { registerServices } from '../../../src/services/registry.ts'
-import { dialectOf } from '../../../src/transport/rpc/rest/index.ts'
+import { dialectOf } from '../../../src/transport/rpc/index.ts'
 import { testApp } from '../../support/app.ts'
 import { type RpcProtocol, transportTo } from '../../support/server.ts'
 

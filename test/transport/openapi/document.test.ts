@@ -1,4 +1,3 @@
-import { createConnectRouter } from '@connectrpc/connect'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { comments } from '#gen/comments.ts'
@@ -6,7 +5,7 @@ import { registerServices } from '../../../src/services/registry.ts'
 import { restStatusOf } from '../../../src/transport/errors/index.ts'
 import type { Operation, Schema } from '../../../src/transport/openapi/document.ts'
 import { createOpenApi, type OpenApiDocument } from '../../../src/transport/openapi/index.ts'
-import { createRest, type RouteEntry } from '../../../src/transport/rpc/rest/index.ts'
+import { createRpc, type RouteEntry } from '../../../src/transport/rpc/index.ts'
 import { testApp } from '../../support/app.ts'
 
 let routes: RouteEntry[]
@@ -27,9 +26,9 @@ function documentOf(isPrivateInstance: boolean): OpenApiDocument {
 }
 
 beforeAll(async () => {
-  const rest = createRest()
-  registerServices(rest.record(createConnectRouter()), await testApp())
-  routes = rest.routes()
+  const rpc = createRpc()
+  registerServices(rpc.router, await testApp())
+  routes = rpc.routes()
   document = documentOf(false)
 })
 

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { createOpenApi, type OpenApiDocument } from '../../../src/transport/openapi/index.ts'
-import { bindingsOf } from '../../../src/transport/rpc/rest/index.ts'
+import { bindingsOf } from '../../../src/transport/rpc/index.ts'
 import { compileSchema, serviceOf } from '../rpc/rest/schema.ts'
 
 /** What Branchline's own schema does not have, or not yet. */

@@ -1,11 +1,11 @@
-import type { DescMethod } from '@bufbuild/protobuf'
+import type { DescMethod, Registry } from '@bufbuild/protobuf'
 import { type ConnectError, type ContextValues, createContextValues } from '@connectrpc/connect'
 import { Cancellation, type OpenCalls } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { CallContext } from './context.ts'
 import type { HeaderList } from './header-list.ts'
 import { LazyHeaders } from './lazy-headers.ts'
-import { responseCoding, timeoutOf } from './negotiate.ts'
+import { responseCoding } from './negotiate.ts'
 import {
   byteLength,
   type HttpExchange,
@@ -20,13 +20,19 @@ import type { CallSettings } from './settings.ts'
 export interface CallServer {
   readonly openCalls: OpenCalls
   /** Creates the context values of a call. */
-  readonly contextValues: ((request: NodeServerRequest) => ContextValues) | undefined
+  readonly contextValues:
+    | ((request: NodeServerRequest, protocolName: string) => ContextValues)
+    | undefined
   /** Returns the default headers of the response, with names in lower case. */
   readonly headers: ((request: NodeServerRequest) => HeaderList) | undefined
   /** Returns an error to send instead of content of this size if the server has no room for it. */
   readonly roomFor:
     | ((request: NodeServerRequest, bytes: number) => ConnectError | undefined)
     | undefined
+  /** Types of messages in google.protobuf.Any and in details of errors. */
+  readonly registry: Registry
+  /** Changes an error before it is written. */
+  readonly completeError: ((error: ConnectError, protocolName: string) => void) | undefined
   /** Reports a thrown value that is not a ConnectError. */
   readonly onError: (error: unknown, request: NodeServerRequest) => void
 }
@@ -48,15 +54,19 @@ export interface Call extends HttpExchange {
   readonly defaults: HeaderList
 }
 
-/** Opens a call and starts its deadline. Throws InvalidArgument for a malformed timeout. */
+/**
+ * Opens a call and starts its deadline.
+ *
+ * @param timeoutMs undefined for a call without a deadline.
+ */
 export function openCall(
   server: CallServer,
   { method, protocolName, settings }: CallTarget,
   { request, response }: HttpExchange,
   defaults: HeaderList,
+  timeoutMs: number | undefined,
 ): Call {
   const { url: target = '', method: requestMethod = 'GET', headers } = request
-  const timeoutMs = timeoutOf(headers, settings.maxTimeoutMs)
   const cancellation = new Cancellation(timeoutMs, response, server.openCalls)
   const context = new CallContext({
     method,
@@ -64,7 +74,7 @@ export function openCall(
     requestMethod,
     url: target.startsWith('/') ? originOf(request) + target : target,
     requestHeader: new LazyHeaders(headers),
-    values: server.contextValues?.(request) ?? createContextValues(),
+    values: server.contextValues?.(request, protocolName) ?? createContextValues(),
     cancellation,
   })
   return { server, settings, request, response, context, cancellation, defaults }

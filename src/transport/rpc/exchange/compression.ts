@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
 import type { Compression } from './connect-internals.ts'
 
@@ -51,4 +52,24 @@ export function isCompressible(contentType: string): boolean {
 export function mediaTypeOf(contentType: string): string {
   const semicolon = contentType.indexOf(';')
   return (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase()
+}
+
+/**
+ * Decompresses content. Rejects with `tooLarge` for a result over the limit, and with
+ * InvalidArgument for malformed content.
+ */
+export async function decompress(
+  coding: Compression,
+  content: Uint8Array,
+  maxBytes: number,
+  tooLarge: (maxBytes: number) => ConnectError,
+): Promise<Uint8Array> {
+  try {
+    return await coding.decompress(content, maxBytes)
+  } catch (error) {
+    // The codings of Connect throw this for a result over the limit. Other errors mean bad data.
+    if (error instanceof ConnectError && error.code === Code.ResourceExhausted)
+      throw tooLarge(maxBytes)
+    throw new ConnectError(`malformed ${coding.name} content`, Code.InvalidArgument)
+  }
 }

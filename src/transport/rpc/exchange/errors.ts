@@ -32,6 +32,14 @@ export function contentTooLarge(maxBytes: number): ConnectError {
   )
 }
 
+/** Returns the error for a message of an RPC protocol that is larger than the limit. */
+export function messageTooLarge(maxBytes: number): ConnectError {
+  return new ConnectError(
+    `the request message is larger than ${maxBytes} bytes`,
+    Code.ResourceExhausted,
+  )
+}
+
 /** Returns the error for a request target that is longer than the limit. */
 export function targetTooLong(maxBytes: number): ConnectError {
   return httpError(414, Code.InvalidArgument, `the request target is longer than ${maxBytes} bytes`)

@@ -4,6 +4,13 @@ import Negotiator from 'negotiator'
 import type { Compression } from './connect-internals.ts'
 import { unsupportedCoding } from './errors.ts'
 
+/** A request header with a timeout. */
+export interface TimeoutHeader {
+  readonly name: string
+  /** Returns milliseconds; undefined for malformed text. */
+  readonly parse: (text: string) => number | undefined
+}
+
 /**
  * Returns the timeout of a call in milliseconds, undefined for none: the first of
  * `Connect-Timeout-Ms`, `Grpc-Timeout` and `X-Server-Timeout` that is present. Throws
@@ -15,19 +22,32 @@ export function timeoutOf(headers: IncomingHttpHeaders, maxTimeoutMs: number): n
     !('connect-timeout-ms' in headers || 'grpc-timeout' in headers || 'x-server-timeout' in headers)
   )
     return undefined
-  for (const [name, parse] of timeoutHeaders) {
-    const text = headers[name]
-    if (text === undefined) continue
-    const timeoutMs = parse(String(text))
-    if (timeoutMs === undefined)
-      throw new ConnectError(`malformed ${name}: ${text}`, Code.InvalidArgument)
-    if (timeoutMs <= maxTimeoutMs) return timeoutMs
-    throw new ConnectError(
-      `timeout ${timeoutMs} ms must be at most ${maxTimeoutMs} ms`,
-      Code.InvalidArgument,
-    )
+  for (const header of [connectTimeout, grpcTimeout, serverTimeout]) {
+    const timeoutMs = timeoutIn(header, headers, maxTimeoutMs)
+    if (timeoutMs !== undefined) return timeoutMs
   }
   return undefined
+}
+
+/**
+ * Returns the timeout in one header in milliseconds, undefined without the header. Throws
+ * InvalidArgument for a malformed timeout and for one above the maximum.
+ */
+export function timeoutIn(
+  { name, parse }: TimeoutHeader,
+  headers: IncomingHttpHeaders,
+  maxTimeoutMs: number,
+): number | undefined {
+  const text = headers[name]
+  if (text === undefined) return undefined
+  const timeoutMs = parse(String(text))
+  if (timeoutMs === undefined)
+    throw new ConnectError(`malformed ${name}: ${text}`, Code.InvalidArgument)
+  if (timeoutMs <= maxTimeoutMs) return timeoutMs
+  throw new ConnectError(
+    `timeout ${timeoutMs} ms must be at most ${maxTimeoutMs} ms`,
+    Code.InvalidArgument,
+  )
 }
 
 /** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, TimeoutUnit. */
@@ -40,24 +60,26 @@ const grpcUnitMs: ReadonlyMap<string, number> = new Map([
   ['n', 0.000001],
 ])
 
-const timeoutHeaders: readonly (readonly [
-  name: string,
-  parse: (text: string) => number | undefined,
-])[] = [
-  ['connect-timeout-ms', (text) => (/^\d{1,10}$/.test(text) ? Number(text) : undefined)],
-  ['grpc-timeout', grpcTimeout],
-  // The number of digits is limited, as in the other two headers.
-  [
-    'x-server-timeout',
-    (text) => (/^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1000 : undefined),
-  ],
-]
+/** https://connectrpc.com/docs/protocol#unary-request. */
+export const connectTimeout: TimeoutHeader = {
+  name: 'connect-timeout-ms',
+  parse: (text) => (/^\d{1,10}$/.test(text) ? Number(text) : undefined),
+}
 
-function grpcTimeout(text: string): number | undefined {
-  const unitMs = grpcUnitMs.get(text.slice(-1))
-  return unitMs !== undefined && /^\d{1,8}.$/.test(text)
-    ? Number(text.slice(0, -1)) * unitMs
-    : undefined
+export const grpcTimeout: TimeoutHeader = {
+  name: 'grpc-timeout',
+  parse(text) {
+    const unitMs = grpcUnitMs.get(text.slice(-1))
+    return unitMs !== undefined && /^\d{1,8}.$/.test(text)
+      ? Number(text.slice(0, -1)) * unitMs
+      : undefined
+  },
+}
+
+/** In seconds, as of the REST clients of Google. The number of digits is limited, as in the others. */
+const serverTimeout: TimeoutHeader = {
+  name: 'x-server-timeout',
+  parse: (text) => (/^\d{1,8}(?:\.\d{1,9})?$/.test(text) ? Number(text) * 1000 : undefined),
 }
 
 /** Returns the coding of request content, undefined for none. Throws 415 if it is unsupported. */

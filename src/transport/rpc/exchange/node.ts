@@ -49,12 +49,16 @@ export function hasContent(request: NodeServerRequest): boolean {
 }
 
 /**
- * Reads the content of a request. Rejects with 413 as soon as the content is larger than
+ * Reads the content of a request. Rejects with `tooLarge` as soon as the content is larger than
  * `maxBytes`, before reading if `Content-Length` says so, and with Canceled if the client
  * disconnects.
  */
-export function readContent(request: NodeServerRequest, maxBytes: number): Promise<Buffer> {
-  if (announcedBytes(request) > maxBytes) return Promise.reject(contentTooLarge(maxBytes))
+export function readContent(
+  request: NodeServerRequest,
+  maxBytes: number,
+  tooLarge: (maxBytes: number) => ConnectError = contentTooLarge,
+): Promise<Buffer> {
+  if (announcedBytes(request) > maxBytes) return Promise.reject(tooLarge(maxBytes))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -69,7 +73,7 @@ export function readContent(request: NodeServerRequest, maxBytes: number): Promi
       if (size <= maxBytes) chunks.push(chunk)
       else {
         request.pause()
-        settle(contentTooLarge(maxBytes))
+        settle(tooLarge(maxBytes))
       }
     }
     const onEnd = () => settle()
@@ -162,4 +166,23 @@ function end(
 /** Returns the size of content as sent. */
 export function byteLength(content: string | Uint8Array): number {
   return typeof content === 'string' ? Buffer.byteLength(content) : content.length
+}
+
+/** Resolves when the response buffer has room or the client is gone. */
+export function drained(response: NodeServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
+}
+
+/** Adds trailers, which are sent at the end of the response. */
+export function addTrailers(response: NodeServerResponse, trailers: HeaderList): void {
+  if (trailers.length === 0) return
+  const record: Record<string, string> = {}
+  for (let i = 0; i < trailers.length; i += 2) record[trailers[i] ?? ''] = trailers[i + 1] ?? ''
+  response.addTrailers(record)
 }

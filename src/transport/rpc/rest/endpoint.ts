@@ -1,7 +1,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { Call, CallTarget } from '../exchange/call.ts'
 import type { MethodImplSpec } from '../exchange/connect-internals.ts'
-import type { CallSettings } from '../exchange/settings.ts'
+import type { RpcMethod } from '../exchange/method.ts'
 import type { ErrorStyle } from './errors.ts'
 import { compileContent, compileReply, type ReplyContent, type ReplyWriter } from './reply.ts'
 import { httpBodyGetter } from './request/http-body.ts'
@@ -25,8 +25,7 @@ export interface Endpoint extends CallTarget {
 /** Compiles a binding and the implementation of its RPC. */
 export function compileEndpoint(
   binding: Binding,
-  spec: MethodImplSpec,
-  settings: CallSettings,
+  { spec, settings }: RpcMethod,
   style: Omit<ErrorStyle, 'dialect'>,
 ): Endpoint {
   const { dialect, responseBody } = binding

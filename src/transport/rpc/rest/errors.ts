@@ -16,7 +16,7 @@ export interface ErrorStyle {
   /** Whether a dialect that hides the messages of internal errors shows them. */
   readonly development: boolean
   /** Changes an error before it is written. */
-  readonly completeError: ((error: ConnectError) => void) | undefined
+  readonly completeError: ((error: ConnectError, protocolName: string) => void) | undefined
 }
 
 /** An error as an HTTP response. */
@@ -30,7 +30,7 @@ export interface ErrorReply {
 
 /** Returns an error as an HTTP response in the style of a service. */
 export function encodeError(error: ConnectError, style: ErrorStyle): ErrorReply {
-  style.completeError?.(error)
+  style.completeError?.(error, 'rest')
   const http = httpStatusOf(error)
   const status =
     http?.status ?? style.dialect.errorStatus.get(error.code) ?? codeToHttpStatus(error.code)

@@ -6,6 +6,7 @@ import { type CallContext, deadlineKept } from '../exchange/context.ts'
 import { asConnectError, methodNotAllowed, targetTooLong } from '../exchange/errors.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
 import { invokeStream, invokeUnary, single } from '../exchange/invoke.ts'
+import { timeoutOf } from '../exchange/negotiate.ts'
 import {
   type HttpExchange,
   type NodeServerRequest,
@@ -95,7 +96,9 @@ async function serve(
   let call: RestCall | undefined
   try {
     const { publicUrl } = server
-    call = { ...openCall(server, endpoint, exchange, defaults), endpoint, values, publicUrl }
+    const timeoutMs = timeoutOf(request.headers, endpoint.settings.maxTimeoutMs)
+    const opened = openCall(server, endpoint, exchange, defaults, timeoutMs)
+    call = { ...opened, endpoint, values, publicUrl }
     const reply = await replyOf(call)
     const compressing = reply && sendReply(call, reply)
     if (compressing !== undefined) await compressing

@@ -1,14 +1,15 @@
 import { hash } from 'node:crypto'
 import type { DescField, Message, Registry } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import { Code, ConnectError, createContextKey } from '@connectrpc/connect'
+import { type ConnectError, createContextKey } from '@connectrpc/connect'
 import type { CallContext } from '../exchange/context.ts'
+import { checkSize } from '../exchange/formats.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
-import { findHeader, headerValue, isProtocolHeader } from '../exchange/header-list.ts'
-import { LazyHeaders } from '../exchange/lazy-headers.ts'
+import { findHeader, headerValue } from '../exchange/header-list.ts'
+import { metadataOf } from '../exchange/metadata.ts'
 import { tagMatches } from '../exchange/negotiate.ts'
 import type { Reply } from '../exchange/node.ts'
-import { byteLength, hasNoContent } from '../exchange/node.ts'
+import { hasNoContent } from '../exchange/node.ts'
 import type { ErrorStyle } from './errors.ts'
 import { encodeError } from './errors.ts'
 import { httpBodyGetter, OCTET_STREAM } from './request/http-body.ts'
@@ -127,29 +128,6 @@ export function errorReply(error: ConnectError, style: ErrorStyle, context?: Cal
   return { status, headers, body: hasNoContent(status) ? undefined : body, contentType }
 }
 
-/**
- * Returns the headers that a call set, without protocol headers. Trailers become headers with the
- * prefix `Trailer-`, as in the Connect protocol.
- */
-export function metadataOf(header: Headers, trailer?: Headers): HeaderList {
-  const headers: HeaderList = []
-  if (!isUntouched(header)) {
-    header.forEach((value, name) => {
-      if (!isProtocolHeader(name)) headers.push(name, value)
-    })
-  }
-  if (trailer !== undefined && !isUntouched(trailer)) {
-    trailer.forEach((value, name) => {
-      headers.push(`Trailer-${name}`, value)
-    })
-  }
-  return headers
-}
-
-function isUntouched(header: Headers): boolean {
-  return header instanceof LazyHeaders && header.untouched
-}
-
 type AddHeaders = (headers: HeaderList, response: Message, input: ReplyInput) => void
 
 /** Compiles the headers that come from response fields and from paging. */
@@ -188,18 +166,6 @@ export function statusOf({ values }: CallContext, declared: number): number {
   if (status === undefined) return declared
   if (isSuccessStatus(status)) return status
   throw new Error(`success status ${status} is not from 200 to 399`)
-}
-
-/** Throws ResourceExhausted for content over the limit, as the other protocols do. */
-export function checkSize(body: string | Uint8Array, maxBytes: number): void {
-  // One UTF-16 unit becomes at most three bytes of UTF-8.
-  if (body.length * 3 <= maxBytes) return
-  const size = byteLength(body)
-  if (size <= maxBytes) return
-  throw new ConnectError(
-    `message size ${size} is larger than ${maxBytes} bytes`,
-    Code.ResourceExhausted,
-  )
 }
 
 /**

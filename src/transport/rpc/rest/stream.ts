@@ -4,15 +4,17 @@ import type { ConnectError } from '@connectrpc/connect'
 import { isGone } from '../exchange/cancellation.ts'
 import type { CallContext } from '../exchange/context.ts'
 import { asConnectError } from '../exchange/errors.ts'
+import { checkSize } from '../exchange/formats.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
 import { grpcMessage } from '../exchange/header-list.ts'
+import { metadataOf } from '../exchange/metadata.ts'
 import { tagMatches, wantsTrailers, weightsOf } from '../exchange/negotiate.ts'
 import type { NodeServerRequest, NodeServerResponse, Reply } from '../exchange/node.ts'
-import { addDefaults, hasNoContent, writeHead } from '../exchange/node.ts'
+import { addDefaults, addTrailers, drained, hasNoContent, writeHead } from '../exchange/node.ts'
 import type { Endpoint, RestCall } from './endpoint.ts'
 import { encodeStatus } from './errors.ts'
 import type { ReplyContent } from './reply.ts'
-import { checkSize, metadataOf, notModified, statusOf } from './reply.ts'
+import { notModified, statusOf } from './reply.ts'
 import { OCTET_STREAM } from './request/http-body.ts'
 
 /**
@@ -179,17 +181,6 @@ function headOf(
   return headers
 }
 
-/** Resolves when the response buffer has room or the client is gone. */
-function drained(response: NodeServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done).off('close', done)
-      resolve()
-    }
-    response.on('drain', done).on('close', done)
-  })
-}
-
 function endWithError(
   { endpoint, response }: RestCall,
   framing: Framing,
@@ -221,11 +212,4 @@ function abort(response: NodeServerResponse): void {
   // The empty write waits for earlier ones, which an immediate `destroy` would drop.
   if (response.socket === null) response.destroy()
   else response.socket.write('', () => response.destroy())
-}
-
-function addTrailers(response: NodeServerResponse, trailers: HeaderList): void {
-  if (trailers.length === 0) return
-  const record: Record<string, string> = {}
-  for (let i = 0; i < trailers.length; i += 2) record[trailers[i] ?? ''] = trailers[i + 1] ?? ''
-  response.addTrailers(record)
 }

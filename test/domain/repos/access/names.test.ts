@@ -1,8 +1,7 @@
-import { createConnectRouter } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { checkRepositoryName } from '../../../../src/domain/repos/access/names.ts'
 import { registerServices } from '../../../../src/services/registry.ts'
-import { createRest } from '../../../../src/transport/rpc/rest/index.ts'
+import { createRpc } from '../../../../src/transport/rpc/index.ts'
 import { testApp } from '../../../support/app.ts'
 
 describe('a repository name', () => {
@@ -43,9 +42,9 @@ describe('a repository name', () => {
   })
 
   it('cannot be confused with a fixed segment of a route', async () => {
-    const rest = createRest()
-    registerServices(rest.record(createConnectRouter()), await testApp())
-    const paths = rest.routes().map(({ binding }) => binding.template.text)
+    const rpc = createRpc()
+    registerServices(rpc.router, await testApp())
+    const paths = rpc.routes().map(({ binding }) => binding.template.text)
     const named = paths.flatMap(
       (path) => /^(?:\/api\/v1(?:\/teams\/[^/]+)?\/repos)?\/[^/]+\/([^/]+)/.exec(path)?.[1] ?? [],
     )

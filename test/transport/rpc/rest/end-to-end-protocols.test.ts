@@ -224,7 +224,7 @@ describe('RPC paths', () => {
   })
 
   it('have no REST route for a method without a rule', async () => {
-    expect(http1.rest.routes().map(({ rpc }) => rpc)).not.toContain('things.v1.Things/Hidden')
+    expect(http1.rpc.routes().map(({ rpc }) => rpc)).not.toContain('things.v1.Things/Hidden')
     expect((await fetch(`${http1.url}/hidden`)).status).toBe(404)
   })
 

@@ -4,15 +4,15 @@ import { connect as http2Connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import type { DescService } from '@bufbuild/protobuf'
-import { Code, ConnectError, createConnectRouter } from '@connectrpc/connect'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import {
-  createRest,
+  createRpc,
   dialectOf,
   RouteTableError,
   successStatus,
-} from '../../../../src/transport/rpc/rest/index.ts'
+} from '../../../../src/transport/rpc/index.ts'
 import { compileSchema, serviceOf } from './schema.ts'
 import type { Reply, Script, Served } from './things.ts'
 import { Habits, rawExchange, serve, Things } from './things.ts'
@@ -459,7 +459,7 @@ describe('an error', () => {
   })
 
   it('of an unknown path has the default dialect', async () => {
-    const handler = createRest({ defaultDialect: dialectOf(Habits) }).nodeHandler()
+    const handler = createRpc({ defaultDialect: dialectOf(Habits) }).handlers().all
     const server = createServer((request, response) => handler(request, response)).listen(
       0,
       '127.0.0.1',
@@ -523,8 +523,8 @@ describe('a client that disconnects', () => {
 
 describe('HTTP/2', () => {
   it('has the same responses with headers of the surrounding server', async () => {
-    const rest = createRest()
-    rest.record(createConnectRouter()).service(Things, {
+    const rpc = createRpc()
+    rpc.router.service(Things, {
       getThing: (_request: unknown, { responseHeader }: { responseHeader: Headers }) => {
         responseHeader.append('set-cookie', 'a=1')
         responseHeader.append('set-cookie', 'b=2')
@@ -532,7 +532,7 @@ describe('HTTP/2', () => {
         return { url: 'x'.repeat(3000) }
       },
     } as never)
-    const handler = rest.nodeHandler()
+    const handler = rpc.handlers().all
     const { createServer: createHttp2Server } = await import('node:http2')
     const server = createHttp2Server((request, response) => {
       response.setHeader('Vary', 'Origin')
@@ -555,7 +555,7 @@ describe('HTTP/2', () => {
   })
 })
 
-describe('createRest', () => {
+describe('createRpc', () => {
   it('reports all mistakes of the schema at once', () => {
     const schema = compileSchema(`
       syntax = "proto3";
@@ -567,10 +567,10 @@ describe('createRest', () => {
       }
       message M { string name = 1; }
     `)
-    const rest = createRest()
-    rest.record(createConnectRouter()).service(serviceOf(schema, 'broken.v1.Broken'), {})
-    expect(() => rest.nodeHandler()).toThrow(RouteTableError)
-    expect(() => rest.nodeHandler()).toThrow(
+    const rpc = createRpc()
+    rpc.router.service(serviceOf(schema, 'broken.v1.Broken'), {})
+    expect(() => rpc.handlers()).toThrow(RouteTableError)
+    expect(() => rpc.handlers()).toThrow(
       /broken\.v1\.Broken\/One.*broken\.v1\.Broken\/Two.*nothing/s,
     )
   })
@@ -578,12 +578,9 @@ describe('createRest', () => {
   it('serves single methods by their last registration', async () => {
     const [getThing] = Things.methods
     if (getThing === undefined) throw new Error('no method')
-    const rest = createRest()
-    const router = createConnectRouter()
-    const recorded = rest.record(router)
-    recorded.service(Things, {}).rpc(getThing, (() => ({ name: 'rpc' })) as never)
-    expect(router.handlers).toHaveLength(Things.methods.length + 1)
-    const handler = rest.nodeHandler()
+    const rpc = createRpc()
+    rpc.router.service(Things, {}).rpc(getThing, (() => ({ name: 'rpc' })) as never)
+    const handler = rpc.handlers().all
     const server = createServer((request, response) => handler(request, response)).listen(
       0,
       '127.0.0.1',
@@ -598,7 +595,7 @@ describe('createRest', () => {
   })
 
   it('passes unknown paths to another handler', async () => {
-    const handler = createRest().nodeHandler()
+    const handler = createRpc().handlers().rest
     const server = createServer((request, response) =>
       handler(request, response, () => response.end('other')),
     )
@@ -611,6 +608,6 @@ describe('createRest', () => {
   })
 
   it('throws for limits out of range', () => {
-    expect(() => createRest({ readMaxBytes: 0 })).toThrow(/readMaxBytes/)
+    expect(() => createRpc({ readMaxBytes: 0 })).toThrow(/readMaxBytes/)
   })
 })

@@ -1,10 +1,9 @@
 import { connect } from 'node:net'
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import type { HandlerContext, Interceptor } from '@connectrpc/connect'
-import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { listen } from '../../../../src/transport/listener/index.ts'
-import type { Rest, RestOptions } from '../../../../src/transport/rpc/rest/index.ts'
-import { createRest } from '../../../../src/transport/rpc/rest/index.ts'
+import type { Rpc, RpcOptions } from '../../../../src/transport/rpc/index.ts'
+import { createRpc } from '../../../../src/transport/rpc/index.ts'
 import { compileSchema, serviceOf } from './schema.ts'
 
 /**
@@ -138,11 +137,11 @@ export interface Served {
   /** `http://127.0.0.1:port`. */
   readonly url: string
   readonly port: number
-  readonly rest: Rest
+  readonly rpc: Rpc
   close(): Promise<void>
 }
 
-export interface ServeOptions extends RestOptions {
+export interface ServeOptions extends RpcOptions {
   maxHeaderSize?: number
 }
 
@@ -151,37 +150,24 @@ export async function serve(
   scripts: { things?: Script; habits?: Script },
   options: ServeOptions = {},
 ): Promise<Served> {
-  const { maxHeaderSize, ...restOptions } = options
-  const rest = createRest(restOptions)
-  const { shutdownSignal, interceptors, readMaxBytes, contextValues } = restOptions
-  const rpc = connectNodeAdapter({
-    ...(shutdownSignal && { shutdownSignal }),
-    ...(interceptors && { interceptors }),
-    ...(readMaxBytes && { readMaxBytes }),
-    ...(contextValues && { contextValues }),
-    routes(router) {
-      const recorded = rest.record(router)
-      register(Things, scripts.things ?? {})
-      register(Habits, scripts.habits ?? {})
-      function register(service: DescService, script: Script) {
-        // The compiler cannot know the types of a schema compiled at run time.
-        recorded.service(
-          service,
-          byLocalName(service, script) as Parameters<typeof recorded.service>[1],
-        )
-      }
-    },
-    fallback: (request, response) => handler(request, response),
-  })
-  const handler = rest.nodeHandler()
+  const { maxHeaderSize, ...rpcOptions } = options
+  const rpc = createRpc(rpcOptions)
+  const register = (service: DescService, script: Script) => {
+    // The compiler cannot know the types of a schema compiled at run time.
+    const implementation = byLocalName(service, script) as Parameters<typeof rpc.router.service>[1]
+    rpc.router.service(service, implementation)
+  }
+  register(Things, scripts.things ?? {})
+  register(Habits, scripts.habits ?? {})
+  const handler = rpc.handlers().all
   // Small enough for tests: of what is announced to be larger nothing is dropped for the sake of
   // the connection.
   const limits = {
     maxSkippedBytes: 8 * 1024,
     ...(maxHeaderSize && { maxHeaderBytes: maxHeaderSize }),
   }
-  const { url, close } = await listen({ host: '127.0.0.1', port: 0, handler: rpc, limits })
-  return { url, port: Number(new URL(url).port), rest, close: () => close(0) }
+  const { url, close } = await listen({ host: '127.0.0.1', port: 0, handler, limits })
+  return { url, port: Number(new URL(url).port), rpc, close: () => close(0) }
 }
 
 function byLocalName(service: DescService, script: Script): Record<string, unknown> {

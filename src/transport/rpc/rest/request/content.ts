@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
 import type { Message } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { mediaTypeOf } from '../../exchange/compression.ts'
+import { decompress, mediaTypeOf } from '../../exchange/compression.ts'
 import type { Compression } from '../../exchange/connect-internals.ts'
 import { clientGone, contentTooLarge, httpError, unsupportedCoding } from '../../exchange/errors.ts'
 import { requestCoding } from '../../exchange/negotiate.ts'
@@ -45,22 +45,7 @@ export async function requestContent(
   const content = await readContent(request, readMaxBytes)
   if (content.length === 0) return EMPTY
   if (!announced && isJson) checkJson(headers['content-type'])
-  return coding === undefined ? content : decompress(coding, content, readMaxBytes)
-}
-
-async function decompress(
-  coding: Compression,
-  content: Uint8Array,
-  maxBytes: number,
-): Promise<Uint8Array> {
-  try {
-    return await coding.decompress(content, maxBytes)
-  } catch (error) {
-    // The codings of Connect throw this for a result over the limit. Other errors mean bad data.
-    if (error instanceof ConnectError && error.code === Code.ResourceExhausted)
-      throw contentTooLarge(maxBytes)
-    throw malformed(coding.name)
-  }
+  return coding === undefined ? content : decompress(coding, content, readMaxBytes, contentTooLarge)
 }
 
 function malformed(coding: string): ConnectError {

@@ -1,6 +1,5 @@
-import { createConnectRouter } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
-import { createRest } from '../../../../../src/transport/rpc/rest/index.ts'
+import { createRpc } from '../../../../../src/transport/rpc/index.ts'
 import {
   dialectOf,
   dialectProblems,
@@ -152,14 +151,14 @@ describe('a dialect like that of another service', () => {
   })
 
   it('requires the other service on the same server', () => {
-    const rest = createRest()
-    const router = rest.record(createConnectRouter())
+    const rpc = createRpc()
+    const { router } = rpc
     router.service(service('Like'), {})
-    expect(() => rest.nodeHandler()).toThrow(
+    expect(() => rpc.handlers()).toThrow(
       'test.Like: (branchline.rest.v1.dialect).like: no service test.Forge is served',
     )
     router.service(service('Forge'), {})
-    expect(rest.routes()).toMatchObject([{ template: '/things/{id}', status: 204 }])
+    expect(rpc.routes()).toMatchObject([{ template: '/things/{id}', status: 204 }])
   })
 })
 

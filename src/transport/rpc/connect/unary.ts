@@ -1,0 +1,148 @@
+import type { Message } from '@bufbuild/protobuf'
+import { base64Decode } from '@bufbuild/protobuf/wire'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { type Call, type CallServer, openCall, sendReply } from '../exchange/call.ts'
+import { isGone } from '../exchange/cancellation.ts'
+import { decompress } from '../exchange/compression.ts'
+import { codeToHttpStatus } from '../exchange/connect-internals.ts'
+import { type CallContext, deadlineKept } from '../exchange/context.ts'
+import { asConnectError, messageTooLarge } from '../exchange/errors.ts'
+import { checkSize, type MessageFormats } from '../exchange/formats.ts'
+import { invokeUnary } from '../exchange/invoke.ts'
+import { metadataOf } from '../exchange/metadata.ts'
+import type { RpcMethod } from '../exchange/method.ts'
+import { connectTimeout, timeoutIn } from '../exchange/negotiate.ts'
+import { type HttpExchange, type Reply, readContent, send } from '../exchange/node.ts'
+import { namedCoding } from '../framed/call.ts'
+import { errorJson } from './errors.ts'
+import { checkVersionHeader, checkVersionParameter } from './version.ts'
+
+/** The encoding of a unary call. */
+export type UnaryFormat = keyof MessageFormats
+
+const CONTENT_TYPE = /^application\/(?:(json)(?:; ?charset=utf-?8)?|proto)$/i
+
+/** Returns the encoding of a unary call by its Content-Type; undefined for any other content. */
+export function unaryFormat(contentType: string): UnaryFormat | undefined {
+  if (contentType === 'application/json') return 'json'
+  const match = CONTENT_TYPE.exec(contentType)
+  return match ? (match[1] === undefined ? 'proto' : 'json') : undefined
+}
+
+/** Returns the encoding that the query of a GET names; undefined for an unknown one. */
+export function queryFormat(query: URLSearchParams): UnaryFormat | undefined {
+  const name = query.get('encoding')
+  return name === 'json' || name === 'proto' ? name : undefined
+}
+
+type UnarySpec = Extract<RpcMethod['spec'], { kind: 'unary' }>
+
+/** A unary method. */
+export interface UnaryMethod extends RpcMethod {
+  readonly spec: UnarySpec
+}
+
+/**
+ * Answers a unary call over Connect (https://connectrpc.com/docs/protocol#unary-rpcs). Never
+ * rejects.
+ *
+ * @param query of a GET, which has the message; undefined for a POST.
+ */
+export async function serveUnary(
+  server: CallServer,
+  rpc: UnaryMethod,
+  format: UnaryFormat,
+  exchange: HttpExchange,
+  query?: URLSearchParams,
+): Promise<void> {
+  const { request, response } = exchange
+  const { headers } = request
+  const { method, settings, spec } = rpc
+  const defaults = server.headers?.(request) ?? []
+  let call: Call | undefined
+  try {
+    if (query) checkVersionParameter(query)
+    else checkVersionHeader(headers)
+    const timeoutMs = timeoutIn(connectTimeout, headers, settings.maxTimeoutMs)
+    const target = { method, protocolName: 'connect', settings }
+    call = openCall(server, target, exchange, defaults, timeoutMs)
+    const { context, cancellation } = call
+    const message = await cancellation.limit(messageOf(rpc, format, exchange, query))
+    const invoked = invokeUnary(spec, context, message, settings.interceptors)
+    const output = await (context.values.get(deadlineKept) ? invoked : cancellation.limit(invoked))
+    const compressing = sendReply(call, replyOf(rpc, format, context, output))
+    if (compressing !== undefined) await compressing
+    cancellation.end()
+  } catch (thrown) {
+    const error = asConnectError(thrown)
+    // A call whose client is gone may fail in any way.
+    if (error !== thrown && !isGone(response)) server.onError(thrown, request)
+    server.completeError?.(error, 'connect')
+    send(exchange, errorReply(server, error, call?.context), defaults)
+    call?.cancellation.end(error)
+  }
+}
+
+async function messageOf(
+  { formats, settings }: RpcMethod,
+  format: UnaryFormat,
+  { request }: HttpExchange,
+  query: URLSearchParams | undefined,
+): Promise<Message> {
+  const { readMaxBytes, compressions } = settings
+  const name = query ? (query.get('compression') ?? undefined) : request.headers['content-encoding']
+  const coding = namedCoding(name, compressions, 'accept-encoding')
+  const content = query
+    ? contentIn(query)
+    : await readContent(request, readMaxBytes, messageTooLarge)
+  if (content.length > readMaxBytes) throw messageTooLarge(readMaxBytes)
+  const bytes =
+    coding === undefined
+      ? content
+      : await decompress(coding, content, readMaxBytes, messageTooLarge)
+  return formats[format].read(bytes)
+}
+
+function contentIn(query: URLSearchParams): Uint8Array {
+  const text = query.get('message') ?? ''
+  if (query.get('base64') !== '1') return Buffer.from(text)
+  try {
+    return base64Decode(text)
+  } catch {
+    throw new ConnectError('the parameter message is not base64', Code.InvalidArgument)
+  }
+}
+
+function replyOf(
+  { formats, settings }: RpcMethod,
+  format: UnaryFormat,
+  { responseHeader, responseTrailer }: CallContext,
+  output: Message,
+): Reply {
+  const body = formats[format].write(output)
+  checkSize(body, settings.writeMaxBytes)
+  return {
+    status: 200,
+    headers: metadataOf(responseHeader, responseTrailer),
+    body,
+    contentType: format === 'json' ? 'application/json' : 'application/proto',
+  }
+}
+
+function errorReply(
+  { registry }: CallServer,
+  error: ConnectError,
+  context: CallContext | undefined,
+): Reply {
+  // Metadata of the error replaces headers that the call set before it failed.
+  const merged = new Headers(context?.responseHeader)
+  error.metadata.forEach((value, name) => {
+    merged.set(name, value)
+  })
+  return {
+    status: codeToHttpStatus(error.code),
+    headers: metadataOf(merged, context?.responseTrailer),
+    body: JSON.stringify(errorJson(error, registry)),
+    contentType: 'application/json',
+  }
+}

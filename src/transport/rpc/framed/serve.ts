@@ -1,0 +1,146 @@
+import type { Message } from '@bufbuild/protobuf'
+import { type CallServer, openCall } from '../exchange/call.ts'
+import { isGone } from '../exchange/cancellation.ts'
+import { compress } from '../exchange/compression.ts'
+import { deadlineKept } from '../exchange/context.ts'
+import { asConnectError } from '../exchange/errors.ts'
+import { checkSize } from '../exchange/formats.ts'
+import type { HeaderList } from '../exchange/header-list.ts'
+import { invokeStream, invokeUnary, single } from '../exchange/invoke.ts'
+import type { RpcMethod } from '../exchange/method.ts'
+import { timeoutIn } from '../exchange/negotiate.ts'
+import type { HttpExchange } from '../exchange/node.ts'
+import { byteLength } from '../exchange/node.ts'
+import { acceptedCoding, type FramedCall, namedCoding } from './call.ts'
+import { readMessage, readMessages } from './content.ts'
+import { COMPRESSED, envelope } from './envelopes.ts'
+import type { FramedType } from './protocol.ts'
+import { FramedResponse } from './response.ts'
+
+type UnarySpec = Extract<RpcMethod['spec'], { kind: 'unary' }>
+type StreamSpec = Exclude<RpcMethod['spec'], UnarySpec>
+
+/** Answers a call in a protocol with envelopes. Never rejects. */
+export async function serveFramed(
+  server: CallServer,
+  rpc: RpcMethod,
+  type: FramedType,
+  exchange: HttpExchange,
+): Promise<void> {
+  const { request } = exchange
+  const { protocol } = type
+  const defaults = server.headers?.(request) ?? []
+  const response = new FramedResponse(exchange, type, defaults)
+  let call: FramedCall | undefined
+  try {
+    call = openFramedCall(server, rpc, type, exchange, defaults)
+    response.coding = call.responseCoding
+    if (rpc.spec.kind === 'unary') await answerUnary(call, rpc.spec, response)
+    else await answerStream(call, rpc.spec, response)
+    call.cancellation.end()
+  } catch (thrown) {
+    const error = asConnectError(thrown)
+    // A call whose client is gone may fail in any way.
+    if (error !== thrown && !isGone(exchange.response)) server.onError(thrown, request)
+    server.completeError?.(error, protocol.name)
+    response.fail(call?.context, error)
+    call?.cancellation.end(error)
+  }
+}
+
+/** Throws InvalidArgument or Unimplemented for request headers that do not fit. */
+function openFramedCall(
+  server: CallServer,
+  rpc: RpcMethod,
+  type: FramedType,
+  exchange: HttpExchange,
+  defaults: HeaderList,
+): FramedCall {
+  const { protocol } = type
+  const { method, settings, formats } = rpc
+  const { headers } = exchange.request
+  protocol.checkVersion(headers)
+  const timeoutMs = timeoutIn(protocol.timeout, headers, settings.maxTimeoutMs)
+  const { compressions } = settings
+  const { codingHeader, acceptCodingHeader } = protocol
+  const requestCoding = namedCoding(textOf(headers[codingHeader]), compressions, acceptCodingHeader)
+  const accepted = textOf(headers[acceptCodingHeader])
+  const target = { method, protocolName: protocol.name, settings }
+  return {
+    ...openCall(server, target, exchange, defaults, timeoutMs),
+    type,
+    rpc,
+    format: formats[type.format],
+    requestCoding,
+    responseCoding: acceptedCoding(accepted, compressions, requestCoding),
+  }
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header
+}
+
+async function answerUnary(
+  call: FramedCall,
+  spec: UnarySpec,
+  response: FramedResponse,
+): Promise<void> {
+  const { context, cancellation, settings, server, request } = call
+  const message = await cancellation.limit(readMessage(call))
+  const invoked = invokeUnary(spec, context, message, settings.interceptors)
+  const output = await (context.values.get(deadlineKept) ? invoked : cancellation.limit(invoked))
+  const framed = frameOf(call, output)
+  const frame = framed instanceof Promise ? await framed : framed
+  const lacking = server.roomFor?.(request, frame.length)
+  if (lacking) throw lacking
+  response.succeed(context, frame)
+}
+
+async function answerStream(
+  call: FramedCall,
+  spec: StreamSpec,
+  response: FramedResponse,
+): Promise<void> {
+  const { context, cancellation, settings } = call
+  const input =
+    spec.kind === 'server_streaming'
+      ? single(await cancellation.race(readMessage(call)))
+      : readMessages(call)
+  const messages = invokeStream(spec, context, input, settings.interceptors)
+  const iterator = messages[Symbol.asyncIterator]()
+  const next = () => cancellation.race(iterator.next())
+  try {
+    // An interceptor may enforce the deadline of a call with one response.
+    const isKept = spec.kind === 'client_streaming' && context.values.get(deadlineKept)
+    let item = await (isKept ? iterator.next() : next())
+    while (!item.done) {
+      const hasRoom = response.write(context, await frameOf(call, item.value))
+      if (!hasRoom) await cancellation.race(response.drained())
+      item = await next()
+    }
+    response.succeed(context)
+  } finally {
+    // Not awaited: a generator that is busy with a cancelled call may finish later.
+    iterator.return?.().catch(() => {})
+  }
+}
+
+/** Returns a message in its envelope. Throws ResourceExhausted for one over the limit. */
+function frameOf(call: FramedCall, message: Message): Buffer | Promise<Buffer> {
+  const { format, settings, responseCoding } = call
+  const data = format.write(message)
+  checkSize(data, settings.writeMaxBytes)
+  return responseCoding === undefined || byteLength(data) < settings.compressMinBytes
+    ? envelope(0, data)
+    : compressedFrame(call, data)
+}
+
+async function compressedFrame(
+  { responseCoding }: FramedCall,
+  data: string | Uint8Array,
+): Promise<Buffer> {
+  const bytes = typeof data === 'string' ? Buffer.from(data) : data
+  return responseCoding === undefined
+    ? envelope(0, bytes)
+    : envelope(COMPRESSED, await compress(responseCoding, bytes))
+}

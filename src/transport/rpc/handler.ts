@@ -1,0 +1,115 @@
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
+import { connectStreamType } from './connect/stream.ts'
+import { queryFormat, serveUnary, type UnaryMethod, unaryFormat } from './connect/unary.ts'
+import type { CallServer } from './exchange/call.ts'
+import type { RpcMethod } from './exchange/method.ts'
+import {
+  type HttpExchange,
+  type NodeServerRequest,
+  type NodeServerResponse,
+  send,
+} from './exchange/node.ts'
+import type { FramedType } from './framed/protocol.ts'
+import { serveFramed } from './framed/serve.ts'
+import { grpcType } from './grpc/index.ts'
+import { grpcWebType } from './grpc-web/index.ts'
+
+/**
+ * Answers a request to the path of a method. Returns false for any other path, without an answer.
+ */
+export type RpcHandler = (
+  path: string,
+  request: NodeServerRequest,
+  response: NodeServerResponse,
+) => boolean
+
+/** Creates the handler of gRPC, gRPC-Web and Connect. The handler never throws. */
+export function createRpcHandler(server: CallServer, methods: Iterable<RpcMethod>): RpcHandler {
+  const byPath = new Map<string, RpcMethod>()
+  for (const rpc of methods) byPath.set(pathOf(rpc), rpc)
+  const streamType = connectStreamType(server.registry)
+  const framedType = (contentType: string) =>
+    grpcType(contentType) ?? grpcWebType(contentType) ?? streamType(contentType)
+  return (path, request, response) => {
+    const rpc = byPath.get(path)
+    if (rpc === undefined) return false
+    const exchange = { request, response }
+    if (request.method === 'POST') answerPost(server, rpc, framedType, exchange)
+    else answerGet(server, rpc, exchange)
+    return true
+  }
+}
+
+/** Returns the path of a method in all three protocols. */
+export function pathOf({ method }: Pick<RpcMethod, 'method'>): string {
+  return `/${method.parent.typeName}/${method.name}`
+}
+
+function answerPost(
+  server: CallServer,
+  rpc: RpcMethod,
+  framedType: (contentType: string) => FramedType | undefined,
+  exchange: HttpExchange,
+): void {
+  const { request } = exchange
+  const contentType = request.headers['content-type'] ?? ''
+  const format = isUnary(rpc) ? unaryFormat(contentType) : undefined
+  if (format !== undefined && isUnary(rpc)) {
+    void serveUnary(server, rpc, format, exchange)
+    return
+  }
+  const type = framedType(contentType)
+  // Connect has no envelopes in unary calls.
+  if (type === undefined || (type.protocol.name === 'connect' && isUnary(rpc)))
+    refuse(server, exchange, 415, ['Accept-Post', acceptPost(rpc)])
+  // A client of HTTP/1.1 sends its whole request first, so that a dialogue would never begin.
+  else if (rpc.spec.kind === 'bidi_streaming' && request.httpVersionMajor === 1)
+    refuse(server, exchange, 505, ['Connection', 'close'])
+  else void serveFramed(server, rpc, type, exchange)
+}
+
+function answerGet(server: CallServer, rpc: RpcMethod, exchange: HttpExchange): void {
+  const { method, url = '' } = exchange.request
+  if (method !== 'GET' || !isSafe(rpc) || !isUnary(rpc)) {
+    refuse(server, exchange, 405, ['Allow', isSafe(rpc) && isUnary(rpc) ? 'POST, GET' : 'POST'])
+    return
+  }
+  const query = new URLSearchParams(url.slice(url.indexOf('?') + 1))
+  const format = url.includes('?') ? queryFormat(query) : undefined
+  if (format === undefined) refuse(server, exchange, 415, [])
+  else void serveUnary(server, rpc, format, exchange, query)
+}
+
+function isUnary(rpc: RpcMethod): rpc is UnaryMethod {
+  return rpc.spec.kind === 'unary'
+}
+
+/** Returns whether a method may be called by GET. */
+function isSafe({ method }: RpcMethod): boolean {
+  return method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS
+}
+
+const FRAMED_TYPES = ['grpc', 'grpc-web', 'grpc-web-text'].flatMap((name) => [
+  `application/${name}`,
+  `application/${name}+proto`,
+  `application/${name}+json`,
+])
+
+/** https://www.w3.org/TR/ldp/#header-accept-post */
+function acceptPost(rpc: RpcMethod): string {
+  const ofConnect = isUnary(rpc)
+    ? ['application/json', 'application/proto']
+    : ['application/connect+json', 'application/connect+proto']
+  return [...FRAMED_TYPES, ...ofConnect].join(', ')
+}
+
+/** Answers a request that belongs to no protocol. */
+function refuse(
+  server: CallServer,
+  exchange: HttpExchange,
+  status: number,
+  headers: string[],
+): void {
+  const defaults = server.headers?.(exchange.request) ?? []
+  send(exchange, { status, headers, body: undefined, contentType: '' }, defaults)
+}
