@@ -311,7 +311,7 @@ const FRAMES: readonly {
   {
     name: 'a compressed frame without a coding',
     body: frame(1, NAME.length, NAME),
-    code: 3,
+    code: 13,
     reason: 'MALFORMED_REQUEST',
   },
   {

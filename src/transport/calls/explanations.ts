@@ -3,6 +3,7 @@ import { Code, type ConnectError } from '@connectrpc/connect'
 import { type ErrorInfo, ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { ERROR_DOMAIN } from '../errors/index.ts'
 import type { TransportReason } from '../errors/refusal.ts'
+import { UNEXPECTED_COMPRESSION } from '../rpc/index.ts'
 
 /** Reasons of the codes with which every protocol refuses a request that does not reach a method. */
 const REASONS: ReadonlyMap<Code, TransportReason> = new Map([
@@ -31,8 +32,7 @@ const LIMIT = /^(the request (?:content|message) is larger than )(\d+) bytes$/
  */
 export function explainError(error: ConnectError, protocolName: string): void {
   const explained = reasonOf(error)
-  const reasons = protocolName === 'rest' ? REST_REASONS : REASONS
-  const reason = explained ?? reasons.get(error.code)
+  const reason = explained ?? reasonOfCode(error, protocolName)
   if (reason === undefined) return
   if (explained === undefined) {
     const info = create(ErrorInfoSchema, { reason, domain: ERROR_DOMAIN })
@@ -44,6 +44,15 @@ export function explainError(error: ConnectError, protocolName: string): void {
     Object.assign(error, { rawMessage })
   }
   if (protocolName === 'rest') error.metadata.set(REASON_HEADER, reason)
+}
+
+function reasonOfCode(
+  { code, rawMessage }: ConnectError,
+  protocolName: string,
+): TransportReason | undefined {
+  // gRPC specifies the code INTERNAL for this error of clients.
+  if (rawMessage === UNEXPECTED_COMPRESSION) return 'MALFORMED_REQUEST'
+  return (protocolName === 'rest' ? REST_REASONS : REASONS).get(code)
 }
 
 function reasonOf({ details }: ConnectError): string | undefined {

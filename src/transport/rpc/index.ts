@@ -1,6 +1,7 @@
 export { deadlineKept } from './exchange/context.ts'
 export { responseCoding, tagMatches, timeoutOf } from './exchange/negotiate.ts'
 export type { NodeServerRequest, NodeServerResponse } from './exchange/node.ts'
+export { UNEXPECTED_COMPRESSION } from './framed/content.ts'
 export type { RestHandler } from './rest/handler.ts'
 export { successStatus } from './rest/reply.ts'
 export type { Binding, HeaderField, Paging } from './rest/schema/binding.ts'

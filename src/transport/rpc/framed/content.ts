@@ -13,6 +13,9 @@ import {
   onlyEnvelope,
 } from './envelopes.ts'
 
+/** The message of the error for a compressed message without a coding. */
+export const UNEXPECTED_COMPRESSION = 'a compressed message without a coding'
+
 /** Reads the only message of a request. */
 export async function readMessage(call: FramedCall): Promise<Message> {
   const { request, settings, type } = call
@@ -48,7 +51,7 @@ function messageOf(call: FramedCall, { flags, data }: Envelope): Message | Promi
     throw new ConnectError(`unknown flags of a message: ${flags}`, Code.InvalidArgument)
   // https://github.com/grpc/grpc/blob/master/doc/compression.md
   if (call.requestCoding === undefined)
-    throw new ConnectError('a compressed message without a coding', Code.Internal)
+    throw new ConnectError(UNEXPECTED_COMPRESSION, Code.Internal)
   if (data.length === 0) return call.format.read(data)
   return decompressed(call, call.requestCoding, data)
 }
