@@ -127,11 +127,13 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['services/'],
   ],
   [
+    ['transport/rpc/text/'],
     ['transport/rpc/exchange/'],
-    ['transport/rpc/rest/text/'],
-    ['transport/rpc/rest/schema/'],
+    ['transport/rpc/framed/', 'transport/rpc/rest/schema/'],
+    ['transport/rpc/connect/', 'transport/rpc/grpc/', 'transport/rpc/grpc-web/'],
     ['transport/rpc/rest/request/'],
     ['transport/rpc/rest/'],
+    ['transport/rpc/'],
     ['transport/errors/', 'transport/http/', 'transport/listener/', 'transport/openapi/'],
     ['transport/callers/'],
     ['transport/pages/'],
@@ -292,6 +294,7 @@ const moduleState =
 /** The files that may have state of their module, and why. */
 const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/rest/', 'caches keyed by descriptors, which never change'],
+  ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
 ]
 

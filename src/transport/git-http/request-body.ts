@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { HttpRequest } from '../http/requests.ts'
+import { drained } from '../rpc/index.ts'
 
 /** A body that cannot be passed on, with the HTTP status of the refusal. */
 export class BodyError extends Error {
@@ -92,17 +93,4 @@ async function* gunzipped(request: HttpRequest): AsyncGenerator<Buffer> {
     request.unpipe(gunzip)
     gunzip.destroy()
   }
-}
-
-/** Resolves when a stream takes more data or has closed. */
-export function drained(stream: Pick<Writable, 'on' | 'off'>): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off('drain', done)
-      stream.off('close', done)
-      resolve()
-    }
-    stream.on('drain', done)
-    stream.on('close', done)
-  })
 }

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
+import { drained } from '../rpc/index.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
 import type { GitGrant, GitService, PackProcess, PackRequest } from './git-access.ts'
-import { BodyError, drained, feed } from './request-body.ts'
+import { BodyError, feed } from './request-body.ts'
 import type { SessionSlot } from './session-slot.ts'
 
 /** Limits of one request. */

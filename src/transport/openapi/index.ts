@@ -4,7 +4,7 @@ import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb
 import type { Binding } from '../rpc/index.ts'
 import { httpBodySetter } from '../rpc/rest/request/http-body.ts'
 import { compareText } from '../rpc/rest/schema/table.ts'
-import { fieldNamed } from '../rpc/rest/text/message-fields.ts'
+import { fieldNamed } from '../rpc/text/message-fields.ts'
 import {
   OPERATION_METHODS,
   type OpenApiDocument,

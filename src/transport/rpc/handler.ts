@@ -26,7 +26,7 @@ export type RpcHandler = (
 /** Creates the handler of gRPC, gRPC-Web and Connect. The handler never throws. */
 export function createRpcHandler(server: CallServer, methods: Iterable<RpcMethod>): RpcHandler {
   const byPath = new Map<string, RpcMethod>()
-  for (const rpc of methods) byPath.set(pathOf(rpc), rpc)
+  for (const rpc of methods) byPath.set(rpcPath(rpc), rpc)
   const streamType = connectStreamType(server.registry)
   const framedType = (contentType: string) =>
     grpcType(contentType) ?? grpcWebType(contentType) ?? streamType(contentType)
@@ -41,7 +41,7 @@ export function createRpcHandler(server: CallServer, methods: Iterable<RpcMethod
 }
 
 /** Returns the path of a method in all three protocols. */
-export function pathOf({ method }: Pick<RpcMethod, 'method'>): string {
+export function rpcPath({ method }: Pick<RpcMethod, 'method'>): string {
   return `/${method.parent.typeName}/${method.name}`
 }
 

@@ -14,7 +14,7 @@ import { formatsOf } from './exchange/formats.ts'
 import type { RpcMethod } from './exchange/method.ts'
 import type { NodeServerRequest, NodeServerResponse } from './exchange/node.ts'
 import { type CallOptions, callSettings } from './exchange/settings.ts'
-import { createRpcHandler, pathOf, type RpcHandler } from './handler.ts'
+import { createRpcHandler, type RpcHandler, rpcPath } from './handler.ts'
 import { compileRest, routesOf } from './rest/compile.ts'
 import type { RestHandler } from './rest/handler.ts'
 import type { Dialect } from './rest/schema/dialect.ts'
@@ -106,7 +106,7 @@ export function createRpc(options: RpcOptions = {}): Rpc {
   }
   return {
     router: registeringRouter((spec, own) => {
-      registered.set(pathOf(spec), { spec, options: own })
+      registered.set(rpcPath(spec), { spec, options: own })
     }),
     methods: () => Array.from(registered.values(), ({ spec }) => spec.method),
     routes: () => routesOf(Array.from(registered.values(), ({ spec }) => spec.method)),

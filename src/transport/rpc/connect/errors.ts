@@ -40,14 +40,7 @@ function detailJson(detail: Detail, registry: Registry): object {
   }
 }
 
-const names = new Map<Code, string>()
-
 /** Returns the name of a code in snake_case. */
 function nameOf(code: Code): string {
-  let name = names.get(code)
-  if (name === undefined) {
-    name = code === Code.Canceled ? 'canceled' : Code[code].replace(/\B[A-Z]/g, '_$&').toLowerCase()
-    names.set(code, name)
-  }
-  return name
+  return Code[code].replace(/\B[A-Z]/g, '_$&').toLowerCase()
 }

@@ -8,10 +8,10 @@ import {
   toBinary,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { standardDialect } from '../rest/schema/dialect.ts'
-import { FieldError } from '../rest/text/field-error.ts'
-import { type BodyReader, compileBodyReader } from '../rest/text/json-read.ts'
-import { compileWriter, type Writer } from '../rest/text/json-write.ts'
+import { FieldError } from '../text/field-error.ts'
+import { standardJson } from '../text/json-dialect.ts'
+import { type BodyReader, compileBodyReader } from '../text/json-read.ts'
+import { compileWriter, type Writer } from '../text/json-write.ts'
 import { byteLength } from './node.ts'
 
 /** The encoding of the messages of a method. */
@@ -80,7 +80,7 @@ class JsonFormat implements MessageFormat {
   }
 
   write(response: Message): string {
-    this.#writer ??= compileWriter(this.#output, standardDialect, this.#registry)
+    this.#writer ??= compileWriter(this.#output, standardJson, this.#registry)
     return this.#writer(response)
   }
 }

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import type { ConnectError } from '@connectrpc/connect'
 import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import { isGone } from './cancellation.ts'
@@ -168,14 +169,16 @@ export function byteLength(content: string | Uint8Array): number {
   return typeof content === 'string' ? Buffer.byteLength(content) : content.length
 }
 
-/** Resolves when the response buffer has room or the client is gone. */
-export function drained(response: NodeServerResponse): Promise<void> {
+/** Resolves when a stream takes more data or has closed. */
+export function drained(stream: Pick<Writable, 'on' | 'off'>): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
-      response.off('drain', done).off('close', done)
+      stream.off('drain', done)
+      stream.off('close', done)
       resolve()
     }
-    response.on('drain', done).on('close', done)
+    stream.on('drain', done)
+    stream.on('close', done)
   })
 }
 

@@ -1,6 +1,6 @@
 import { grpcTimeout } from '../exchange/negotiate.ts'
+import { statusTrailers } from '../framed/grpc-status.ts'
 import type { FramedProtocol, FramedType } from '../framed/protocol.ts'
-import { statusTrailers } from './status.ts'
 
 /** gRPC (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
 const grpc: FramedProtocol = {

@@ -4,9 +4,9 @@ import type { HttpStatus } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { codeToHttpStatus } from '../exchange/connect-internals.ts'
 import { isHeaderName } from '../exchange/header-list.ts'
+import { printBytes } from '../text/json-print.ts'
+import { compileWriter, printAny } from '../text/json-write.ts'
 import type { Dialect } from './schema/dialect.ts'
-import { printBytes } from './text/json-print.ts'
-import { compileWriter, printAny } from './text/json-write.ts'
 
 /** The form of the error responses of a service. */
 export interface ErrorStyle {

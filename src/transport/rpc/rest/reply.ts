@@ -10,15 +10,15 @@ import { metadataOf } from '../exchange/metadata.ts'
 import { tagMatches } from '../exchange/negotiate.ts'
 import type { Reply } from '../exchange/node.ts'
 import { hasNoContent } from '../exchange/node.ts'
+import { compileGetter } from '../text/field-value.ts'
+import { compileFieldWriter, compileWriter } from '../text/json-write.ts'
+import { fieldNamed } from '../text/message-fields.ts'
 import type { ErrorStyle } from './errors.ts'
 import { encodeError } from './errors.ts'
 import { httpBodyGetter, OCTET_STREAM } from './request/http-body.ts'
 import { compilePaging, publicRequestUrl } from './request/paging.ts'
 import type { Binding } from './schema/binding.ts'
 import { isSuccessStatus } from './schema/dialect.ts'
-import { compileGetter } from './text/field-value.ts'
-import { compileFieldWriter, compileWriter } from './text/json-write.ts'
-import { fieldNamed } from './text/message-fields.ts'
 
 /**
  * The context value for the success status of one call over REST, for example 201 if PUT created

@@ -2,8 +2,8 @@ import type { DescMessage, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
 import { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
-import { compileGetter, setField } from '../text/field-value.ts'
-import { fieldNamed, fieldsOf } from '../text/message-fields.ts'
+import { compileGetter, setField } from '../../text/field-value.ts'
+import { fieldNamed, fieldsOf } from '../../text/message-fields.ts'
 
 /** Stores raw content in a request. */
 export type HttpBodySetter = (message: Message, contentType: string, data: Uint8Array) => void

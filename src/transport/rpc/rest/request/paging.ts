@@ -1,7 +1,7 @@
 import type { DescField, Message } from '@bufbuild/protobuf'
+import { compileGetter } from '../../text/field-value.ts'
 import type { Paging } from '../schema/binding.ts'
 import { decodeForm } from '../schema/percent.ts'
-import { compileGetter } from '../text/field-value.ts'
 
 /** The headers of one page of a list. */
 export interface PagingHeaders {

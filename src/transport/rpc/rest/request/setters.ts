@@ -1,9 +1,9 @@
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
-import { FieldError } from '../text/field-error.ts'
-import { fieldText } from '../text/field-text.ts'
-import type { Fields, Oneof } from '../text/message-fields.ts'
-import { fieldNamed, fieldsOf, isUnwrapped } from '../text/message-fields.ts'
+import { FieldError } from '../../text/field-error.ts'
+import { fieldText } from '../../text/field-text.ts'
+import type { Fields, Oneof } from '../../text/message-fields.ts'
+import { fieldNamed, fieldsOf, isUnwrapped } from '../../text/message-fields.ts'
 
 /** Sets one field of a message from decoded text. Throws FieldError if the text does not fit. */
 export type Setter = (message: Message, text: string) => void

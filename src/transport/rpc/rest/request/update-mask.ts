@@ -11,8 +11,8 @@ import {
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
 import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
-import { isJsonObjectValue, parseJson } from '../text/json-text.ts'
-import { fieldNamed, fieldsByName, fieldsOf } from '../text/message-fields.ts'
+import { isJsonObjectValue, parseJson } from '../../text/json-text.ts'
+import { fieldNamed, fieldsByName, fieldsOf } from '../../text/message-fields.ts'
 
 /** Fills in the mask of an update from the JSON of its body, unless the request has a mask. */
 export type MaskDeriver = (request: Message, content: Uint8Array) => void

@@ -17,7 +17,7 @@ import {
   Unset,
   UnsetSchema,
 } from '#gen/branchline/rest/v1/rest_pb.ts'
-import type { JsonDialect } from '../text/json-dialect.ts'
+import { type JsonDialect, standardJson } from '../../text/json-dialect.ts'
 
 /** The options `branchline.rest.v1.Dialect` of a service, with every default filled in. */
 export interface Dialect extends JsonDialect {
@@ -43,12 +43,7 @@ export interface Dialect extends JsonDialect {
 
 /** The dialect of a service without options: proto3 JSON and google.rpc.Status. */
 export const standardDialect: Dialect = Object.freeze<Dialect>({
-  names: 'lowerCamel',
-  int64: 'string',
-  scalars: 'omit',
-  lists: 'omit',
-  maps: 'omit',
-  messages: 'omit',
+  ...standardJson,
   errors: 'status',
   errorUrl: '',
   errorStatus: new Map(),

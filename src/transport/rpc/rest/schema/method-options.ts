@@ -2,7 +2,7 @@ import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
 import type { Method as MethodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { isProtocolHeader, token } from '../../exchange/header-list.ts'
-import { fieldNamed, isIntegerField } from '../text/message-fields.ts'
+import { fieldNamed, isIntegerField } from '../../text/message-fields.ts'
 import type { Binding, HeaderField, Paging } from './binding.ts'
 import { type Dialect, isSuccessStatus } from './dialect.ts'
 

@@ -6,7 +6,7 @@ import {
   MAX_QUERY_PARAMETERS,
 } from '../../../../../src/transport/rpc/rest/request/query.ts'
 import { standardDialect } from '../../../../../src/transport/rpc/rest/schema/dialect.ts'
-import { FieldError } from '../../../../../src/transport/rpc/rest/text/field-error.ts'
+import { FieldError } from '../../../../../src/transport/rpc/text/field-error.ts'
 import { everything, registry } from '../everything.ts'
 import { messageOf } from '../schema.ts'
 

@@ -1,7 +1,7 @@
 import { create, fromJson, toJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
 import { compilePathSetter } from '../../../../../src/transport/rpc/rest/request/setters.ts'
-import { FieldError } from '../../../../../src/transport/rpc/rest/text/field-error.ts'
+import { FieldError } from '../../../../../src/transport/rpc/text/field-error.ts'
 import { everything, registry } from '../everything.ts'
 import { messageOf } from '../schema.ts'
 

@@ -2,7 +2,7 @@ import { create, type Message } from '@bufbuild/protobuf'
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
 import { compileMaskDeriver } from '../../../../../src/transport/rpc/rest/request/update-mask.ts'
-import { fieldsOf } from '../../../../../src/transport/rpc/rest/text/message-fields.ts'
+import { fieldsOf } from '../../../../../src/transport/rpc/text/message-fields.ts'
 import { compileSchema, methodOf, serviceOf } from '../schema.ts'
 
 const methods = serviceOf(

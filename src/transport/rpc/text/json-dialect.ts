@@ -13,3 +13,13 @@ export interface JsonDialect {
   /** Form of unset messages and unset fields with explicit presence. */
   readonly messages: 'omit' | 'null'
 }
+
+/** The JSON mapping of proto3 (https://protobuf.dev/programming-guides/json). */
+export const standardJson: JsonDialect = Object.freeze<JsonDialect>({
+  names: 'lowerCamel',
+  int64: 'string',
+  scalars: 'omit',
+  lists: 'omit',
+  maps: 'omit',
+  messages: 'omit',
+})

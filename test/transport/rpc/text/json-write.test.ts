@@ -11,15 +11,12 @@ import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { AnySchema, anyPack } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
-import type { Dialect } from '../../../../../src/transport/rpc/rest/schema/dialect.ts'
-import { standardDialect } from '../../../../../src/transport/rpc/rest/schema/dialect.ts'
-import { compileBodyReader } from '../../../../../src/transport/rpc/rest/text/json-read.ts'
-import {
-  compileFieldWriter,
-  compileWriter,
-} from '../../../../../src/transport/rpc/rest/text/json-write.ts'
-import { everything, registry } from '../everything.ts'
-import { messageOf } from '../schema.ts'
+import type { Dialect } from '../../../../src/transport/rpc/rest/schema/dialect.ts'
+import { standardDialect } from '../../../../src/transport/rpc/rest/schema/dialect.ts'
+import { compileBodyReader } from '../../../../src/transport/rpc/text/json-read.ts'
+import { compileFieldWriter, compileWriter } from '../../../../src/transport/rpc/text/json-write.ts'
+import { everything, registry } from '../rest/everything.ts'
+import { messageOf } from '../rest/schema.ts'
 
 const overrides = messageOf(registry, 'test.Overrides')
 

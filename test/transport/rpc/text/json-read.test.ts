@@ -1,10 +1,10 @@
 import type { JsonValue } from '@bufbuild/protobuf'
 import { create, createRegistry, equals, fromJson, toJson } from '@bufbuild/protobuf'
 import { describe, expect, it } from 'vitest'
-import { FieldError } from '../../../../../src/transport/rpc/rest/text/field-error.ts'
-import { compileBodyReader } from '../../../../../src/transport/rpc/rest/text/json-read.ts'
-import { everything, registry } from '../everything.ts'
-import { messageOf } from '../schema.ts'
+import { FieldError } from '../../../../src/transport/rpc/text/field-error.ts'
+import { compileBodyReader } from '../../../../src/transport/rpc/text/json-read.ts'
+import { everything, registry } from '../rest/everything.ts'
+import { messageOf } from '../rest/schema.ts'
 
 function readMessage(body: string | Uint8Array, rule = '*', desc = everything) {
   const message = create(desc)
