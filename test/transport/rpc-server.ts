@@ -2,11 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import type { ConnectRouter, Transport } from '@connectrpc/connect'
-import {
-  connectNodeAdapter,
-  createGrpcTransport,
-  Http2SessionManager,
-} from '@connectrpc/connect-node'
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { createRpc } from '../../src/transport/rpc/index.ts'
 
 /** A running server of the RPC protocols over cleartext HTTP/2, and a gRPC connection to it. */
 export interface RpcServer {
@@ -19,7 +16,9 @@ export interface RpcServer {
 /** Serves what `routes` registers on a free port of the loopback interface. */
 export async function startRpcServer(routes: (router: ConnectRouter) => void): Promise<RpcServer> {
   const shutdown = new AbortController()
-  const server = createServer(connectNodeAdapter({ routes, shutdownSignal: shutdown.signal }))
+  const rpc = createRpc({ shutdownSignal: shutdown.signal })
+  routes(rpc.router)
+  const server = createServer(rpc.handlers().all)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const sessionManager = new Http2SessionManager(url)

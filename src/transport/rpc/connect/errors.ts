@@ -33,7 +33,7 @@ function detailJson(detail: Detail, registry: Registry): object {
   const message = create(desc, detail.value)
   const value = base64Encode(toBinary(desc, message), 'std_raw')
   try {
-    return { type: desc.typeName, value, debug: toJson(desc, message, { registry }) }
+    return { type: desc.typeName, debug: toJson(desc, message, { registry }), value }
   } catch {
     // The detail contains an Any of an unknown type. The readable form is optional.
     return { type: desc.typeName, value }
