@@ -20,10 +20,7 @@ import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
-/**
- * Most comments in one answer, for clients that do not ask for pages: they do not know that there
- * are any.
- */
+/** Maximum number of comments in a response to clients that request no page. */
 const MAX_WHOLE_LIST = 1000
 
 /** Implements IssueCommentService. */
@@ -89,7 +86,7 @@ function secondsOf(time: Timestamp | undefined): number | undefined {
   return time && Number(time.seconds)
 }
 
-/** A comment on a pull request as a viewer may see it. */
+/** Returns a comment on a pull request as a viewer may see it. */
 function commentMessage(
   app: App,
   viewer: Caller,

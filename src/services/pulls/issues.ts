@@ -200,7 +200,7 @@ function editOf(request: EditIssueRequest): PullEdit {
   }
 }
 
-/** A pull request as an issue that its viewer sees. */
+/** Returns a pull request as an issue, as its viewer sees it. */
 function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
   const { pull, base } = view
   const { repository, owner } = base.repository

@@ -20,18 +20,18 @@ import { atSecond } from '../wire/times.ts'
 
 type Fields = Exclude<MessageInitShape<typeof PullRequestSchema>, PullRequestMessage>
 
-/** What is said of a repository that is gone, or that the viewer may not read. */
+/** The id of a repository that was deleted or that the viewer may not read. */
 const NO_REPOSITORY_ID = -1n
 
-/** Outcomes of a check after which a merge would have no conflict. */
+/** Results of a mergeability check without a conflict. */
 const WITHOUT_CONFLICT: readonly PullView['mergeability'][] = ['MERGEABLE', 'EMPTY', 'ANCESTOR']
 
-/** A pull request as its viewer sees it. */
+/** Returns a pull request as its viewer sees it. */
 export function pullRequestMessage(app: App, viewer: Caller, view: PullView): PullRequestMessage {
   return messageWith(app, viewer, view, repositoryMessages(app, viewer))
 }
 
-/** Pull requests as their viewer sees them. */
+/** Returns pull requests as their viewer sees them. */
 export function pullRequestMessages(
   app: App,
   viewer: Caller,
@@ -43,7 +43,10 @@ export function pullRequestMessages(
 
 type RepositoryMessages = (view: RepositoryView) => RepositoryMessage
 
-/** Repositories as messages, each made once: a list has the same ones again and again. */
+/**
+ * Returns a function that converts repositories to messages, each once. The pull requests of a list
+ * share their repositories.
+ */
 function repositoryMessages(app: App, viewer: Caller): RepositoryMessages {
   const made = new Map<number, RepositoryMessage>()
   return (view) => {

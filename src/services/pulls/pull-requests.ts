@@ -77,7 +77,7 @@ export function pullRequestService(app: App): ServiceImpl<typeof PullRequestServ
   }
 }
 
-/** Nobody sees what HEAD leaves out. */
+/** A HEAD request shows nothing to the caller, so it does not mark the pull request as seen. */
 export function lookOf({ requestMethod }: Pick<HandlerContext, 'requestMethod'>): PullLook {
   return requestMethod === 'HEAD' ? 'asks' : 'reads'
 }

@@ -40,8 +40,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
 /**
- * Most comments of a review in one answer, for clients that do not ask for pages: as many as one
- * may have.
+ * Maximum number of comments in a response to clients that request no page. A review has no more.
  */
 const MAX_WHOLE_LIST = 1000
 
@@ -272,7 +271,7 @@ function commentDraft({ path, body, newPosition, oldPosition }: LineRequest) {
   return { path, body, newLine: Number(newPosition), oldLine: Number(oldPosition) }
 }
 
-/** A review as a viewer may see it. */
+/** Returns a review as a viewer may see it. */
 function reviewMessage(
   app: App,
   viewer: Caller,
@@ -298,7 +297,7 @@ function reviewMessage(
   })
 }
 
-/** A comment of a review as a viewer may see it. */
+/** Returns a comment of a review as a viewer may see it. */
 function commentMessage(
   app: App,
   viewer: Caller,
@@ -318,7 +317,7 @@ function commentMessage(
     commitId: comment.commit_id,
     originalCommitId: comment.original_commit_id,
     diffHunk: comment.diff_hunk,
-    // As compatible systems have it: the other side has no line.
+    // As in compatible systems, only one side has a line.
     ...(comment.side === 'new' ? { position: line } : { originalPosition: line }),
     htmlUrl: `${page}/files#review-comment-${comment.id}`,
     pullRequestUrl: page,

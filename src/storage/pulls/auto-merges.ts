@@ -3,7 +3,7 @@ import { type DueQueue, dueQueue } from '../database/due-queue.ts'
 import type { AutoMerge, AutoMergesTable, PullRequest } from '../schema/pulls.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 
-/** The merge that a pull request is to have; undefined without one. */
+/** Returns the scheduled merge of a pull request. Undefined without one. */
 export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undefined> {
   return db
     .selectFrom('auto_merges')
@@ -12,15 +12,12 @@ export function findAutoMerge(db: Db, pullId: number): Promise<AutoMerge | undef
     .executeTakeFirst()
 }
 
-/**
- * Stores a merge that is to happen. A second one for a pull request violates a PRIMARY KEY
- * constraint.
- */
+/** Stores a scheduled merge. A second one for a pull request violates a PRIMARY KEY constraint. */
 export async function insertAutoMerge(tx: Tx, merge: Insertable<AutoMergesTable>): Promise<void> {
   await tx.insertInto('auto_merges').values(merge).execute()
 }
 
-/** Takes back that a pull request is to be merged. @returns whether it was. */
+/** Deletes the scheduled merge of a pull request. @returns whether there was one. */
 export async function deleteAutoMerge(tx: Tx, pullId: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('auto_merges')
@@ -29,7 +26,7 @@ export async function deleteAutoMerge(tx: Tx, pullId: number): Promise<boolean> 
   return numDeletedRows > 0n
 }
 
-/** The merges that pull requests are to have, by the id of the pull request. */
+/** Returns the scheduled merges of pull requests, by the id of the pull request. */
 export async function findAutoMerges(
   db: Db,
   pullIds: readonly number[],
@@ -43,7 +40,10 @@ export async function findAutoMerges(
   return new Map(merges.map((merge) => [merge.pull_request_id, merge]))
 }
 
-/** Takes back that open pull requests are to be merged to a branch. @returns their ids. */
+/**
+ * Deletes the scheduled merges of open pull requests into a branch. @returns the ids of the pull
+ * requests.
+ */
 export async function deleteAutoMergesInto(
   tx: Tx,
   repositoryId: number,
@@ -64,20 +64,23 @@ export async function deleteAutoMergesInto(
   return deleted.map(({ pull_request_id }) => pull_request_id)
 }
 
-/** What makes a merge due; one that is due already keeps its place among the others. */
+/**
+ * Returns a change that makes a scheduled merge due. One that is due keeps its position in the
+ * queue.
+ */
 function dueFrom(now: number) {
   return (eb: ExpressionBuilder<Schema, 'auto_merges'>) => ({
-    // As a parameter: in the text of the statement each moment would be another one to prepare.
+    // A parameter, because each literal time would be another statement to prepare.
     due_time: eb.case().when('due_time', '>', now).then(eb.val(now)).else(eb.ref('due_time')).end(),
     wake_count: eb('wake_count', '+', 1),
   })
 }
 
 /**
- * Makes merges of a repository due, as something has happened for which they may have waited.
+ * Makes scheduled merges of a repository due after a change that they may have waited for.
  *
  * @param now Unix milliseconds.
- * @param pulls of which pull requests: of those that have this value; without one of all.
+ * @param pulls selects pull requests that have these values. All when left out.
  */
 export async function wakeAutoMerges(
   tx: Tx,
@@ -103,8 +106,8 @@ export async function wakeAutoMerges(
 }
 
 /**
- * Makes the merge of one pull request due, and those of the ones that wait for it, as far as they
- * are to have one.
+ * Makes the scheduled merge of a pull request due, and those of the pull requests that depend on
+ * it.
  */
 export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promise<void> {
   await tx
@@ -127,8 +130,8 @@ export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promis
 }
 
 /**
- * Makes the merges due that were ordered by an account or, as given, with one token of theirs: that
- * may be no order any more.
+ * Makes the merges due that an account has scheduled, optionally only those scheduled with one
+ * token.
  */
 export async function wakeAutoMergesBy(
   tx: Tx,
@@ -142,17 +145,17 @@ export async function wakeAutoMergesBy(
     .execute()
 }
 
-/** Makes every merge due: nobody knows what it has missed. */
+/** Makes every scheduled merge due. Changes may have been missed while the server was stopped. */
 export async function wakeAllAutoMerges(tx: Tx, now: number): Promise<void> {
   await tx.updateTable('auto_merges').set(dueFrom(now)).execute()
 }
 
 /**
- * Says when to look at a merge again, unless it was made due since it was read, or is another one
- * by now.
+ * Sets the time of the next attempt of a scheduled merge, unless the merge was replaced or made due
+ * since it was read.
  *
- * @param read as it was.
- * @param dueTime Unix milliseconds: when to look if nothing happens before.
+ * @param read the row as it was read.
+ * @param dueTime Unix milliseconds. The time of the next attempt without an event before.
  */
 export async function restAutoMerge(tx: Tx, read: AutoMerge, dueTime: number): Promise<void> {
   await tx
@@ -164,7 +167,10 @@ export async function restAutoMerge(tx: Tx, read: AutoMerge, dueTime: number): P
     .execute()
 }
 
-/** Merges as they fall due, by their pull requests, and by whom they are made for. */
+/**
+ * Returns the queue of scheduled merges, by their pull requests and by the users who scheduled
+ * them.
+ */
 export function autoMergeQueue(db: Db): DueQueue {
   const merges = db
     .selectFrom('auto_merges')

@@ -3,10 +3,10 @@ import { type DueQueue, dueQueue } from '../database/due-queue.ts'
 import type { MergeFollowUp, MergeFollowUpsTable } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Commits written in one statement, whose parameters SQLite limits. */
+/** Maximum number of commits in one statement. SQLite limits the number of parameters. */
 const BATCH = 500
 
-/** Stores what follows from a merge. */
+/** Stores the follow-ups of a merge. */
 export async function insertFollowUp(
   tx: Tx,
   followUp: Insertable<MergeFollowUpsTable>,
@@ -14,7 +14,7 @@ export async function insertFollowUp(
   await tx.insertInto('merge_follow_ups').values(followUp).execute()
 }
 
-/** What still follows from the merge of a pull request; undefined when nothing does. */
+/** Returns the pending follow-ups of the merge of a pull request. Undefined without any. */
 export function findFollowUp(db: Db, pullId: number): Promise<MergeFollowUp | undefined> {
   return db
     .selectFrom('merge_follow_ups')
@@ -23,7 +23,10 @@ export function findFollowUp(db: Db, pullId: number): Promise<MergeFollowUp | un
     .executeTakeFirst()
 }
 
-/** The merged pull requests of a repository whose commits are not listed yet, the latest first. */
+/**
+ * Returns the merged pull requests of a repository whose commits are not listed yet, the latest
+ * first.
+ */
 export async function unlistedMerges(
   db: Db,
   repositoryId: number,
@@ -40,7 +43,7 @@ export async function unlistedMerges(
   return rows.map(({ pull_request_id }) => pull_request_id)
 }
 
-/** Stores commits that a pull request has brought, and that these are all. */
+/** Stores the complete list of the commits that a pull request has brought. */
 export async function listMergedCommits(
   tx: Tx,
   followUp: MergeFollowUp,
@@ -64,7 +67,7 @@ export async function listMergedCommits(
     .execute()
 }
 
-/** The first of the merged pull requests of a repository that have brought a commit. */
+/** Returns the first merged pull request of a repository that has brought a commit. */
 export async function findPullThatBrought(
   db: Db,
   repositoryId: number,
@@ -81,12 +84,12 @@ export async function findPullThatBrought(
   return row?.pull_request_id
 }
 
-/** Says that nothing more follows from a merge. */
+/** Deletes the follow-ups of a merge, which are done. */
 export async function deleteFollowUp(tx: Tx, pullId: number): Promise<void> {
   await tx.deleteFrom('merge_follow_ups').where('pull_request_id', '=', pullId).execute()
 }
 
-/** Says when to try again what has failed. @param dueTime Unix milliseconds. */
+/** Sets the time of the next attempt. @param dueTime Unix milliseconds. */
 export async function restFollowUp(tx: Tx, pullId: number, dueTime: number): Promise<void> {
   await tx
     .updateTable('merge_follow_ups')
@@ -95,7 +98,7 @@ export async function restFollowUp(tx: Tx, pullId: number, dueTime: number): Pro
     .execute()
 }
 
-/** Makes everything due: what rested when the server ended may have failed by that. */
+/** Makes all follow-ups due. The stop of the server may have caused their failures. */
 export async function wakeAllFollowUps(tx: Tx, now: number): Promise<void> {
   await tx
     .updateTable('merge_follow_ups')
@@ -104,10 +107,7 @@ export async function wakeAllFollowUps(tx: Tx, now: number): Promise<void> {
     .execute()
 }
 
-/**
- * What follows from merges as it falls due, by their pull requests, and by the repositories that
- * these went to.
- */
+/** Returns the queue of follow-ups, by their pull requests and by the base repositories. */
 export function followUpQueue(db: Db): DueQueue {
   const followUps = db
     .selectFrom('merge_follow_ups')

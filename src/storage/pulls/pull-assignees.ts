@@ -1,9 +1,9 @@
 import type { Tx } from '../schema/schema.ts'
 
 /**
- * Makes exactly these users responsible for a pull request.
+ * Replaces the assignees of a pull request.
  *
- * @throws a foreign key violation when one of them is gone.
+ * @throws a foreign key violation if one of the users was deleted.
  */
 export async function replacePullAssignees(
   tx: Tx,

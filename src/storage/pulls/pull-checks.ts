@@ -1,20 +1,17 @@
 import type { Mergeability } from '../schema/pulls.ts'
 import type { Tx } from '../schema/schema.ts'
 
-/** What a check has found out. */
+/** The result of a mergeability check. */
 export interface PullCheck {
-  /** The commits that it is about. */
+  /** The checked commits. */
   readonly base: string
   readonly head: string
   readonly mergeability: Mergeability
-  /** Empty without one. */
+  /** Empty if there is no merge base. */
   readonly mergeBase: string
 }
 
-/**
- * Stores what a check has found out about an open pull request, unless its head is another one by
- * now.
- */
+/** Stores the result of a check of an open pull request, unless its head has changed since. */
 export async function recordMergeability(tx: Tx, pullId: number, check: PullCheck): Promise<void> {
   await tx
     .updateTable('pull_requests')

@@ -3,15 +3,15 @@ import type { PullComment, PullCommentsTable } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /**
- * Which comments of a pull request are asked for: changed last at these times or between them. Unix
- * seconds; undefined for no bound.
+ * A period in which comments were last changed, with its ends. Unix seconds; undefined for no
+ * limit.
  */
 export interface CommentPeriod {
   readonly since: number | undefined
   readonly before: number | undefined
 }
 
-/** Comments on a pull request, oldest first. */
+/** Lists the comments on a pull request, oldest first. */
 export function listPullComments(
   db: Db,
   pullId: number,
@@ -28,7 +28,7 @@ export function listPullComments(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of comments in that list. */
 export async function countPullComments(
   db: Db,
   pullId: number,
@@ -48,7 +48,7 @@ function selectComments(db: Db, pullId: number, { since, before }: CommentPeriod
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
 }
 
-/** A comment with an id on a pull request of a repository, and the number of that. */
+/** Returns a comment of a repository by its id, with the number of its pull request. */
 export function findPullComment(
   db: Db,
   repositoryId: number,
@@ -64,7 +64,7 @@ export function findPullComment(
     .executeTakeFirst()
 }
 
-/** @throws a foreign key violation when the pull request or the poster is gone. */
+/** @throws a foreign key violation if the pull request or the poster was deleted. */
 export function insertPullComment(
   tx: Tx,
   comment: Insertable<PullCommentsTable>,
@@ -72,7 +72,7 @@ export function insertPullComment(
   return tx.insertInto('pull_comments').values(comment).returningAll().executeTakeFirstOrThrow()
 }
 
-/** @returns undefined when it is gone. */
+/** @returns undefined if the comment was deleted. */
 export function updatePullComment(
   tx: Tx,
   id: number,
@@ -86,7 +86,7 @@ export function updatePullComment(
     .executeTakeFirst()
 }
 
-/** @returns whether it was there. */
+/** @returns whether the comment existed. */
 export async function deletePullComment(tx: Tx, id: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('pull_comments')

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { PullRequest } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** What a pull request waits for, by number. */
+/** Lists the pull requests that a pull request depends on, by number. */
 export function listDependencies(
   db: Db,
   pullId: number,
@@ -17,7 +17,7 @@ export function listDependencies(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of comments in that list. */
 export async function countDependencies(db: Db, pullId: number): Promise<number> {
   const { count } = await selectDependencies(db, pullId)
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -25,7 +25,7 @@ export async function countDependencies(db: Db, pullId: number): Promise<number>
   return count
 }
 
-/** Whether one of those that a pull request waits for is open. */
+/** Returns whether a pull request depends on an open one. */
 export async function isBlocked(db: Db, pullId: number): Promise<boolean> {
   const open = await selectDependencies(db, pullId)
     .select('pull_requests.id')
@@ -52,7 +52,7 @@ export async function dependsOn(db: Db, pullId: number, otherId: number): Promis
   return found !== undefined
 }
 
-/** @throws a foreign key violation when one of them is gone. */
+/** @throws a foreign key violation if one of the users was deleted. */
 export async function insertDependency(tx: Tx, pullId: number, dependsOnId: number): Promise<void> {
   await tx
     .insertInto('pull_dependencies')

@@ -3,13 +3,13 @@ import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { PullRequest } from '../schema/pulls.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 
-/** How open pull requests follow the branches that they are of and go to. */
+/** The heads and bases of open pull requests, as their branches move. */
 
 type Pulls = ExpressionBuilder<Schema, 'pull_requests'>
 
 /**
- * As the index of those is conditioned, which has few: with a sign before their columns other
- * conditions do not lead to indexes that have all.
+ * Has the form of the condition of the partial index. The sign before the columns keeps SQLite from
+ * using larger indexes.
  */
 const isBehind = sql<SqlBool>`(head_ref_commit is null or head_ref_commit <> head_commit)`
 
@@ -56,7 +56,7 @@ const openIntoBranch = prepareFirst((db, repositoryId: number, branch: string) =
     .limit(1),
 )
 
-/** Of some branches those that open pull requests are of. */
+/** Returns which of some branches are heads of open pull requests. */
 export async function openHeadBranches(
   db: Db,
   repositoryId: number,
@@ -74,7 +74,7 @@ export async function openHeadBranches(
   return rows.map(({ head_branch }) => head_branch)
 }
 
-/** Of some branches those that open pull requests go to. */
+/** Returns which of some branches are bases of open pull requests. */
 export async function openBaseBranches(
   db: Db,
   repositoryId: number,
@@ -92,7 +92,7 @@ export async function openBaseBranches(
   return rows.map(({ base_branch }) => base_branch)
 }
 
-/** The open pull requests that go to a branch, with the commits that they are at. */
+/** Lists the open pull requests into a branch, with their commits. */
 export function listOpenHeads(
   db: Db,
   repositoryId: number,
@@ -108,10 +108,7 @@ export function listOpenHeads(
     .execute()
 }
 
-/**
- * The latest pull requests that go to a branch and are not merged, with the commits that they are
- * at.
- */
+/** Lists the latest unmerged pull requests into a branch, with their commits. */
 export function listUnmergedInto(
   db: Db,
   repositoryId: number,
@@ -129,9 +126,7 @@ export function listUnmergedInto(
     .execute()
 }
 
-/**
- * Ids of the latest open pull requests that go to a branch and that somebody has approved, or not.
- */
+/** Returns the ids of the latest open pull requests into a branch with, or without, approvals. */
 export async function listReviewedInto(
   db: Db,
   repositoryId: number,
@@ -159,7 +154,7 @@ export async function listReviewedInto(
 }
 
 /**
- * Keeps where the head of a closed pull request left its base, unless it has another head by now.
+ * Stores the merge base of the head of a closed pull request, unless its head has changed since.
  */
 export async function putMergeBase(
   tx: Tx,
@@ -177,8 +172,8 @@ export async function putMergeBase(
 }
 
 /**
- * The branch of the same repository to which a branch was last merged as it is; undefined when it
- * was to none.
+ * Returns the branch of the same repository into which the present tip of a branch was last merged.
+ * Undefined without one.
  */
 export async function findMergedInto(
   db: Db,
@@ -200,7 +195,7 @@ export async function findMergedInto(
   return merged?.base_branch
 }
 
-/** Whether an open pull request goes to a branch. */
+/** Returns whether a branch is the base of an open pull request. */
 export async function isBaseOfOpenPull(
   db: Db,
   repositoryId: number,
@@ -209,13 +204,16 @@ export async function isBaseOfOpenPull(
   return (await openIntoBranch(db, repositoryId, branch)) !== undefined
 }
 
-/** Whether open pull requests of other repositories are of branches of this one. */
+/**
+ * Returns whether branches of a repository are heads of open pull requests in other repositories.
+ */
 export async function isHeadOfPullsElsewhere(db: Db, repositoryId: number): Promise<boolean> {
   return (await openOfHeadElsewhere(db, repositoryId)) !== undefined
 }
 
 /**
- * Says that a branch has moved. @returns the open pull requests that are of it, as they are now.
+ * Records the new tip of a branch. @returns the open pull requests with this head, after the
+ * change.
  */
 export function moveHeads(
   tx: Tx,
@@ -231,10 +229,10 @@ export function moveHeads(
 }
 
 /**
- * Says that a branch has another name.
+ * Records the new name of a branch.
  *
- * @returns the open pull requests that are of it, as they are now, but for those of which there is
- *   another one by the new name.
+ * @returns the open pull requests with this head after the change, except those that conflict with
+ *   another one under the new name.
  */
 export function renameHeads(
   tx: Tx,
@@ -262,7 +260,7 @@ export function renameHeads(
     .execute()
 }
 
-/** Closes the open pull requests that are of a branch. @param now Unix seconds. */
+/** Closes the open pull requests with a head branch. @param now Unix seconds. */
 export function closeHeads(
   tx: Tx,
   repositoryId: number,
@@ -276,9 +274,9 @@ export function closeHeads(
 }
 
 /**
- * Lets the open pull requests that go to a branch go to another one of the repository.
+ * Retargets the open pull requests into a branch to another branch of the repository.
  *
- * @throws a unique violation unless those that cannot are closed.
+ * @throws a unique violation unless the conflicting ones were closed before.
  */
 export function moveBases(
   tx: Tx,
@@ -290,10 +288,10 @@ export function moveBases(
 }
 
 /**
- * Closes the open pull requests that go to a branch and could not go to another one: they are of
- * that, or others ask for the same.
+ * Closes the open pull requests into a branch that could not have another base: their head is that
+ * branch, or another open pull request has the same head and base.
  *
- * @param to undefined when there is no other one, which closes all.
+ * @param to the other base. Undefined if there is none, which closes all.
  * @param now Unix seconds.
  */
 export function closeBases(
@@ -350,7 +348,8 @@ function openOfBase(tx: Tx, repositoryId: number, branch: string) {
 }
 
 /**
- * Says what the ref of a pull request holds, which Git has been asked for; null where it has none.
+ * Records the commit of the ref of a pull request, as Git has reported it. Null if the ref does not
+ * exist.
  */
 export async function putHeadRef(tx: Tx, id: number, commitId: string | null): Promise<void> {
   await tx
@@ -360,7 +359,7 @@ export async function putHeadRef(tx: Tx, id: number, commitId: string | null): P
     .execute()
 }
 
-/** What a repository says of the refs of its pull requests, by their numbers. */
+/** Lists the recorded refs of the pull requests of a repository, by their numbers. */
 export function listHeadRefs(db: Db, repositoryId: number): Promise<HeadRef[]> {
   return db
     .selectFrom('pull_requests')
@@ -372,14 +371,14 @@ export function listHeadRefs(db: Db, repositoryId: number): Promise<HeadRef[]> {
 
 export type HeadRef = Pick<PullRequest, 'id' | 'number' | 'head_commit' | 'head_ref_commit'>
 
-/** The pull requests into a repository whose refs are behind their rows, oldest first. */
+/** Lists the pull requests of a repository whose refs differ from their rows, oldest first. */
 export function pullsBehind(db: Db, repositoryId: number, limit: number): Promise<PullRequest[]> {
   return behindOfRepository(db, repositoryId, limit)
 }
 
 /**
- * The open pull requests of branches of a repository whose refs, in other repositories, are behind
- * their rows.
+ * Lists the open pull requests with heads in a repository whose refs, in other repositories, differ
+ * from their rows.
  */
 export function pullsBehindHead(db: Db, repositoryId: number): Promise<PullRequest[]> {
   return db
@@ -392,7 +391,7 @@ export function pullsBehindHead(db: Db, repositoryId: number): Promise<PullReque
     .execute()
 }
 
-/** The oldest pull request whose ref is behind its row, but for some. */
+/** Returns the oldest pull request whose ref differs from its row, except some. */
 export async function nextPullBehind(
   db: Db,
   except: readonly number[],
@@ -402,7 +401,7 @@ export async function nextPullBehind(
       .selectFrom('pull_requests')
       .select(['id', 'repository_id as ownerId'])
       .where(isBehind)
-      // As one value: there may be more of them than a statement has places for.
+      // One value, because a statement has a limited number of parameters.
       .where('id', 'not in', (eb) =>
         eb
           .selectFrom(sql<{ value: number }>`json_each(${JSON.stringify(except)})`.as('skipped'))
@@ -414,7 +413,7 @@ export async function nextPullBehind(
   )
 }
 
-/** The latest open pull request into a repository that is of a branch. */
+/** Returns the latest open pull request of a head branch in a base repository. */
 export function latestOpenPull(
   db: Db,
   repositoryId: number,
@@ -424,15 +423,15 @@ export function latestOpenPull(
   return latestOpen(db, repositoryId, headRepositoryId, branch)
 }
 
-/** A pull request as far as it tells who may push to where it is from. */
+/** The columns of a pull request that decide who may push to its head. */
 export type MaintainedHead = Pick<
   PullRequest,
   'repository_id' | 'base_branch' | 'head_branch' | 'poster_id'
 >
 
 /**
- * The open pull requests into other repositories whose posters let those who maintain these push to
- * the branch, too.
+ * Lists the open pull requests in other repositories that allow edits of their head branches by
+ * maintainers.
  */
 export function maintainedHeads(
   db: Db,

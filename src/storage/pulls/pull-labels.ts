@@ -3,10 +3,10 @@ import type { Label } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /**
- * Of some labels those that things of a repository can have, by their ids.
+ * Returns which of some labels the pull requests of a repository can have, by their ids.
  *
- * @param owner both ids: that of the repository, and that of the organisation that owns it; null
- *   where none of its labels count.
+ * @param owner the ids of the repository and of the organisation that owns it. Null without labels
+ *   of an organisation.
  */
 export async function findLabelsFor(
   db: Db,
@@ -25,7 +25,7 @@ export async function findLabelsFor(
   return new Map(labels.map((label) => [label.id, label]))
 }
 
-/** Gives a pull request exactly these labels, which exist. */
+/** Replaces the labels of a pull request. All of them exist. */
 export async function replacePullLabels(
   tx: Tx,
   pullId: number,
@@ -40,8 +40,8 @@ export async function replacePullLabels(
 }
 
 /**
- * The same by their names. Of several by one name that of the repository is meant, and of those the
- * oldest.
+ * Returns labels by their names. Of several labels with one name, that of the repository precedes,
+ * then the oldest.
  */
 export async function findLabelsNamed(
   db: Db,

@@ -2,21 +2,21 @@ import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { PullRequest } from '../schema/pulls.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 
-/** Which pull requests of a repository to list. */
+/** Selects pull requests of a repository. */
 export interface PullFilter {
-  /** Undefined for all; those that are merged are not open. */
+  /** Undefined for all. Merged pull requests are not open. */
   readonly isOpen: boolean | undefined
-  /** Name of the base; empty for all. */
+  /** Name of the base branch. Empty for all. */
   readonly baseBranch: string
   /** Undefined for all. */
   readonly milestoneId: number | undefined
   /** Undefined for all. */
   readonly posterId: number | undefined
-  /** Those that have at least one of these; none for all. */
+  /** Selects pull requests with at least one of these labels. Empty for all. */
   readonly labelIds: readonly number[]
 }
 
-/** Whether a filter leaves out nothing but by its state. */
+/** Returns whether a filter selects by the state only. */
 export function isOnlyByState({
   baseBranch,
   milestoneId,
@@ -35,12 +35,12 @@ type Direction = 'asc' | 'desc'
 
 const CREATED = sql.ref<number>('create_time')
 const UPDATED = sql.ref<number>('update_time')
-/** The expression of the index: those that are open are behind all others, and not null. */
+/** The expression of the index. Open pull requests have no close time and come last. */
 const CLOSED = sql<number>`coalesce(close_time, 0)`
 const COMMENTS = sql.ref<number>('comment_count')
 const ID = sql.ref<number>('id')
 
-/** What lists are ordered by. Each has an index of its own, which serves its reverse, too. */
+/** The orders of lists. Each has an index, which also serves the reverse order. */
 const SORTS = {
   newest: [
     [CREATED, 'desc'],
@@ -84,19 +84,19 @@ export function isPullSort(text: string): text is PullSort {
   return Object.hasOwn(SORTS, text)
 }
 
-/** The pull requests of a list, and their order. */
+/** The pull requests of a list and their order. */
 export interface PullSelection {
   readonly filter: PullFilter
   readonly sort: PullSort
 }
 
 /**
- * A part of the pull requests of a repository, in an order.
+ * Returns a page of the pull requests of a repository in an order.
  *
- * The index is walked from whichever end of the list is nearer, so that the last page costs what
- * the first one does.
+ * The query reads the index from the nearer end of the list, so that the last page costs as much as
+ * the first one.
  *
- * @param total how many the whole list has.
+ * @param total length of the whole list.
  */
 export async function pageOfPulls(
   db: Db,
@@ -120,7 +120,7 @@ export async function pageOfPulls(
   ).execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of comments in that list. */
 export async function countPulls(
   db: Db,
   repositoryId: number,
@@ -152,8 +152,8 @@ function selectPulls(db: Db, repositoryId: number, filter: PullFilter) {
 }
 
 /**
- * In the words of the indexes: of those that a list is walked by when nothing else is asked, and of
- * those that find what is.
+ * Returns the condition of the state in the form of the indexes: those that serve unfiltered lists,
+ * and those that serve filters.
  */
 function stateOf(filter: PullFilter) {
   if (filter.isOpen && !isOnlyByState(filter)) return sql<SqlBool>`state = 'OPEN'`

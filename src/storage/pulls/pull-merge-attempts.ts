@@ -1,20 +1,17 @@
 import type { PullMergeAttempt } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** An attempt, with the branch that it is about. */
+/** A merge attempt and its base branch. */
 export interface MergeIntoBranch extends PullMergeAttempt {
   readonly base_branch: string
 }
 
-/**
- * Says that a pull request is about to be merged, instead of whatever was known about an attempt
- * before.
- */
+/** Records an attempt to merge a pull request. Replaces an earlier attempt. */
 export async function putMergeAttempt(tx: Tx, attempt: PullMergeAttempt): Promise<void> {
   await tx.replaceInto('pull_merge_attempts').values(attempt).execute()
 }
 
-/** The attempts that belong to notes. */
+/** Lists the attempts of pending updates. */
 export async function listMergeAttempts(
   db: Db,
   noteIds: readonly number[],
@@ -29,7 +26,7 @@ export async function listMergeAttempts(
     .execute()
 }
 
-/** Forgets an attempt, unless another one has taken its place. */
+/** Deletes an attempt, unless another one has replaced it. */
 export async function deleteMergeAttempt(
   tx: Tx,
   { pull_request_id, note_id }: Pick<PullMergeAttempt, 'pull_request_id' | 'note_id'>,

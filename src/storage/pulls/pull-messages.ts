@@ -2,16 +2,16 @@ import { sql } from 'kysely'
 import type { PullMessage, PullRequest } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** A webhook, and the account that it belongs to. */
+/** A webhook and its account. */
 export interface OwnedWebhook {
   readonly id: number
   readonly user_id: number
 }
 
 /**
- * The webhooks of those whom a change of a pull request concerns, each once: of the owner of its
- * repository, of whoever opened it, is to see to it, or is asked for a review. Without those that
- * are switched off.
+ * Lists the enabled webhooks of the users that a change of a pull request concerns: the owner of
+ * the repository, the poster, the assignees and the requested reviewers. Each webhook is listed
+ * once.
  */
 export function listWebhooksAbout(
   tx: Tx,
@@ -44,7 +44,7 @@ export function listWebhooksAbout(
             .selectFrom('reviews')
             .select((of) => of.ref('reviewer_id').$notNull().as('concerned_id'))
             .where('pull_request_id', '=', id)
-            // Not a parameter: the condition of the index.
+            // A literal, because it is the condition of the partial index.
             .where(sql<boolean>`state = 'REQUEST_REVIEW'`)
             .where('reviewer_id', 'is not', null),
         ),
@@ -53,12 +53,12 @@ export function listWebhooksAbout(
     .execute()
 }
 
-/** Says what a message is about. */
+/** Stores the subject of a message. */
 export async function insertPullMessage(tx: Tx, message: PullMessage): Promise<void> {
   await tx.insertInto('pull_messages').values(message).execute()
 }
 
-/** What a message is about; undefined for one that says all by itself. */
+/** Returns the subject of a message. Undefined for a message that contains everything. */
 export function findPullMessage(db: Db, messageId: number): Promise<PullMessage | undefined> {
   return db
     .selectFrom('pull_messages')

@@ -1,8 +1,6 @@
 import type { Db, Tx } from '../schema/schema.ts'
 
-/**
- * Makes somebody a participant, who has seen nothing yet; whoever is one already stays as they are.
- */
+/** Adds a participant who has seen nothing yet. Has no effect on existing participants. */
 export async function insertParticipants(
   tx: Tx,
   pullId: number,
@@ -17,8 +15,8 @@ export async function insertParticipants(
 }
 
 /**
- * Makes somebody who does something a participant, who has seen what there is; whoever is one
- * already stays as they are.
+ * Adds the user who makes a change as a participant who has seen everything. Has no effect on
+ * existing participants.
  */
 export async function insertActor(tx: Tx, pullId: number, userId: number): Promise<void> {
   await tx
@@ -35,7 +33,8 @@ export async function insertActor(tx: Tx, pullId: number, userId: number): Promi
 }
 
 /**
- * Notes that a participant has seen all of a pull request as it is now. Of others nothing is noted.
+ * Records that a participant has seen the present state of a pull request. Has no effect for other
+ * users.
  */
 export async function markSeen(tx: Tx, pullId: number, userId: number): Promise<void> {
   await tx
@@ -53,8 +52,8 @@ export async function markSeen(tx: Tx, pullId: number, userId: number): Promise<
 }
 
 /**
- * Notes that a participant has seen a pull request as it was after so many changes; whoever has
- * seen more already stays so.
+ * Records that a participant has seen a pull request up to a number of changes, unless the
+ * participant has seen more.
  */
 export async function markSeenUpTo(
   db: Db,
@@ -71,7 +70,10 @@ export async function markSeenUpTo(
     .execute()
 }
 
-/** Of some pull requests those that a user takes part in and has not seen all of, by their ids. */
+/**
+ * Returns which of some pull requests a user participates in and has not completely seen, by their
+ * ids.
+ */
 export async function unseenPulls(
   db: Db,
   pullIds: readonly number[],

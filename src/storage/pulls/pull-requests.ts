@@ -17,7 +17,7 @@ const pullById = prepareFirst((db, id: number) =>
   db.selectFrom('pull_requests').selectAll().where('id', '=', id),
 )
 
-/** The pull request with a number of its repository. */
+/** Returns the pull request of a repository with a number. */
 export function findPullRequest(
   db: Db,
   repositoryId: number,
@@ -30,12 +30,12 @@ export function findPullRequestById(db: Db, id: number): Promise<PullRequest | u
   return pullById(db, id)
 }
 
-/** Where the commits of a pull request come from, and where they are to go. */
+/** The head and the base of a pull request. */
 export type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch'> & {
   readonly head_repository_id: number
 }
 
-/** Of the pull requests between two branches the open one or, if there is none, the latest. */
+/** Returns the open pull request between two branches or, without one, the latest. */
 export async function findPullRequestBetween(
   db: Db,
   coordinates: PullCoordinates,
@@ -47,12 +47,12 @@ export async function findPullRequestBetween(
     .where('head_branch', '=', coordinates.head_branch)
     .where('repository_id', '=', coordinates.repository_id)
     .where('base_branch', '=', coordinates.base_branch)
-  // Not a parameter: the condition of the index.
+  // A literal, because it is the condition of the partial index.
   const open = await between.where(sql<boolean>`state = 'OPEN'`).executeTakeFirst()
   return open ?? between.orderBy('id', 'desc').limit(1).executeTakeFirst()
 }
 
-/** The pull request whose merge made a commit or, if they are several, the latest. */
+/** Returns the latest pull request whose merge created a commit. */
 export function findPullRequestByMergeCommit(
   db: Db,
   repositoryId: number,
@@ -71,8 +71,8 @@ export function findPullRequestByMergeCommit(
 /**
  * Stores a pull request under the next number of its repository.
  *
- * @throws a unique violation when an open one asks for the same; a foreign key violation when a
- *   repository is gone.
+ * @throws a unique violation if an open one has the same head and base; a foreign key violation if
+ *   a repository was deleted.
  */
 export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<PullRequest> {
   const number = await takeIssueNumber(tx, pull.repository_id)
@@ -83,7 +83,7 @@ export async function insertPullRequest(tx: Tx, pull: NewPullRequest): Promise<P
     .executeTakeFirstOrThrow()
 }
 
-/** @returns 0 when the repository is gone: what would have the number finds that out. */
+/** @returns 0 if the repository was deleted. The insert that uses the number then fails. */
 async function takeIssueNumber(tx: Tx, repositoryId: number): Promise<number> {
   const taken = await tx
     .updateTable('repositories')
@@ -95,9 +95,9 @@ async function takeIssueNumber(tx: Tx, repositoryId: number): Promise<number> {
 }
 
 /**
- * Changes a pull request that exists. What participants would want to see goes with `touchPull`.
+ * Updates an existing pull request. Changes that participants need to see also call `touchPull`.
  *
- * @throws a unique violation when an open one asks for the same.
+ * @throws a unique violation if an open one has the same head and base.
  */
 export function updatePullRequest(
   tx: Tx,
@@ -112,23 +112,23 @@ export function updatePullRequest(
     .executeTakeFirstOrThrow()
 }
 
-/** What was counted of a pull request, and between which commits. */
+/** The counts of a pull request and the commits between which they were counted. */
 export type PullCountColumns = Pick<
   PullRequest,
   'counted_base' | 'counted_head' | 'additions' | 'deletions' | 'changed_files'
 >
 
-/** Keeps what was counted of a pull request, should it still be there. */
+/** Stores the counts of a pull request if it still exists. */
 export async function storeCounts(db: Db, id: number, counts: PullCountColumns): Promise<void> {
   await db.updateTable('pull_requests').set(counts).where('id', '=', id).execute()
 }
 
 /**
- * Says that something changed which a participant would want to see. Whoever did it and had seen
- * everything before still has.
+ * Records a change that participants need to see. An actor who had seen everything before still
+ * has.
  *
  * @param now Unix seconds.
- * @param actorId undefined when nobody in particular did it.
+ * @param actorId undefined for a change without a known actor.
  */
 export async function touchPull(tx: Tx, id: number, now: number, actorId?: number): Promise<void> {
   const touched = await tx
@@ -138,7 +138,7 @@ export async function touchPull(tx: Tx, id: number, now: number, actorId?: numbe
     .returning('change_count')
     .executeTakeFirst()
   if (!touched) return
-  // Whatever they would want to see, a merge may have waited for.
+  // A scheduled merge may have waited for the change.
   await wakeAutoMerge(tx, now * 1000, id)
   if (actorId === undefined) return
   const seen = touched.change_count
@@ -151,7 +151,7 @@ export async function touchPull(tx: Tx, id: number, now: number, actorId?: numbe
     .execute()
 }
 
-/** Labels of pull requests, by the id of the pull request; of each by name. */
+/** Returns the labels of pull requests, by the id of the pull request, sorted by name. */
 export async function labelsOfPulls(
   db: Db,
   pullIds: readonly number[],
@@ -169,9 +169,7 @@ export async function labelsOfPulls(
   return grouped(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
 }
 
-/**
- * Ids of the assignees of pull requests, by the id of the pull request; in the order of their ids.
- */
+/** Returns the ids of the assignees of pull requests, by the id of the pull request, sorted. */
 export async function assigneesOfPulls(
   db: Db,
   pullIds: readonly number[],
@@ -187,7 +185,7 @@ export async function assigneesOfPulls(
   return grouped(rows.map(({ pull_request_id, user_id }) => [pull_request_id, user_id]))
 }
 
-/** Values by key, in their order. */
+/** Groups values by key in their order. */
 function grouped<T>(pairs: readonly (readonly [number, T])[]): ReadonlyMap<number, T[]> {
   const groups = new Map<number, T[]>()
   for (const [key, value] of pairs) {

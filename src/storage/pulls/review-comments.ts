@@ -1,7 +1,7 @@
 import type { NewReviewComment, ReviewComment } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Comments of reviews, each review's oldest first. */
+/** Lists the comments of reviews. The comments of each review are sorted, oldest first. */
 export function listReviewComments(
   db: Db,
   reviewId: number,
@@ -18,12 +18,12 @@ export function listReviewComments(
     .execute()
 }
 
-/** The comment with an id. */
+/** Returns the comment with an id. */
 export function findReviewComment(db: Db, id: number): Promise<ReviewComment | undefined> {
   return db.selectFrom('review_comments').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** The number of the pull request of a repository that a comment belongs to. */
+/** Returns the number of the pull request of a repository that a comment belongs to. */
 export async function findNumberOfComment(
   db: Db,
   repositoryId: number,
@@ -45,7 +45,7 @@ export function insertReviewComment(tx: Tx, comment: NewReviewComment): Promise<
   return tx.insertInto('review_comments').values(comment).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Notes where the line of a comment is, in which file. */
+/** Records the present file and line of a comment. */
 export async function moveReviewComment(
   tx: Tx,
   id: number,
@@ -55,7 +55,8 @@ export async function moveReviewComment(
 }
 
 /**
- * Notes who dealt with what a comment says; null for nobody. Undefined when the comment is gone.
+ * Records who resolved the conversation of a comment. Null for no one. Returns undefined if the
+ * comment was deleted.
  */
 export function setResolver(
   tx: Tx,
@@ -70,7 +71,7 @@ export function setResolver(
     .executeTakeFirst()
 }
 
-/** @returns whether it was there. */
+/** @returns whether the comment existed. */
 export async function deleteReviewComment(tx: Tx, id: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('review_comments')

@@ -3,18 +3,18 @@ import { type TeamViewer, teamsVisibleTo } from '../organizations/teams.ts'
 import type { NewReview, Review, ReviewChanges } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-/** Whose eyes a list of reviews is for. */
+/** The viewer of a list of reviews. */
 export interface ReviewViewer {
-  /** Undefined for somebody who is not signed in. */
+  /** Undefined for an anonymous viewer. */
   readonly userId: number | undefined
   /**
-   * Which teams are seen, all of the organisation that owns the repository; undefined when none
-   * does.
+   * The visible teams, all of the organisation that owns the repository. Undefined if the owner is
+   * a user.
    */
   readonly teams: { readonly organizationId: number; readonly viewer: TeamViewer } | undefined
 }
 
-/** A review as far as it matters for whether it counts. */
+/** The columns of a review that decide whether it counts. */
 export type Vote = Pick<
   Review,
   'id' | 'reviewer_id' | 'team_id' | 'state' | 'official' | 'dismissed' | 'stale' | 'compared_head'
@@ -33,13 +33,13 @@ const VOTE_COLUMNS = [
 
 const VOTES = ['APPROVED', 'REQUEST_CHANGES'] as const
 
-/** What was submitted, and can be out of date. */
+/** The states of submitted reviews that can become stale. */
 const SUBMITTED = [...VOTES, 'COMMENT'] as const
 
-/** What was looked at. */
+/** The reviewed commit. */
 export type Reviewed = Pick<Review, 'commit_id' | 'merge_base'>
 
-/** The review of a pull request with an id, as far as the viewer may see it. */
+/** Returns a review of a pull request by its id if the viewer may see it. */
 export function findReview(
   db: Db,
   pullId: number,
@@ -52,12 +52,12 @@ export function findReview(
     .executeTakeFirst()
 }
 
-/** A review by its id, whoever may see it. */
+/** Returns a review by its id, for any viewer. */
 export function findReviewById(db: Db, id: number): Promise<Review | undefined> {
   return db.selectFrom('reviews').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Reviews of a pull request, and those that somebody is asked for, oldest first. */
+/** Lists the reviews and the review requests of a pull request, oldest first. */
 export function listReviews(
   db: Db,
   pullId: number,
@@ -73,7 +73,7 @@ export function listReviews(
     .execute()
 }
 
-/** How many there are in that list. */
+/** Returns the number of comments in that list. */
 export async function countReviews(db: Db, pullId: number, viewer: ReviewViewer): Promise<number> {
   const { count } = await selectReviews(db, pullId, viewer)
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -107,7 +107,7 @@ function selectReviews(db: Db, pullId: number, { userId, teams }: ReviewViewer) 
     )
 }
 
-/** The review that somebody has not submitted yet. */
+/** Returns the pending review of a user. */
 export function findPendingReview(
   db: Db,
   pullId: number,
@@ -122,15 +122,12 @@ export function findPendingReview(
     .executeTakeFirst()
 }
 
-/**
- * Stores a review. One that is pending or official beside another one of its kind violates a UNIQUE
- * constraint.
- */
+/** Stores a review. A second pending or official one of its kind violates a UNIQUE constraint. */
 export function insertReview(tx: Tx, review: NewReview): Promise<Review> {
   return tx.insertInto('reviews').values(review).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Changes a review; undefined when it is gone. */
+/** Updates a review. Returns undefined if it was deleted. */
 export function updateReview(
   tx: Tx,
   id: number,
@@ -144,7 +141,7 @@ export function updateReview(
     .executeTakeFirst()
 }
 
-/** Deletes a review with its comments. @returns whether it was there. */
+/** Deletes a review with its comments. @returns whether it existed. */
 export async function deleteReview(tx: Tx, id: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('reviews')
@@ -153,7 +150,7 @@ export async function deleteReview(tx: Tx, id: number): Promise<boolean> {
   return numDeletedRows > 0n
 }
 
-/** What somebody said of a pull request before counts no more. */
+/** Makes the earlier votes of a reviewer on a pull request unofficial. */
 export async function clearOfficialVotes(
   tx: Tx,
   pullId: number,
@@ -170,8 +167,8 @@ export async function clearOfficialVotes(
 }
 
 /**
- * Approvals and rejections of a pull request, whether or not they count, in the order in which they
- * were submitted.
+ * Lists the approvals and rejections of a pull request in the order of submission, whether or not
+ * they count.
  */
 export function listVotes(db: Db, pullId: number): Promise<Vote[]> {
   return db
@@ -184,17 +181,14 @@ export function listVotes(db: Db, pullId: number): Promise<Vote[]> {
     .execute()
 }
 
-/**
- * What counts of the reviews of a pull request, as far as that was known when they were made, and
- * of those that it waits for.
- */
+/** Lists the official votes of a pull request, and its official review requests. */
 export async function listOfficial(db: Db, pullId: number): Promise<Vote[]> {
   const official = db
     .selectFrom('reviews')
     .select(VOTE_COLUMNS)
     .where('pull_request_id', '=', pullId)
     .where('official', '=', sql.lit(1))
-  // Two conditions of two indexes.
+  // One condition for each of two partial indexes.
   const votes = await official
     .where('state', 'in', [sql.lit('APPROVED' as const), sql.lit('REQUEST_CHANGES' as const)])
     .orderBy('create_time')
@@ -204,7 +198,7 @@ export async function listOfficial(db: Db, pullId: number): Promise<Vote[]> {
   return [...votes, ...requests]
 }
 
-/** Reviews that pull requests are waiting for, oldest first. */
+/** Lists the review requests of pull requests, oldest first. */
 export async function listReviewRequests(db: Db, pullIds: readonly number[]): Promise<Review[]> {
   if (pullIds.length === 0) return []
   return db
@@ -216,7 +210,7 @@ export async function listReviewRequests(db: Db, pullIds: readonly number[]): Pr
     .execute()
 }
 
-/** Takes back what somebody, or a team, is asked for. @returns whether they were. */
+/** Deletes the review request to a user or a team. @returns whether it existed. */
 export async function deleteReviewRequest(
   tx: Tx,
   pullId: number,
@@ -233,7 +227,10 @@ export async function deleteReviewRequest(
   return numDeletedRows > 0n
 }
 
-/** Whoever reviews answers for themselves and for their teams. */
+/**
+ * Deletes the requests that a review answers: those to the reviewer and those to teams of the
+ * reviewer.
+ */
 export async function deleteAnsweredRequests(
   tx: Tx,
   pullId: number,
@@ -256,7 +253,7 @@ export async function deleteAnsweredRequests(
     .execute()
 }
 
-/** Whoever has reviewed a pull request, in whatever way. */
+/** Lists the users with a submitted review of a pull request. */
 export async function listReviewerIds(db: Db, pullId: number): Promise<number[]> {
   const found = await db
     .selectFrom('reviews')
@@ -270,10 +267,10 @@ export async function listReviewerIds(db: Db, pullId: number): Promise<number[]>
 }
 
 /**
- * What was looked at, what counts before all else and the latest first, of which it is not known
- * whether a head still proposes the same.
+ * Lists the reviewed commits of which it is unknown whether a head still proposes the same change.
+ * Those of official votes precede, then the latest.
  *
- * @param reviews all of them, or those alone that count.
+ * @param reviews all reviews, or only those that count.
  */
 export function listUncompared(
   db: Db,
@@ -297,8 +294,8 @@ export function listUncompared(
 }
 
 /**
- * Where the heads with which the reviews of a pull request were compared left the base; empty
- * without reviews.
+ * Returns the merge bases with which the reviews of a pull request were compared. Empty without
+ * reviews.
  */
 export async function comparedBases(db: Db, pullId: number): Promise<string[]> {
   const found = await db
@@ -312,8 +309,8 @@ export async function comparedBases(db: Db, pullId: number): Promise<string[]> {
 }
 
 /**
- * Forgets the comparisons of a pull request with a head that left the base elsewhere: something
- * else is proposed since.
+ * Deletes the comparisons of a pull request with heads of another merge base, since the proposed
+ * change differs.
  */
 export async function forgetOtherBases(tx: Tx, pullId: number, mergeBase: string): Promise<void> {
   await tx
@@ -325,8 +322,8 @@ export async function forgetOtherBases(tx: Tx, pullId: number, mergeBase: string
 }
 
 /**
- * Notes whether a head, which left the base at `mergeBase`, proposes something else than what was
- * looked at.
+ * Records whether a head with the merge base `mergeBase` proposes another change than the reviewed
+ * one.
  */
 export async function setCompared(
   tx: Tx,
@@ -345,7 +342,7 @@ export async function setCompared(
     .execute()
 }
 
-/** Dismisses the approvals of what was looked at. @returns whether there were any. */
+/** Dismisses the approvals of a reviewed commit. @returns whether there were any. */
 export async function dismissApprovals(
   tx: Tx,
   pullId: number,
@@ -363,7 +360,7 @@ export async function dismissApprovals(
   return numUpdatedRows > 0n
 }
 
-/** Forgets all comparisons of a pull request, as its base is another one now. */
+/** Deletes all comparisons of a pull request after a change of its base branch. */
 export async function forgetComparisons(tx: Tx, pullId: number): Promise<void> {
   await tx
     .updateTable('reviews')
@@ -372,7 +369,7 @@ export async function forgetComparisons(tx: Tx, pullId: number): Promise<void> {
     .execute()
 }
 
-/** Lets some votes count, and no others of the pull request. */
+/** Makes some votes of a pull request official, and all others unofficial. */
 export async function setOfficialVotes(
   tx: Tx,
   pullId: number,
@@ -390,7 +387,7 @@ export async function setOfficialVotes(
       .execute()
 }
 
-/** Notes whether what somebody is asked for would count. */
+/** Records whether a review request is to an official reviewer. */
 export async function setOfficialRequest(tx: Tx, id: number, isOfficial: boolean): Promise<void> {
   await tx
     .updateTable('reviews')
@@ -399,7 +396,7 @@ export async function setOfficialRequest(tx: Tx, id: number, isOfficial: boolean
     .execute()
 }
 
-/** Dismisses what somebody said of a pull request up to one of their reviews, whichever way. */
+/** Dismisses all votes of a reviewer on a pull request up to one of their reviews. */
 export async function dismissVotes(
   tx: Tx,
   pullId: number,
