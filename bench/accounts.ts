@@ -2,19 +2,19 @@ import { Sqlite } from '../src/storage/database/sqlite.ts'
 import { http1 } from './http1-load.ts'
 import { postJson } from './requests.ts'
 
-/** Who administers the servers that are measured. */
+/** The administrator of the measured servers. */
 const ADMINISTRATOR = { username: 'ada', password: 'correct horse battery' }
 
-/** Text of credentials of the administrator. */
+/** Credentials of the administrator, as sent in requests. */
 export interface Credentials {
   readonly accessToken: string
   readonly personalAccessToken: string
 }
 
-/** The body of a sign-in of the administrator. */
+/** The body of a sign-in by the administrator. */
 export const signInBody = { passwordCredentials: ADMINISTRATOR }
 
-/** Makes the first account of a server, through its API. */
+/** Creates the first account of a server through its API. */
 export async function makeAdministrator(url: URL): Promise<Credentials> {
   await ask(url, '/api/v1/users', ADMINISTRATOR)
   const { accessToken } = await ask(url, '/api/v1/auth/signin', signInBody)
@@ -36,17 +36,19 @@ async function ask(
   return JSON.parse(answer.body.toString()) as Readonly<Record<string, unknown>>
 }
 
-/** Names of equal length, so that the answers about them are too. */
+/**
+ * Returns the username of an account. All have one length, and so have the responses about them.
+ */
 export function usernameOf(index: number): string {
   return `user${String(index).padStart(6, '0')}`
 }
 
-/** 14 November 2023; each account is a second younger than the one before. */
+/** 14 November 2023. Each account is a second younger than the previous one. */
 const FIRST_CREATE_TIME_S = 1_700_000_000
 
 /**
- * Puts accounts into a database file, beside the server that has it open: the API would hash a
- * password for each.
+ * Inserts accounts into a database file while the server has it open. The API would hash a password
+ * for each.
  */
 export function insertAccounts(database: string, count: number): void {
   const sqlite = new Sqlite(database)

@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { Sqlite } from '../src/storage/database/sqlite.ts'
 
 /**
- * What REST is measured against: the least that a hand-written server of the same answers does. It
- * takes the path apart, reads the row by a prepared statement, prints JSON, and knows neither
- * callers nor errors nor a log.
+ * The baseline of REST: a minimal hand-written server with the same responses. It parses the path,
+ * reads the row by a prepared statement and prints JSON, without callers, errors and a log.
  *
  * Arguments: `http` or `http2`, and the database file.
  */
@@ -90,7 +89,8 @@ async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-// The requests and responses of the compatibility API of node:http2 have everything used above.
+// The compatibility API of node:http2 has all members of requests and responses that are used
+// above.
 const server =
   version === 'http2'
     ? http2.createServer(answer as unknown as Http2Listener)

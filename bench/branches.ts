@@ -10,24 +10,24 @@ import { get } from './requests.ts'
 const FEW = 10
 const MANY = 10_000
 
-/** The length of a page that nobody asked to be shorter. */
+/** The default length of a page. */
 const DEFAULT_LIMIT = 30
 
-/** 14 November 2023; each commit is a minute younger than the one before. */
+/** 14 November 2023. Each commit is a minute younger than the previous one. */
 const FIRST_COMMIT_TIME_S = 1_700_000_000
 const INTERVAL_S = 60
 
 /**
- * A git reads the commits of each page: with more of them at once, what is measured is how they
- * wait for a core.
+ * A Git process reads the commits of each page. With more requests in flight, the bench would
+ * measure how these processes wait for a core.
  */
 const IN_FLIGHT = 4
 
 /**
  * First pages of the branches of two repositories, whose branches have a commit each, and one
- * branch of either.
+ * branch of each.
  *
- * @param folder for what is pushed.
+ * @param folder for the pushed repositories.
  */
 export async function branchLists(
   { branchline, credentials }: Servers,
@@ -82,7 +82,7 @@ function repositoryOf(count: number): string {
   return `branches-${count}`
 }
 
-/** Names of equal length. */
+/** Returns the name of a branch. All have one length. */
 function nameOf(index: number): string {
   return `branch-${String(index).padStart(6, '0')}`
 }

@@ -3,8 +3,8 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * What Git over HTTP is measured against: `git http-backend` behind the least of a CGI server
- * (git-http-backend(1), RFC 3875). It knows neither callers nor limits nor rows.
+ * The baseline of Git over HTTP: `git http-backend` behind a minimal CGI server
+ * (git-http-backend(1), RFC 3875), without callers, limits and rows.
  *
  * Argument: the folder with the bare repositories.
  */
@@ -17,7 +17,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
       PATH: process.env.PATH,
       GIT_PROJECT_ROOT: root,
       GIT_HTTP_EXPORT_ALL: '1',
-      // Otherwise it refuses pushes.
+      // Without a user, git http-backend refuses pushes.
       REMOTE_USER: 'somebody',
       REQUEST_METHOD: request.method,
       PATH_INFO: path,

@@ -11,27 +11,27 @@ import { postJson } from './requests.ts'
 
 const run = promisify(execFile)
 
-/** Servers whose repositories are cloned and pushed to. */
+/** The servers of the measured repositories. */
 export interface GitServers {
   readonly branchline: ServerProcess
-  /** Of the administrator of `branchline`. */
+  /** A token of the administrator of `branchline`. */
   readonly token: string
   /** `git http-backend`. */
   readonly backend: ServerProcess
-  /** Where the repositories of `backend` are. */
+  /** The folder of the repositories of `backend`. */
   readonly backendFolder: string
-  /** For clones. */
+  /** The folder of clones. */
   readonly workFolder: string
 }
 
 const ROUNDS = 5
 
-/** A hundred mebibytes that do not compress, in files of the size of a large source file. */
+/** 100 MiB of incompressible data, in files of the size of a large source file. */
 const REPOSITORY = { files: 2000, bytesOfFile: 50 * 1024 }
 
 const CONCURRENT_CLONES = 50
 
-/** A tenth of the other one, so that fifty clones of it fit into memory. */
+/** A tenth of the size, so that fifty clones fit into memory. */
 const CLONED_REPOSITORY = { files: 200, bytesOfFile: 50 * 1024 }
 
 const LARGE_PUSH_BYTES = 2 ** 30
@@ -42,27 +42,24 @@ const SAMPLE_MS = 50
 interface Remote {
   readonly name: string
   readonly server: ServerProcess
-  /** Makes an empty repository and returns its URL for git. */
+  /** Creates an empty repository and returns its URL for Git. */
   create(name: string): Promise<string>
 }
 
-/** Something that both servers are timed at. */
+/** An operation that is measured on both servers. */
 interface Trial {
   readonly name: string
-  /** Makes ready what is not timed, and returns what is. */
+  /** Prepares the operation, which is not timed, and returns the timed part. */
   prepare(remote: Remote): Promise<() => Promise<unknown>>
 }
 
 interface Timing {
   readonly seconds: number
-  /**
-   * Most memory of the server process meanwhile; that of the git processes behind it is not
-   * counted.
-   */
+  /** Peak memory of the server process during the operation, without its Git processes. */
   readonly peakBytes: number | undefined
 }
 
-/** Clones from both servers and pushes to them, in turns, and prints how long they took. */
+/** Clones from both servers and pushes to them, alternately, and prints the durations. */
 export async function measureGit(servers: GitServers): Promise<string> {
   const remotes = [backendOf(servers), branchlineOf(servers)] as const
   const { workFolder } = servers
@@ -105,14 +102,14 @@ function clonesOf(source: string, count: number, folder: string, name: string): 
         await Promise.all(
           targets.map((target) => git(folder, 'clone', '-q', '--bare', url, target)),
         )
-        // Removing them is timed too, and alike; otherwise the disk would fill.
+        // The removal is timed too, on both servers. Otherwise the disk would fill up.
         await Promise.all(targets.map((target) => rm(target, { recursive: true })))
       }
     },
   }
 }
 
-/** A row for each of the two; the ratio is of speeds, in the same round. */
+/** Returns a row for each of the two. The ratio is of speeds, in the same round. */
 async function compare(
   trial: Trial,
   [baseline, own]: readonly [Remote, Remote],
@@ -120,7 +117,7 @@ async function compare(
   const rounds: [Timing, Timing][] = []
   for (let round = 0; round <= ROUNDS; round++) {
     const timings: [Timing, Timing] = [await time(trial, baseline), await time(trial, own)]
-    // The first one warms up.
+    // The first round warms up.
     if (round > 0) rounds.push(timings)
   }
   const medianOf = (figure: (round: [Timing, Timing]) => number) => median(rounds.map(figure))
@@ -159,7 +156,7 @@ async function time(trial: Trial, remote: Remote): Promise<Timing> {
   }
 }
 
-/** A push that no process may hold in memory. */
+/** Measures a push that no process can hold in memory. */
 async function measureLargePush(remote: Remote, folder: string): Promise<string[]> {
   const source = await makeRepository(folder, 'huge', {
     files: 4,
@@ -170,7 +167,7 @@ async function measureLargePush(remote: Remote, folder: string): Promise<string[
   return [`push of 1 GiB, ${remote.name}`, seconds.toFixed(2), '', '', mebibytes(peakBytes)]
 }
 
-/** Makes a repository with a commit of random files. */
+/** Creates a repository with a commit of random files. */
 async function makeRepository(
   folder: string,
   name: string,
@@ -183,7 +180,7 @@ async function makeRepository(
     await writeFile(join(path, `file${i}.bin`), randomBytes(bytesOfFile))
   await git(path, 'add', '.')
   await git(path, 'commit', '-q', '-m', 'everything')
-  // As one pack, so that what is timed is the transfer.
+  // One pack, so that the bench measures the transfer.
   await git(path, 'repack', '-a', '-d', '-q')
   return path
 }
@@ -207,7 +204,10 @@ function branchlineOf({ branchline, token }: GitServers): Remote {
   }
 }
 
-/** Makes an empty repository on a Branchline and returns its URL for git, with the token in it. */
+/**
+ * Creates an empty repository on a Branchline and returns its URL for Git, which contains the
+ * token.
+ */
 export async function createRepository(
   server: ServerProcess,
   token: string,
@@ -228,12 +228,12 @@ function uniqueName(): string {
   return `repository-${names}`
 }
 
-/** Runs git in a folder, which is its home too. */
+/** Runs Git in a folder, which is also its home folder. */
 export function git(folder: string, ...args: string[]): Promise<void> {
   return gitReading('', folder, ...args)
 }
 
-/** The same with an input. */
+/** Runs Git with an input. */
 export async function gitReading(input: string, folder: string, ...args: string[]): Promise<void> {
   const identity = [
     '-c',
@@ -243,7 +243,7 @@ export async function gitReading(input: string, folder: string, ...args: string[
     '-c',
     'core.fsync=none',
   ]
-  // Random content: to try to compress it takes the client longer than to send it.
+  // Random content: trying to compress it would take the client longer than sending it.
   const config = [
     '-c',
     'core.compression=0',
@@ -259,7 +259,7 @@ export async function gitReading(input: string, folder: string, ...args: string[
     GIT_TERMINAL_PROMPT: '0',
   }
   const running = run('git', ['-C', folder, ...identity, ...config, ...args], { env })
-  // One that reads no input may have ended before it is there; how it ended says enough.
+  // A process that reads no input may end before the input is written. Its exit status says enough.
   running.child.stdin?.on('error', () => {}).end(input)
   await running
 }

@@ -14,7 +14,7 @@ import { memoLists, statistics } from './memos.ts'
 import type { ServerProcess } from './processes.ts'
 import { type Answer, envelope, get, post, postJson, unwrapEnvelopes } from './requests.ts'
 
-/** The servers that are measured. All but `few` have the same database. */
+/** The measured servers. All except `few` have the same database. */
 export interface Servers {
   readonly http: ServerProcess
   readonly http2: ServerProcess
@@ -23,19 +23,19 @@ export interface Servers {
   /** A Branchline with ten accounts. */
   readonly few: ServerProcess
   readonly credentialsOfFew: Credentials
-  /** A page token of `branchline` deep in its list of accounts. */
+  /** A page token of `branchline`, deep in its list of accounts. */
   readonly deepPageToken: string
-  /** A page token of `few` behind its first five accounts. */
+  /** A page token of `few`, after its first five accounts. */
   readonly fewPageToken: string
 }
 
 /**
- * Enough to keep the server busy while answers are on their way, few enough for latency to mean
- * something.
+ * Enough to keep the server busy while responses are in transit, and few enough for a meaningful
+ * latency.
  */
 const IN_FLIGHT = 32
 
-/** Accounts that the requests for one go round. */
+/** Number of accounts that the requests alternate between. */
 const USERS_ASKED_FOR = 100
 
 const GET_USER = '/branchline.v1.UserService/GetUser'
@@ -45,7 +45,8 @@ const usernames = Array.from({ length: USERS_ASKED_FOR }, (_, i) => usernameOf(i
 const names = usernames.map((username) => `users/${username}`)
 
 /**
- * Everything that is measured. `expectedUser` and `expectedBatch` are what the bare server answers.
+ * Returns all groups of requests. `expectedUser` and `expectedBatch` are the responses of the bare
+ * server.
  */
 export function groupsOf(servers: Servers, expectedUser: string, expectedBatch: string): Group[] {
   return [
@@ -59,10 +60,12 @@ export function groupsOf(servers: Servers, expectedUser: string, expectedBatch: 
   ]
 }
 
-/** The request for one account that bare servers and REST answer alike. */
+/** The request for one account, which the bare servers and REST answer with the same bytes. */
 export const restGetUser = names.map((name) => get(`/api/v1/${name}`))
 
-/** The request for a hundred accounts that bare servers and REST answer alike. */
+/**
+ * The request for a hundred accounts, which the bare servers and REST answer with the same bytes.
+ */
 export const restBatchGetUsers = [postJson('/api/v1/users:batchGet', { usernames })]
 
 function protocols({ http, http2, branchline }: Servers, expected: string): Group {
@@ -240,8 +243,8 @@ function signIns({ branchline }: Servers): Group {
     title: 'SignIn over REST',
     rounds: 2,
     durationMs: 1000,
-    // More from one account at once would meet the limit on guesses, which counts those that are
-    // not decided yet.
+    // The limit on guesses counts undecided ones, and would refuse more concurrent sign-ins of one
+    // account.
     inFlight: 4,
     cases: [{ name: 'password', client: http1, server: branchline, requests, check }],
   }
@@ -249,7 +252,7 @@ function signIns({ branchline }: Servers): Group {
 
 const GRPC_HEADERS = { 'content-type': 'application/grpc+proto', te: 'trailers' }
 
-/** A check that an answer is this text, byte by byte. */
+/** Returns a check that a response is a text, byte by byte. */
 function isText(text: string): Case['check'] {
   return ({ status, body }) => {
     assert.equal(status, 200)
@@ -266,7 +269,7 @@ function grpcMessage({ body, trailers }: Answer): Buffer {
   return messageOf(body)
 }
 
-/** A trailer in gRPC-Web is an envelope with the highest bit of its flags set. */
+/** The trailers of gRPC-Web are an envelope with the highest bit of its flags set. */
 function grpcWebMessage({ body }: Answer): Buffer {
   const trailer = unwrapEnvelopes(body).find(({ flags }) => flags === 0x80)
   assert.match(trailer?.message.toString() ?? '', /^grpc-status: *0\r?$/m)

@@ -3,12 +3,12 @@ import net, { type Socket } from 'node:net'
 import { cycle, type LoadClient, Stopwatch } from './load.ts'
 import type { Answer, Request } from './requests.ts'
 
-/** Room for a few answers of the larger ones, which are some 20 KiB. */
+/** Size for several of the larger responses, of about 20 KiB. */
 const READ_BUFFER_BYTES = 64 * 1024
 
 /**
- * HTTP/1.1 on bare sockets, a request at a time on each: `node:http` as a client takes more time
- * than the servers that it is to measure.
+ * HTTP/1.1 on bare sockets, with one request at a time on each. `node:http` as a client takes more
+ * time than the measured servers.
  */
 export const http1: LoadClient = {
   async ask(url, request) {
@@ -27,8 +27,9 @@ export const http1: LoadClient = {
 }
 
 /**
- * Keeps one connection busy until the time is up. Received bytes go into one buffer, past the
- * streams of node, and only their number counts: what the client does not do is left to the server.
+ * Keeps one connection busy until the time is up. Received bytes go into one buffer without the
+ * streams of Node, and only their number counts, so that the client takes little CPU time from the
+ * server.
  */
 function askUntilTimeIsUp(
   url: URL,
@@ -88,7 +89,7 @@ function encode(url: URL, { method, path, headers, body }: Request): Buffer {
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), body])
 }
 
-/** Sends one request on a connection of its own; the length is that of the whole answer. */
+/** Sends one request on a new connection. The length is that of the whole response. */
 async function exchange(url: URL, request: Buffer): Promise<{ answer: Answer; length: number }> {
   const socket = await connect(url)
   try {
@@ -105,7 +106,7 @@ async function exchange(url: URL, request: Buffer): Promise<{ answer: Answer; le
   }
 }
 
-/** An answer (RFC 9112); undefined until it is complete. */
+/** Parses a response (RFC 9112). Returns undefined until it is complete. */
 function parse(bytes: Buffer): Answer | undefined {
   const headerEnd = bytes.indexOf('\r\n\r\n')
   if (headerEnd < 0) return undefined
@@ -119,7 +120,8 @@ function parse(bytes: Buffer): Answer | undefined {
 }
 
 /**
- * Content in the chunked coding (RFC 9112 section 7.1); undefined until the last chunk is there.
+ * Joins content in the chunked coding (RFC 9112 section 7.1). Returns undefined until the last
+ * chunk has arrived.
  */
 function joinChunks(content: Buffer): Buffer | undefined {
   const chunks: Buffer[] = []

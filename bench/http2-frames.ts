@@ -11,15 +11,15 @@ export const FRAME = {
   windowUpdate: 8,
 } as const
 
-/** Frame flags; those that share a bit are of different frame types. */
+/** Frame flags. Flags with the same bit belong to different frame types. */
 export const FLAG = { ack: 1, endStream: 1, endHeaders: 4 } as const
 
-/** The largest window (RFC 9113 section 6.9.1): the client is never what holds an answer up. */
+/** The largest window (RFC 9113 section 6.9.1), so that the client never delays a response. */
 const MAX_WINDOW_BYTES = 2 ** 31 - 1
 const INITIAL_WINDOW_BYTES = 65_535
 const SETTINGS_INITIAL_WINDOW_SIZE = 4
 
-/** A frame with its header of nine bytes. */
+/** Returns a frame with its header of nine bytes. */
 export function frame(
   type: number,
   flags: number,
@@ -35,19 +35,19 @@ export function frame(
   return bytes
 }
 
-/** Length of the payload of the frame that begins at `at`. */
+/** Returns the length of the payload of the frame at `at`. */
 export function frameLength(bytes: Buffer, at: number): number {
   return bytes.readUIntBE(at, 3)
 }
 
-/** Lets the server send so many bytes more on the connection. */
+/** Returns a frame that lets the server send more bytes on the connection. */
 export function windowUpdate(bytes: number): Buffer {
   const payload = Buffer.alloc(4)
   payload.writeUInt32BE(bytes)
   return frame(FRAME.windowUpdate, 0, 0, payload)
 }
 
-/** What a client says first (RFC 9113 section 3.4). */
+/** The connection preface of a client (RFC 9113 section 3.4). */
 export const PREFACE: Buffer = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   frame(FRAME.settings, 0, 0, initialWindowSetting()),
@@ -61,7 +61,7 @@ function initialWindowSetting(): Buffer {
   return payload
 }
 
-/** HEADERS, and DATA if the request has content. */
+/** Returns HEADERS, and DATA if the request has content. */
 export function encodeRequest(blocks: HeaderBlocks, streamId: number, request: Request): Buffer {
   const { body } = request
   const block = blocks.encode(request)
@@ -73,12 +73,12 @@ export function encodeRequest(blocks: HeaderBlocks, streamId: number, request: R
   ])
 }
 
-/** Entries of HPACK's static table, which the dynamic one follows (RFC 7541 appendix A). */
+/** Number of entries of HPACK's static table. The dynamic table follows (RFC 7541 appendix A). */
 const STATIC_ENTRIES = 61
 
 /**
- * First byte of an indexed field, of a literal that is put into the table, and of one that is not
- * (RFC 7541 section 6).
+ * First bytes of an indexed field, of a literal with indexing, and of a literal without (RFC 7541
+ * section 6).
  */
 const INDEXED = 0x80
 const LITERAL_INDEXED = 0x40
@@ -86,8 +86,8 @@ const LITERAL_PATH = 0x04
 
 /**
  * The header blocks of one connection (RFC 7541). As with real clients, the first block puts its
- * fields into the server's table and later ones point there; the path alone is spelled out each
- * time.
+ * fields into the table of the server, and later blocks refer to them. Only the path is always a
+ * literal.
  */
 export class HeaderBlocks {
   readonly #authority: string
@@ -97,9 +97,9 @@ export class HeaderBlocks {
     this.#authority = authority
   }
 
-  /** The headers of all requests of a connection must be the same but for the path. */
+  /** The headers of all requests of a connection must be the same except for the path. */
   encode({ method, path, headers, body }: Request): Buffer {
-    // The path comes first, for pseudo-headers precede all others.
+    // The path comes first, because pseudo-headers precede all others.
     const spelledPath = Buffer.concat([Buffer.from([LITERAL_PATH]), text(path)])
     if (this.#references !== undefined) return Buffer.concat([spelledPath, ...this.#references])
     const fields = Object.entries({
@@ -111,7 +111,7 @@ export class HeaderBlocks {
       ...headers,
       ...(body.length > 0 && { 'content-length': String(body.length) }),
     })
-    // The youngest entry has the lowest index.
+    // The newest entry has the lowest index.
     this.#references = fields.map((_, i) =>
       Buffer.from([INDEXED | (STATIC_ENTRIES + fields.length - i)]),
     )
@@ -123,11 +123,11 @@ export class HeaderBlocks {
 }
 
 /**
- * The longest length that fits into its first byte beside the Huffman bit (RFC 7541 section 5.1).
+ * The largest length that fits into the first byte beside the Huffman bit (RFC 7541 section 5.1).
  */
 const MAX_SHORT_LENGTH = 126
 
-/** A string literal without Huffman coding (RFC 7541 section 5.2). */
+/** Returns a string literal without Huffman coding (RFC 7541 section 5.2). */
 function text(value: string): Buffer {
   const bytes = Buffer.from(value, 'latin1')
   const { length } = bytes

@@ -14,13 +14,12 @@ import {
 import { cycle, type LoadClient, type LoadOptions, Stopwatch } from './load.ts'
 import type { Answer, Request } from './requests.ts'
 
-/** Streams on one connection; more connections are opened for more requests in flight. */
+/** Number of streams on one connection. More requests in flight use more connections. */
 const STREAMS_PER_CONNECTION = 8
 
 /**
- * HTTP/2 with prior knowledge. The load is written to bare sockets frame by frame, because
- * `node:http2` as a client takes as much time as it does as a server; header blocks of answers are
- * skipped, not decoded.
+ * HTTP/2 with prior knowledge. The client writes frames to bare sockets, because `node:http2` takes
+ * as much time as a client as it takes as a server. It skips the header blocks of responses.
  */
 export const http2Frames: LoadClient = {
   async ask(url, request) {
@@ -80,13 +79,13 @@ async function connect(url: URL): Promise<Socket> {
   return socket
 }
 
-/** What a stream has received. */
+/** The received part of a stream. */
 interface OpenStream {
   readonly sentMs: number
   bodyBytes: number
 }
 
-/** One connection that keeps its streams busy until the time is up. */
+/** A connection that keeps its streams busy until the time is up. */
 class LoadConnection {
   readonly #socket: Socket
   readonly #next: () => Request
@@ -139,7 +138,7 @@ class LoadConnection {
     this.#outgoing.push(encodeRequest(this.#blocks, id, this.#next()))
   }
 
-  /** All that one read of the socket brings about goes out in one write. */
+  /** Writes all frames that result from one read of the socket at once. */
   #flush(): void {
     if (this.#outgoing.length > 0) this.#socket.write(Buffer.concat(this.#outgoing))
     this.#outgoing = []

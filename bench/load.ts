@@ -1,16 +1,16 @@
 import type { Answer, Request } from './requests.ts'
 
-/** A client that keeps a number of requests in flight for a while. */
+/** A client that keeps a number of requests in flight. */
 export interface LoadClient {
-  /** Sends one request and returns its answer. */
+  /** Sends one request and returns its response. */
   ask(url: URL, request: Request): Promise<Answer>
   /**
-   * Sends the requests over and over, a new one whenever one is answered.
+   * Sends the requests repeatedly, a new one for each response.
    *
-   * Every answer must be as long as that to the first request was, which is all that is looked at:
-   * requests that fail are answered with another length.
+   * Checks only that every response has the length of the response to the first request: failed
+   * requests have responses of another length.
    *
-   * @throws Error when an answer has another length or the connection ends.
+   * @throws Error if a response has another length or the connection ends.
    */
   load(url: URL, requests: readonly Request[], options: LoadOptions): Promise<LoadResult>
 }
@@ -22,13 +22,13 @@ export interface LoadOptions {
 
 export interface LoadResult {
   readonly answered: number
-  /** From the first request to the last answer counted. */
+  /** Time from the first request to the last counted response. */
   readonly elapsedMs: number
-  /** Of each request, in no particular order. */
+  /** Latency of each request, in no particular order. */
   readonly latenciesMs: readonly number[]
 }
 
-/** Counts answers until the time is up. */
+/** Counts responses until the time is up. */
 export class Stopwatch {
   readonly #latenciesMs: number[] = []
   readonly #startedMs = performance.now()
@@ -39,7 +39,7 @@ export class Stopwatch {
     this.#durationMs = durationMs
   }
 
-  /** Counts an answer to a request sent at `sentMs`. Returns whether the time is up. */
+  /** Counts a response to a request that was sent at `sentMs`. Returns whether the time is up. */
   count(sentMs: number): boolean {
     this.#lastMs = performance.now()
     this.#latenciesMs.push(this.#lastMs - sentMs)
@@ -55,7 +55,7 @@ export class Stopwatch {
   }
 }
 
-/** A position in the requests that every connection of a load takes its next one from. */
+/** Returns a function that all connections of a load take their next request from, in rotation. */
 export function cycle<T>(items: readonly T[]): () => T {
   let next = 0
   return () => {
@@ -67,9 +67,8 @@ export function cycle<T>(items: readonly T[]): () => T {
 }
 
 /**
- * Does work without letting the process sleep in between. To wake a process that sleeps costs the
- * server up to as much as its answer does, above all in virtual machines, and the slower server
- * would pay that for more of its answers.
+ * Runs work without letting the process sleep. Waking a sleeping process costs the server up to as
+ * much as its response, above all in virtual machines, and a slower server would pay more often.
  */
 export async function awake<T>(work: () => Promise<T>): Promise<T> {
   let isOver = false

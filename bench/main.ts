@@ -20,9 +20,8 @@ import { get, type Request } from './requests.ts'
 import { topicSearches } from './topics.ts'
 
 /**
- * Measures what `npm run bench` promises. Run by scripts/bench.mjs, which builds everything and
- * gives, before the arguments of the user, the bundles of the server and of the bare servers, and
- * the document to write to.
+ * The bench. scripts/bench.mjs builds everything and passes, before the arguments of the user, the
+ * bundles of the server and of the bare servers, and the document to write to.
  */
 const [server = '', baseline = '', gitBaseline = '', document = '', ...args] = process.argv.slice(2)
 const { values: flags, positionals: selection } = parseArgs({
@@ -34,17 +33,17 @@ const { values: flags, positionals: selection } = parseArgs({
 const ACCOUNTS = 100_000
 const FEW_ACCOUNTS = 10
 
-/** Rows of a deep page come after so many. */
+/** Number of rows before a deep page. */
 const DEEP = 90_000
 
-/** The longest pages there are, to get there. */
+/** The maximum page size, to reach the deep page. */
 const STRIDE = 1000
 
-/** After so long an idle server has given back what it gives back. */
+/** Time after which an idle server has released memory. */
 const REST_MS = 3000
 
 const folder = await mkdtemp(join(tmpdir(), 'branchline-bench-'))
-/** Of the servers with many accounts and with few. */
+/** The databases of the servers with many accounts and with few. */
 const databases = {
   many: join(folder, 'many', 'branchline.db'),
   few: join(folder, 'few', 'branchline.db'),
@@ -133,14 +132,14 @@ async function pageTokenAfter(
   return pageToken
 }
 
-/** What the bare server says is what the others have to say. */
+/** Returns the response of the bare server, which the other servers must match. */
 async function answerOf({ http }: Servers, requests: readonly Request[]): Promise<string> {
   const [first] = requests
   if (first === undefined) throw new Error('no request')
   return (await http1.ask(http.url, first)).body.toString()
 }
 
-/** What can be chosen on the command line. */
+/** A subject that can be selected on the command line. */
 interface Subject {
   readonly name: string
   /** Returns the figures as Markdown. */
@@ -157,7 +156,7 @@ function requestsOf(group: Group): Subject {
   }
 }
 
-/** Their repositories take a while to make: only for who wants them. */
+/** Creating their repositories takes time, so they are created only when selected. */
 function repositoriesOf(servers: Servers): Subject[] {
   const subject = (name: string, prepare: () => Group | Promise<Group>): Subject => ({
     name,

@@ -2,21 +2,21 @@ import { awake, type LoadClient, type LoadResult } from './load.ts'
 import type { ServerProcess } from './processes.ts'
 import type { Answer, Request } from './requests.ts'
 
-/** One thing that is measured. */
+/** One measured kind of request. */
 export interface Case {
   readonly name: string
   readonly server: ServerProcess
   readonly client: LoadClient
   readonly requests: readonly Request[]
-  /** Name of the case of the same group that this one is compared with. */
+  /** Name of the case of the same group to compare with. */
   readonly baseline?: string
-  /** Throws unless the answer to the first request is right. */
+  /** Throws unless the response to the first request is right. */
   check(answer: Answer): void
 }
 
-/** Cases that take turns, so that whatever else the machine does hits all alike. */
+/** Cases that alternate, so that other load on the machine affects all of them alike. */
 export interface Group {
-  /** What selects it on the command line. */
+  /** Selects the group on the command line. */
   readonly name: string
   readonly title: string
   readonly rounds: number
@@ -30,17 +30,17 @@ export interface CaseResult {
   readonly name: string
   readonly requestsPerSecond: number
   readonly baseline: string | undefined
-  /** Requests per second over those of the baseline in the same round. */
+  /** Requests per second divided by those of the baseline, in the same round. */
   readonly ratio: number | undefined
   /** CPU time of the server. */
   readonly cpuMicrosPerRequest: number | undefined
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Of the server right after the last round. */
+  /** Memory of the server right after the last round. */
   readonly residentBytes: number | undefined
 }
 
-/** Sends the first request of each case, and checks the answer. */
+/** Sends the first request of each case and checks the response. */
 export async function checkAnswers(group: Group): Promise<void> {
   for (const { name, server, client, requests, check } of group.cases) {
     const [first] = requests
@@ -64,7 +64,7 @@ interface Round {
   readonly p99Ms: number
 }
 
-/** Measures the cases of a group in turns, after a round of warm-up. */
+/** Measures the cases of a group alternately, after a warm-up round. */
 export async function measureGroup(group: Group): Promise<CaseResult[]> {
   const rounds = new Map<string, Round[]>(group.cases.map(({ name }) => [name, []]))
   const residentBytes = new Map<string, number | undefined>()
@@ -118,12 +118,12 @@ function summarize({ answered, elapsedMs, latenciesMs }: LoadResult) {
   }
 }
 
-/** The middle one of some values. */
+/** Returns the median of some values. */
 export function median(values: readonly number[]): number {
   return quantile(Float64Array.from(values).sort(), 0.5)
 }
 
-/** The nearest rank: the smallest value that at least such a part of all is not above. */
+/** Returns the nearest rank: the smallest value that is not below a part of all values. */
 function quantile(sorted: Float64Array, part: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN
 }

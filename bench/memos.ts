@@ -7,23 +7,25 @@ import type { Case, Group } from './measure.ts'
 import type { ServerProcess } from './processes.ts'
 import { get } from './requests.ts'
 
-/** Who has how many memos in the database of many: the accounts of these indexes. */
+/** The accounts with memos in the large database, by their indexes, with the numbers of memos. */
 const FEW_MEMOS = { account: 1, count: 10 }
 const LISTED_MEMOS = { account: 2, count: 1000 }
 const MANY_MEMOS = { account: 3, count: 100_000 }
 
-/** Most display times that statistics give: how long the answer about more memos is. */
+/** Maximum number of display times in statistics, which limits the length of the response. */
 const MAX_TIMES = 1000
 
-/** 14 November 2023; each memo is a minute younger than the one before. */
+/** 14 November 2023. Each memo is a minute younger than the previous one. */
 const FIRST_CREATE_TIME_S = 1_700_000_000
 const INTERVAL_S = 60
 
-/** Distinct tags of an account, and those of one memo. */
+/** Number of distinct tags of an account, and of one memo. */
 const TAGS = 20
 const TAGS_OF_MEMO = 2
 
-/** A filter with tags of which every memo of few, and every other one of many, has one. */
+/**
+ * A filter with tags of every memo of the small database, and of every other memo of the large one.
+ */
 const MANY_TAGS = Array.from(
   { length: 80 },
   (_, i) => `"${i < TAGS / 2 ? 'tag' : 'no'}${i}" in tags`,
@@ -31,12 +33,12 @@ const MANY_TAGS = Array.from(
 
 const IN_FLIGHT = 32
 
-/** Puts memos into the database of many accounts, beside the server that has it open. */
+/** Inserts memos into the database of many accounts while the server has it open. */
 export function insertManyMemos(database: string): void {
   insertMemos(database, [FEW_MEMOS, LISTED_MEMOS, MANY_MEMOS])
 }
 
-/** Puts memos into the database of few accounts. */
+/** Inserts memos into the database of few accounts. */
 export function insertFewMemos(database: string): void {
   insertMemos(database, [FEW_MEMOS])
 }
@@ -78,7 +80,7 @@ function insertMemos(
   sqlite.close()
 }
 
-/** Statistics of accounts that differ in nothing but the number of their memos. */
+/** Statistics of accounts that differ only in the number of their memos. */
 export function statistics({ branchline }: Servers): Group {
   const statsOf = (name: string, { account, count }: typeof FEW_MEMOS): Case => ({
     name,
@@ -108,7 +110,7 @@ export function statistics({ branchline }: Servers): Group {
   }
 }
 
-/** First pages of lists that differ in what comes behind them. */
+/** First pages of lists that differ only in their length. */
 export function memoLists(servers: Servers): Group {
   const { branchline, few } = servers
   const page = (

@@ -11,22 +11,22 @@ import { postJson } from './requests.ts'
 
 const run = promisify(execFile)
 
-/** Merges of each repository. The first one warms up. */
+/** Number of merges in each repository. The first one warms up. */
 const ROUNDS = 16
 
-/** What is merged is the same in both, three files of it. */
+/** Number of changed files, the same in both repositories. */
 const FEW_FILES = 50
 const MANY_FILES = 50_000
 const CHANGED_FILES = 3
 const FILES_OF_DIRECTORY = 10
 
-/** Merges one behind the other, by Branchline and by a shell. */
+/** Number of consecutive merges, by Branchline and by a shell. */
 const MERGES = 200
 const MERGES_AT_A_TIME = 50
 
 const PERSON = 'Bench <bench@example.org> 1700000000 +0000'
 
-/** What the server keeps its repositories by: what it has said yes to is on the disk. */
+/** The configuration of the server's repositories: acknowledged changes are on the disk. */
 const DURABLE = {
   GIT_CONFIG_COUNT: '2',
   GIT_CONFIG_KEY_0: 'core.fsync',
@@ -34,7 +34,7 @@ const DURABLE = {
 }
 const BATCHED = { GIT_CONFIG_KEY_1: 'core.fsyncMethod', GIT_CONFIG_VALUE_1: 'batch' }
 
-/** Merges the branches that come on stdin to `main`, each by a process for each step. */
+/** Merges the branches on stdin into `main`, with a process for each step. */
 const SHELL_LOOP = `
 while read -r branch; do
   tree=$(git merge-tree --write-tree main "$branch") || exit 1
@@ -42,24 +42,24 @@ while read -r branch; do
   git update-ref refs/heads/main "$commit" || exit 1
 done`
 
-/** A repository of Branchline, and where it was pushed from. */
+/** A repository of Branchline and the clone that it was pushed from. */
 interface Source {
   readonly name: string
   readonly folder: string
 }
 
 /**
- * Opens pull requests and merges them: in a large repository and in a small one, in turns; and as
- * many as there are, against a shell that does the same in a repository of its own, in turns too.
+ * Opens pull requests and merges them, alternately in a large repository and in a small one, and
+ * alternately with a shell loop in a repository of its own.
  *
- * @param folder for what is pushed.
+ * @param folder for the pushed repositories.
  */
 export async function measureMerges(servers: Servers, folder: string): Promise<string> {
   await mkdir(folder)
   return [await compareSizes(servers, folder), await compareWithShell(servers, folder)].join('\n\n')
 }
 
-/** Opening one includes the check whether it can be merged, which is the most of it. */
+/** Opening a pull request includes the mergeability check, which takes most of the time. */
 async function compareSizes(servers: Servers, folder: string): Promise<string> {
   const few = await prepare(servers, folder, `merges-${FEW_FILES}`, {
     files: FEW_FILES,
@@ -131,8 +131,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * Makes a repository of some files, and branches that each change as many of them as fit no other
- * one's way.
+ * Creates a repository of some files, and branches that each change several files without
+ * conflicts.
  */
 async function prepare(
   { branchline, credentials }: Servers,

@@ -3,30 +3,30 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** A server in a process of its own. */
+/** A server process. */
 export interface ServerProcess {
   readonly url: URL
-  /** CPU time used so far, of all threads; undefined where the system does not tell. */
+  /** CPU time of all threads since the start. Undefined if the system does not report it. */
   cpuMs(): number | undefined
-  /** Memory of the process that is in RAM; undefined where the system does not tell. */
+  /** Resident memory. Undefined if the system does not report it. */
   residentBytes(): number | undefined
-  /** Ends the process and waits for that. */
+  /** Ends the process and waits for its exit. */
   stop(): Promise<void>
 }
 
 /**
- * Clock ticks of the times in proc_pid_stat(5): 100 a second on every architecture that Node runs
- * on.
+ * Milliseconds per clock tick in proc_pid_stat(5): 100 ticks a second on every architecture that
+ * Node runs on.
  */
 const MS_PER_TICK = 10
 
 /**
- * Starts a Node program that says `listening on <url>` on stdout.
+ * Starts a Node program that prints `listening on <url>` to stdout.
  *
- * It runs as the defaults have it: settings in the environment are taken away, and its log goes
- * where it costs a write but no disk.
+ * The program runs with its default settings: settings in the environment are removed. Its log goes
+ * to a destination that costs a write but no disk.
  *
- * @throws Error when it ends before it listens.
+ * @throws Error if the program ends before it listens.
  */
 export async function startServer(script: string, args: readonly string[]): Promise<ServerProcess> {
   const env = Object.fromEntries(
@@ -42,7 +42,7 @@ export async function startServer(script: string, args: readonly string[]): Prom
   return {
     url,
     cpuMs() {
-      // The second field is the name of the program in parentheses; utime and stime are fields 14
+      // The second field is the name of the program in parentheses. utime and stime are fields 14
       // and 15.
       const fields = readProc(`${pid}/stat`)?.split(') ')[1]?.split(' ')
       return fields && (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK

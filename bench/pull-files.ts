@@ -7,7 +7,7 @@ import { http1 } from './http1-load.ts'
 import type { Case, Group } from './measure.ts'
 import { get, postJson } from './requests.ts'
 
-/** A diff that is one page, and one that is many, of the same repository. */
+/** Numbers of changed files: a diff of one page and one of many, in the same repository. */
 const FEW = 30
 const MANY = 10_000
 
@@ -15,14 +15,13 @@ const FILES_OF_DIRECTORY = 100
 
 const NAME = 'pull-files'
 
-/** As for `branches`: gits read each page. */
+/** As in `branches`: Git processes read each page. */
 const IN_FLIGHT = 4
 
 /**
- * Pages of the files of two pull requests, each of which adds a line to as many files as its name
- * says.
+ * Pages of the files of two pull requests, each of which adds a line to a number of files.
  *
- * @param folder for what is pushed.
+ * @param folder for the pushed repositories.
  */
 export async function pullFileLists(
   { branchline, credentials }: Servers,
@@ -82,7 +81,7 @@ function headOf(count: number): string {
   return `files-${count}`
 }
 
-/** Names whose order is that of their numbers. */
+/** Returns a path. The order of paths is that of their numbers. */
 function pathOf(index: number): string {
   const digits = (number: number, length: number) => String(number).padStart(length, '0')
   return `directory-${digits(Math.floor(index / FILES_OF_DIRECTORY), 4)}/file-${digits(index % FILES_OF_DIRECTORY, 2)}`
@@ -101,7 +100,7 @@ async function pushFiles(url: string, folder: string): Promise<void> {
   await git(folder, 'push', '-q', url, 'refs/heads/*')
 }
 
-/** A commit of so many files, for git-fast-import(1). */
+/** Returns a commit of a number of files, for git-fast-import(1). */
 function commitOf(branch: string, from: string | undefined, count: number, more: string): string {
   const files = Array.from({ length: count }, (_, index) => {
     const lines = Array.from({ length: 40 }, (_, line) => `line ${line} of file ${index}\n`).join(

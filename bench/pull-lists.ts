@@ -6,22 +6,22 @@ import { http1 } from './http1-load.ts'
 import type { Case, Group } from './measure.ts'
 import { get } from './requests.ts'
 
-/** A list that is one page, and one that is many. */
+/** Lengths of the lists: one page, and many. */
 const FEW = 50
 const MANY = 10_000
 
-/** The longest page there is: all are full. */
+/** The maximum page size. All pages are full. */
 const LIMIT = 50
 
-/** 14 November 2023; each pull request is a minute younger than the one before. */
+/** 14 November 2023. Each pull request is a minute younger than the previous one. */
 const FIRST_CREATE_TIME_S = 1_700_000_000
 const INTERVAL_S = 60
 
 const IN_FLIGHT = 8
 
 /**
- * First and last pages of the pull requests of two repositories, put into the database beside the
- * server that has it open.
+ * First and last pages of the pull requests of two repositories, inserted into the database while
+ * the server has it open.
  */
 export async function pullLists(
   { branchline, credentials }: Servers,

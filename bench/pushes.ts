@@ -8,18 +8,16 @@ import type { ServerProcess } from './processes.ts'
 import { table } from './report.ts'
 import { postJson } from './requests.ts'
 
-/**
- * A push takes a tenth of a second, most of it the client's; what rules add is a few hundredths.
- */
+/** A push takes a tenth of a second, most of it in the client. Rules add a few hundredths. */
 const ROUNDS = 40
 
-/** As many as a large project has. */
+/** The number of rules of a large project. */
 const RULES = 20
 
-/** A branch that is pushed to, by what is in force for it. */
+/** A branch to push to, and the rules that apply to it. */
 interface Trial {
   readonly name: string
-  /** Of the last rule, the one that is about the branch; undefined where there are no rules. */
+  /** Settings of the last rule, the one that applies to the branch. Undefined without rules. */
   readonly settings?: object
 }
 
@@ -38,9 +36,10 @@ const TRIALS: readonly Trial[] = [
 ]
 
 /**
- * Pushes a commit to each of some branches, in turns, and prints how long that took the client.
+ * Pushes a commit to each of some branches, alternately, and prints how long the pushes took the
+ * client.
  *
- * @param folder for what is pushed.
+ * @param folder for the pushed repositories.
  */
 export async function measurePushes(
   { branchline, credentials }: Servers,
@@ -67,7 +66,7 @@ export async function measurePushes(
       await git(folder, 'push', '-q', url, 'main')
       elapsedMs.set(trial, performance.now() - startedMs)
     }
-    // The first one warms up.
+    // The first round warms up.
     if (round > 0) rounds.push(elapsedMs)
   }
   const ratioTo = (baseline: Trial, trial: Trial) =>
@@ -86,7 +85,7 @@ async function commit(folder: string, content: string): Promise<void> {
   await git(folder, 'commit', '-q', '-m', 'work')
 }
 
-/** Rules about other branches, and one about `main` that comes after all of them. */
+/** Creates rules for other branches, and after all of them one for `main`. */
 async function makeRules(
   server: ServerProcess,
   token: string,

@@ -9,10 +9,10 @@ import { get } from './requests.ts'
 const FEW = 10
 const MANY = 5000
 
-/** The length of a page that nobody asked to be shorter. */
+/** The default length of a page. */
 const DEFAULT_LIMIT = 30
 
-/** 14 November 2023; each release is a minute younger than the one before. */
+/** 14 November 2023. Each release is a minute younger than the previous one. */
 const FIRST_CREATE_TIME_S = 1_700_000_000
 const INTERVAL_S = 60
 
@@ -64,7 +64,7 @@ function repositoryOf(count: number): string {
   return `releases-${count}`
 }
 
-/** Names of equal length. */
+/** Returns the name of a branch. All have one length. */
 function tagOf(index: number): string {
   return `v${String(index).padStart(6, '0')}`
 }

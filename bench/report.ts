@@ -7,26 +7,26 @@ export interface Section {
   readonly results: readonly CaseResult[]
 }
 
-/** Memory of the server at a moment. */
+/** Memory of the server at one time. */
 export interface MemoryReading {
   readonly moment: string
   readonly residentBytes: number | undefined
 }
 
-/** The machine in one line. */
+/** Returns a description of the machine in one line. */
 export function machineLine(): string {
   const cpus = os.cpus()
   const memoryGib = Math.round(os.totalmem() / 2 ** 30)
   return `${cpus[0]?.model.trim()}, ${cpus.length} cores, ${memoryGib} GiB, ${os.type()}, Node ${process.versions.node}`
 }
 
-/** Everything as Markdown, with columns that line up in a terminal too. */
+/** Returns the whole report as Markdown, with aligned columns. */
 export function printReport(sections: readonly string[], memory: readonly MemoryReading[]): string {
   const parts = [`Machine: ${machineLine()}.`, ...sections, printMemory(memory)]
   return `${parts.join('\n\n')}\n`
 }
 
-/** The results of a group, as Markdown. */
+/** Returns the results of a group as Markdown. */
 export function printSection({ group, results }: Section): string {
   const head = [group.title, 'requests/s', 'ratio', 'of', 'CPU µs', 'p50 ms', 'p99 ms', 'MiB after']
   const rows = results.map((result) => [
@@ -47,12 +47,12 @@ function printMemory(memory: readonly MemoryReading[]): string {
   return table(['Memory of the server', 'MiB'], rows)
 }
 
-/** Bytes for people; empty where they are not known. */
+/** Formats bytes for people. Empty if unknown. */
 export function mebibytes(bytes: number | undefined): string {
   return bytes === undefined ? '' : (bytes / 2 ** 20).toFixed(0)
 }
 
-/** A table of Markdown. */
+/** Returns a Markdown table. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) =>
     Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0), 3),
@@ -65,7 +65,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n')
 }
 
-/** Names are flush left, figures flush right. */
+/** Returns whether a column has names, which are aligned to the left, rather than figures. */
 function isText(head: readonly string[], column: number): boolean {
   return column === 0 || head[column] === 'of'
 }
@@ -74,9 +74,9 @@ const BEGIN = '<!-- Written by `npm run bench -- --write`. -->'
 const END = '<!-- End of what is written. -->'
 
 /**
- * A document with the report in the place of the former one.
+ * Returns a document with the report in place of the previous one.
  *
- * @throws Error when the document has no place for it.
+ * @throws Error if the document has no markers for the report.
  */
 export function withReport(document: string, report: string): string {
   const begin = document.indexOf(BEGIN)

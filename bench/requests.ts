@@ -1,15 +1,15 @@
-/** A request, before it is put into the bytes of either HTTP version. */
+/** A request, independent of the HTTP version. */
 export interface Request {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** Beside those that every request has. */
+  /** Headers in addition to those of every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
 const NO_BODY = new Uint8Array()
 
-/** A GET request; `token` goes into its Authorization header. */
+/** Returns a GET request. `token` goes into its Authorization header. */
 export function get(path: string, token?: string): Request {
   return {
     method: 'GET',
@@ -19,7 +19,7 @@ export function get(path: string, token?: string): Request {
   }
 }
 
-/** A POST request. */
+/** Returns a POST request. */
 export function post(
   path: string,
   headers: Readonly<Record<string, string>>,
@@ -28,7 +28,7 @@ export function post(
   return { method: 'POST', path, headers, body }
 }
 
-/** A POST request of JSON. */
+/** Returns a POST request with JSON. */
 export function postJson(
   path: string,
   value: unknown,
@@ -42,7 +42,7 @@ export function postJson(
 }
 
 /**
- * A message with the five-byte prefix of gRPC and gRPC-Web
+ * Returns a message with the five-byte prefix of gRPC and gRPC-Web
  * (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md).
  */
 export function envelope(message: Uint8Array): Uint8Array {
@@ -65,10 +65,10 @@ export function unwrapEnvelopes(
   return envelopes
 }
 
-/** An answer, complete. */
+/** A complete response. */
 export interface Answer {
   readonly status: number
   readonly body: Buffer
-  /** Trailers of HTTP/2, empty over HTTP/1.1. */
+  /** Trailers of HTTP/2. Empty over HTTP/1.1. */
   readonly trailers: Readonly<Record<string, string>>
 }

@@ -9,13 +9,11 @@ import { get } from './requests.ts'
 const FEW_REPOSITORIES = 10
 const MANY_REPOSITORIES = 10_000
 
-/**
- * Distinct topics, where there are enough repositories to have them, and those of one repository.
- */
+/** Number of distinct topics, if there are enough repositories, and of topics of one repository. */
 const TOPICS = 1000
 const TOPICS_OF_REPOSITORY = 5
 
-/** The length of a page that nobody asked to be shorter. */
+/** The default length of a page. */
 const DEFAULT_LIMIT = 30
 
 const IN_FLIGHT = 32
@@ -62,7 +60,7 @@ export function topicSearches(
   }
 }
 
-/** Names of equal length. */
+/** Returns the name of a branch. All have one length. */
 function topicOf(index: number): string {
   return `topic-${String(index).padStart(4, '0')}`
 }

@@ -1,5 +1,5 @@
-// `npm run bench`: makes the clone ready, then measures the server. `npm run bench -- protocols`
-// measures the groups that the arguments name; `--write` puts the figures into docs/performance.md.
+// `npm run bench`: sets the clone up, then measures the server. `npm run bench -- protocols`
+// measures the groups that the arguments name. `--write` writes the figures to docs/performance.md.
 import { join } from 'node:path'
 import { bundlePath } from './setup/bundle.mjs'
 import { root, run } from './setup/child-process.mjs'
@@ -7,7 +7,7 @@ import { explainFailure } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'
 
 await explainFailure(() => setUp('serve'))
-// Imported here because it exists only after the npm packages are installed.
+// Imported here, because it exists only after the installation of the npm packages.
 const { build } = await import('esbuild')
 const outdir = join(root, 'dist', 'bench')
 await build({

@@ -1,4 +1,4 @@
-// `npm run build`: bundles the server into dist/ once the npm packages are there.
+// `npm run build`: bundles the server into dist/, after the installation of the npm packages.
 import { bundle } from './setup/bundle.mjs'
 import { explainFailure, step } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'

@@ -1,4 +1,4 @@
-// `npm run check`: everything that is checked without running the server.
+// `npm run check`: all checks that do not run the server.
 import { checks, dependencyArrows, runChecks } from './checks/checks.mjs'
 import { summaryLine } from './checks/tally.mjs'
 import { explainFailure } from './setup/progress.mjs'

@@ -1,4 +1,5 @@
-// `npm run landed`: after an API has landed, makes it the one that `buf breaking` compares with.
+// `npm run landed`: makes the present API the one that `buf breaking` compares with, after it has
+// landed.
 import { land } from './checks/landed.mjs'
 import { explainFailure, Failure } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'

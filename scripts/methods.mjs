@@ -1,6 +1,6 @@
-// `npm run generate`, second step: writes docs/methods.md, the list of all methods, from proto/. With
-// `--check` it only compares the file. A check runs it as a process of its own, since the packages
-// that it imports are not there before the set-up.
+// `npm run generate`, second step: writes docs/methods.md, the list of all methods, from proto/.
+// With `--check` it only compares the file. The check runs it as a process, because the packages
+// that it imports are missing before the set-up.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ Connect, as \`/branchline.v1.{Service}/{Method}\`. "Who" is the least that a cal
 counts for personal access tokens, and sessions have every scope.
 `
 
-/** Who may call, by the audience in the access option of a method. */
+/** The callers of a method, by the audience in its access option. */
 const AUDIENCES = {
   ALWAYS_PUBLIC: 'everyone, on private instances too',
   PUBLIC: 'everyone',
@@ -87,7 +87,7 @@ function section(registry, service) {
   ].join('\n')
 }
 
-/** The first sentence of the comment of an element, on one line. */
+/** Returns the first sentence of the comment of an element, on one line. */
 function firstSentence(element) {
   const text = (getComments(element).leading ?? '').replace(/\s+/g, ' ').trim()
   const [sentence] = /^.*?\.(?= [A-Z`]|$)/.exec(text) ?? [text]

@@ -1,9 +1,9 @@
-// A protoc plugin: writes gen/comments.ts, the leading comment of every element of package
+// A protoc plugin: writes gen/comments.ts, with the leading comment of every element of package
 // branchline.v1 by its full name.
 import { nestedTypes } from '@bufbuild/protobuf/reflect'
 import { createEcmaScriptPlugin, getComments, runNodeJs } from '@bufbuild/protoplugin'
 
-/** Yields every message, enum and service of a file, nested ones included, and their members. */
+/** Yields every message, enum and service of a file, including nested ones, and their members. */
 function* elements(file) {
   for (const type of nestedTypes(file)) {
     yield type
@@ -12,14 +12,17 @@ function* elements(file) {
 }
 
 /**
- * The full proto name: fields, methods and enum values have none of their own, so it is made of
- * their parent's.
+ * Returns the full proto name. Fields, methods and enum values have none in their descriptors, so
+ * it is composed of the name of the parent.
  */
 function nameOf(element) {
   return element.typeName ?? `${element.parent.typeName}.${element.name}`
 }
 
-/** Comment text without the blank that follows the slashes, nor the line break at its end. */
+/**
+ * Returns the text of a comment without the space after the slashes and without the last line
+ * break.
+ */
 function textOf(element) {
   const text = getComments(element).leading ?? ''
   return text.replace(/^ /gm, '').trimEnd()

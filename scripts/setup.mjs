@@ -1,4 +1,4 @@
-// `npm run setup`: makes the clone ready to serve, without serving.
+// `npm run setup`: sets the clone up without starting the server.
 import { explainFailure } from './setup/progress.mjs'
 import { setUp } from './setup/set-up.mjs'
 

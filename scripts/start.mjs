@@ -1,4 +1,4 @@
-// `npm start`: makes the clone ready, then serves in this very process, so that signals reach the
+// `npm start`: sets the clone up, then serves in the same process, so that signals reach the
 // server.
 import { pathToFileURL } from 'node:url'
 import { bundlePath } from './setup/bundle.mjs'

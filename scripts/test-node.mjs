@@ -1,15 +1,12 @@
-// `npm run test:node -- 24`: runs a short set of stories on another version of Node, in a copy of
-// the clone. More arguments select other tests: `npm run test:node -- 24 transport/rpc`.
+// `npm run test:node -- 24`: runs some stories on another version of Node, in a copy of the clone.
+// More arguments select other tests: `npm run test:node -- 24 transport/rpc`.
 import { delimiter } from 'node:path'
 import { run } from './setup/child-process.mjs'
 import { withLock } from './setup/lock.mjs'
 import { copyClone, copyFolder, ensureOtherNode, OTHER_NODES } from './setup/other-node.mjs'
 import { explainFailure, Failure, printLine, step } from './setup/progress.mjs'
 
-/**
- * Git, accounts, merges, starting and stopping, and where HTTP of Node differs between its
- * versions.
- */
+/** Git, accounts, merges, start and stop, and differences of Node's HTTP between its versions. */
 const STORIES = [
   'stories/accounts',
   'stories/branch-pushes',

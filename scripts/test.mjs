@@ -1,5 +1,5 @@
-// `npm test`: makes the clone ready, then runs every check and every test. `npm test --
-// transport/rpc` runs the tests that the arguments select (they are Vitest's), and no checks.
+// `npm test`: sets the clone up, then runs all checks and tests. `npm test -- transport/rpc` runs
+// the tests that the arguments select (as in Vitest), and no checks.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

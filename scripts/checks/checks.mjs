@@ -4,7 +4,8 @@ import { checkGenerated } from './generated-drift.mjs'
 import { checkBreaking } from './landed.mjs'
 
 /**
- * A check ends with a command's exit code and output, or says why it was skipped.
+ * A check, which results in the exit code and the output of a command, or in the reason why it was
+ * skipped.
  * @typedef {{ name: string, run: () => Promise<{ code: number | null, output: string } | { skipped:
  *   string }> }} Check
  */
@@ -20,14 +21,14 @@ export const checks = [
   { name: 'types', run: () => run('tsc', []) },
 ]
 
-/** A check of its own in `npm run check`; in `npm test` it is one of the tests. @type {Check} */
+/** A separate check in `npm run check`. In `npm test` it is one of the tests. @type {Check} */
 export const dependencyArrows = {
   name: 'dependency arrows',
   run: () => run('vitest', ['run', '--config', 'test/vitest.config.ts', 'architecture.test.ts']),
 }
 
 /**
- * Runs checks at once and prints a line for each as it ends, with its output when it failed.
+ * Runs checks concurrently. Prints a line for each as it ends, with its output if it failed.
  * @param {readonly Check[]} list
  * @returns {Promise<import('./tally.mjs').Tally>}
  */

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { root, run } from '../setup/child-process.mjs'
 
 /**
- * How a folder differs from what it should hold, one line a file; empty when it does not.
+ * Returns the differences between a folder and its wanted content, one line for each file.
  * @param {string} wanted
  * @param {string} found
  */
@@ -21,7 +21,7 @@ export function differences(wanted, found) {
 }
 
 /**
- * Generates code into a temporary folder and compares it with gen/, which stays as it is.
+ * Generates code into a temporary folder and compares it with gen/, which does not change.
  * @returns {Promise<{ code: number | null, output: string }>}
  */
 export async function checkGenerated() {

@@ -2,14 +2,11 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root, run } from '../setup/child-process.mjs'
 
-/**
- * The API as it last landed, with which every later one must stay compatible: an image that Buf
- * reads.
- */
+/** The API as it last landed, as an image of Buf. Every later API must stay compatible with it. */
 const landedImage = join('test', 'proto', 'landed.binpb')
 
 /**
- * Makes the API as it is now the landed one.
+ * Stores the present API as the landed one.
  * @param {string} [workspace] the folder of buf.yaml
  */
 export function land(workspace = root) {
@@ -18,7 +15,8 @@ export function land(workspace = root) {
 }
 
 /**
- * Refuses what would break a client of the landed API, as buf.yaml's `breaking` section defines it.
+ * Fails for changes that would break a client of the landed API, as the section `breaking` of
+ * buf.yaml defines them.
  * @param {string} [workspace] the folder of buf.yaml
  * @returns {Promise<{ code: number | null, output: string } | { skipped: string }>}
  */

@@ -1,12 +1,12 @@
 import { relative } from 'node:path'
 
 /**
- * What was run: failures by name, the rest by number.
+ * The results of a run: failures by name, the others by number.
  * @typedef {{ passed: number, failures: string[], skipped: number }} Tally
  */
 
 /**
- * The part of Vitest's JSON report that is read here.
+ * The part of Vitest's JSON report that is used here.
  * @typedef {{
  *   name: string,
  *   status: string,
@@ -16,11 +16,11 @@ import { relative } from 'node:path'
  */
 
 /**
- * Counts a run of Vitest. What the numbers of its report leave out counts as a failure too: a file
- * that does not load, a hook that throws, a test that never ended, an error outside of every test
- * (only the exit code tells), a report that is not there.
+ * Counts a run of Vitest. Failures that are missing from the numbers of its report count too: a
+ * file that does not load, a hook that throws, a test that never ended, an error outside of every
+ * test (shown only by the exit code), and a missing report.
  * @param {{ report: string | undefined, code: number | null, folder: string }} run the text of the
- *   report; names are shown relative to `folder`
+ *   report. Names are shown relative to `folder`
  * @returns {Tally}
  */
 export function tallyVitest({ report, code, folder }) {
@@ -39,7 +39,7 @@ export function tallyVitest({ report, code, folder }) {
   return { ...total, failures: [failure] }
 }
 
-/** @returns {FileReport[] | undefined} undefined when the report is missing or cut short */
+/** @returns {FileReport[] | undefined} undefined if the report is missing or incomplete */
 function filesOf(/** @type {string | undefined} */ report) {
   if (report === undefined) return undefined
   try {
@@ -67,7 +67,7 @@ function tallyFile(
 }
 
 /**
- * The sum of several tallies.
+ * Returns the sum of several tallies.
  * @param {readonly Tally[]} tallies
  * @returns {Tally}
  */
@@ -80,7 +80,7 @@ export function addTallies(tallies) {
 }
 
 /**
- * The line that a run of the tests ends with.
+ * Returns the last line of a test run.
  * @param {Tally} tally
  */
 export function summaryLine({ passed, failures, skipped }) {

@@ -11,8 +11,8 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * The folder of compiled addons, outside the clone so that every clone of a person shares it (XDG
- * Base Directory Specification).
+ * Returns the folder of compiled addons. It is outside of the clone, so that all clones of a user
+ * share it (XDG Base Directory Specification).
  * @param {Record<string, string | undefined>} [env]
  */
 export function cacheFolder(env = process.env) {
@@ -24,7 +24,7 @@ export function cacheFolder(env = process.env) {
 }
 
 /**
- * The name of a compiled addon: everything that decides whether it can be loaded.
+ * Returns the name of a compiled addon: everything that decides whether it can be loaded.
  * @param {{ name: string, version: string, abi: string, platform: string, arch: string, libc:
  *   string }} parts `abi` is `process.versions.modules`
  */
@@ -32,13 +32,11 @@ export function addonKey({ name, version, abi, platform, arch, libc }) {
   return [name, version, `abi${abi}`, platform, arch, libc].join('-')
 }
 
-/**
- * The C library that Node runs on: `glibc` or `musl` on Linux, `system` where there is only one.
- */
+/** Returns the C library that Node runs on: `glibc` or `musl` on Linux, otherwise `system`. */
 export function currentLibc() {
   if (process.platform !== 'linux') return 'system'
-  // musl's loader leaves the report's field out. Addresses of network interfaces are not needed and
-  // may take seconds.
+  // The loader of musl leaves out the field. Addresses of network interfaces are not needed and may
+  // take seconds.
   Object.assign(process.report, { excludeNetwork: true })
   const report = process.report.getReport()
   const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (
@@ -48,8 +46,8 @@ export function currentLibc() {
 }
 
 /**
- * Puts a file into the cache under `key`. The key's folder appears complete or not at all; one that
- * another process has put there meanwhile is kept.
+ * Puts a file into the cache under `key`. The folder of the key appears with its complete content.
+ * If another process has published it meanwhile, that one stays.
  * @param {string} cache
  * @param {string} key
  * @param {string} file
@@ -67,8 +65,8 @@ export function publish(cache, key, file, name) {
 }
 
 /**
- * Copies a cached file to `target` and says whether there was one. A process that has loaded the
- * old file keeps it.
+ * Copies a cached file to `target` and returns whether it exists. A process that has loaded the old
+ * file keeps it.
  * @param {string} cache
  * @param {string} key
  * @param {string} target

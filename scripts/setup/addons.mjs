@@ -14,8 +14,8 @@ import { compilePackages, ensureSystemPackages } from './system-packages.mjs'
  */
 
 /**
- * The native addons of the project that have no ready-made binary for this Node. `duration` is what
- * compiling takes on two cores.
+ * Returns the native addons without a prebuilt binary for this Node. `duration` is the time to
+ * compile on two cores.
  * @returns {Addon[]}
  */
 export function listAddons() {
@@ -39,7 +39,7 @@ export function listAddons() {
 }
 
 /**
- * Whether an addon is neither in place nor in the cache, so that a compiler is needed.
+ * Returns whether an addon is neither installed nor cached, so that a compiler is needed.
  * @param {Addon} addon
  */
 export function mustCompile(addon) {
@@ -47,8 +47,8 @@ export function mustCompile(addon) {
 }
 
 /**
- * Puts an addon into its package: from the cache, or else compiled. Throws a `Failure` when it does
- * not compile or does not load.
+ * Installs an addon into its package, from the cache or by compilation. Throws a `Failure` if it
+ * does not compile or does not load.
  * @param {Addon} addon
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the result in a few words
@@ -66,8 +66,8 @@ export async function ensureAddon(addon, say) {
 }
 
 /**
- * Tries the binary that better-sqlite3 brings for this Node. npm leaves the package out, without a
- * word, when it cannot be installed. Throws a `Failure` when it does not load.
+ * Loads the prebuilt binary of better-sqlite3 for this Node. npm skips the optional package without
+ * a message if its installation fails. Throws a `Failure` if the binary does not load.
  * @returns {Promise<string>} the result in a few words
  */
 export async function checkReadyMade() {
@@ -83,8 +83,8 @@ export async function checkReadyMade() {
 }
 
 /**
- * Clones that are set up at once compile an addon once: the second waits for the first, then takes
- * its result from the cache.
+ * Concurrent set-ups of several clones compile an addon once: the second one waits for the first
+ * and uses its result from the cache.
  */
 async function compileOnce(/** @type {Addon} */ addon, /** @type {(what: string) => void} */ say) {
   const cache = cacheFolder()
@@ -97,7 +97,7 @@ async function compileOnce(/** @type {Addon} */ addon, /** @type {(what: string)
       await compile(addon, say)
       rmSync(join(cache, addon.key), { recursive: true, force: true })
       publish(cache, addon.key, addonPath(addon), addon.file)
-      // Object files are many times the size of the addon, and nothing reads them again.
+      // Object files are many times the size of the addon and are not needed again.
       rmSync(join(packageFolder(addon), 'build'), { recursive: true, force: true })
       restore(cache, addon.key, addonPath(addon), addon.file)
       if (!(await loads(addon))) {
@@ -112,7 +112,7 @@ async function compileOnce(/** @type {Addon} */ addon, /** @type {(what: string)
 }
 
 async function compile(/** @type {Addon} */ addon, /** @type {(what: string) => void} */ say) {
-  // Asked for again, because a cached copy that does not load was not known when the system
+  // Requested again, because it was unknown that a cached copy does not load when the system
   // packages were listed.
   await ensureSystemPackages({ required: compilePackages, optional: [] }, say)
   say(`compiling ${addon.version}, ${addon.duration} on two cores`)
@@ -129,10 +129,7 @@ async function compile(/** @type {Addon} */ addon, /** @type {(what: string) => 
   )
 }
 
-/**
- * Where the headers of this very Node lie; undefined leaves it to node-gyp to fetch them from
- * nodejs.org.
- */
+/** Returns the folder of the headers of this Node. With undefined, node-gyp downloads them. */
 function headersFolder() {
   const besideNode = resolve(process.execPath, '../..')
   return [besideNode, '/usr'].find((folder) => {
@@ -152,7 +149,10 @@ function addonPath(/** @type {Addon} */ addon) {
   return join(packageFolder(addon), 'build', 'Release', addon.file)
 }
 
-/** Written when the addon has been loaded once; npm ci removes it together with the addon. */
+/**
+ * Returns the path of a file that is written when the addon has been loaded once. npm ci removes it
+ * together with the addon.
+ */
 function markPath(/** @type {Addon} */ addon) {
   return `${addonPath(addon)}.key`
 }
@@ -165,7 +165,7 @@ function isInPlace(/** @type {Addon} */ addon) {
   )
 }
 
-/** In a process of its own: a broken addon may crash the one that loads it. */
+/** In a separate process, because a broken addon may crash the process that loads it. */
 async function loads(/** @type {Addon} */ addon) {
   const { code } = await run(process.execPath, ['-e', 'require(process.argv[1])', addonPath(addon)])
   return code === 0

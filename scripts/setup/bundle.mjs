@@ -3,16 +3,16 @@ import { dirname, join } from 'node:path'
 import { root } from './child-process.mjs'
 import { Failure } from './progress.mjs'
 
-/** The bundled server, a program: it acts on `process.argv`. */
+/** The bundled server, a program that reads `process.argv`. */
 export const bundlePath = join(root, 'dist', 'main.js')
 
 /**
- * Bundles the server. Always, for it takes a tenth of a second. Throws a `Failure` with the
- * compiler's messages.
+ * Bundles the server. It always does so, since bundling takes a tenth of a second. Throws a
+ * `Failure` with the messages of the compiler.
  * @returns {Promise<string>} the result in a few words
  */
 export async function bundle() {
-  // Imported here because it exists only after the npm packages are installed.
+  // Imported here, because it exists only after the installation of the npm packages.
   const { build } = await import('esbuild').catch((/** @type {Error} */ error) => {
     throw new Failure(
       'esbuild cannot be loaded: remove node_modules, then try again.',
@@ -45,8 +45,8 @@ export async function bundle() {
 }
 
 /**
- * Leaves what main.ts imports after its check in a file of its own: bundled into one, the packages
- * of both would be loaded at once.
+ * Puts the imports of main.ts after its check into a separate file. In one bundle, the packages of
+ * both would be loaded at once.
  * @type {import('esbuild').Plugin}
  */
 const cliApart = {
@@ -61,8 +61,8 @@ function holds(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
 }
 
 /**
- * By rename: a server that starts at this moment reads the old bundle or the new one, never half of
- * one.
+ * Replaces a file by a rename. A server that starts at this moment reads the old bundle or the new
+ * one, never a part.
  */
 function replace(/** @type {string} */ path, /** @type {Uint8Array} */ contents) {
   mkdirSync(dirname(path), { recursive: true })

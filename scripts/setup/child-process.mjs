@@ -6,35 +6,35 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * What a failed command said last is what explains it; the rest of a compiler's output buries that.
+ * Number of lines to show of the output of a failed command. The last lines explain the failure.
  */
 const TAIL_LINES = 60
 
 /**
- * Several tools take a build machine for a terminal. Node warns when it is told to have colour and
- * to have none.
+ * Several tools treat a build machine as a terminal. Node warns if colours are both requested and
+ * disabled.
  */
 const PLAIN = { NO_COLOR: '1', FORCE_COLOR: undefined }
 
-/** npm takes its time to roll back when it is told to stop. */
+/** npm needs some time to roll back after a signal. */
 const STOP_GRACE_MS = 10_000
 
 /**
- * A shell that becomes the command, beside a guard that waits for the end of standard input, whose
- * other end this process holds. Should this process be killed outright, the guard ends the
- * command's whole group: an npm that lives on would spoil the next set-up.
+ * A shell that becomes the command, and a guard process that waits for the end of standard input,
+ * whose other end this process holds. If this process is killed, the guard ends the process group
+ * of the command: a surviving npm would break the next set-up.
  */
 const GUARDED =
   'exec 3<&0 </dev/null; (trap "" INT TERM; cat <&3; kill -KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"'
 
-/** Process groups of the commands that run. @type {Set<number>} */
+/** Process groups of the running commands. @type {Set<number>} */
 const groups = new Set()
 /** @type {NodeJS.Signals | undefined} */
 let stoppingBy
 
 /**
- * Passes a signal on; this process ends by it once the commands have ended. A second signal does
- * not wait.
+ * Forwards a signal. This process ends by the signal when the commands have ended, or at once at a
+ * second signal.
  */
 function stop(/** @type {NodeJS.Signals} */ signal) {
   if (stoppingBy !== undefined) return endBy(signal)
@@ -43,7 +43,7 @@ function stop(/** @type {NodeJS.Signals} */ signal) {
     try {
       process.kill(-group, signal)
     } catch {
-      // It ended by itself meanwhile.
+      // The group has ended meanwhile.
     }
   }
   setTimeout(endBy, STOP_GRACE_MS, signal)
@@ -65,20 +65,20 @@ function stopForwarding() {
 }
 
 /**
- * Runs a command in the project, with the project's own binaries first on the path, nothing to
- * read, and its two outputs joined. A command that is not there has code 127, like in a shell, and
- * one that a signal ended has code null.
+ * Runs a command in the project, with the binaries of the project first in the path, without input,
+ * and with both outputs joined. A missing command has the code 127, as in a shell. A command that a
+ * signal ended has the code null.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: Record<string, string>, show?: boolean }} [options] `show` passes
- *   the output on instead of keeping it
+ * @param {{ cwd?: string, env?: Record<string, string>, show?: boolean }} [options] `show` prints
+ *   the output and does not store it
  * @returns {Promise<{ code: number | null, output: string }>}
  */
 export function run(command, args, { cwd = root, env = {}, show = false } = {}) {
   return new Promise((resolve, reject) => {
     const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
     const out = show ? 'inherit' : 'pipe'
-    // A process group of its own, so that the grandchildren can be ended too.
+    // A separate process group, so that the descendants can be ended too.
     const child = spawn('sh', ['-c', GUARDED, 'sh', command, ...args], {
       cwd,
       detached: true,
@@ -108,7 +108,7 @@ export function run(command, args, { cwd = root, env = {}, show = false } = {}) 
 }
 
 /**
- * The last lines of a command's output.
+ * Returns the last lines of the output of a command.
  * @param {string} output
  */
 export function lastLines(output) {

@@ -5,12 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 const RETRY_MS = 200
 
 /**
- * Does `work` while no other process does work under the same lock, a file that holds the owner's
- * process id. A lock whose owner is gone is taken over.
+ * Runs `work` while no other process runs work under the same lock, a file with the process id of
+ * its owner. Takes over a lock whose owner has ended.
  * @template T
  * @param {string} path
- * @param {(owner: number) => void} onWait called once, with the process id of the owner, when there
- *   is something to wait for
+ * @param {(owner: number) => void} onWait called once, with the process id of the owner, before
+ *   waiting
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
@@ -35,8 +35,8 @@ export async function withLock(path, onWait, work) {
 }
 
 /**
- * Links a file that is already written, because one created empty and filled later looks like one
- * whose owner is gone.
+ * Links a complete file: a file that is created empty and written later would look like the lock of
+ * an ended process.
  */
 function take(/** @type {string} */ path) {
   const draft = `${path}.${process.pid}`
@@ -52,10 +52,7 @@ function take(/** @type {string} */ path) {
   }
 }
 
-/**
- * The process id in a lock; 0, which no process has, when it holds none; undefined when the lock is
- * gone.
- */
+/** Returns the process id in a lock, 0 if it has none, or undefined if the lock does not exist. */
 function ownerOf(/** @type {string} */ path) {
   try {
     return Number.parseInt(readFileSync(path, 'utf8'), 10) || 0
@@ -66,8 +63,8 @@ function ownerOf(/** @type {string} */ path) {
 }
 
 function isAlive(/** @type {number} */ pid) {
-  // A container often gives every run the same process id: a lock with this one's was left by an
-  // earlier run.
+  // Containers often use the same process ids in each run: a lock with the id of this process is
+  // from an earlier run.
   if (pid === 0 || pid === process.pid) return false
   try {
     process.kill(pid, 0)
@@ -78,8 +75,8 @@ function isAlive(/** @type {number} */ pid) {
 }
 
 /**
- * Two waiters may see the same stale lock, and the slower one would remove the lock that the faster
- * one has just taken: it puts it back.
+ * Two waiting processes may find the same stale lock. The slower one would then remove the new lock
+ * of the faster one, and restores it.
  */
 function removeStale(/** @type {string} */ path, /** @type {number | undefined} */ owner) {
   if (owner === undefined) return

@@ -5,17 +5,16 @@ import { lastLines, root, run } from './child-process.mjs'
 import { Failure } from './progress.mjs'
 
 /**
- * npm follows its complaint about the lock file with a page of options, which would push the
- * complaint out of sight.
+ * npm prints a page of options after its message about the lock file, which would hide the message.
  */
 const NPM_USAGE = 'npm error Clean install a project'
 
 const stampPath = join(root, 'node_modules', '.branchline-setup')
 
 /**
- * What an installed node_modules depends on, as a hash: when it changes, packages are installed
- * again. The scripts and the description in package.json are left out, since editing them must not
- * cost an installation.
+ * Returns a hash of everything that an installed node_modules depends on. Packages are installed
+ * again when the hash changes. Scripts and description of package.json are left out, so that edits
+ * there need no installation.
  * @param {{ lock: string, manifest: string, nodeVersion: string, platform: string }} sources the
  *   texts of the lock file and package.json
  */
@@ -28,8 +27,8 @@ export function fingerprint({ lock, manifest, nodeVersion, platform }) {
 }
 
 /**
- * Installs the npm packages when the lock file has changed since they were installed. Throws a
- * `Failure` when npm refuses.
+ * Installs the npm packages if the lock file has changed since their installation. Throws a
+ * `Failure` if npm fails.
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the result in a few words
  */
@@ -43,8 +42,8 @@ export async function ensureNpmPackages(say) {
   if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === current) return 'up to date'
   rmSync(stampPath, { force: true })
   say('npm ci')
-  // Without install scripts: they would ask the network for ready-made addons. `--include=dev`
-  // because NODE_ENV=production leaves out the bundler and the compilers.
+  // Without install scripts, which would try to download prebuilt addons. `--include=dev`, because
+  // NODE_ENV=production leaves out the bundler and the compilers.
   const { code, output } = await run('npm', [
     'ci',
     '--ignore-scripts',

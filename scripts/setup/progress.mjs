@@ -1,9 +1,9 @@
-/** A build machine that prints nothing for some minutes is taken for dead, and so is a terminal. */
+/** Interval of reminders. Build machines end commands that print nothing for some minutes. */
 const REMINDER_MS = 30_000
 
 /**
- * A failure with a sentence that says what to do, and optionally the output of the command that
- * failed.
+ * A failure with a sentence that says what to do, and optionally with the output of the failed
+ * command.
  */
 export class Failure extends Error {
   /**
@@ -19,11 +19,11 @@ export class Failure extends Error {
 const colours = { ok: 32, FAIL: 31, skip: 33, '..': 90 }
 
 /**
- * Prints one line, `mark text`, in colour when `out` is a terminal.
+ * Prints one line, `mark text`, in colour if `out` is a terminal.
  * @param {keyof typeof colours} mark
  * @param {string} text
- * @param {NodeJS.WriteStream} [out] standard output belongs to the server's ready line, hence the
- *   default
+ * @param {NodeJS.WriteStream} [out] standard error by default, because standard output has the
+ *   ready line of the server
  */
 export function printLine(mark, text, out = process.stderr) {
   const padded = mark.padEnd(4)
@@ -33,7 +33,7 @@ export function printLine(mark, text, out = process.stderr) {
 }
 
 /**
- * The time since `startedAtMs` (of `performance.now()`) in seconds, such as `1.2 s`.
+ * Returns the time since `startedAtMs` (of `performance.now()`) in seconds, such as `1.2 s`.
  * @param {number} startedAtMs
  */
 export function secondsSince(startedAtMs) {
@@ -41,8 +41,8 @@ export function secondsSince(startedAtMs) {
 }
 
 /**
- * Does one step of the set-up and prints its result with the time it took. `work` gets a function
- * that prints what it is about to do.
+ * Runs one step of the set-up and prints its result and duration. `work` receives a function that
+ * prints what it is about to do.
  * @param {string} name
  * @param {(say: (what: string) => void) => Promise<string>} work resolves to the result in a few
  *   words
@@ -63,8 +63,8 @@ export async function step(name, work) {
 }
 
 /**
- * Runs a script's work. A `Failure`, or a file that may not be written, ends the process with a
- * sentence and exit code 1; any other error is a mistake in the script and keeps its stack.
+ * Runs the work of a script. A `Failure`, or a file that cannot be written, ends the process with a
+ * sentence and the exit code 1. Any other error is a fault of the script and keeps its stack.
  * @template T
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
@@ -82,8 +82,8 @@ export async function explainFailure(work) {
 }
 
 /**
- * The one mistake of the file system's own that people make: a clone that belongs to someone else,
- * a cache on a read-only disk.
+ * Returns a sentence for frequent errors of the file system: a clone of another user, a cache on a
+ * read-only disk.
  */
 function refusedWrite(/** @type {unknown} */ error) {
   if (!(error instanceof Error) || !('path' in error) || !('code' in error)) return undefined

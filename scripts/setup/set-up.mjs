@@ -15,11 +15,11 @@ import {
 } from './system-packages.mjs'
 
 /**
- * Makes a fresh clone ready, or a used one ready again: system packages, npm packages, compiled
- * addons, the bundled server. Prints each step and its duration on standard error, and does only
- * what is not done yet. Throws a `Failure` whose sentence says what to do.
- * @param {'serve' | 'test' | 'check'} purpose what to get ready for: tests need more system
- *   packages, checks need npm packages only
+ * Sets a clone up: system packages, npm packages, compiled addons, the bundled server. Prints each
+ * step and its duration on standard error, and skips finished steps. Throws a `Failure` whose
+ * sentence says what to do.
+ * @param {'serve' | 'test' | 'check'} purpose of the set-up: tests need more system packages,
+ *   checks need only npm packages
  */
 export async function setUp(purpose) {
   const { refusal, warning } = judgeNode(process.version)
@@ -41,7 +41,7 @@ export async function setUp(purpose) {
   })
 }
 
-/** At once, because most of better-sqlite3 is a single C file, which keeps a single core busy. */
+/** Concurrently, because most of better-sqlite3 is a single C file, which uses a single core. */
 async function setUpAddons(/** @type {import('./addons.mjs').Addon[]} */ addons) {
   const results = await Promise.allSettled(
     addons.map((addon) => step(addon.name, (say) => ensureAddon(addon, say))),

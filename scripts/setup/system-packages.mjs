@@ -4,7 +4,7 @@ import { lastLines, run } from './child-process.mjs'
 import { Failure } from './progress.mjs'
 
 /**
- * A Debian package, and how to tell that what it brings is there, whoever installed it.
+ * A Debian package, and how to find out whether its content is installed.
  * @typedef {{ name: string, command?: string, header?: string, pythonModule?: string }}
  *   SystemPackage
  */
@@ -13,13 +13,13 @@ import { Failure } from './progress.mjs'
 export const runPackages = [{ name: 'git', command: 'git' }]
 
 /**
- * Modules that apt-get installs are seen by Debian's own Python only, which need not be the first
- * on the path.
+ * Only Debian's own Python, which need not be the first in the path, finds modules that apt-get
+ * installs.
  */
 const DEBIAN_PYTHON = '/usr/bin/python3'
 
 /**
- * Needed only when an addon has to be compiled. nodegit links Kerberos and reads OpenSSL's headers.
+ * Needed only to compile an addon. nodegit links Kerberos and reads the headers of OpenSSL.
  * @type {readonly SystemPackage[]}
  */
 export const compilePackages = [
@@ -31,9 +31,9 @@ export const compilePackages = [
 ]
 
 /**
- * What tests drive: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST, the
- * makers of keys and signatures, Python for gRPC and for clients that are generated. A test without
- * its package is skipped.
+ * Programs that tests use: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST,
+ * programs that create keys and signatures, Python for gRPC and generated clients. A test without
+ * its program is skipped.
  * @type {readonly SystemPackage[]}
  */
 export const testPackages = [
@@ -47,7 +47,7 @@ export const testPackages = [
 ]
 
 /**
- * The one command that installs packages on Debian.
+ * Returns the command that installs packages on Debian.
  * @param {readonly string[]} names
  */
 export function aptCommand(names) {
@@ -55,8 +55,8 @@ export function aptCommand(names) {
 }
 
 /**
- * What to do about missing packages. Without apt-get a missing header proves nothing, since other
- * systems keep headers elsewhere, and missing test packages are no reason to stop: the tests that
+ * Decides what to do about missing packages. Without apt-get, a missing header proves nothing,
+ * since other systems store headers elsewhere. Missing test packages stop nothing: the tests that
  * need them say so.
  * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[], hasApt:
  *   boolean, isRoot: boolean }} missing
@@ -82,8 +82,8 @@ export function planPackages({ required, optional, hasApt, isRoot }) {
 }
 
 /**
- * Installs the missing ones of the given packages. Throws a `Failure` when a required one cannot be
- * installed; an optional one is only reported.
+ * Installs the missing packages. Throws a `Failure` if a required package cannot be installed, and
+ * reports an optional one.
  * @param {{ required: readonly SystemPackage[], optional: readonly SystemPackage[] }} packages
  * @param {(what: string) => void} say
  * @returns {Promise<string>} the result in a few words
@@ -106,7 +106,7 @@ export async function ensureSystemPackages({ required, optional }, say) {
   }
 
   say('apt-get update')
-  // Its failure is not the end: the lists of an earlier update often do.
+  // A failure is not fatal: the lists of an earlier update may be sufficient.
   const update = await apt(['update'])
   if (plan.install.length > 0) {
     say(`apt-get install ${plan.install.join(' ')}`)
@@ -128,7 +128,9 @@ export async function ensureSystemPackages({ required, optional }, say) {
   return result.join('; ')
 }
 
-/** One by one, so that a package that this release of Debian lacks does not keep the others out. */
+/**
+ * One at a time, so that a package that this release of Debian lacks does not prevent the others.
+ */
 async function installEach(
   /** @type {readonly string[]} */ names,
   /** @type {(what: string) => void} */ say,
@@ -145,7 +147,7 @@ function install(/** @type {readonly string[]} */ names) {
 }
 
 function apt(/** @type {readonly string[]} */ args) {
-  // A fresh machine often updates itself just now: wait for dpkg's lock instead of failing.
+  // A new machine often updates itself at this time. Wait for the lock of dpkg.
   return run('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...args], {
     env: { DEBIAN_FRONTEND: 'noninteractive' },
   })
