@@ -5,19 +5,19 @@ import { UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import {
   type Actor,
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
 const auth = AuthService.method
 
-/** Who calls: somebody of the cast by session, by token, or nobody. */
+/** Who calls: somebody of the users by session, by token, or nobody. */
 type As =
   | 'nobody'
   | 'ada'
@@ -559,15 +559,15 @@ describe.each(PROTOCOLS)('accounts by %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer()
-    const cast: Cast = await inviteCast(server.url)
+    const users: TestUsers = await createTestUsers(server.url)
     const token = async (owner: Actor, ...scopes: string[]) =>
       `Bearer ${await createToken(server.url, owner, scopes)}`
-    authorization.set('ada', cast.ada.authorization)
-    authorization.set('bob', cast.bob.authorization)
-    authorization.set('bob: read:user', await token(cast.bob, 'read:user'))
-    authorization.set('bob: read:notification', await token(cast.bob, 'read:notification'))
-    authorization.set('bob: public-only', await token(cast.bob, 'all', 'public-only'))
-    authorization.set('ada: write:user', await token(cast.ada, 'write:user'))
+    authorization.set('ada', users.ada.authorization)
+    authorization.set('bob', users.bob.authorization)
+    authorization.set('bob: read:user', await token(users.bob, 'read:user'))
+    authorization.set('bob: read:notification', await token(users.bob, 'read:notification'))
+    authorization.set('bob: public-only', await token(users.bob, 'all', 'public-only'))
+    authorization.set('ada: write:user', await token(users.ada, 'write:user'))
     authorization.set('garbage', 'Bearer nonsense')
   })
   afterAll(() => server.stop())

@@ -4,21 +4,21 @@ import { currentDeadline } from '../../src/concurrency/call-deadlines.ts'
 import { transaction } from '../../src/storage/database/database.ts'
 import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
 import {
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 /** Whether changes take as long as their call has time. */
 let holdsUp = false
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   const inserts = new WeakSet<object>()
   const db = server.app.db.withPlugin({
     transformQuery({ node, queryId }) {
@@ -43,7 +43,7 @@ const rpcCall =
   (form: JsonForm, timeout: (timeoutMs: number) => Record<string, string>): Call =>
   (rpc, request, timeoutMs) =>
     form(server.url, `/branchline.v1.${rpc}`, JSON.stringify(request), {
-      authorization: cast.bob.authorization,
+      authorization: users.bob.authorization,
       ...timeout(timeoutMs),
     })
 
@@ -61,7 +61,7 @@ const overRest =
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        authorization: cast.bob.authorization,
+        authorization: users.bob.authorization,
         ...timeout(timeoutMs),
       },
       body: JSON.stringify(memo ?? rest),

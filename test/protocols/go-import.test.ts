@@ -1,16 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   for (const body of [{ name: 'open' }, { name: 'hidden', private: true }]) {
     const answer = await fetch(`${server.url}/api/v1/user/repos`, {
       method: 'POST',
-      headers: { authorization: cast.bob.authorization, 'content-type': 'application/json' },
+      headers: { authorization: users.bob.authorization, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
     expect(answer.status).toBe(201)
@@ -44,7 +49,7 @@ describe('the Go toolchain', () => {
     const answers = await Promise.all(
       ['hidden', 'missing'].flatMap((name) => [
         ask(`/bob/${name}?go-get=1`),
-        ask(`/bob/${name}?go-get=1`, { headers: { authorization: cast.bob.authorization } }),
+        ask(`/bob/${name}?go-get=1`, { headers: { authorization: users.bob.authorization } }),
         ask(`/bob/${name}/pkg?go-get=1`),
         ask(`/nobody/${name}?go-get=1`),
       ]),

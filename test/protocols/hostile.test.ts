@@ -6,21 +6,26 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 
 beforeAll(async () => {
   server = await startTestServer({ maxMessageBytes: 64 * 1024 })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
 })
 afterAll(() => server.stop())
 
 /** What the request changed, and whether the server still stands, is asked after every case. */
 async function expectUnharmed() {
   const response = await fetch(`${server.url}/api/v1/users/bob`, {
-    headers: { authorization: cast.bob.authorization },
+    headers: { authorization: users.bob.authorization },
   })
   expect(await response.json()).toMatchObject({ displayName: '', description: '' })
   expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
@@ -191,7 +196,7 @@ describe('over REST, the server returns a clear error and keeps working', () => 
   it.each(REST)('$name', async ({ path, method = 'PATCH', headers, body, status, reason }) => {
     const response = await fetch(server.url + path, {
       method,
-      headers: { authorization: cast.ada.authorization, ...json, ...headers },
+      headers: { authorization: users.ada.authorization, ...json, ...headers },
       ...(body !== undefined && { body }),
     })
     expect([response.status, await response.json()]).toMatchObject(
@@ -256,7 +261,7 @@ describe('over Connect, the server returns a clear error and keeps working', () 
   it.each(CONNECT)('$name', async ({ path, headers, body = '', status, reason }) => {
     const response = await fetch(server.url + path, {
       method: 'POST',
-      headers: { authorization: cast.ada.authorization, ...json, ...headers },
+      headers: { authorization: users.ada.authorization, ...json, ...headers },
       body,
     })
     expect(response.status).toBe(status)

@@ -13,8 +13,8 @@ import {
   startOAuthProvider,
 } from '../support/oauth-provider.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   signIn as signInByPassword,
   startTestServer,
@@ -508,7 +508,7 @@ describe.each(PROTOCOLS)('identities over %s', (protocol) => {
   beforeAll(async () => {
     oauth = await startOAuthProvider()
     server = await startTestServer({ settings: { registration: 'open' } })
-    const { ada, bob, carol } = await inviteCast(server.url)
+    const { ada, bob, carol } = await createTestUsers(server.url)
     authorization = {
       nobody: undefined,
       ada: ada.authorization,

@@ -6,8 +6,8 @@ import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   startTestServer,
   type TestServer,
   transportTo,
@@ -17,7 +17,7 @@ import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 const { method } = MemoService
 const users = UserService.method
 
-/** Who calls: somebody of the cast by session, by token, or nobody. */
+/** Who calls: somebody of the users by session, by token, or nobody. */
 type As =
   | 'nobody'
   | 'ada'
@@ -463,7 +463,7 @@ describe.each(PROTOCOLS)('memos by %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer()
-    const { ada, bob, carol } = await inviteCast(server.url)
+    const { ada, bob, carol } = await createTestUsers(server.url)
     authorization.set('ada', ada.authorization)
     authorization.set('bob', bob.authorization)
     authorization.set('carol', carol.authorization)

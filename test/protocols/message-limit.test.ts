@@ -8,20 +8,25 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 
 const MAX_MESSAGE_BYTES = 65_536
 const LARGE = 'x'.repeat(MAX_MESSAGE_BYTES + 1)
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 beforeAll(async () => {
   server = await startTestServer({ maxMessageBytes: MAX_MESSAGE_BYTES })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
 })
 afterAll(() => server.stop())
 
-const headers = () => ({ authorization: cast.ada.authorization })
+const headers = () => ({ authorization: users.ada.authorization })
 
 /** Each on HTTP/2, where a message may be compressed by the client, too. */
 const TRANSPORTS: readonly (readonly [string, () => Transport])[] = [

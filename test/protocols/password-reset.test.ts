@@ -5,8 +5,8 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
   type TestServer,
@@ -15,7 +15,7 @@ import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = AuthService
 
-/** Who calls: somebody of the cast by session, by token, or nobody. */
+/** Who calls: somebody of the users by session, by token, or nobody. */
 type As = 'nobody' | 'ada' | 'bob' | 'ada: write:admin' | 'ada: write:user' | 'garbage'
 
 interface Case {
@@ -175,7 +175,7 @@ describe.each(PROTOCOLS)('password reset by %s', (protocol) => {
   beforeAll(async () => {
     mailDir = await mkdtemp(join(tmpdir(), 'branchline-mail-'))
     server = await startTestServer({ mailDir })
-    const { ada, bob } = await inviteCast(server.url)
+    const { ada, bob } = await createTestUsers(server.url)
     authorization.set('ada', ada.authorization)
     authorization.set('bob', bob.authorization)
     authorization.set(

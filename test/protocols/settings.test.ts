@@ -2,11 +2,11 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import {
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
@@ -284,7 +284,7 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer()
-    const { ada, bob } = await inviteCast(server.url)
+    const { ada, bob } = await createTestUsers(server.url)
     authorization = {
       nobody: undefined,
       ada: ada.authorization,
@@ -325,18 +325,18 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
 
 describe('settings over REST', () => {
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
 
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
   })
   afterAll(() => server.stop())
 
   async function send(path: string, body?: object) {
     const response = await fetch(`${server.url}/api/v1/users/bob/settings${path}`, {
       method: body ? 'PATCH' : 'GET',
-      headers: { authorization: cast.bob.authorization, 'content-type': 'application/json' },
+      headers: { authorization: users.bob.authorization, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     })
     return { status: response.status, body: await response.json() }

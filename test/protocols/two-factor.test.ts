@@ -5,8 +5,8 @@ import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { type TestClock, testClock } from '../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../support/passcodes.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
   type TestServer,
@@ -310,10 +310,10 @@ describe.each(PROTOCOLS)('two-factor authentication over %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer({ clock: bob.clock })
-    const cast = await inviteCast(server.url)
+    const users = await createTestUsers(server.url)
     for (const who of ['ada', 'bob', 'carol'] as const)
-      authorization.set(who, cast[who].authorization)
-    authorization.set('bob: all', `Bearer ${await createToken(server.url, cast.bob, ['all'])}`)
+      authorization.set(who, users[who].authorization)
+    authorization.set('bob: all', `Bearer ${await createToken(server.url, users.bob, ['all'])}`)
   })
   afterAll(() => server.stop())
 

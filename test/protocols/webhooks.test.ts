@@ -8,10 +8,10 @@ import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../support/server.ts'
 import { call, invoke, PROTOCOLS } from './invoke.ts'
@@ -20,13 +20,13 @@ const { method } = UserService
 const PARENT = 'users/bob'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let receiver: Receiver
 
 beforeAll(async () => {
   receiver = await startReceiver()
   server = await startTestServer({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
 })
 afterAll(async () => {
   await server.stop()
@@ -43,7 +43,7 @@ const restMemo = async (name: string, { authorization }: Actor) =>
 
 describe('the webhooks of an account', () => {
   it('receive changes to its memos by all users, in a form that a library verifies', async () => {
-    const { ada, bob, carol } = cast
+    const { ada, bob, carol } = users
     const { name: webhook } = await usersAs(bob).createUserWebhook({
       parent: PARENT,
       webhook: { url: receiver.url },
@@ -105,7 +105,7 @@ describe('the webhooks of an account', () => {
   })
 
   it('receive nothing for a rejected change', async () => {
-    const { bob, carol } = cast
+    const { bob, carol } = users
     const { name: webhook } = await usersAs(bob).createUserWebhook({
       parent: PARENT,
       webhook: { url: receiver.url },
@@ -143,7 +143,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       `POST /api/v1/${PARENT}/webhooks`,
       webhook,
     )
-    expect(await invoke(server.url, protocol, made, cast.bob.authorization)).toEqual({
+    expect(await invoke(server.url, protocol, made, users.bob.authorization)).toEqual({
       code: 'InvalidArgument',
       reason,
       metadata,
@@ -152,7 +152,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
 
   it('uses the fields of a REST body, or the non-empty fields, as the mask', async () => {
     const webhook = { url: receiver.url, displayName: 'old' }
-    const { name } = await usersAs(cast.bob).createUserWebhook({ parent: PARENT, webhook })
+    const { name } = await usersAs(users.bob).createUserWebhook({ parent: PARENT, webhook })
     const changes = { displayName: 'new' }
     const update = call(
       method.updateUserWebhook,
@@ -160,7 +160,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       `PATCH /api/v1/${name}`,
       changes,
     )
-    expect(await invoke(server.url, protocol, update, cast.bob.authorization)).toMatchObject({
+    expect(await invoke(server.url, protocol, update, users.bob.authorization)).toMatchObject({
       message: { name, url: receiver.url, displayName: 'new' },
     })
   })

@@ -5,7 +5,7 @@ import { RepositoryEventService } from '#gen/branchline/v1/repository_event_serv
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { callUnary } from '../clients/grpc-client.ts'
 import {
-  inviteCast,
+  createTestUsers,
   RPC_PROTOCOLS,
   startTestServer,
   type TestServer,
@@ -16,7 +16,7 @@ let server: TestServer
 
 beforeAll(async () => {
   server = await startTestServer({ limitLoopback: true })
-  await inviteCast(server.url)
+  await createTestUsers(server.url)
 })
 afterAll(() => server.stop())
 

@@ -7,18 +7,18 @@ import { type GitClient, openGitClient } from './git-client.ts'
 import { type RestAnswer, restAt, type SendRest } from './rest.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   startTestServer,
   type TestServer,
   type TestServerOptions,
+  type TestUsers,
   transportTo,
 } from './server.ts'
 
 /** Where stories about the forge happen: a server, who appears in them, and what they ask by. */
 export interface Forge {
   readonly server: TestServer
-  readonly cast: Cast
+  readonly users: TestUsers
   /** The git of bob. */
   readonly client: GitClient
   readonly rest: SendRest
@@ -36,15 +36,15 @@ export interface Forge {
 /** A request over REST that has to succeed; returns its answer. */
 export type AskRest = (...request: Parameters<SendRest>) => Promise<RestAnswer['body']>
 
-/** Starts a server with the cast on it. */
+/** Starts a server with the users on it. */
 export async function openForge(options: TestServerOptions = {}): Promise<Forge> {
   const server = await startTestServer(options)
-  const cast = await inviteCast(server.url)
+  const users = await createTestUsers(server.url)
   const client = await openGitClient()
   const rest = restAt(server.url)
   return {
     server,
-    cast,
+    users,
     client,
     rest,
     ask: askBy(rest),

@@ -5,23 +5,23 @@ import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
 import { type RestAnswer, restAt, type SendRest } from '../../support/rest.ts'
 import {
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let rest: SendRest
 let now = Date.UTC(2026, 4, 1, 10)
 
 beforeAll(async () => {
   server = await startTestServer({ clock: { now: () => now } })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   rest = restAt(server.url)
 })
 afterAll(() => server.stop())
@@ -64,7 +64,7 @@ describe('personal access tokens in the API of forges', () => {
   })
 
   it('are the tokens of UserService', async () => {
-    const text = await createToken(server.url, cast.carol, ['read:user'])
+    const text = await createToken(server.url, users.carol, ['read:user'])
     const [token] = (await rest(basic('carol'), 'GET', '/users/carol/tokens')).body
     expect(token).toMatchObject({
       name: '',
@@ -72,7 +72,7 @@ describe('personal access tokens in the API of forges', () => {
       scopes: ['read:user'],
     })
     await rest(basic('carol'), 'POST', '/users/carol/tokens', { name: 'here', scopes: ['all'] })
-    const { body } = await rest(cast.carol, 'GET', '/users/carol/personalAccessTokens')
+    const { body } = await rest(users.carol, 'GET', '/users/carol/personalAccessTokens')
     expect(body.personalAccessTokens[1]).toMatchObject({ description: 'here', scopes: ['all'] })
     await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${token.id}`)
     expect((await rest(basic('carol'), 'GET', '/users/carol/tokens')).body).toHaveLength(1)
@@ -133,7 +133,7 @@ describe('personal access tokens in the API of forges', () => {
     await make('987654321')
     expect((await remove('987654321')).status).toBe(204)
     for (const _ of [1, 2])
-      await rest(cast.bob, 'POST', '/users/bob/personalAccessTokens', { description: 'twin' })
+      await rest(users.bob, 'POST', '/users/bob/personalAccessTokens', { description: 'twin' })
     expect(outcome(await remove('twin'))).toEqual([422, "multiple matches for token name 'twin'"])
     const tokens: { id: number; name: string }[] = (
       await rest(basic('bob'), 'GET', '/users/bob/tokens')
@@ -170,10 +170,10 @@ describe('personal access tokens in the API of forges', () => {
   })
 
   it('can be managed with a password only', async () => {
-    const token = await createToken(server.url, cast.bob, ['all'])
+    const token = await createToken(server.url, users.bob, ['all'])
     for (const who of [
       undefined,
-      cast.bob,
+      users.bob,
       { authorization: `token ${token}` },
       { authorization: `Bearer ${token}` },
       basic('bob', token),
@@ -195,7 +195,7 @@ describe('personal access tokens in the API of forges', () => {
   it('require a passcode, once, from an account with a second factor', async () => {
     const twoFactor = createClient(
       TwoFactorService,
-      transportTo(server.url, 'gRPC', cast.carol.authorization),
+      transportTo(server.url, 'gRPC', users.carol.authorization),
     )
     const { secret } = await twoFactor.enrollTwoFactor({
       name: 'users/carol/twoFactor',
@@ -235,7 +235,7 @@ describe('personal access tokens in the API of forges', () => {
       name: 'self',
       sha1: '',
     })
-    for (const who of [cast.bob, basic('bob')])
+    for (const who of [users.bob, basic('bob')])
       expect((await rest(who, 'GET', '/token')).status).toBe(404)
     expect((await rest(undefined, 'GET', '/token')).status).toBe(401)
     expect((await rest(token, 'DELETE', '/token')).status).toBe(204)

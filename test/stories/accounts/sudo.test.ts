@@ -18,8 +18,8 @@ let bob: Actor
 
 beforeAll(async () => {
   forge = await openForge()
-  ada = forge.cast.ada
-  bob = forge.cast.bob
+  ada = forge.users.ada
+  bob = forge.users.bob
 })
 afterAll(() => forge.stop())
 

@@ -14,8 +14,8 @@ import { testClock } from '../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
 import { withFolder } from '../../support/process.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   RPC_PROTOCOLS,
   startTestServer,
@@ -38,7 +38,7 @@ let server: TestServer
 
 beforeAll(async () => {
   server = await startTestServer({ clock })
-  await inviteCast(server.url)
+  await createTestUsers(server.url)
 })
 afterAll(() => server.stop())
 
@@ -220,7 +220,7 @@ describe('a passcode used twenty times at once', () => {
   it('remains used after a restart', async () => {
     await withFolder(async (data) => {
       const other = await startTestServer({ clock, data })
-      const { bob } = await inviteCast(other.url)
+      const { bob } = await createTestUsers(other.url)
       const asBob = createClient(
         TwoFactorService,
         transportTo(other.url, 'gRPC', bob.authorization),

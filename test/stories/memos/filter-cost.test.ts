@@ -1,7 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { storeManyMemos, storeManyNotifications } from '../../support/many-rows.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../../support/server.ts'
 
 const COUNT = 100_000
 
@@ -12,11 +17,11 @@ const COUNT = 100_000
 const MAX_DELAY_MS = 1000
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { registration: 'open' } })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   const { db } = server.app
   const ids = new Map(
     (await db.selectFrom('users').select(['id', 'username']).execute()).map((u) => [
@@ -73,7 +78,7 @@ describe('the most expensive filters on a list of 100,000', () => {
         const delay = monitorEventLoopDelay({ resolution: 5 })
         delay.enable()
         const answer = await fetch(`${server.url}${path}?${query}`, {
-          headers: { authorization: cast.bob.authorization },
+          headers: { authorization: users.bob.authorization },
         })
         delay.disable()
         expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({})])

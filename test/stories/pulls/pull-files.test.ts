@@ -11,25 +11,25 @@ import { restAt, type SendRest } from '../../support/rest.ts'
 import { SUBMODULE_ID } from '../../support/sample-repository.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   RPC_PROTOCOLS,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 const MAX_LINES = 60
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let rest: SendRest
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { diffMaxLines: MAX_LINES } })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   rest = restAt(server.url)
   client = await openGitClient()
 })
@@ -44,10 +44,10 @@ async function pushHistory(
   history: readonly ScriptedCommit[],
   settings: object = {},
 ): Promise<void> {
-  await rest(cast.bob, 'POST', '/user/repos', { name, ...settings })
+  await rest(users.bob, 'POST', '/user/repos', { name, ...settings })
   await client.git('.', 'init', '-q', '-b', 'main', name)
   importHistory(join(client.home, name), history)
-  await push(name, cast.bob, `bob/${name}`, 'refs/heads/*')
+  await push(name, users.bob, `bob/${name}`, 'refs/heads/*')
 }
 
 function push(folder: string, who: Actor, repository: string, ...refs: string[]): Promise<string> {
@@ -61,7 +61,7 @@ function push(folder: string, who: Actor, repository: string, ...refs: string[])
 }
 
 /** Opens a pull request into `main` of `bob/{name}`, and returns its number. */
-async function openPull(name: string, head: string, who = cast.bob): Promise<number> {
+async function openPull(name: string, head: string, who = users.bob): Promise<number> {
   const opened = await rest(who, 'POST', `/repos/bob/${name}/pulls`, {
     head,
     base: 'main',
@@ -71,7 +71,7 @@ async function openPull(name: string, head: string, who = cast.bob): Promise<num
   return opened.body.number
 }
 
-const get = (path: string, who: Pick<Actor, 'authorization'> | undefined = cast.carol) =>
+const get = (path: string, who: Pick<Actor, 'authorization'> | undefined = users.carol) =>
   rest(who, 'GET', `/repos/bob${path}`)
 
 async function textAt(path: string): Promise<string> {
@@ -343,7 +343,7 @@ describe('what a pull request changes', () => {
   it.each(RPC_PROTOCOLS)('is the same over RPC: %s', async (protocol) => {
     const rpc = createClient(
       PullFileService,
-      transportTo(server.url, protocol, cast.carol.authorization),
+      transportTo(server.url, protocol, users.carol.authorization),
     )
     const request = { owner: 'bob', repo: 'everything', index: 1n }
     const listed = await rpc.listPullRequestFiles({
@@ -408,16 +408,16 @@ describe('what a pull request changes', () => {
     const path = `/moving/pulls/${await openPull('moving', 'topic')}`
     await client.git('moving', 'checkout', '-q', 'topic')
     await client.commit('moving', 'pushed')
-    await push('moving', cast.bob, 'bob/moving', 'topic')
+    await push('moving', users.bob, 'bob/moving', 'topic')
     expect(messagesOf((await get(`${path}/commits`)).body)).toEqual([
       'pushed\n',
       'odds',
       'change\n\nIn full.\n',
     ])
-    await push('moving', cast.bob, 'bob/moving', '+topic~3:main')
+    await push('moving', users.bob, 'bob/moving', '+topic~3:main')
     expect(messagesOf((await get(`${path}/commits`)).body)).toHaveLength(3)
     // What the base has got meanwhile is no longer a change.
-    await push('moving', cast.bob, 'bob/moving', '+topic~1:main')
+    await push('moving', users.bob, 'bob/moving', '+topic~1:main')
     expect(messagesOf((await get(`${path}/commits`)).body)).toEqual(['pushed\n'])
     expect((await get(`${path}/files`)).body).toEqual([])
     expect(await textAt(`${path}.diff`)).toBe('')
@@ -427,11 +427,11 @@ describe('what a pull request changes', () => {
 describe('what a pull request from a fork changes', () => {
   it('is there when the fork is not', async () => {
     await pushHistory('parent', EVERYTHING)
-    await rest(cast.carol, 'POST', '/repos/bob/parent/forks', {})
+    await rest(users.carol, 'POST', '/repos/bob/parent/forks', {})
     await client.git('parent', 'checkout', '-q', 'topic')
     await client.commit('parent', 'of a fork')
-    await push('parent', cast.carol, 'carol/parent', 'HEAD:refs/heads/work')
-    const path = `/parent/pulls/${await openPull('parent', 'carol:work', cast.carol)}`
+    await push('parent', users.carol, 'carol/parent', 'HEAD:refs/heads/work')
+    const path = `/parent/pulls/${await openPull('parent', 'carol:work', users.carol)}`
     const look = async () => [
       messagesOf((await get(`${path}/commits`)).body),
       pathsOf((await get(`${path}/files`)).body).length,
@@ -440,7 +440,7 @@ describe('what a pull request from a fork changes', () => {
     ]
     const before = await look()
     expect(before.slice(0, 2)).toEqual([['of a fork\n', 'odds', 'change\n\nIn full.\n'], 13])
-    expect((await rest(cast.carol, 'DELETE', '/repos/carol/parent')).status).toBe(204)
+    expect((await rest(users.carol, 'DELETE', '/repos/carol/parent')).status).toBe(204)
     expect(await look()).toEqual(before)
   })
 })
@@ -453,7 +453,7 @@ describe('a pull request whose base', () => {
     const name = `departed-${isClosedBefore}`
     const path = `/repos/bob/${name}`
     const send = async (method: string, at: string, body?: object) => {
-      const answer = await rest(cast.bob, method, at, body)
+      const answer = await rest(users.bob, method, at, body)
       expect([answer.status, answer.body.message]).toEqual([
         expect.toSatisfy((status) => status < 300),
         undefined,
@@ -487,7 +487,7 @@ describe('a pull request whose base', () => {
     const before = await look()
     expect(before[1]).toEqual(['topic.txt'])
     await client.git('.', 'init', '-q', name)
-    await push(name, cast.bob, `bob/${name}`, ':next')
+    await push(name, users.bob, `bob/${name}`, ':next')
     const { state, base } = (await get(`/${name}/pulls/1`)).body
     expect([state, base.sha]).toEqual(['closed', ''])
     expect(await look()).toEqual(before)
@@ -526,7 +526,7 @@ describe('a pull request whose base', () => {
     importHistory(join(client.home, 'unrelated'), [
       { on: 'refs/heads/other', message: 'other', files: { o: 'o\n' } },
     ])
-    await push('unrelated', cast.bob, 'bob/unrelated', '+other:topic')
+    await push('unrelated', users.bob, 'bob/unrelated', '+other:topic')
     const refused = await get(`/unrelated/pulls/${number}/commits`)
     expect([refused.status, refused.body.message]).toEqual([404, 'invalid base branch or revision'])
   })
@@ -544,12 +544,12 @@ describe('what a merged pull request has changed', () => {
     ]
     const before = await look()
     expect(
-      (await rest(cast.bob, 'POST', `/repos/bob/merged/pulls/${number}/merge`, { Do: 'merge' }))
+      (await rest(users.bob, 'POST', `/repos/bob/merged/pulls/${number}/merge`, { Do: 'merge' }))
         .status,
     ).toBe(200)
     const { merge_commit_sha: merge } = (await get(`/merged/pulls/${number}`)).body
     expect(await look()).toEqual(before)
-    await push('merged', cast.bob, 'bob/merged', ':topic')
+    await push('merged', users.bob, 'bob/merged', ':topic')
     expect(await look()).toEqual(before)
 
     for (const name of [merge, merge.slice(0, 12), 'main']) {
@@ -569,7 +569,7 @@ describe('what a merged pull request has changed', () => {
 
 /** The repository's number. */
 async function idOf(name: string): Promise<number> {
-  return (await get(`/${name}`, cast.bob)).body.id
+  return (await get(`/${name}`, users.bob)).body.id
 }
 
 describe('a pull request that is too large for a text', () => {
@@ -599,7 +599,7 @@ describe('a pull request that is too large for a text', () => {
       },
       { on: 'refs/heads/many', parents: [`${large}~1`], message: 'many', files: texts },
     ])
-    await push('large', cast.bob, 'bob/large', 'topic', 'many')
+    await push('large', users.bob, 'bob/large', 'topic', 'many')
     await openPull('large', 'topic')
     await openPull('large', 'many')
   })
@@ -658,7 +658,7 @@ describe('what a pull request of a private repository changes', () => {
     'is there for nobody else: %s',
     async (path) => {
       const statusFor = async (name: string) => {
-        const who = await callerNamed(server.url, cast, name)
+        const who = await callerNamed(server.url, users, name)
         const headers: Record<string, string> = who ? { authorization: who.authorization } : {}
         return (await fetch(`${server.url}/api/v1/repos/bob/secret/${path}`, { headers })).status
       }
@@ -673,12 +673,12 @@ describe('what a pull request of a private repository changes', () => {
   )
 
   it('is not there where pull requests are switched off, and is where it is archived', async () => {
-    await rest(cast.bob, 'PATCH', '/repos/bob/secret', { archived: true })
-    expect((await get('/secret/pulls/1/files', cast.bob)).status).toBe(200)
-    await rest(cast.bob, 'PATCH', '/repos/bob/secret', { archived: false })
-    await rest(cast.bob, 'PATCH', '/repos/bob/secret', { has_pull_requests: false })
+    await rest(users.bob, 'PATCH', '/repos/bob/secret', { archived: true })
+    expect((await get('/secret/pulls/1/files', users.bob)).status).toBe(200)
+    await rest(users.bob, 'PATCH', '/repos/bob/secret', { archived: false })
+    await rest(users.bob, 'PATCH', '/repos/bob/secret', { has_pull_requests: false })
     for (const path of ['pulls/1/files', 'pulls/1/commits', 'pulls/1.diff', 'commits/main/pull']) {
-      expect((await get(`/secret/${path}`, cast.bob)).status).toBe(404)
+      expect((await get(`/secret/${path}`, users.bob)).status).toBe(404)
     }
   })
 })

@@ -5,17 +5,17 @@ import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { markAllRepositoriesPending } from '../../../src/storage/database/maintenance.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   client = await openGitClient()
 })
@@ -46,12 +46,12 @@ async function held(path: string, ref: string): Promise<string> {
  * pulled; with clones.
  */
 async function proposed(name: string) {
-  const base = await forge.repository(cast.bob, name)
-  const own = await forge.change(cast.bob, base.path, 'own')
-  const fork = await forge.fork(cast.eve, base.path)
-  const theirs = await forge.change(cast.eve, fork.path, 'theirs')
-  await forge.ask(cast.bob, 'POST', base.pulls, { head: 'own', base: 'main', title: 'Mine' })
-  await forge.ask(cast.eve, 'POST', base.pulls, {
+  const base = await forge.repository(users.bob, name)
+  const own = await forge.change(users.bob, base.path, 'own')
+  const fork = await forge.fork(users.eve, base.path)
+  const theirs = await forge.change(users.eve, fork.path, 'theirs')
+  await forge.ask(users.bob, 'POST', base.pulls, { head: 'own', base: 'main', title: 'Mine' })
+  await forge.ask(users.eve, 'POST', base.pulls, {
     head: 'eve:theirs',
     base: 'main',
     title: 'Theirs',
@@ -65,7 +65,7 @@ async function proposed(name: string) {
     fork,
     git: (...args: string[]) => client.git(name, ...args),
     forkGit: (...args: string[]) => client.git(`${name}-fork`, ...args),
-    read: (number: number) => forge.ask(cast.bob, 'GET', `${base.pulls}/${number}`),
+    read: (number: number) => forge.ask(users.bob, 'GET', `${base.pulls}/${number}`),
   }
 }
 
@@ -99,7 +99,7 @@ describe('the head of a pull request', () => {
       expect(await held(path, `refs/pull/${number}/head`)).toBe(forced)
     }
     // By the API as well.
-    const written = await forge.change(cast.eve, fork.path, 'theirs', 'main', 'more.txt')
+    const written = await forge.change(users.eve, fork.path, 'theirs', 'main', 'more.txt')
     expect(await held(path, 'refs/pull/2/head')).toBe(written)
     expect((await read(2)).head).toMatchObject({ ref: 'theirs', sha: written })
   })
@@ -120,7 +120,7 @@ describe('the head of a pull request', () => {
   it('outlives its branch, whose pull requests are closed then', async () => {
     const { id, path, fork, git, forkGit, read, own, theirs } = await proposed('deleted')
     await git('push', '-q', 'origin', ':own')
-    await forge.ask(cast.eve, 'DELETE', `${fork.path}/branches/theirs`)
+    await forge.ask(users.eve, 'DELETE', `${fork.path}/branches/theirs`)
     for (const [number, commit] of [
       [1, own],
       [2, theirs],
@@ -132,7 +132,7 @@ describe('the head of a pull request', () => {
       })
       expect(await held(path, `refs/pull/${number}/head`)).toBe(commit)
     }
-    expect((await forge.ask(cast.bob, 'GET', path)).open_pr_counter).toBe(0)
+    expect((await forge.ask(users.bob, 'GET', path)).open_pr_counter).toBe(0)
     // A branch that gets the name of an old one has nothing to do with what is closed.
     await forkGit('commit', '-q', '--allow-empty', '-m', 'anew')
     await forkGit('push', '-q', 'origin', 'HEAD:theirs')
@@ -159,7 +159,7 @@ describe('the head of a pull request', () => {
       '-d',
       'refs/pull/2/head',
     )
-    await forge.ask(cast.eve, 'DELETE', fork.path)
+    await forge.ask(users.eve, 'DELETE', fork.path)
     expect(await held(path, 'refs/pull/2/head')).toBe(last)
     const seen = await read(2)
     expect([seen.state, seen.head.repo, seen.head.repo_id, seen.head.sha]).toEqual([
@@ -179,7 +179,7 @@ describe('the head of a pull request', () => {
       password: PASSWORD,
       must_change_password: false,
     }
-    await forge.ask(cast.ada, 'POST', '/admin/users', user)
+    await forge.ask(users.ada, 'POST', '/admin/users', user)
     const gone = {
       username: 'gone',
       authorization: `Basic ${Buffer.from(`gone:${PASSWORD}`).toString('base64')}`,
@@ -191,7 +191,7 @@ describe('the head of a pull request', () => {
       base: 'main',
       title: 'x',
     })
-    await forge.ask(cast.ada, 'DELETE', '/admin/users/gone?purge=true')
+    await forge.ask(users.ada, 'DELETE', '/admin/users/gone?purge=true')
     expect(await read(number)).toMatchObject({
       user: { login: 'Ghost' },
       head: { repo: null, sha: commit },
@@ -201,11 +201,11 @@ describe('the head of a pull request', () => {
 
   it('follows its branch to another name, and so does the base', async () => {
     const { path, pulls, fork, read } = await proposed('renamed')
-    await forge.change(cast.bob, path, 'stable')
-    await forge.ask(cast.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
-    await forge.ask(cast.eve, 'PATCH', `${fork.path}/branches/theirs`, { name: 'new/name' })
-    await forge.ask(cast.bob, 'PATCH', `${path}/branches/stable`, { name: 'solid' })
-    await forge.ask(cast.bob, 'PATCH', `${path}/branches/main`, { name: 'trunk' })
+    await forge.change(users.bob, path, 'stable')
+    await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
+    await forge.ask(users.eve, 'PATCH', `${fork.path}/branches/theirs`, { name: 'new/name' })
+    await forge.ask(users.bob, 'PATCH', `${path}/branches/stable`, { name: 'solid' })
+    await forge.ask(users.bob, 'PATCH', `${path}/branches/main`, { name: 'trunk' })
     expect(await read(2)).toMatchObject({
       state: 'open',
       head: { ref: 'new/name' },
@@ -216,7 +216,7 @@ describe('the head of a pull request', () => {
       head: { ref: 'own' },
       base: { ref: 'trunk' },
     })
-    const moved = await forge.change(cast.eve, fork.path, 'new/name', 'main', 'more.txt')
+    const moved = await forge.change(users.eve, fork.path, 'new/name', 'main', 'more.txt')
     expect((await read(2)).head.sha).toBe(moved)
   })
 })
@@ -224,23 +224,23 @@ describe('the head of a pull request', () => {
 describe('the base of a pull request', () => {
   it('is deleted over the API by nobody while something open goes there', async () => {
     const { path, pulls } = await proposed('targeted')
-    await forge.change(cast.bob, path, 'stable')
-    await forge.ask(cast.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
-    const refused = await forge.rest(cast.bob, 'DELETE', `${path}/branches/stable`)
+    await forge.change(users.bob, path, 'stable')
+    await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
+    const refused = await forge.rest(users.bob, 'DELETE', `${path}/branches/stable`)
     expect([refused.status, refused.body.message]).toEqual([
       403,
       'can not delete default or pull request target branch',
     ])
-    await forge.ask(cast.eve, 'PATCH', `${pulls}/2`, { state: 'closed' })
-    expect((await forge.rest(cast.bob, 'DELETE', `${path}/branches/stable`)).status).toBe(204)
+    await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { state: 'closed' })
+    expect((await forge.rest(users.bob, 'DELETE', `${path}/branches/stable`)).status).toBe(204)
   })
 
   it('gives way to the default branch when a push deletes it, unless that makes no sense', async () => {
     const { path, pulls, git, fork, read } = await proposed('retargeted')
-    for (const name of ['alpha', 'beta']) await forge.change(cast.bob, path, name)
-    await forge.change(cast.eve, fork.path, 'second')
+    for (const name of ['alpha', 'beta']) await forge.change(users.bob, path, name)
+    await forge.change(users.eve, fork.path, 'second')
     const open = async (who: 'bob' | 'eve', head: string, base: string): Promise<number> =>
-      (await forge.ask(cast[who], 'POST', pulls, { head, base, title: `${head} to ${base}` }))
+      (await forge.ask(users[who], 'POST', pulls, { head, base, title: `${head} to ${base}` }))
         .number
     const moves = await open('eve', 'eve:second', 'alpha')
     // There is one to the default branch already.
@@ -280,8 +280,8 @@ describe('after a crash', () => {
     expect(await problems()).toEqual([
       'refs/pull/3/head belongs to no pull request: --fix repairs it',
     ])
-    const next = await forge.change(cast.bob, path, 'third')
-    const made = await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+    const next = await forge.change(users.bob, path, 'third')
+    const made = await forge.ask(users.bob, 'POST', `${path}/pulls`, {
       head: 'third',
       base: 'main',
       title: 'x',
@@ -301,7 +301,7 @@ describe('after a crash', () => {
     const data = server.data
     const first = await startTestServer({ data: `${data}-again` })
     const own = pullForge(first)
-    const people = await invitePullCast(first.url)
+    const people = await createPullTestUsers(first.url)
     const { path, pulls, id } = await own.repository(people.bob, 'restarted')
     const before = await own.change(people.bob, path, 'own')
     await own.change(people.bob, path, 'gone')

@@ -7,7 +7,12 @@ import { transaction } from '../../../src/storage/database/database.ts'
 import { insertLabel } from '../../../src/storage/repos/labels.ts'
 import { testApp } from '../../support/app.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Actor, inviteCast, startTestServer, type TestServer } from '../../support/server.ts'
+import {
+  type Actor,
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+} from '../../support/server.ts'
 
 let server: TestServer
 let send: SendRest
@@ -16,7 +21,7 @@ let sha: string
 
 beforeAll(async () => {
   server = await startTestServer()
-  bob = (await inviteCast(server.url)).bob
+  bob = (await createTestUsers(server.url)).bob
   send = restAt(server.url)
   const { body } = await send(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
   sha = (await send(bob, 'GET', '/repos/bob/engine/commits')).body[0].sha

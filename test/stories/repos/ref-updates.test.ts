@@ -3,21 +3,21 @@ import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
 import {
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let client: GitClient
 let rest: SendRest
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   client = await openGitClient()
   rest = restAt(server.url)
 })
@@ -34,7 +34,7 @@ afterAll(async () => {
  * server has.
  */
 async function repository(name: string) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+  const { body } = await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const rows = (table: 'branches' | 'tags') =>
@@ -160,7 +160,7 @@ describe('a push', () => {
     expect(lost).toMatch(/rejected|failed to update ref|non-fast-forward|fetch first/)
     await git('fetch', '-q')
     expect(await git('rev-parse', 'origin/main')).toBe(winners[0])
-    expect((await rest(cast.bob, 'GET', '/repos/bob/racing/commits?limit=1')).body[0].sha).toBe(
+    expect((await rest(users.bob, 'GET', '/repos/bob/racing/commits?limit=1')).body[0].sha).toBe(
       winners[0],
     )
   })

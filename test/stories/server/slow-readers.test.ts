@@ -13,7 +13,7 @@ import { refusalOf } from '../../support/forge.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { type ServerProcess, serveProcess } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 import {
   askOn,
   connectSlowly,
@@ -38,7 +38,7 @@ beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), 'branchline-'))
   client = await openGitClient()
   server = await serveProcess(data, ['--limit-loopback', 'on'])
-  const { bob } = await inviteCast(server.url)
+  const { bob } = await createTestUsers(server.url)
   await restAt(server.url)(bob, 'POST', '/user/repos', {
     name: 'engine',
     auto_init: true,

@@ -21,7 +21,12 @@ import { findRepositoryById } from '../../../../src/storage/repos/repositories.t
 import { git as runGit } from '../../../git/fixture.ts'
 import { testClock } from '../../../support/app.ts'
 import { restAt } from '../../../support/rest.ts'
-import { inviteCast, PASSWORD, startTestServer, type TestServer } from '../../../support/server.ts'
+import {
+  createTestUsers,
+  PASSWORD,
+  startTestServer,
+  type TestServer,
+} from '../../../support/server.ts'
 
 let server: TestServer
 const clock = testClock()
@@ -32,7 +37,7 @@ const bob = { authorization: `Basic ${Buffer.from(`bob:${PASSWORD}`).toString('b
 
 beforeAll(async () => {
   server = await startTestServer({ clock })
-  await inviteCast(server.url)
+  await createTestUsers(server.url)
 })
 afterAll(() => server.stop())
 

@@ -3,15 +3,20 @@ import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { findCollisions, reviewUpdates } from '../../../../src/domain/repos/refs/ref-review.ts'
 import { LOCAL_PEER } from '../../../support/app.ts'
 import { restAt, type SendRest } from '../../../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../../../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let rest: SendRest
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   rest = restAt(server.url)
 })
 afterAll(() => server.stop())
@@ -27,25 +32,25 @@ describe('a review', () => {
   const updates = [{ name: 'refs/heads/x', from: undefined, to: ID }]
 
   it('goes by what holds at that moment: a push may have begun when its pusher still could', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'late' })
+    const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'late' })
     const review = async () =>
       reviewUpdates(server.app, await caller('carol'), body.id, { updates, quarantine: '/q' })
     const permit = (permission: string) =>
-      rest(cast.bob, 'PUT', '/repos/bob/late/collaborators/carol', { permission })
+      rest(users.bob, 'PUT', '/repos/bob/late/collaborators/carol', { permission })
     await permit('write')
     expect(await review()).toEqual([])
     await permit('read')
     expect(await review()).toMatchObject([{ text: 'User permission denied for writing.' }])
     await permit('write')
-    await rest(cast.bob, 'PATCH', '/repos/bob/late', { archived: true })
+    await rest(users.bob, 'PATCH', '/repos/bob/late', { archived: true })
     await expect(review()).rejects.toMatchObject({ reason: 'REPOSITORY_ARCHIVED' })
-    await rest(cast.bob, 'PATCH', '/repos/bob/late', { archived: false, private: true })
-    await rest(cast.bob, 'DELETE', '/repos/bob/late/collaborators/carol')
+    await rest(users.bob, 'PATCH', '/repos/bob/late', { archived: false, private: true })
+    await rest(users.bob, 'DELETE', '/repos/bob/late/collaborators/carol')
     await expect(review()).rejects.toMatchObject({ reason: 'REPOSITORY_NOT_FOUND' })
   })
 
   it('looks at each ref by itself', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'each' })
+    const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'each' })
     const names = [
       'refs/heads/fine',
       'refs/pull/1/head',
@@ -65,7 +70,7 @@ describe('a review', () => {
   })
 
   it('lets refs be deleted whatever they are called, and refuses more of them than anybody has', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'many' })
+    const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'many' })
     const bob = await caller('bob')
     const review = (names: string[]) =>
       reviewUpdates(server.app, bob, body.id, {

@@ -5,21 +5,28 @@ import { finishMeasuring, measureLater } from '../../../../src/domain/repos/refs
 import { repositoryPath } from '../../../../src/git/repositories/repositories.ts'
 import { findRepositoryById } from '../../../../src/storage/repos/repositories.ts'
 import { restAt } from '../../../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../../../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
 })
 afterAll(() => server.stop())
 
 describe('the size of a repository that changes again and again', () => {
   it('is measured at once, and then once for all changes of a while, or before the server ends', async () => {
     const { app } = server
-    const { body } = await restAt(server.url)(cast.bob, 'POST', '/user/repos', { name: 'measured' })
+    const { body } = await restAt(server.url)(users.bob, 'POST', '/user/repos', {
+      name: 'measured',
+    })
     const id = body.id as number
     const size = async () => (await findRepositoryById(app.db, id))?.size_kib ?? 0
     const measured = vi.spyOn(app.git.readers, 'acquire')
