@@ -87,8 +87,8 @@ const rowOf = (head: string) =>
     .where('head_commit', '=', head)
     .executeTakeFirstOrThrow()
 
-describe('a merge that waits for its checks', () => {
-  it('happens when the last of them succeeds', async () => {
+describe('a scheduled merge', () => {
+  it('happens when the last required check succeeds', async () => {
     const { path, pull, head } = await proposal()
     expect(
       (await rest(users.carol, 'POST', `${pull}/merge`, { ...SOON, MergeTitleField: 'At last' }))
@@ -104,14 +104,14 @@ describe('a merge that waits for its checks', () => {
     expect([merged_by.login, commit.message]).toEqual(['carol', 'At last\n'])
   })
 
-  it('happens at once when they have succeeded already', async () => {
+  it('happens at once if the checks have succeeded already', async () => {
     const { path, pull, head } = await proposal()
     await report(users.carol, path, head, 'success')
     expect((await rest(users.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(200)
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('is ordered once, over REST and over gRPC', async () => {
+  it('can be scheduled once, over REST and over gRPC', async () => {
     const { pull, number, name } = await proposal()
     expect((await rest(users.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
     const again = await rest(users.bob, 'POST', `${pull}/merge`, SOON)
@@ -135,7 +135,7 @@ describe('a merge that waits for its checks', () => {
     expect(refused.findDetails(ErrorInfoSchema)[0]?.reason).toBe('AUTO_MERGE_SCHEDULED')
   })
 
-  it('is taken back by who ordered it, and by who may merge, and by nobody else', async () => {
+  it('can be cancelled by the user who scheduled it and by users who may merge, and by no one else', async () => {
     const { pull } = await proposal()
     const cancel = async (who: Actor) => {
       const { status, headers } = await rest(who, 'DELETE', `${pull}/merge`)
@@ -155,7 +155,7 @@ describe('a merge that waits for its checks', () => {
     expect((await rest(users.carol, 'DELETE', `${pull}9/merge`)).status).toBe(404)
   })
 
-  it('does not happen any more once it is taken back', async () => {
+  it('does not happen after it was cancelled', async () => {
     const { path, pull, head } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await ask(users.carol, 'DELETE', `${pull}/merge`)
@@ -163,7 +163,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(false)
   })
 
-  it('waits for the checks of what was pushed since', async () => {
+  it('waits for the checks of commits that are pushed later', async () => {
     const { path, pull, head } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     const pushed = await write(users.carol, path, 'more.txt', 'tulips\n', { branch: 'beds' })
@@ -173,7 +173,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('happens when an approval comes, and not when it has gone', async () => {
+  it('happens when an approval arrives, but not after the approval was dismissed', async () => {
     const { pull } = await proposal({ required_approvals: 1, dismiss_stale_approvals: true })
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     const approve = () => ask(users.bob, 'POST', `${pull}/reviews`, { event: 'APPROVED' })
@@ -193,7 +193,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(other.pull)).toBe(false)
   })
 
-  it('happens when the rule no longer wants what it waits for', async () => {
+  it('happens when the protection rule no longer requires what is missing', async () => {
     const { path, pull } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     expect(await isMerged(pull)).toBe(false)
@@ -201,7 +201,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('happens by the rights that who ordered it has by then', async () => {
+  it('uses the rights that the user who scheduled it has at that time', async () => {
     const { path, pull, head } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await ask(users.bob, 'DELETE', `${path}/collaborators/carol`)
@@ -213,7 +213,7 @@ describe('a merge that waits for its checks', () => {
     ['a public repository', false],
     ['a private repository', true],
   ])(
-    'is over when who ordered it has lost the right, also if they get it back: %s',
+    'ends when the user who scheduled it loses the right, even if the right returns: %s',
     async (_, isPrivate) => {
       const { path, pull, head } = await proposal()
       await ask(users.bob, 'PATCH', path, { private: isPrivate })
@@ -244,7 +244,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('sees no more than the token that it was ordered with', async () => {
+  it('sees no more than the token that scheduled it', async () => {
     const { path, pull, head } = await proposal()
     const token = await tokenOf(server.url, users.carol, ['write:repository', 'public-only'])
     expect((await rest(token, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
@@ -255,7 +255,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('is no look at the pull request by who ordered it', async () => {
+  it('does not mark the pull request as seen by the user who scheduled it', async () => {
     const { path, pull, number } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await ask(users.bob, 'POST', `${path}/issues/${number}/comments`, { body: 'Wait.' })
@@ -263,7 +263,7 @@ describe('a merge that waits for its checks', () => {
     expect((await ask(users.carol, 'GET', pull)).unread).toBe(true)
   })
 
-  it('is taken back or happens, and never both', async () => {
+  it('is either cancelled or happens, never both', async () => {
     const { path, pull, head } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await finishScheduledMerges(server.app)
@@ -282,7 +282,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(status === 404)
   })
 
-  it('is tried again later, and lets others go first, when the server fails', async () => {
+  it('is tried again later after a fault of the server, without delaying other merges', async () => {
     const { path, pull, head } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await finishScheduledMerges(server.app)
@@ -303,7 +303,7 @@ describe('a merge that waits for its checks', () => {
     await server.app.db.deleteFrom('auto_merges').execute()
   })
 
-  it('is over when the pull request is closed', async () => {
+  it('ends when the pull request is closed', async () => {
     const { path, pull, head } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await ask(users.carol, 'PATCH', pull, { state: 'closed' })
@@ -312,7 +312,7 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(false)
   })
 
-  it('is over when the pull request goes to another branch, and goes along with a new name of it', async () => {
+  it('ends when the base branch changes, and follows a rename of the base branch', async () => {
     for (const [change, expected] of [
       [(pull: string) => ask(users.carol, 'PATCH', pull, { base: 'main' }), false],
       [
@@ -340,7 +340,7 @@ describe('a merge that waits for its checks', () => {
     }
   })
 
-  it('has one outcome when it is closed at the same moment', async () => {
+  it('has one outcome when the pull request is closed at the same moment', async () => {
     const { path, pull, head } = await proposal()
     await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     const closing = report(users.carol, path, head, 'success').then(() =>
@@ -353,7 +353,7 @@ describe('a merge that waits for its checks', () => {
     expect(files.some(({ name }: { name: string }) => name === 'beds.txt')).toBe(merged)
   })
 
-  it('survives a restart, and what happened meanwhile', async () => {
+  it('survives a restart, and notices what happened meanwhile', async () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-'))
     const first = await startTestServer({ data })
     const people = await createTestUsers(first.url)
@@ -385,7 +385,7 @@ describe('a merge that waits for its checks', () => {
   })
 })
 
-describe('whether a pull request can be merged', () => {
+describe('the mergeability of a pull request', () => {
   const mergeabilityOf = async (who: Actor, pull: string) => {
     await server.app.background.settled()
     const { mergeable } = await ask(who, 'GET', pull)
@@ -396,7 +396,7 @@ describe('whether a pull request can be merged', () => {
   const failedChecks = () =>
     server.logged.filter((line) => line.work === 'mergeability check').length
 
-  it('is known when it is made, and anew after its head or its base has moved', async () => {
+  it('is known after creation, and again after head or base has moved', async () => {
     const { path, pull, number } = await proposal(undefined)
     const { body } = await rest(users.bob, 'GET', `${path}/pulls`)
     expect(body).toMatchObject([{ number, mergeable: true }])
@@ -410,7 +410,7 @@ describe('whether a pull request can be merged', () => {
     expect((await mergeabilityOf(users.bob, pull))[1]).toBe(true)
   })
 
-  it('is found out after all where it could not be before', async () => {
+  it('is determined later if it could not be determined before', async () => {
     const { pull, head } = await proposal(undefined)
     const { id } = await rowOf(head)
     await server.app.background.settled()
@@ -422,7 +422,7 @@ describe('whether a pull request can be merged', () => {
     expect(await mergeabilityOf(users.carol, pull)).toEqual([false, true])
   })
 
-  it('is not asked again and again where it cannot be found out', async () => {
+  it('is not checked repeatedly while the check fails', async () => {
     const { pull, head } = await proposal(undefined)
     const { id } = await rowOf(head)
     await server.app.background.settled()
@@ -434,7 +434,7 @@ describe('whether a pull request can be merged', () => {
     expect(failedChecks() - before).toBe(1)
   })
 
-  it('keeps nobody waiting whose repositories are those of another owner', async () => {
+  it('is checked without delaying repositories of other owners', async () => {
     const { pull, path } = await proposal(undefined)
     await write(users.bob, path, 'base.txt', 'moved\n', { branch: 'main' })
     await ask(users.carol, 'POST', '/user/repos', { name: 'mine', auto_init: true })
@@ -457,7 +457,7 @@ describe('whether a pull request can be merged', () => {
     expect((await mergeabilityOf(users.bob, pull))[1]).toBe(true)
   })
 
-  it('is not without a common history, and not while it is work in progress', async () => {
+  it('is not given without a common history and for work in progress', async () => {
     const { pull } = await proposal(undefined)
     await ask(users.carol, 'PATCH', pull, { title: 'wip: Beds' })
     expect((await mergeabilityOf(users.carol, pull))[1]).toBe(false)

@@ -37,7 +37,7 @@ async function labels({ path }: ReviewedPull, ...names: string[]): Promise<numbe
 }
 
 describe('a pull request as an issue', () => {
-  it('has what both have in common, and what makes it a pull request', async () => {
+  it('has the common fields and the marker of pull requests', async () => {
     const pull = await forge.pull('common')
     const seen = await forge.ask(users.carol, 'GET', pull.pull)
     const url = `${server.url}/bob/common/pulls/1`
@@ -140,7 +140,7 @@ describe('a pull request as an issue', () => {
     }
   })
 
-  it('does not exist for whoever may not read it, nor by another number', async () => {
+  it('is not found by callers who may not read it, or by another number', async () => {
     const pull = await forge.pull('hidden', { private: true })
     for (const [method, path, body] of [
       ['GET', issueOf(pull), undefined],
@@ -162,7 +162,7 @@ describe('a pull request as an issue', () => {
     }
   })
 
-  it('is the same by gRPC', async () => {
+  it('is the same over gRPC', async () => {
     await forge.pull('grpc')
     const place = { owner: 'bob', repo: 'grpc', index: 1n }
     const [bob, eve] = [grpcAs(users.bob), grpcAs(users.eve)]
@@ -184,7 +184,7 @@ describe('a pull request as an issue', () => {
 })
 
 describe('labels of a pull request', () => {
-  it('are added, replaced, taken away one by one and all at once, by number and by name', async () => {
+  it('are added, replaced and removed one by one or together, by number and by name', async () => {
     const pull = await forge.pull('labels')
     const [bug, late] = await labels(pull, 'bug', 'late', 'more')
     expect(
@@ -212,7 +212,7 @@ describe('labels of a pull request', () => {
     expect(await forge.ask(users.carol, 'POST', labelsOf(pull), {})).toEqual([])
   })
 
-  it('exclude others of their scope', async () => {
+  it('exclude other labels of their scope', async () => {
     const pull = await forge.pull('scopes')
     const [low, high] = await labels(pull, 'priority/low', 'priority/high', 'plain')
     await forge.ask(users.carol, 'POST', labelsOf(pull), { labels: [low, 'plain'] })
@@ -221,7 +221,7 @@ describe('labels of a pull request', () => {
     ).toEqual(['plain', 'priority/high'])
   })
 
-  it('may be those of the organisation, of which the repository has precedence', async () => {
+  it('may belong to the organisation, after those of the repository', async () => {
     await forge.ask(users.bob, 'POST', '/orgs', { username: 'acme' })
     const { id } = await forge.ask(users.bob, 'POST', '/orgs/acme/labels', {
       name: 'bug',
@@ -261,7 +261,7 @@ describe('labels of a pull request', () => {
     ).toBe(404)
   })
 
-  it('are for those who may write to pull requests, in a repository that is in use', async () => {
+  it('can be changed by users who may write pull requests, unless the repository is archived', async () => {
     const pull = await forge.pull('rights')
     const [bug] = await labels(pull, 'bug')
     const cases = [
@@ -298,7 +298,7 @@ describe('labels of a pull request', () => {
   })
   let bad: Promise<ReviewedPull> | undefined
 
-  it('are told of when they have changed, and else not', async () => {
+  it('cause an event only when they change', async () => {
     const pull = await forge.pull('told')
     const [bug] = await labels(pull, 'bug')
     const { db } = server.app
@@ -327,7 +327,7 @@ describe('labels of a pull request', () => {
   })
 })
 
-describe('a pull request that waits for another one', () => {
+describe('a pull request that depends on another one', () => {
   /**
    * A repository with three pull requests of carol's, and what of the first one there is to ask.
    */
@@ -345,7 +345,7 @@ describe('a pull request that waits for another one', () => {
   }
   const numbersOf = (issues: { number: number }[]) => issues.map(({ number }) => number)
 
-  it('is neither closed nor merged while that is open', async () => {
+  it('can neither be closed nor merged while the other one is open', async () => {
     const { path, pull, dependencies } = await three('waiting')
     const made = await forge.rest(users.carol, 'POST', dependencies, { index: 3 })
     expect([made.status, made.body.number]).toEqual([201, 1])
@@ -372,7 +372,7 @@ describe('a pull request that waits for another one', () => {
     expect((await forge.rest(users.bob, 'POST', `${pull}/merge`, { Do: 'merge' })).status).toBe(200)
   })
 
-  it('waits for each once, for none that waits for it, and not for itself', async () => {
+  it('cannot depend on one twice, on itself, or on one that depends on it', async () => {
     const { path, dependencies } = await three('once')
     for (const index of [2, 2]) await forge.ask(users.carol, 'POST', dependencies, { index })
     expect(numbersOf(await forge.ask(users.bob, 'GET', dependencies))).toEqual([2])
@@ -391,7 +391,7 @@ describe('a pull request that waits for another one', () => {
         expect((await forge.rest(users.carol, method, dependencies, body)).status).toBe(404)
   })
 
-  it('is made to by those who may write to pull requests, in a repository that is in use', async () => {
+  it('gets its dependencies from users who may write pull requests, unless the repository is archived', async () => {
     const { path, dependencies } = await three('whose')
     for (const method of ['POST', 'DELETE']) {
       expect((await forge.rest(users.eve, method, dependencies, { index: 2 })).status).toBe(403)
@@ -404,7 +404,7 @@ describe('a pull request that waits for another one', () => {
     expect((await forge.rest(users.eve, 'GET', dependencies)).status).toBe(404)
   })
 
-  it('is merged when it is ready and that is done, if that was ordered', async () => {
+  it('is merged by a scheduled merge once the other one is merged', async () => {
     const { path, pull, head, dependencies } = await three('ordered')
     const rule = { rule_name: 'main', enable_status_check: true, status_check_contexts: ['ci'] }
     await forge.ask(users.bob, 'POST', `${path}/branch_protections`, rule)
@@ -423,7 +423,7 @@ describe('a pull request that waits for another one', () => {
     await expect.poll(async () => (await forge.ask(users.bob, 'GET', pull)).merged).toBe(true)
   })
 
-  it('does so by gRPC, too', async () => {
+  it('behaves the same over gRPC', async () => {
     await three('waits-by-grpc')
     const [bob, place] = [grpcAs(users.bob), { owner: 'bob', repo: 'waits-by-grpc', index: 1n }]
     expect((await bob.addIssueDependency({ ...place, dependency: { index: 2n } })).number).toBe(1n)

@@ -64,8 +64,8 @@ async function proposed(name: string, pull: object = { allow_maintainer_edit: tr
 
 const DENIED = 'User permission denied for writing.'
 
-describe('who could merge a pull request', () => {
-  it('pushes to the branch of the fork that it is of, and to no other', async () => {
+describe('a user who may merge a pull request', () => {
+  it('may push to its head branch in the fork, and to no other branch', async () => {
     const { commit, push, pulls, git } = await proposed('edited')
     const edited = await commit()
     expect(await push('carol')).toBe('ok')
@@ -94,7 +94,7 @@ describe('who could merge a pull request', () => {
     ).rejects.toThrow(DENIED)
   })
 
-  it('moves that branch over the API as well', async () => {
+  it('may change that branch over the API as well', async () => {
     const { fork } = await proposed('moved')
     const to = (await forge.ask(users.eve, 'GET', `${fork.path}/branches/others`)).commit.id
     const move = (branch: string) =>
@@ -113,7 +113,7 @@ describe('who could merge a pull request', () => {
     ).toBe(403)
   })
 
-  it('does so only while all of it holds', async () => {
+  it('may do so only while all conditions hold', async () => {
     const { path, pulls, fork, commit, push } = await proposed('held')
     const outcome = async (who = 'carol') => {
       await commit()
@@ -159,7 +159,7 @@ describe('who could merge a pull request', () => {
     expect(await push('carol')).toMatch(/Repository not found|not found/)
   })
 
-  it('does so for nobody who may not push there', async () => {
+  it('may not do so after the poster has lost the right to push', async () => {
     const { pulls, fork, commit, push } = await proposed('lent', {})
     await forge.ask(users.eve, 'PUT', `${fork.path}/collaborators/ada`, { permission: 'write' })
     await forge.change(users.eve, fork.path, 'lent')
@@ -181,7 +181,7 @@ describe('who could merge a pull request', () => {
     expect(await push('carol', 'HEAD:lent')).toBe(DENIED)
   })
 
-  it('is nobody who maintains a fork of what it is of, whatever is usual there', async () => {
+  it('gains no right in the parent of a fork that they maintain', async () => {
     const { path } = await forge.repository(users.bob, 'upstream')
     const fork = await forge.fork(users.carol, path)
     const second = await forge.fork(users.eve, fork.path)
@@ -217,7 +217,7 @@ describe('who could merge a pull request', () => {
     }
   })
 
-  it('goes by the rules of the fork, as one who may write', async () => {
+  it('is under the branch rules of the fork, like users with write access', async () => {
     const { fork, commit, push } = await proposed('ruled')
     const rule = `${fork.path}/branch_protections`
     await forge.ask(users.eve, 'POST', rule, { rule_name: 'theirs', enable_push: true })
@@ -228,7 +228,7 @@ describe('who could merge a pull request', () => {
     expect(await push('carol')).toBe('Not allowed to push to protected branch theirs')
   })
 
-  it('is nobody whose pull request is of the repository that it goes to', async () => {
+  it('gains no right from a pull request within one repository', async () => {
     const base = await forge.repository(users.bob, 'within')
     await forge.change(users.bob, base.path, 'own')
     await forge.ask(users.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
@@ -247,7 +247,7 @@ describe('who could merge a pull request', () => {
   })
 })
 
-describe('who pushes', () => {
+describe('a user who pushes', () => {
   /** What git shows of a push, without what it says itself. */
   async function saidTo(folder: string, ...args: string[]): Promise<string[]> {
     await client.git(folder, 'config', 'alias.told', '!f() { git push "$@" 2>&1; }; f')
@@ -255,7 +255,7 @@ describe('who pushes', () => {
     return output.split('\n').flatMap((line) => /^remote: ?(.*?)\s*$/.exec(line)?.[1] || [])
   }
 
-  it('is told where the pull request of the branch is, or is to be opened', async () => {
+  it('sees the URL of the pull request of the branch, or the URL to open one', async () => {
     const { path, pulls, fork, git } = await proposed('told')
     const url = (rest: string) => `  ${server.url}/bob/told${rest}`
     await client.git(
@@ -294,7 +294,7 @@ describe('who pushes', () => {
     expect(fork.id).toBeGreaterThan(0)
   })
 
-  it('is told of branches that have moved, and not of one that Git could not move', async () => {
+  it('sees it for branches that have moved, but not for one that Git could not move', async () => {
     const { id } = await forge.repository(users.bob, 'stuck')
     await client.git(
       '.',
@@ -318,7 +318,7 @@ describe('who pushes', () => {
     ])
   })
 
-  it('is told so behind what a hook says', async () => {
+  it('sees it after the output of a hook', async () => {
     const { path } = await forge.repository(users.bob, 'hooked')
     for (const hook of ['pre-receive', 'post-receive']) {
       await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/${hook}`, {

@@ -89,7 +89,7 @@ describe('the deletion of a head branch after its merge', () => {
   )
 })
 
-describe('what follows from a merge', () => {
+describe('the follow-ups of a merge', () => {
   let server: TestServer
   let users: PullTestUsers
   let forge: ReturnType<typeof pullForge>
@@ -137,7 +137,7 @@ describe('what follows from a merge', () => {
     },
   )
 
-  it('finds it by its commits where somebody has merged it by hand', async () => {
+  it('let a pull request that was merged by hand be found by its commits', async () => {
     const { path, first, second, pull } = await proposal('manual')
     await forge.ask(users.bob, 'PATCH', path, { allow_manual_merge: true })
     await forge.change(users.bob, path, 'side')
@@ -152,7 +152,7 @@ describe('what follows from a merge', () => {
     expect([await pullOf(path, first), await pullOf(path, second)]).toEqual([1, 1])
   })
 
-  it('leaves a branch that has moved since, or whose deleter has lost the right', async () => {
+  it('keep a head branch that has moved since, or whose deleter has lost the right', async () => {
     const { path, pull, id } = await proposal('kept')
     await forge.ask(users.bob, 'POST', `${pull}/merge`, {
       Do: 'merge',

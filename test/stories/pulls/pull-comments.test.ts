@@ -51,7 +51,7 @@ async function privatePull(name: string) {
 }
 
 describe('a comment on a pull request', () => {
-  it('is read as it was written, by itself and in the list', async () => {
+  it('has the same content alone and in the list', async () => {
     const own = await forge.pull('said')
     const { status, body } = await say(users.eve, own, 'A *remark*.')
     expect(status).toBe(201)
@@ -77,7 +77,7 @@ describe('a comment on a pull request', () => {
     expect((await forge.ask(users.bob, 'GET', own.pull)).comments).toBe(1)
   })
 
-  it('may be made by whoever reads the pull request, open or closed, on all sides of it', async () => {
+  it('may be created by every reader, on open and closed pull requests', async () => {
     const own = await forge.pull('everybody')
     await forge.ask(users.carol, 'PATCH', own.pull, { state: 'closed' })
     for (const who of [users.carol, users.bob, users.eve, users.ada])
@@ -92,12 +92,12 @@ describe('a comment on a pull request', () => {
     ['null', null, 'body'],
     ['a number', 5, 'body'],
     ['too much', 'x'.repeat(65_537), 'body is longer than 65536 characters'],
-  ])('is refused when it says %s', async (_, body, text) => {
+  ])('is refused when it %s', async (_, body, text) => {
     const { status, body: answer } = await say(users.eve, pull, body)
     expect([status, answer.message]).toEqual([422, expect.stringContaining(text)])
   })
 
-  it('is changed by who wrote it and by who may write to pull requests, and by nobody else', async () => {
+  it('can be changed by its author and by users who may write pull requests, and by no one else', async () => {
     const own = await forge.pull('changes')
     const { id, created_at } = (await say(users.eve, own, 'One.')).body
     const comment = `${own.path}/issues/comments/${id}`
@@ -126,7 +126,7 @@ describe('a comment on a pull request', () => {
     expect((await forge.ask(users.bob, 'GET', own.pull)).comments).toBe(0)
   })
 
-  it('is not found by another number, nor in another repository', async () => {
+  it('is not found by another number or in another repository', async () => {
     const { id } = (await say(users.eve, pull, 'Here.')).body
     const { path } = await forge.repository(users.bob, 'elsewhere')
     for (const place of [
@@ -147,7 +147,7 @@ describe('a comment on a pull request', () => {
         ).toBe(404)
   })
 
-  it('is made by nobody whom the owner, or who opened the pull request, has blocked', async () => {
+  it('is refused from users whom the owner or the poster has blocked', async () => {
     const own = await forge.pull('blocked')
     const { id } = (await say(users.eve, own, 'Before.')).body
     for (const blocker of [users.bob, users.carol]) {
@@ -171,7 +171,7 @@ describe('a comment on a pull request', () => {
     await forge.ask(users.bob, 'DELETE', '/user/blocks/eve')
   })
 
-  it('stays as it is in an archived repository', async () => {
+  it('cannot be changed in an archived repository', async () => {
     const own = await forge.pull('archived')
     const { id } = (await say(users.eve, own, 'Before.')).body
     await forge.ask(users.bob, 'PATCH', own.path, { archived: true })
@@ -182,7 +182,7 @@ describe('a comment on a pull request', () => {
     expect((await forge.ask(users.eve, 'GET', comment)).body).toBe('Before.')
   })
 
-  it('does not exist for whoever may not read it', async () => {
+  it('is not found by callers who may not read the pull request', async () => {
     const hidden = await privatePull('hidden')
     for (const who of [
       users.eve,
@@ -201,7 +201,7 @@ describe('a comment on a pull request', () => {
     expect((await forge.rest(users.bob, 'GET', commentsOf(hidden))).status).toBe(404)
   })
 
-  it('takes a token that is for issues', async () => {
+  it('can be written with a token for issues', async () => {
     const [reads, writes] = [
       await tokenOf(server.url, users.eve, ['read:issue']),
       await tokenOf(server.url, users.eve, ['write:issue']),
@@ -213,7 +213,7 @@ describe('a comment on a pull request', () => {
     expect((await forge.rest(other, 'GET', commentsOf(pull))).status).toBe(403)
   })
 
-  it('outlives the account of who made it', async () => {
+  it('outlives the account of its author', async () => {
     const own = await forge.pull('survives')
     const mallory = {
       username: 'mallory',
@@ -234,7 +234,7 @@ describe('a comment on a pull request', () => {
     ).toBe(403)
   })
 
-  it('goes the same way over gRPC, with reasons', async () => {
+  it('behaves the same over gRPC, with reasons', async () => {
     await forge.pull('grpc')
     const [eve, nobody] = [grpcAs(users.eve), grpcAs(undefined)]
     const place = { owner: 'bob', repo: 'grpc' }
@@ -264,7 +264,7 @@ describe('a comment on a pull request', () => {
   })
 })
 
-describe('who comments', () => {
+describe('a user who comments', () => {
   const unreadFor = async (who: Actor, { path }: ReviewedPull) =>
     (await forge.ask(who, 'GET', `${path}/pulls`))[0].unread as boolean
   /** Looks at it, until that is noted. @returns whether there was something new. */
@@ -274,7 +274,7 @@ describe('who comments', () => {
     return body.unread as boolean
   }
 
-  it('takes part from then on, and learns that there is more until they have looked', async () => {
+  it('becomes a participant, for whom later changes are unread until they look', async () => {
     const own = await forge.pull('participants')
     await say(users.bob, own, 'Before.')
     expect(await unreadFor(users.eve, own)).toBe(false)
@@ -298,7 +298,7 @@ describe('who comments', () => {
     expect(await unreadFor(users.eve, own)).toBe(false)
   })
 
-  it('has not seen what came after the look, however late that is noted', async () => {
+  it('has not seen changes after their look, however late the look is recorded', async () => {
     const own = await forge.pull('late')
     for (const [who, body] of [
       [users.eve, 'One.'],
@@ -320,7 +320,7 @@ describe('who comments', () => {
 })
 
 describe('the list of comments', () => {
-  it('is whole unless a page is asked for', async () => {
+  it('is complete unless a page is requested', async () => {
     const own = await forge.pull('many')
     const all = Array.from({ length: 33 }, (_, i) => `Comment ${i}.`)
     for (const body of all) expect((await say(users.eve, own, body)).status).toBe(201)
@@ -340,7 +340,7 @@ describe('the list of comments', () => {
     expect((await page('?page=99')).texts).toEqual([])
   })
 
-  it('has those of a time, as of when they were changed last', async () => {
+  it('can be limited to a period of the last change', async () => {
     const own = await forge.pull('times')
     for (const body of ['One.', 'Two.', 'Three.']) await say(users.eve, own, body)
     const { db } = server.app

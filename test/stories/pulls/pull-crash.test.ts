@@ -16,7 +16,7 @@ const ASKED = 12
 
 const TIMEOUT_MS = 240_000
 
-describe('a server that is killed while pull requests are opened, and their branches pushed to', () => {
+describe('a server that is killed while pull requests are opened and their branches move', () => {
   let data: string
   let client: GitClient
 
@@ -30,7 +30,7 @@ describe('a server that is killed while pull requests are opened, and their bran
   })
 
   it(
-    'has each of them in whole or not at all, with its ref where its branch is',
+    'has each of them complete or not at all, with its ref at its branch',
     async () => {
       const first = await serveProcess(data)
       const { bob, carol } = await createTestUsers(first.url)

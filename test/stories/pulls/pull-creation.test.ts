@@ -45,8 +45,8 @@ async function forked(name: string, fields: object = {}) {
   return { ...base, fork, own, theirs }
 }
 
-describe('a pull request that is opened', () => {
-  it('has what was asked for, and its commits in the repository that it goes to, under its ref', async () => {
+describe('a new pull request', () => {
+  it('has the requested fields, and its commits in the base repository under its ref', async () => {
     const { path, pulls, fork, theirs } = await forked('whole')
     const bug = await forge.ask(users.bob, 'POST', `${path}/labels`, {
       name: 'bug',
@@ -98,7 +98,7 @@ describe('a pull request that is opened', () => {
     expect(await refsOf(fork.path)).not.toContain('refs/pull')
   })
 
-  it('is the same by gRPC, with the usual where nothing was said', async () => {
+  it('is the same over gRPC, with defaults for missing fields', async () => {
     const { path, pulls, own } = await forked('usual')
     await forge.ask(users.bob, 'PATCH', path, { default_allow_maintainer_edit: true })
     const made = await forge
@@ -127,7 +127,7 @@ describe('a pull request that is opened', () => {
     expect((await forge.ask(users.bob, 'GET', path)).open_pr_counter).toBe(2)
   })
 
-  it('has of labels that go together with none of their scope the last, and none of an organisation that hides', async () => {
+  it('has the last label of each scope, and no label of a hidden organisation', async () => {
     await forge.ask(users.bob, 'POST', '/orgs', { username: 'veiled', visibility: 'private' })
     const { id } = await forge.ask(users.bob, 'POST', '/orgs/veiled/repos', {
       name: 'scopes',
@@ -164,7 +164,7 @@ describe('a pull request that is opened', () => {
     expect(await named(users.carol, 'three', [shared, low])).toEqual(['level/low'])
   })
 
-  it('may go from a fork to a fork, to a parent, and by three spellings of its head', async () => {
+  it('may go from a fork to a fork or to a parent, with three spellings of its head', async () => {
     const { path, pulls, fork } = await forked('spelled')
     await forge.change(users.eve, fork.path, 'a/b')
     const heads = ['eve:theirs', 'EVE/spelled:a/b', 'bob:own', 'bob/spelled:main']
@@ -190,7 +190,7 @@ describe('a pull request that is opened', () => {
 })
 
 describe('a pull request from a private fork', () => {
-  it('shows what it proposes and, to who may not read the fork, nothing else of it', async () => {
+  it('shows what it proposes, and nothing else of the fork', async () => {
     const { pulls, path, fork, theirs } = await forked('veiled-fork')
     await forge.ask(users.eve, 'PATCH', fork.path, { private: true })
     const made = await forge.ask(users.eve, 'POST', pulls, {
@@ -213,7 +213,7 @@ describe('a pull request from a private fork', () => {
   })
 })
 
-describe('what cannot be opened', () => {
+describe('creation is refused for', () => {
   type Case = [
     name: string,
     who: keyof PullTestUsers,
@@ -406,7 +406,7 @@ describe('what cannot be opened', () => {
     return made
   }
 
-  it('what is open already, until it is closed, however many ask at once', async () => {
+  it('an open pull request with the same branches, however many requests arrive at once', async () => {
     await forge.rest(users.bob, 'DELETE', '/user/blocks/carol')
     const { pulls, own, id } = await forked('twice')
     const body = { head: 'own', base: 'main', title: 'once' }
@@ -432,7 +432,7 @@ describe('what cannot be opened', () => {
     expect([third.number, third.head.sha]).toEqual([2, own])
   })
 
-  it('what its caller may not see, or write to: private repositories, archived ones, those without pull requests', async () => {
+  it('repositories that the caller may not see or write to, archived ones, and those without pull requests', async () => {
     const { path, pulls } = await forked('closed')
     const body = { head: 'own', base: 'main', title: 'x' }
     const statusOf = async (who: Actor) => (await forge.rest(who, 'POST', pulls, body)).status
@@ -454,7 +454,7 @@ describe('what cannot be opened', () => {
     expect(await statusOf(users.carol)).toBe(201)
   })
 
-  it('what the members of a team may not read the code of', async () => {
+  it('a team whose members may not read the code', async () => {
     await forge.ask(users.bob, 'POST', '/orgs', { username: 'guild' })
     await forge.ask(users.bob, 'POST', '/orgs/guild/repos', {
       name: 'inner',
@@ -475,7 +475,7 @@ describe('what cannot be opened', () => {
     )
   })
 
-  it('what its caller loses access to while the commits are being fetched', async () => {
+  it('a caller who loses access while the commits are fetched', async () => {
     const { path, pulls } = await forked('lost')
     const { transfers } = server.app.git
     const places = await Promise.all(

@@ -55,7 +55,7 @@ async function proposed(name: string) {
 }
 
 describe('an edit', () => {
-  it('of the poster changes title, text, date and base, and counts how often the text has changed', async () => {
+  it('by the poster changes title, text, due date and base, and counts changes of the text', async () => {
     const { edit, read } = await proposed('posters')
     const bug = await forge.ask(users.bob, 'POST', '/repos/bob/posters/labels', {
       name: 'bug',
@@ -101,7 +101,7 @@ describe('an edit', () => {
     expect(await read()).toMatchObject({ title: 'x', content_version: 2 })
   })
 
-  it('of a writer sets assignees, milestone and labels as well', async () => {
+  it('by a writer also sets assignees, milestone and labels', async () => {
     const { edit, path } = await proposed('writers')
     const label = async (name: string) =>
       (await forge.ask(users.bob, 'POST', `${path}/labels`, { name, color: '#ff0000' })).id
@@ -157,7 +157,7 @@ describe('an edit', () => {
     ).toBe(1)
   })
 
-  it('has a date end with its day, where the day is', async () => {
+  it('sets a due date that ends with its day in its time zone', async () => {
     const { edit } = await proposed('days')
     const dateOf = async (body: object) => {
       const { status, body: answer } = await edit('eve', body)
@@ -175,7 +175,7 @@ describe('an edit', () => {
     expect(await dateOf({ remove_deadline: true, deadline: '2026-06-02T00:00:00Z' })).toBe(null)
   })
 
-  it('is told to those who watch the repository, by the course that the pull request takes', async () => {
+  it('causes the event that its kind has', async () => {
     const { edit, id } = await proposed('watched')
     await edit('eve', { title: 'other', base: 'next' })
     await edit('eve', { title: 'other', state: 'closed' })
@@ -211,7 +211,7 @@ describe('an edit', () => {
     ])
   })
 
-  it('closes, and opens again with what the branch holds by then', async () => {
+  it('closes, and reopens with the present commit of the branch', async () => {
     const { edit, fork, read } = await proposed('reopened')
     expect((await edit('eve', { state: 'closed' })).body).toMatchObject({
       state: 'closed',
@@ -237,7 +237,7 @@ describe('an edit', () => {
     expect((await edit('eve', { state: 'open' })).status).toBe(201)
   })
 
-  it('says of maintainer edits only what the poster says, who may push there', async () => {
+  it('lets only the poster, who may push there, change maintainer edits', async () => {
     const { edit, path } = await proposed('letting')
     const refusal = [403, 'SetAllowEdits: user not allowed to do this action']
     const outcome = async (who: keyof PullTestUsers) => {
@@ -253,7 +253,7 @@ describe('an edit', () => {
   })
 })
 
-describe('an edit that is refused', () => {
+describe('a refused edit', () => {
   type Case = [
     name: string,
     who: keyof PullTestUsers,
@@ -403,7 +403,7 @@ describe('an edit that is refused', () => {
     return made
   }
 
-  it('to a stranger says nothing at all, and to who may not read it that there is none', async () => {
+  it('reveals nothing to strangers and to users who may not read the pull request', async () => {
     const { path, pull } = await proposed('strange')
     const sayNothing = await fetch(`${server.url}/api/v1${pull}`, {
       method: 'PATCH',
@@ -448,7 +448,7 @@ describe('an edit that is refused', () => {
     await forge.ask(users.bob, 'DELETE', '/user/blocks/eve')
   })
 
-  it('since it is merged', async () => {
+  it('because the pull request is merged', async () => {
     const { edit, markMerged } = await proposed('merged')
     await markMerged()
     const fixed = [412, 'cannot change state of this pull request, it was already merged']
@@ -473,7 +473,7 @@ describe('an edit that is refused', () => {
     })
   })
 
-  it('since it is closed', async () => {
+  it('because the pull request is closed', async () => {
     const { edit } = await proposed('shut')
     await edit('eve', { state: 'closed' })
     expect((await edit('eve', { base: 'next' })).status).toBe(422)
@@ -483,7 +483,7 @@ describe('an edit that is refused', () => {
     })
   })
 
-  it('since it cannot be opened again: without its branches, or beside another one', async () => {
+  it('because it cannot be reopened: a branch is missing, or another pull request has the same branches', async () => {
     const { edit, path, pulls, fork } = await proposed('gone')
     await edit('eve', { state: 'closed' })
     const other = await forge.ask(users.eve, 'POST', pulls, {
@@ -536,7 +536,7 @@ describe('an edit that is refused', () => {
     })
   })
 
-  it('by one of two that change the text at once', async () => {
+  it('because another edit of the text won a race', async () => {
     const { edit, read } = await proposed('racing')
     const texts = Array.from({ length: 6 }, (_, i) => `text ${i}`)
     const answers = await Promise.all(
@@ -546,7 +546,7 @@ describe('an edit that is refused', () => {
     expect(await read()).toMatchObject({ content_version: 1 })
   })
 
-  it('by a race: two pull requests go to one branch, or one is opened there meanwhile', async () => {
+  it('because two pull requests would have the same branches at the same time', async () => {
     const { pulls, path, pull } = await proposed('crossing')
     for (let round = 0; round < 5; round += 1) {
       const base = `base-${round}`

@@ -72,7 +72,7 @@ async function toldOf(
 const comment = { path: 'topic.txt', new_position: 1, body: 'Why?' }
 
 describe('events of pull requests', () => {
-  it('tell what they are about, as of then, and who did it', async () => {
+  it('have the subject as of then, and the user', async () => {
     const { path } = await forge.repository(users.bob, 'facts')
     await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const watcher = await watch(undefined, 'facts')
@@ -225,11 +225,11 @@ describe('events of pull requests', () => {
         'MERGED bob',
       ],
     ],
-  ])('are one for each change: %s', async (name, change, told) => {
+  ])('occur once for each change: %s', async (name, change, told) => {
     expect(await toldOf(name.replaceAll(' ', '-'), change)).toEqual(told)
   })
 
-  it('are for those who may read pull requests, and nobody else even knows that there is something', async () => {
+  it('are visible only to readers of pull requests', async () => {
     await forge.pull('private', { private: true })
     for (const who of [
       users.eve,
@@ -244,7 +244,7 @@ describe('events of pull requests', () => {
     expect(summary(await member.events())).toEqual(['EDITED bob'])
   })
 
-  it('are left out while pull requests are switched off', async () => {
+  it('are left out while pull requests are disabled', async () => {
     await forge.pull('off')
     const watcher = await watch(users.carol, 'off')
     await forge.ask(users.carol, 'PATCH', '/repos/bob/off/pulls/1', { title: 'Before' })

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-it('refs of many pull requests that cannot follow are tried once each, and then left for a while', {
+it('refs of many pull requests that cannot be updated are tried once each, then again later', {
   timeout: 120_000,
 }, async () => {
   const { bob } = await createTestUsers(server.url)

@@ -104,7 +104,7 @@ describe('the head of a pull request', () => {
     expect((await read(2)).head).toMatchObject({ ref: 'theirs', sha: written })
   })
 
-  it('is nothing that people push to', async () => {
+  it('cannot be pushed to', async () => {
     const { git } = await proposed('kept')
     await client.commit('kept', 'mine')
     await expect(git('push', '-q', 'origin', 'HEAD:refs/pull/1/head')).rejects.toThrow(
@@ -117,7 +117,7 @@ describe('the head of a pull request', () => {
     expect(await git('ls-remote', 'origin', 'refs/pull/1/head')).not.toBe('')
   })
 
-  it('outlives its branch, whose pull requests are closed then', async () => {
+  it('outlives its branch, whose deletion closes the pull request', async () => {
     const { id, path, fork, git, forkGit, read, own, theirs } = await proposed('deleted')
     await git('push', '-q', 'origin', ':own')
     await forge.ask(users.eve, 'DELETE', `${fork.path}/branches/theirs`)
@@ -139,7 +139,7 @@ describe('the head of a pull request', () => {
     expect((await rowOf(id, 2)).head_commit).toBe(theirs)
   })
 
-  it('outlives its repository with what was pushed last, and says nothing of it any more', async () => {
+  it('outlives its repository with the last pushed commit, and reveals nothing of the repository', async () => {
     const { path, id, fork, forkGit, read } = await proposed('orphaned')
     const last = await client.commit('orphaned-fork', 'last')
     await forkGit('push', '-q')
@@ -171,7 +171,7 @@ describe('the head of a pull request', () => {
     expect(JSON.stringify(seen.head)).not.toContain('eve')
   })
 
-  it('outlives the account that it was from', async () => {
+  it('outlives the account of its fork', async () => {
     const { path, pulls, read } = await proposed('left')
     const user = {
       username: 'gone',
@@ -199,7 +199,7 @@ describe('the head of a pull request', () => {
     expect(await held(path, `refs/pull/${number}/head`)).toBe(commit)
   })
 
-  it('follows its branch to another name, and so does the base', async () => {
+  it('follows a rename of its branch, and so does the base', async () => {
     const { path, pulls, fork, read } = await proposed('renamed')
     await forge.change(users.bob, path, 'stable')
     await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
@@ -222,7 +222,7 @@ describe('the head of a pull request', () => {
 })
 
 describe('the base of a pull request', () => {
-  it('is deleted over the API by nobody while something open goes there', async () => {
+  it('cannot be deleted over the API while an open pull request goes there', async () => {
     const { path, pulls } = await proposed('targeted')
     await forge.change(users.bob, path, 'stable')
     await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
@@ -235,7 +235,7 @@ describe('the base of a pull request', () => {
     expect((await forge.rest(users.bob, 'DELETE', `${path}/branches/stable`)).status).toBe(204)
   })
 
-  it('gives way to the default branch when a push deletes it, unless that makes no sense', async () => {
+  it('changes to the default branch when a push deletes it, unless that is impossible', async () => {
     const { path, pulls, git, fork, read } = await proposed('retargeted')
     for (const name of ['alpha', 'beta']) await forge.change(users.bob, path, name)
     await forge.change(users.eve, fork.path, 'second')
@@ -258,7 +258,7 @@ describe('the base of a pull request', () => {
 })
 
 describe('after a crash', () => {
-  it('refs follow the rows, whichever of the two it came before', async () => {
+  it('refs follow the rows, whether the crash was before or after the row', async () => {
     const { id, path, theirs, forkGit } = await proposed('crashed')
     const folder = repositoryPath(server.app.git, id)
     const inside = (...args: string[]) => client.git('.', '-C', folder, ...args)
@@ -297,7 +297,7 @@ describe('after a crash', () => {
     expect((await rowOf(id, 2)).head_ref_commit).toBe(late)
   })
 
-  it('what a push or a backup has left unrecorded is recorded at the start, pull requests and all', async () => {
+  it('unrecorded refs of a push or a backup are recorded at the start, with their pull requests', async () => {
     const data = server.data
     const first = await startTestServer({ data: `${data}-again` })
     const own = pullForge(first)
@@ -341,7 +341,7 @@ describe('after a crash', () => {
     await rm(`${data}-again`, { recursive: true })
   })
 
-  it('an operator is told of refs that are not what rows say, and has them repaired', async () => {
+  it('doctor reports refs that differ from their rows, and repairs them', async () => {
     const { id, own, theirs } = await proposed('examined')
     const inside = (...args: string[]) =>
       client.git('.', '-C', repositoryPath(server.app.git, id), ...args)

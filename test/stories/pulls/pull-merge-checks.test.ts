@@ -326,7 +326,7 @@ const GATES: Readonly<Record<string, Gate>> = {
 /** Of the pull requests that are scheduled. */
 const ids: number[] = []
 
-describe('a merge is refused for', () => {
+describe('a merge is refused because of', () => {
   it.each(Object.entries(GATES))('%s', async (_, { prepare, settings, refusal }) => {
     const made = await proposed(settings)
     const { who = users.bob, body = {} } = (await prepare(made)) ?? {}
@@ -380,7 +380,7 @@ while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
     expect(await forge.ask(users.bob, 'GET', pull)).toMatchObject({ state: 'open', merged: false })
   })
 
-  it('a repository that is not there, or that a token may not see', async () => {
+  it('a repository that does not exist or that a token may not see', async () => {
     const { path, open, pull } = await proposed()
     await open()
     await forge.ask(users.bob, 'PATCH', path, { private: true })
@@ -407,7 +407,7 @@ while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
   })
 })
 
-describe('a merge that Git cannot do is answered with', () => {
+describe('a merge that Git refuses reports', () => {
   const conflict = (style: string, more: object = {}) => ({
     Style: style,
     StdOut: expect.any(String),
@@ -457,7 +457,7 @@ describe('a merge that Git cannot do is answered with', () => {
     },
   )
 
-  it('the commit that a rebase ends at', async () => {
+  it('the commit at which a rebase stops', async () => {
     const { open, path, pull, head } = await proposed()
     const { commit } = await forge.ask(users.bob, 'DELETE', `${path}/contents/topic.txt`, {
       sha: (await forge.ask(users.bob, 'GET', `${path}/contents/topic.txt?ref=topic`)).sha,
@@ -475,7 +475,7 @@ describe('a merge that Git cannot do is answered with', () => {
     }
   })
 
-  it('that a fast-forward loses commits', async () => {
+  it('that a fast-forward would lose commits', async () => {
     const { open, path, pull } = await proposed()
     await open()
     await forge.change(users.bob, path, 'main', 'main', 'other.txt')
@@ -508,8 +508,8 @@ describe('a merge that Git cannot do is answered with', () => {
   )
 })
 
-describe('a merge that is not ready is forced', () => {
-  it('by an administrator, and by who is on the list for that', async () => {
+describe('a merge of a pull request that is not ready can be forced', () => {
+  it('by an administrator, if the user is on the list', async () => {
     const one = await proposed()
     await one.protect({
       required_approvals: 1,
@@ -535,11 +535,11 @@ describe('a merge that is not ready is forced', () => {
   })
 })
 
-describe('who may read and no more', () => {
+describe('a user with read access only', () => {
   it.each([
     ['a public repository', {}],
     ['a private repository', { private: true }],
-  ])('merges where a list says so, now or when it is ready: %s', async (_, fields) => {
+  ])('may merge if a list contains the user, at once or scheduled: %s', async (_, fields) => {
     for (const [rule, body] of [
       [{}, { Do: 'squash', delete_branch_after_merge: true }],
       [
@@ -570,8 +570,8 @@ describe('who may read and no more', () => {
   })
 })
 
-describe('who may not write any more', () => {
-  it('merges where a list says so', async () => {
+describe('a user who has lost write access', () => {
+  it('may merge if a list contains the user', async () => {
     const { open, protect, pull, path } = await proposed()
     await forge.ask(users.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'write' })
     await protect({ enable_merge_whitelist: true, merge_whitelist_usernames: ['eve'] })
@@ -586,7 +586,7 @@ describe('who may not write any more', () => {
 })
 
 describe('an instance that does not sign', () => {
-  it('merges nothing to a branch that requires signatures but what is signed already', async () => {
+  it('merges only signed commits into a branch that requires signatures', async () => {
     const other = await startTestServer({ settings: { signing: false } })
     try {
       const { bob } = await createPullTestUsers(other.url)

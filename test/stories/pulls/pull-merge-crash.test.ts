@@ -22,7 +22,7 @@ const STYLES = ['merge', 'squash', 'rebase', 'rebase-merge']
 /** Ten lives and the look at everything after each take a minute on an idle machine. */
 const TIMEOUT_MS = 600_000
 
-describe('a server that is killed again and again while it merges', () => {
+describe('a server that is killed repeatedly while it merges', () => {
   let data: string
   let client: GitClient
 
@@ -36,7 +36,7 @@ describe('a server that is killed again and again while it merges', () => {
   })
 
   it(
-    `leaves each of ${PULLS * REPOSITORIES.length} pull requests merged, or as it was`,
+    `leaves each of ${PULLS * REPOSITORIES.length} pull requests merged or unchanged`,
     async () => {
       const first = await serveProcess(data)
       const { bob } = await createTestUsers(first.url)

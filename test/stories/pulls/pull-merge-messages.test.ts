@@ -95,7 +95,7 @@ async function proposed({
   }
 }
 
-describe('the commit of a merge says', () => {
+describe('the message of a merge commit contains', () => {
   const merge = "Merge pull request 'Mend it' (#1) from topic into main"
   it.each<[what: string, order: JsonObject, message: string]>([
     ['the usual', {}, merge],
@@ -128,7 +128,7 @@ describe('the commit of a merge says', () => {
     expect(await (await proposed({})).mergedBy(order)).toBe(message)
   })
 
-  it('of a head that is in a fork where it is, unless that is not for everybody', async () => {
+  it('the fork of the head, unless the fork is private', async () => {
     const ofFork = async (fields: object, isGone = false) => {
       names += 1
       const { path, pulls } = await forge.repository(users.bob, `message${names}`)
@@ -158,7 +158,7 @@ describe('the commit of a merge says', () => {
   })
 })
 
-describe('a template of the repository', () => {
+describe('a message template of the repository', () => {
   const all = [
     '<BaseRepoOwnerName> <BaseRepoName> <BaseBranch>',
     '<HeadRepoOwnerName> <HeadRepoName> <HeadBranch>',
@@ -169,7 +169,7 @@ describe('a template of the repository', () => {
     '[<ClosingIssues><Nothing>] $BaseBranch',
   ].join('\n')
 
-  it('says what is known, in the places that it has for that', async () => {
+  it('is filled in with the known values', async () => {
     const { mergedBy, pull, path } = await proposed({
       templates: { 'MERGE_TEMPLATE.md': all },
       title: placed('Mend <BaseBranch>'),
@@ -198,12 +198,12 @@ describe('a template of the repository', () => {
     ['rebase', 'REBASE_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
     ['rebase-merge', 'REBASE-MERGE_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
     ['merge', 'SQUASH_TEMPLATE.md', "Merge pull request 'Mend it' (#1) from topic into main"],
-  ])('is for its style: %s by %s', async (style, file, message) => {
+  ])('is selected by the style: %s by %s', async (style, file, message) => {
     const templates = { [file]: 'Title of <PullRequestIndex>\r\n\r\nBody of <HeadBranch>.\r\n' }
     expect(await (await proposed({ templates })).mergedBy({ Do: style })).toBe(message)
   })
 
-  it('makes way for what somebody wants', async () => {
+  it('has no effect if the caller gives a message', async () => {
     const templates = {
       'MERGE_TEMPLATE.md': 'Title\nBody\n',
       'SQUASH_TEMPLATE.md': '\n<Nothing>\n',
@@ -215,7 +215,7 @@ describe('a template of the repository', () => {
     expect(await (await proposed({ templates })).mergedBy({ Do: 'squash' })).toBe('Mend it (#1)')
   })
 
-  it('has each of those who approve on one line', async () => {
+  it('lists each approver on one line', async () => {
     const user = await forge.ask(users.carol, 'GET', '/user')
     const rename = (display_name: string) =>
       server.app.db.updateTable('users').set({ display_name }).where('id', '=', user.id).execute()
@@ -231,7 +231,7 @@ describe('a template of the repository', () => {
     await rename('')
   })
 
-  it('is read as far as it is of some length', async () => {
+  it('is read up to a maximum length', async () => {
     const templates = { 'MERGE_TEMPLATE.md': `Title\n\n${'x'.repeat(6000)}` }
     expect(await (await proposed({ templates })).mergedBy({})).toBe(
       `Title\n\n${'x'.repeat(5120 - 7)}`,
@@ -240,7 +240,7 @@ describe('a template of the repository', () => {
 })
 
 describe('a squash', () => {
-  it('gives credit to whoever has written commits of it, beside its author', async () => {
+  it('credits all authors of its commits beside its author', async () => {
     const authors = [
       'Dora <dora@example.org>',
       'Bob the Builder <BOB@example.org>',
@@ -256,7 +256,7 @@ describe('a squash', () => {
     expect(commit.author.email).toBe('BOB@example.org')
   })
 
-  it('keeps whom its commits give credit to, each once', async () => {
+  it('keeps the co-authors of its commits, each once', async () => {
     const { mergedBy } = await proposed({
       authors: ['bob <bob@example.org>', 'Dora <dora@example.org>', 'bob <bob@example.org>'],
       trailers: [
@@ -276,7 +276,7 @@ describe('a squash', () => {
     )
   })
 
-  it('gives it once', async () => {
+  it('credits each author once', async () => {
     const { mergedBy } = await proposed({
       authors: ['Dora <dora@example.org>', 'Finn <finn@example.org>'],
     })
@@ -286,7 +286,7 @@ describe('a squash', () => {
     )
   })
 
-  it('tells nobody an address of who opened it that is in none of its commits, unless they merge it', async () => {
+  it('reveals no address of the poster that its commits do not contain, unless the poster merges', async () => {
     for (const [who, email] of [
       [users.ada, await addressOf(users.bob)],
       [users.bob, 'bob@example.org'],

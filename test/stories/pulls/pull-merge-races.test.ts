@@ -59,8 +59,8 @@ async function proposed() {
 
 const rounds = Array.from({ length: ROUNDS }, (_, round) => round)
 
-describe('of two that happen at the same time', () => {
-  it('one merges a pull request, and the other is told that it is merged', async () => {
+describe('of two concurrent operations', () => {
+  it('one merges the pull request, and the other reports that it is merged', async () => {
     const { pull, git, head } = await proposed()
     const answers = await Promise.all([
       merges.merge(users.bob, pull, { Do: 'merge' }),
@@ -73,7 +73,7 @@ describe('of two that happen at the same time', () => {
     expect((await git('rev-list', '--first-parent', 'origin/main')).split('\n')).toHaveLength(2)
   })
 
-  it('merges of different pull requests to a branch both happen', async () => {
+  it('merges of different pull requests into one branch both happen', async () => {
     const { path, pulls, git } = await proposed()
     const numbers = [1]
     for (const branch of ['b', 'c', 'd']) {
@@ -126,27 +126,30 @@ describe('of two that happen at the same time', () => {
     if (branch === '') expect(merged).toBe(true)
   })
 
-  it.each(rounds)('a merge and a new base: it goes to one of the two (%i)', async (round) => {
-    const { pull, head, leadsTo, read } = await proposed()
-    const retarget = () => forge.rest(users.bob, 'PATCH', pull, { base: 'release' })
-    const merge = () => merges.merge(users.bob, pull, { Do: 'merge' })
-    const [merged, moved] =
-      round % 2 === 0
-        ? await Promise.all([merge(), retarget()])
-        : await Promise.all([retarget(), merge()]).then(
-            ([second, first]) => [first, second] as const,
-          )
-    expect(merged.status).toBe(200)
-    expect([201, 409]).toContain(moved.status)
-    const base = moved.status === 201 ? 'release' : 'main'
-    expect(await read()).toMatchObject({ merged: true, base: { ref: base } })
-    expect([await leadsTo(head, 'main'), await leadsTo(head, 'release')]).toEqual([
-      base === 'main',
-      base === 'release',
-    ])
-  })
+  it.each(rounds)(
+    'a merge and a change of the base end with one of the two (%i)',
+    async (round) => {
+      const { pull, head, leadsTo, read } = await proposed()
+      const retarget = () => forge.rest(users.bob, 'PATCH', pull, { base: 'release' })
+      const merge = () => merges.merge(users.bob, pull, { Do: 'merge' })
+      const [merged, moved] =
+        round % 2 === 0
+          ? await Promise.all([merge(), retarget()])
+          : await Promise.all([retarget(), merge()]).then(
+              ([second, first]) => [first, second] as const,
+            )
+      expect(merged.status).toBe(200)
+      expect([201, 409]).toContain(moved.status)
+      const base = moved.status === 201 ? 'release' : 'main'
+      expect(await read()).toMatchObject({ merged: true, base: { ref: base } })
+      expect([await leadsTo(head, 'main'), await leadsTo(head, 'release')]).toEqual([
+        base === 'main',
+        base === 'release',
+      ])
+    },
+  )
 
-  it.each(rounds)('a merge and a closing: it is the one or the other (%i)', async (round) => {
+  it.each(rounds)('a merge and closing end with one of the two (%i)', async (round) => {
     const { pull, head, leadsTo, read } = await proposed()
     const close = () => forge.rest(users.bob, 'PATCH', pull, { state: 'closed' })
     const merge = () => merges.merge(users.bob, pull)
@@ -163,7 +166,7 @@ describe('of two that happen at the same time', () => {
   })
 
   it.each(rounds)(
-    'a merge and a rule against it: it happens whole or not at all (%i)',
+    'a merge and a rule against it: the merge is complete or absent (%i)',
     async () => {
       const { pull, path, head, leadsTo, read } = await proposed()
       const [{ status }] = await Promise.all([
@@ -180,7 +183,7 @@ describe('of two that happen at the same time', () => {
     },
   )
 
-  it.each(rounds)('a merge and the end of its repository', async () => {
+  it.each(rounds)('a merge and the deletion of its repository', async () => {
     const { pull, path } = await proposed()
     const [{ status }, deleted] = await Promise.all([
       merges.merge(users.bob, pull),

@@ -100,7 +100,7 @@ describe('a pull request is merged by', () => {
     ['squash', { Do: 'squash' }, 'base'],
     ['rebase', { Do: 'rebase' }, 'rebased'],
     ['rebase-merge', { Do: 'rebase-merge' }, 'rebased'],
-  ])('%s, as git does it', async (_, body, kind) => {
+  ])('%s, with the result of git', async (_, body, kind) => {
     const { git, name, pull, head, base, mergeBase, tip } = await proposed()
     const title = `Merge pull request 'Letters' (#1) from eve/${name}:topic into main`
     expect(await merges.merge(users.bob, pull, body)).toMatchObject({ status: 200, body: {} })
@@ -143,7 +143,7 @@ describe('a pull request is merged by', () => {
     expect(commits).toHaveLength(3)
   })
 
-  it('fast-forward-only, which makes no commit', async () => {
+  it('fast-forward-only, without a new commit', async () => {
     const { git, pull, head, base, tip, name, fork } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('rebase', '-q', base, 'topic')
@@ -165,7 +165,7 @@ describe('a pull request is merged by', () => {
     })
   })
 
-  it('rebase, of what the base has already: nothing is left to do', async () => {
+  it('rebase of commits that the base already has, without a change', async () => {
     const { git, name, pull, path, tip } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('checkout', '-q', '-B', 'main', 'origin/main')
@@ -181,7 +181,7 @@ describe('a pull request is merged by', () => {
     expect((await forge.ask(users.bob, 'GET', path)).name).toBe(name)
   })
 
-  it('somebody who says that Git has done it', async () => {
+  it('a user who states the commit that merged it in Git', async () => {
     const { git, pull, head, mergeBase, tip } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('checkout', '-q', '-B', 'main', 'origin/main')
@@ -201,8 +201,8 @@ describe('a pull request is merged by', () => {
   })
 })
 
-describe('whether a pull request is merged', () => {
-  it('is told to its readers', async () => {
+describe('the merged state of a pull request', () => {
+  it('is visible to its readers', async () => {
     const { pull, path } = await proposed()
     const grpc = merges.grpcAs(undefined)
     const index = { owner: 'bob', repo: path.split('/')[3] ?? '', index: 1n }
@@ -220,7 +220,7 @@ describe('whether a pull request is merged', () => {
 })
 
 describe('a merge', () => {
-  it('counts for its repository and its milestone, and is read by whoever did it', async () => {
+  it('counts for its repository and its milestone, and is read by the user who merged', async () => {
     const { pull, path, pullId } = await proposed()
     const milestone = await forge.ask(users.bob, 'POST', `${path}/milestones`, { title: 'v1' })
     await forge.ask(users.bob, 'PATCH', pull, {
@@ -263,7 +263,7 @@ describe('a merge', () => {
     })
   })
 
-  it('takes back that it was to happen later', async () => {
+  it('cancels its scheduled merge', async () => {
     const { pull, path } = await proposed()
     await forge.ask(users.bob, 'POST', `${path}/branch_protections`, {
       rule_name: 'main',
@@ -275,7 +275,7 @@ describe('a merge', () => {
     expect((await forge.rest(users.bob, 'DELETE', `${pull}/merge`)).status).toBe(404)
   })
 
-  it('that was to wait for nothing happens at once', async () => {
+  it('happens at once if it is scheduled and nothing is missing', async () => {
     const { pull } = await proposed()
     expect(
       await merges.mergeByGrpc(users.bob, pull, { merge_when_checks_succeed: true }),
@@ -285,7 +285,7 @@ describe('a merge', () => {
     expect((await forge.rest(undefined, 'GET', `${pull}/merge`)).status).toBe(204)
   })
 
-  it('is told to hooks, as whose doing it is', async () => {
+  it('tells hooks who merges', async () => {
     const { pull, path, pullId } = await proposed()
     const content = '#!/bin/sh\nenv | grep -E "^GITEA_P" | sort\nexit 1\n'
     await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
@@ -300,7 +300,7 @@ describe('a merge', () => {
     )
   })
 
-  it('is signed by the instance, and goes to a branch that wants signatures', async () => {
+  it('is signed by the instance, and accepted by a branch that requires signatures', async () => {
     const { pull, path, tip } = await proposed()
     await forge.ask(users.bob, 'POST', `${path}/branch_protections`, {
       rule_name: 'main',
@@ -315,7 +315,7 @@ describe('a merge', () => {
   })
 })
 
-describe('a merge that a failure has cut in two', () => {
+describe('a merge that a failure has interrupted', () => {
   /** What a merge writes down before Git is asked, as a failure leaves it. */
   async function note(
     { id, pullId, head, mergeBase }: Awaited<ReturnType<typeof proposed>>,
@@ -351,7 +351,7 @@ describe('a merge that a failure has cut in two', () => {
     return { git, commit: await git('commit-tree', tree, '-p', base, '-p', head, '-m', 'Merge') }
   }
 
-  it('is whole to whoever reads next, where Git has done its part', async () => {
+  it('is complete for the next reader if Git has moved the branch', async () => {
     const made = await proposed()
     const { git, commit } = await mergeCommit(made)
     await note(made, commit)
@@ -365,7 +365,7 @@ describe('a merge that a failure has cut in two', () => {
     expect(await made.tip()).toBe(commit)
   })
 
-  it('is whole where somebody has pushed since', async () => {
+  it('is complete if another push has followed', async () => {
     const made = await proposed()
     const { git, commit } = await mergeCommit(made)
     await note(made, commit)
@@ -377,7 +377,7 @@ describe('a merge that a failure has cut in two', () => {
     })
   })
 
-  it('has not been where Git has not, and can be done again', async () => {
+  it('has not happened if Git has not moved the branch, and can be repeated', async () => {
     const made = await proposed()
     const { commit } = await mergeCommit(made)
     await note(made, commit)
@@ -389,7 +389,7 @@ describe('a merge that a failure has cut in two', () => {
     expect((await forge.ask(users.eve, 'GET', made.pull)).merge_commit_sha).not.toBe(commit)
   })
 
-  it('has not been where its commit is lost', async () => {
+  it('has not happened if its commit is lost', async () => {
     const made = await proposed()
     await note(made, '1'.repeat(40))
     expect(await forge.ask(users.eve, 'GET', made.pull)).toMatchObject({
@@ -399,7 +399,7 @@ describe('a merge that a failure has cut in two', () => {
   })
 })
 
-describe('the branch of a pull request that was merged', () => {
+describe('the head branch of a merged pull request', () => {
   /** One in the same repository. */
   async function own(fields: object = {}, branch = 'topic') {
     names += 1
@@ -432,7 +432,7 @@ describe('the branch of a pull request that was merged', () => {
     expect((await forge.ask(users.bob, 'GET', pull)).head.sha).toMatch(/^[0-9a-f]{40}$/)
   })
 
-  it('stays where somebody still needs it', async () => {
+  it('stays while other pull requests need it', async () => {
     const order = { delete_branch_after_merge: true }
     const twice = await own()
     await forge.change(users.bob, twice.path, 'second')
@@ -460,7 +460,7 @@ describe('the branch of a pull request that was merged', () => {
     expect(await isDefault.isThere()).toBe(true)
   })
 
-  it('stays in a fork that the merger may not write to, and goes where they may', async () => {
+  it('stays in a fork that the merger may not write to, and is deleted where they may', async () => {
     const { pull, fork } = await proposed()
     expect((await merges.merge(users.bob, pull, { delete_branch_after_merge: true })).status).toBe(
       200,
@@ -481,7 +481,7 @@ describe('the branch of a pull request that was merged', () => {
     })
   })
 
-  it('leaves what was to go there to the base that it was merged to', async () => {
+  it('is replaced by the base of the merge in pull requests that go to it', async () => {
     const { path, pulls, pull, isThere } = await own()
     await forge.change(users.bob, path, 'release')
     await forge.ask(users.bob, 'PATCH', pull, { base: 'release' })
@@ -497,7 +497,7 @@ describe('the branch of a pull request that was merged', () => {
     })
   })
 
-  it('stays when a hook says so, which the merge does not mind', async () => {
+  it('stays when a hook refuses its deletion, and the merge succeeds', async () => {
     const { path, pull, isThere } = await own()
     const content = '#!/bin/sh\n[ "$3" != 0000000000000000000000000000000000000000 ]\n'
     await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/update`, { content })
@@ -512,7 +512,7 @@ describe('a push that merges pull requests', () => {
   it.each([
     ['a merge', ['merge', '-q', '--no-ff', '--no-edit', 'topic']],
     ['a fast-forward', ['merge', '-q', '--ff-only', 'topic']],
-  ])('is found out where the repository wants that: %s', async (kind, command) => {
+  ])('marks them as merged where the repository is configured so: %s', async (kind, command) => {
     const { git, pull, path, pulls, head, base, mergeBase, name } = await proposed({
       autodetect_manual_merge: true,
     })
@@ -537,7 +537,7 @@ describe('a push that merges pull requests', () => {
     expect((await forge.rest(users.bob, 'GET', `${pulls}/2/merge`)).status).toBe(404)
   })
 
-  it('is a push where the repository does not', async () => {
+  it('has no effect on them where the repository is not', async () => {
     const { git, pull, base } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('checkout', '-q', '-B', 'main', base)

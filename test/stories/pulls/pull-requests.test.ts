@@ -88,7 +88,7 @@ async function idOf(who: Actor): Promise<number> {
 }
 
 describe('a pull request', () => {
-  it('is answered whole, over REST and by gRPC alike', async () => {
+  it('is the same over REST and gRPC, with all fields', async () => {
     const { id, path, pulls } = await repository('whole')
     await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const head = await branch(users.bob, path, 'fix/1')
@@ -181,7 +181,7 @@ describe('a pull request', () => {
     },
   )
 
-  it('of another repository is none', async () => {
+  it('of another repository is not found', async () => {
     const one = await repository('one')
     const other = await repository('other')
     await open(users.bob, one.path, 'fix')
@@ -190,14 +190,14 @@ describe('a pull request', () => {
     expect((await rest(users.bob, 'GET', `${other.pulls}/1`)).status).toBe(404)
   })
 
-  it('is answered without numbers where its commits are lost', async () => {
+  it('has no counts when its commits are lost', async () => {
     const { id, pulls } = await repository('lost')
     await store({ repository_id: id })
     const { status, body } = await rest(users.bob, 'GET', `${pulls}/1`)
     expect([status, body.head.sha, 'additions' in body]).toEqual([200, '1'.repeat(40), false])
   })
 
-  it('that is due after all times has no date', async () => {
+  it('has no due date when the date is beyond the calendar', async () => {
     const { path, pulls } = await repository('endless')
     for (const head of ['year', 'age']) await branch(users.bob, path, head)
     const common = { owner: 'bob', repo: 'endless', base: 'main', title: 'Some day' }
@@ -216,7 +216,7 @@ describe('a pull request', () => {
     ])
   })
 
-  it('that is merged is closed, with who merged it, even if they are gone', async () => {
+  it('that is merged is closed and has the user who merged, even after that account was deleted', async () => {
     const { id, pulls } = await repository('merged')
     const merge_commit = '2'.repeat(40)
     const merge_time = Date.UTC(2026, 4, 2) / 1000
@@ -245,7 +245,7 @@ describe('a pull request', () => {
     expect((await rest(users.bob, 'GET', `${pulls}/1`)).body.merged_by.login).toBe('Ghost')
   })
 
-  it('tells those who take part in it whether they have seen its last changes', async () => {
+  it('tells participants whether they have seen its last changes', async () => {
     const { path, pulls } = await repository('unread')
     await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const { unread } = await open(users.bob, path, 'fix')
@@ -259,7 +259,7 @@ describe('a pull request', () => {
     ])
   })
 
-  it('is found to be mergeable once somebody looks, until its base moves', async () => {
+  it('has its mergeability after the first read, until its base moves', async () => {
     const { path, pulls } = await repository('checked')
     await open(users.bob, path, 'fix')
     await open(users.bob, path, 'wip', 'main', { title: 'WIP: not yet' })
@@ -278,7 +278,7 @@ describe('a pull request', () => {
   })
 })
 
-describe('its head', () => {
+describe('the head of a pull request', () => {
   /** A repository of bob with a fork of carol's, and a pull request from there. */
   async function forked(name: string, fork: object = {}) {
     const base = await repository(name)
@@ -294,7 +294,7 @@ describe('its head', () => {
   const headOf = async (who: Actor | undefined, pulls: string) =>
     (await rest(who, 'GET', `${pulls}/1`)).body.head
 
-  it('is in a fork', async () => {
+  it('may be in a fork', async () => {
     const { pulls, fork, sha } = await forked('lib')
     expect(await headOf(undefined, pulls)).toMatchObject({
       label: 'fix',
@@ -305,7 +305,7 @@ describe('its head', () => {
     })
   })
 
-  it('in a private fork is named to nobody else', async () => {
+  it('in a private fork is hidden from others', async () => {
     const { pulls, fork, sha } = await forked('hiding', { private: true })
     const hidden = { label: 'fix', ref: 'refs/pull/1/head', sha, repo_id: -1, repo: null }
     for (const who of [
@@ -323,7 +323,7 @@ describe('its head', () => {
     expect(await headOf(users.ada, pulls)).toMatchObject({ ref: 'fix', repo_id: fork.id })
   })
 
-  it('outlives its branch, and its repository', async () => {
+  it('outlives its branch and its repository', async () => {
     const { pulls, fork, sha } = await forked('outlived')
     await ask(users.carol, 'DELETE', `${fork.path}/branches/fix`)
     expect(await headOf(users.bob, pulls)).toMatchObject({
@@ -341,7 +341,7 @@ describe('its head', () => {
     })
   })
 
-  it('finds it, spelt in any way', async () => {
+  it('finds the pull request in any spelling', async () => {
     const { id, path, pulls } = await forked('spelt')
     await open(users.bob, path, 'fix/1')
     await branch(users.bob, path, 'release/1')
@@ -378,7 +378,7 @@ describe('its head', () => {
     }
   })
 
-  it('in the parent finds it by the name of the owner', async () => {
+  it('in the parent finds the pull request by the name of the owner', async () => {
     const { fork, path } = await forked('upward')
     const back = await branch(users.bob, path, 'news')
     await ask(users.carol, 'POST', `${fork.path}/pulls`, {
@@ -422,7 +422,7 @@ describe('its head', () => {
   })
 })
 
-describe('the list', () => {
+describe('the list of pull requests', () => {
   let pulls = ''
   const labels: number[] = []
   let milestone = 0
@@ -516,7 +516,7 @@ describe('the list', () => {
     expect(numbersOf(answer)).toEqual(expected)
   })
 
-  it('has its total and links, which filters count in', async () => {
+  it('has the filtered total and links', async () => {
     const page = await rest(undefined, 'GET', `${pulls}?state=all&limit=2&page=2`)
     expect(page.headers.get('x-total-count')).toBe('6')
     const at = (number: number, rel: string) =>
@@ -556,7 +556,7 @@ describe('the list', () => {
     expect((await refusalOf(call)).slice(0, 2)).toEqual(['InvalidArgument', reason])
   })
 
-  it('by somebody who hides is refused, unless they have opened one here', async () => {
+  it('by a hidden user is refused, unless they have opened a pull request there', async () => {
     const eve = {
       user: { username: 'eve', password: 'correct horse battery', email: 'eve@example.org' },
     }
@@ -595,7 +595,7 @@ describe('reading', () => {
     ['public-only', 'private', 404],
     ['nobody', 'closed', 404],
     ['bob', 'closed', 404],
-  ])('by %s of a repository that is %s answers %i', async (who, kind, status) => {
+  ])('by %s of a repository that is %s returns %i', async (who, kind, status) => {
     const name = `reading-${kind}`
     const path = `/repos/bob/${name}`
     if ((await rest(users.bob, 'GET', path)).status === 404) {
@@ -611,7 +611,7 @@ describe('reading', () => {
     }
   })
 
-  it('takes a team that may read the code, too', async () => {
+  it('needs a team with access to the code, too', async () => {
     await ask(users.bob, 'POST', '/orgs', { username: 'acme' })
     await ask(users.bob, 'POST', '/orgs/acme/repos', {
       name: 'engine',

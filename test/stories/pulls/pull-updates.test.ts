@@ -73,7 +73,7 @@ async function refusalOf(who: Pick<Actor, 'authorization'>, pull: string, style 
   return { status, message: body.message, code: Code[error.code], reason }
 }
 
-describe('the head of a pull request is updated', () => {
+describe('the head of a pull request can be updated', () => {
   it.each([undefined, 'merge', 'anything'])('by a merge of whoever asks: %s', async (style) => {
     const { pull, open, head, base, tip, name } = await proposed()
     await open()
@@ -123,14 +123,14 @@ describe('the head of a pull request is updated', () => {
     expect(await tip()).toBe(rebased)
   })
 
-  it('by a maintainer whom its poster lets', async () => {
+  it('by a maintainer whom the poster allows', async () => {
     const { pull, open, tip, head } = await proposed()
     await open({ allow_maintainer_edit: true })
     expect((await update(users.bob, pull)).status).toBe(200)
     expect(await tip()).not.toBe(head)
   })
 
-  it('as hooks of its repository are told', async () => {
+  it('with the hooks of its repository', async () => {
     const { pull, open, fork } = await proposed()
     const { id } = await open()
     const content = '#!/bin/sh\nenv | grep -E "^GITEA_P[RU]" | sort\nexit 1\n'
@@ -155,7 +155,7 @@ const DENIED = {
 }
 
 describe('an update is refused', () => {
-  it('of what is merged', async () => {
+  it('for a merged pull request', async () => {
     const { pull, open } = await proposed()
     await open()
     await merges.merge(users.bob, pull)
@@ -167,7 +167,7 @@ describe('an update is refused', () => {
     })
   })
 
-  it('of what is closed', async () => {
+  it('for a closed pull request', async () => {
     const { pull, open } = await proposed()
     await open()
     await forge.ask(users.eve, 'PATCH', pull, { state: 'closed' })
@@ -179,7 +179,7 @@ describe('an update is refused', () => {
     })
   })
 
-  it('of what is not there', async () => {
+  it('for a missing pull request', async () => {
     const { pull } = await proposed()
     expect(await refusalOf(users.eve, pull)).toMatchObject({
       status: 404,
@@ -188,7 +188,7 @@ describe('an update is refused', () => {
     expect((await update(undefined, pull)).status).toBe(401)
   })
 
-  it('of a private head for a token that sees public data only', async () => {
+  it('for a private head and a token that sees public data only', async () => {
     const { pull, open, fork, tip, head } = await proposed()
     await open()
     await forge.ask(users.eve, 'PATCH', fork.path, { private: true })
@@ -209,14 +209,14 @@ describe('an update is refused', () => {
   it.each([
     ['merge', { allow_merge_update: false }, 'rebase'],
     ['rebase', { allow_rebase_update: false }, 'merge'],
-  ])('by a style that the repository does not allow: %s', async (style, fields, other) => {
+  ])('for a style that the repository does not allow: %s', async (style, fields, other) => {
     const { pull, open } = await proposed(fields)
     await open()
     expect(await refusalOf(users.eve, pull, style)).toEqual(DENIED)
     expect((await update(users.eve, pull, other)).status).toBe(200)
   })
 
-  it('to who may not push to the head', async () => {
+  it('for a user who may not push to the head', async () => {
     const { pull, open, fork } = await proposed()
     await open({ allow_maintainer_edit: false })
     expect(await refusalOf(users.bob, pull)).toEqual(DENIED)
@@ -261,7 +261,7 @@ describe('an update is refused', () => {
     expect(await refusalOf(users.eve, pull)).toMatchObject(archived)
   })
 
-  it('of a head whose repository is gone', async () => {
+  it('for a head whose repository was deleted', async () => {
     const { pull, open, fork } = await proposed()
     await open()
     await forge.ask(users.eve, 'DELETE', fork.path)

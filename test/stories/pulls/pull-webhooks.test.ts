@@ -104,8 +104,8 @@ const redeliver = ({ authorization }: Actor, name: string) =>
 const listed = async (who: Actor, { path }: ReviewedPull) =>
   (await forge.ask(who, 'GET', `${path}/pulls?state=all`))[0]
 
-describe('a webhook', () => {
-  it('is told of a pull request that concerns its account, as that account sees it', async () => {
+describe('a webhook about pull requests', () => {
+  it('receives those that concern its account, as the account sees them', async () => {
     const [ofOwner, ofPoster, ofStranger] = [
       await hookOf(users.bob),
       await hookOf(users.carol),
@@ -136,7 +136,7 @@ describe('a webhook', () => {
     expect(await ofStranger.types()).toEqual([])
   })
 
-  it('is told of each thing that becomes of it, in order, and of nothing twice', async () => {
+  it('receives each event in order, and none twice', async () => {
     const hook = await hookOf(users.carol)
     const pull = await forge.pull('life')
     const { path } = pull
@@ -183,7 +183,7 @@ describe('a webhook', () => {
     })
   })
 
-  it('is told by way of each part that its account has in it, once', async () => {
+  it('receives each event once, whatever the account has to do with the pull request', async () => {
     const pull = await forge.pull('parts')
     const [first, second] = [await hookOf(users.bob), await hookOf(users.bob)]
     const reviewer = await hookOf(users.eve)
@@ -195,7 +195,7 @@ describe('a webhook', () => {
     expect(await reviewer.types()).toEqual(['pull_request.edited'])
   })
 
-  it('of an organisation there is none, and its members are told for themselves', async () => {
+  it('of an organisation does not exist, and members receive events for themselves', async () => {
     await forge.ask(users.bob, 'POST', '/orgs', { username: 'acme' })
     await forge.ask(users.bob, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
     const hook = await hookOf(users.bob)
@@ -213,7 +213,7 @@ describe('a webhook', () => {
     expect(await hook.types()).toEqual([])
   })
 
-  it('is not told of what its account may not read, though it once could', async () => {
+  it('receives nothing that its account may no longer read', async () => {
     const pull = await forge.pull('hidden', { private: true })
     const hook = await hookOf(users.carol)
     hook.takes = false
@@ -230,7 +230,7 @@ describe('a webhook', () => {
     expect((await hook.deliveries()).map(({ eventType }) => eventType)).toEqual(['test'])
   })
 
-  it('is told of a pull request as it is by then, with nothing that was taken back', async () => {
+  it('receives the pull request as it is at that time, without deleted content', async () => {
     const pull = await forge.pull('corrected')
     const hook = await hookOf(users.bob)
     hook.takes = false
@@ -248,7 +248,7 @@ describe('a webhook', () => {
     })
   })
 
-  it('is told nothing of a fork that its account may not read', async () => {
+  it('receives nothing about a fork that its account may not read', async () => {
     const { path } = await forge.repository(users.bob, 'upstream')
     const fork = await forge.fork(users.carol, path)
     await forge.change(users.carol, fork.path, 'secret-plan')
@@ -260,7 +260,7 @@ describe('a webhook', () => {
     expect((await ofPoster.next()).pull_request.head).toMatchObject({ repo: { private: true } })
   })
 
-  it('is told that somebody did it whose account is gone', async () => {
+  it('receives changes by deleted accounts', async () => {
     const pull = await forge.pull('gone')
     const mallory = {
       username: 'mallory',
@@ -286,7 +286,7 @@ describe('a webhook', () => {
     expect((await hook.next()).sender).toMatchObject({ id: -1, login: 'Ghost' })
   })
 
-  it('hears no more of what is deleted, and of a change that did not come to be it never did', async () => {
+  it('receives nothing more about a deleted pull request, and nothing about a failed change', async () => {
     const pull = await forge.pull('deleted')
     const hook = await hookOf(users.bob)
     const { id } = await forge.ask(users.bob, 'GET', pull.pull)
@@ -310,8 +310,8 @@ describe('a webhook', () => {
   })
 })
 
-describe('a server that is killed', () => {
-  it('tells after its next start of what it had acknowledged, as that is by then', async () => {
+describe('a server that was killed', () => {
+  it('delivers acknowledged events after its next start, in their present state', async () => {
     await withFolder(async (data) => {
       await branchline(
         ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],

@@ -55,7 +55,7 @@ const say = async (who: Actor, pull: ReviewedPull, ...lines: Line[]) => {
 }
 
 describe('a comment on a line', () => {
-  it('is shown under the end of the hunk that leads to it', async () => {
+  it('is shown under the end of the hunk before its line', async () => {
     const pull = await pullOfLines('hunks')
     const { id, listed } = await say(
       users.eve,
@@ -151,7 +151,7 @@ describe('a comment on a line', () => {
       { path: 'long.txt', new_position: 1, body: 'x'.repeat(65_537) },
       'body is longer than 65536 characters',
     ],
-  ])('is refused about %s, with all that comes with it', async (_, comment, text) => {
+  ])('is refused about %s, with its whole review', async (_, comment, text) => {
     places ??= pullOfLines('places')
     const pull = await places
     const before = await forge.seen(users.eve, pull)
@@ -167,7 +167,7 @@ describe('a comment on a line', () => {
     expect(await forge.seen(users.eve, pull)).toEqual(before)
   })
 
-  it('has no more of them beside it than anybody reads', async () => {
+  it('is one of a limited number in a review', async () => {
     places ??= pullOfLines('places')
     const comments = Array.from({ length: 101 }, () => ({
       path: 'long.txt',
@@ -184,7 +184,7 @@ describe('a comment on a line', () => {
     ])
   })
 
-  it('goes with its line, until that is changed', async () => {
+  it('follows its line until the line changes', async () => {
     const pull = await pullOfLines('moving')
     const lines = [10, 20, 30].map((new_position) => ({ path: 'long.txt', new_position }))
     const { id } = await say(
@@ -220,8 +220,8 @@ describe('a comment on a line', () => {
   })
 })
 
-describe('a comment on a line of a file that moves', () => {
-  it('goes with the file, and with its line, as often as it moves', async () => {
+describe('a comment on a line of a renamed file', () => {
+  it('follows the file and its line, through several renames', async () => {
     const pull = await pullOfLines('renamed')
     const said = [10, 30].map((new_position) => ({ path: 'long.txt', new_position }))
     const { id } = await say(users.eve, pull, ...said, { path: 'long.txt', old_position: 10 })
@@ -262,7 +262,7 @@ describe('a comment on a line of a file that moves', () => {
 })
 
 describe('a conversation about a line', () => {
-  it('has replies by whoever may read, and is resolved by who opened the pull request, wrote it, or may write', async () => {
+  it('has replies by every reader, and is resolved by its author, the poster or a writer', async () => {
     const pull = await pullOfLines('talk')
     const { id, listed } = await say(users.eve, pull, { path: 'long.txt', new_position: 10 })
     const [{ id: comment }] = listed
@@ -306,7 +306,7 @@ describe('a conversation about a line', () => {
     ).toBe(404)
   })
 
-  it('gets more comments by its reviewer, and loses them by who wrote them, or may write', async () => {
+  it('gets comments from its reviewer, and loses them by their author or a writer', async () => {
     const pull = await pullOfLines('more')
     const { id } = await say(users.eve, pull, { path: 'long.txt', new_position: 10 })
     const comments = `${pull.reviews}/${id}/comments`
@@ -335,7 +335,7 @@ describe('a conversation about a line', () => {
     expect((await forge.ask(users.bob, 'GET', pull.pull)).review_comments ?? 0).toBe(0)
   })
 
-  it('is nobody else’s while its review is pending', async () => {
+  it('is hidden from others while its review is pending', async () => {
     const pull = await pullOfLines('unsaid')
     const begun = await forge.review(users.eve, pull, '', 'Later.', {
       comments: [{ path: 'long.txt', new_position: 10, body: 'x' }],
@@ -361,7 +361,7 @@ describe('a conversation about a line', () => {
     expect((await forge.ask(users.bob, 'GET', pull.pull)).updated_at).toBe(updated_at)
   })
 
-  it('is refused in an archived repository, to who is blocked, and to tokens that may only read', async () => {
+  it('is refused in an archived repository, from blocked users, and with tokens that may only read', async () => {
     const pull = await pullOfLines('guarded')
     const { id, listed } = await say(users.eve, pull, { path: 'long.txt', new_position: 10 })
     const [{ id: comment }] = listed

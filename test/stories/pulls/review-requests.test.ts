@@ -81,7 +81,7 @@ async function officialRequests({ path, name }: ReviewedPull) {
 }
 
 describe('a request for a review', () => {
-  it('is made by who opened the pull request, and by writers, and shows in it', async () => {
+  it('is created by the poster and by writers, and is visible in the pull request', async () => {
     const pull = await forge.pull('asked')
     const made = await askFor(testUsers.carol, pull, ['EVE', 'eve', 'bob'])
     expect(made.status).toBe(201)
@@ -106,7 +106,7 @@ describe('a request for a review', () => {
     expect(await officialRequests(pull)).toBe(1)
   })
 
-  it('is answered by a review, and takes the weight of what was said before', async () => {
+  it('is answered by a review, and suspends the earlier vote', async () => {
     const pull = await forge.pull('answered')
     await forge.review(testUsers.bob, pull, 'APPROVED')
     await askFor(testUsers.carol, pull, ['bob'])
@@ -122,7 +122,7 @@ describe('a request for a review', () => {
     expect(await officialRequests(pull)).toBe(0)
   })
 
-  it('is withdrawn by who may make it, and by whoever is asked', async () => {
+  it('is withdrawn by those who may request, and by the reviewer', async () => {
     const pull = await forge.pull('withdrawn')
     await askFor(testUsers.carol, pull, ['eve', 'bob', 'ada'])
     expect((await withdraw(testUsers.eve, pull, ['eve', 'bob'])).status).toBe(403)
@@ -139,7 +139,7 @@ describe('a request for a review', () => {
     expect(await events()).toBe(before)
   })
 
-  it('gives what was said before its weight back when it is withdrawn', async () => {
+  it('lets the earlier vote count again when it is withdrawn', async () => {
     const pull = await forge.pull('insisted')
     const votes = async () => {
       const listed: { state: string; official: boolean }[] = await forge.ask(
@@ -239,7 +239,7 @@ describe('a request for a review', () => {
     expect(await forge.seen(testUsers.bob, pull)).toEqual([])
   })
 
-  it('is refused for what is closed, to who may not read, and by whom somebody has blocked', async () => {
+  it('is refused for closed pull requests, from callers who may not read, and for users who blocked the caller', async () => {
     const pull = await forge.pull('shut', { private: true })
     expect((await askFor(testUsers.bob, pull, ['eve'])).body.message).toBe(
       'eve cannot be a reviewer',
@@ -294,7 +294,7 @@ describe('a request to a team', () => {
     expect(await forge.seen(testUsers.bob, pull)).toEqual(['APPROVED carol'])
   })
 
-  it('is hidden from who may not know of the team, and so is its name', async () => {
+  it('is hidden, with the name of the team, from callers who may not see the team', async () => {
     const pull = await pullOfAcme('haunted')
     const unknown = await askFor(testUsers.eve, pull, [], ['Nobody'])
     const hidden = await askFor(testUsers.eve, pull, [], ['Ghosts'])
@@ -316,7 +316,7 @@ describe('a request to a team', () => {
       expect(await forge.seen(who, pull)).toEqual(['REQUEST_REVIEW Ghosts'])
   })
 
-  it('is refused where the team may not read, and of another owner', async () => {
+  it('is refused for a team that may not read, and for one of another owner', async () => {
     await forge.ask(testUsers.bob, 'POST', '/orgs/acme/teams', {
       name: 'Blind',
       units_map: { 'repo.code': 'read' },
@@ -330,7 +330,7 @@ describe('a request to a team', () => {
   })
 })
 
-describe('the owners of code', () => {
+describe('code owners', () => {
   const owners = String.raw`
 # Whoever knows
 src/.*\\.ts  @bob @carol @nobody
@@ -382,7 +382,7 @@ src/.*\\.ts  @bob @carol @nobody
     },
   )
 
-  it('are asked once work in progress is finished, save for those who have looked already', async () => {
+  it('are requested once work in progress is finished, except those who have reviewed', async () => {
     const pull = await opened('progress', 'CODEOWNERS', 'WIP: a change')
     expect(await forge.seen(testUsers.bob, pull)).toEqual([])
     await forge.review(testUsers.bob, pull, 'COMMENT')
@@ -395,7 +395,7 @@ src/.*\\.ts  @bob @carol @nobody
     ])
   })
 
-  it('are asked however it comes to be ready, whatever its poster says', async () => {
+  it('are requested however the pull request becomes ready, whatever the poster says', async () => {
     const path = '/repos/acme/detours'
     await forge.ask(testUsers.bob, 'POST', '/orgs/acme/repos', { name: 'detours', auto_init: true })
     await forge.ask(testUsers.bob, 'POST', `${path}/branches`, { new_branch_name: 'lax' })

@@ -41,7 +41,7 @@ const protect = (path: string, rule: object) =>
   })
 
 describe('a review', () => {
-  it('is there for everybody who may read the pull request', async () => {
+  it('is visible to every reader of the pull request', async () => {
     const pull = await forge.pull('plain')
     const made = await forge.rest(users.bob, 'POST', pull.reviews, {
       event: 'APPROVED',
@@ -86,7 +86,7 @@ describe('a review', () => {
     expect((await forge.ask(users.bob, 'GET', pull.pull)).unread).toBe(true)
   })
 
-  it('is the same by gRPC, in all that can be done with it', async () => {
+  it('is the same over gRPC, in all operations', async () => {
     const { name, head } = await forge.pull('by-grpc')
     const key = { owner: 'bob', repo: name, index: 1n }
     const [bob, eve] = [forge.reviewsAs(users.bob), forge.reviewsAs(users.eve)]
@@ -145,7 +145,7 @@ describe('a review', () => {
     expect((await eve.listReviews(key)).total).toBe(0n)
   })
 
-  it('is nobody else’s business while it is pending', async () => {
+  it('is hidden from others while it is pending', async () => {
     const pull = await forge.pull('pending')
     const before = await forge.ask(users.carol, 'GET', pull.pull)
     const events = () =>
@@ -198,7 +198,7 @@ describe('a review', () => {
     expect((await forge.ask(users.bob, 'GET', pull.pull)).review_comments).toBe(2)
   })
 
-  it('is deleted by its reviewer, and by administrators of the instance', async () => {
+  it('can be deleted by its reviewer and by administrators of the instance', async () => {
     const pull = await forge.pull('deleted')
     const [one, two] = [
       await forge.review(users.eve, pull, 'COMMENT'),
@@ -213,7 +213,7 @@ describe('a review', () => {
     expect((await forge.rest(users.eve, 'DELETE', `${pull.reviews}/${one.id}`)).status).toBe(404)
   })
 
-  it('brings back nothing that its reviewer said before when it is deleted, on whatever base', async () => {
+  it('restores no earlier vote of its reviewer when it is deleted, on any base', async () => {
     const pull = await forge.pull('taken-back')
     await forge.change(users.bob, pull.path, 'other')
     await forge.review(users.bob, pull, 'APPROVED')
@@ -225,7 +225,7 @@ describe('a review', () => {
     expect(await approvals(pull)).toMatchObject({ approvals: 1 })
   })
 
-  it('counts for one each: the latest word does', async () => {
+  it('counts once for each reviewer: the latest vote counts', async () => {
     const pull = await forge.pull('votes')
     await forge.review(users.bob, pull, 'APPROVED')
     await forge.review(users.eve, pull, 'APPROVED')
@@ -244,7 +244,7 @@ describe('a review', () => {
     ])
   })
 
-  it('counts no longer than its reviewer has the right', async () => {
+  it('counts only while its reviewer has the right', async () => {
     const pull = await forge.pull('rights')
     await forge.ask(users.bob, 'PUT', `${pull.path}/collaborators/eve`, { permission: 'write' })
     const made = await forge.review(users.eve, pull, 'APPROVED')
@@ -269,7 +269,7 @@ describe('a review', () => {
   })
 })
 
-describe('a review that is refused', () => {
+describe('a review is refused for', () => {
   type Case = [
     title: string,
     who: keyof PullTestUsers,
@@ -356,7 +356,7 @@ describe('a review that is refused', () => {
     expect(await refusalOf(made)).toMatchObject({ reason, text })
   })
 
-  it('one of a commit of the base, or of another branch', async () => {
+  it('a commit of the base or of another branch', async () => {
     const pull = await forge.pull('foreign')
     const base = (await forge.ask(users.bob, 'GET', `${pull.path}/branches/main`)).commit.id
     const other = await forge.change(users.bob, pull.path, 'other')
@@ -376,7 +376,7 @@ describe('a review that is refused', () => {
     expect([latest.commit_id, latest.stale]).toEqual([second, false])
   })
 
-  it('what is closed, and what was submitted', async () => {
+  it('a closed pull request, and for a submitted review', async () => {
     const pull = await forge.pull('closed')
     const begun = await forge.review(users.bob, pull, '', 'Later.')
     const submit = (body: object) =>
@@ -402,7 +402,7 @@ describe('a review that is refused', () => {
     expect(rejected.status).toBe(422)
   })
 
-  it('in a repository that is archived, by whom nobody wants to hear, and where nobody may look', async () => {
+  it('an archived repository, for blocked users, and for callers who may not read', async () => {
     const pull = await forge.pull('guarded')
     const review = { event: 'COMMENT', body: 'x' }
     const begun = await forge.review(users.eve, pull, '', 'Later.')
@@ -446,8 +446,8 @@ describe('a review that is refused', () => {
   })
 })
 
-describe('a review of what has changed since', () => {
-  it('is stale, unless the same is proposed', async () => {
+describe('a review of an earlier commit', () => {
+  it('is stale, unless the head proposes the same change', async () => {
     const pull = await forge.pull('stale')
     const made = await forge.review(users.bob, pull, 'APPROVED')
     const isStale = async () =>
@@ -463,7 +463,7 @@ describe('a review of what has changed since', () => {
     expect(await approvals(pull)).toMatchObject({ approvals: 0, staleApprovals: 1 })
   })
 
-  it('is stale when the base was forced back, so that more is proposed', async () => {
+  it('is stale after a force push to the base, if the head then proposes more', async () => {
     const pull = await forge.pull('forced')
     const tip = async () =>
       (await forge.ask(users.bob, 'GET', `${pull.path}/branches/main`)).commit.id
@@ -503,7 +503,7 @@ describe('a review of what has changed since', () => {
     ])
   })
 
-  it('is dismissed by itself when the base was forced back, where the rule says so', async () => {
+  it('is dismissed after a force push to the base, if the rule requires it', async () => {
     const pull = await forge.pull('forced-dismissed')
     const first = (await forge.ask(users.bob, 'GET', `${pull.path}/branches/main`)).commit.id
     await forge.change(users.bob, pull.path, 'main', 'main', 'elsewhere.txt')
@@ -528,7 +528,7 @@ describe('a review of what has changed since', () => {
     await expect.poll(isDismissed).toBe(1)
   })
 
-  it('is never taken for fresh before anybody has compared', async () => {
+  it('never counts as fresh before it was compared', async () => {
     const pull = await forge.pull('unknown')
     await protect(pull.path, { ignore_stale_approvals: true })
     await forge.review(users.bob, pull, 'APPROVED')
@@ -538,7 +538,7 @@ describe('a review of what has changed since', () => {
     expect(await approvals(pull)).toMatchObject({ approvals: 0, staleApprovals: 1 })
   })
 
-  it('is dismissed where the rule says so, and stays it', async () => {
+  it('is dismissed if the rule requires it, and stays dismissed', async () => {
     const pull = await forge.pull('dismissing')
     await protect(pull.path, { dismiss_stale_approvals: true })
     const approved = await forge.review(users.bob, pull, 'APPROVED')
@@ -558,7 +558,7 @@ describe('a review of what has changed since', () => {
     expect(await approvals(pull)).toMatchObject({ approvals: 0 })
   })
 
-  it('says what it is about when it was begun before', async () => {
+  it('has the commit for which it was begun', async () => {
     const pull = await forge.pull('begun')
     const begun = await forge.review(users.bob, pull, '', 'Not yet.')
     await forge.change(users.carol, pull.path, 'topic', 'main', 'more.txt')
@@ -569,7 +569,7 @@ describe('a review of what has changed since', () => {
     })
   })
 
-  it('is of something else on another base, and counts by the rule there', async () => {
+  it('is stale on another base, and counts by the rule there', async () => {
     const pull = await forge.pull('retargeted')
     await forge.change(users.bob, pull.path, 'release')
     await forge.ask(users.bob, 'POST', `${pull.path}/branch_protections`, {
@@ -588,7 +588,7 @@ describe('a review of what has changed since', () => {
     expect([bobs.stale, await approvals(pull)]).toMatchObject([false, { approvals: 1 }])
   })
 
-  it('is no longer about all of it on a base that is further away', async () => {
+  it('is stale on an older base, since the head then proposes more', async () => {
     const pull = await forge.pull('stacked')
     await forge.change(users.carol, pull.path, 'upper', 'topic')
     const upper = { ...pull, pull: `${pull.path}/pulls/2`, reviews: `${pull.path}/pulls/2/reviews` }
@@ -610,8 +610,8 @@ describe('a review of what has changed since', () => {
   })
 })
 
-describe('dismissing', () => {
-  it('is for who administers the repository, and for votes', async () => {
+describe('a dismissal', () => {
+  it('is for administrators of the repository, and for votes', async () => {
     const pull = await forge.pull('dismissed')
     const first = await forge.review(users.eve, pull, 'REQUEST_CHANGES')
     const second = await forge.review(users.eve, pull, 'APPROVED')
@@ -638,7 +638,7 @@ describe('dismissing', () => {
     expect((await dismiss(users.bob, first.id)).status).toBe(403)
   })
 
-  it('takes an approval out of the count, and lets it in again', async () => {
+  it('removes an approval from the count, and its reversal restores the approval', async () => {
     const pull = await forge.pull('counted')
     const { id } = await forge.review(users.bob, pull, 'APPROVED')
     await forge.ask(users.ada, 'POST', `${pull.reviews}/${id}/dismissals`, {})
@@ -649,7 +649,7 @@ describe('dismissing', () => {
 })
 
 describe('at the same time', () => {
-  it('somebody begins one review, however often', async () => {
+  it('a user begins one review, however often', async () => {
     const pull = await forge.pull('begun-twice')
     const comments = [{ path: 'topic.txt', new_position: 1, body: 'x' }]
     const made = await Promise.all(
@@ -673,15 +673,15 @@ describe('at the same time', () => {
     expect(await forge.seen(users.eve, pull)).toHaveLength(1)
   })
 
-  it('somebody’s approvals count once', async () => {
+  it('approvals of one user count once', async () => {
     const pull = await forge.pull('approved-twice')
     await Promise.all(Array.from({ length: 4 }, () => forge.review(users.bob, pull, 'APPROVED')))
     expect(await approvals(pull)).toMatchObject({ approvals: 1 })
   })
 })
 
-describe('an account that goes', () => {
-  it('leaves its words, which count no more, and takes what it has not said', async () => {
+describe('a deleted account', () => {
+  it('leaves its reviews, which no longer count, and takes its pending ones along', async () => {
     const pull = await forge.pull('gone')
     const user = {
       username: 'fay',

@@ -86,8 +86,8 @@ const isMerged = async ({ pull }: ReviewedPull) => {
 const shown = async ({ pull }: ReviewedPull) =>
   (await forge.ask(testUsers.bob, 'GET', pull)).auto_merge
 
-describe('a merge that is ordered for later', () => {
-  it('is seen in the pull request, over REST and gRPC, until it is taken back', async () => {
+describe('a merge that is scheduled for later', () => {
+  it('is visible in the pull request, over REST and gRPC, until it is cancelled', async () => {
     const pull = await waiting('seen')
     expect(await shown(pull)).toBeNull()
     await order(testUsers.carol, pull)
@@ -112,7 +112,7 @@ describe('a merge that is ordered for later', () => {
     expect(await shown(pull)).toBeNull()
   })
 
-  it('says how it merges when nobody said so', async () => {
+  it('has the default style if the caller gave none', async () => {
     const pull = await waiting('plain')
     expect(
       (
@@ -124,7 +124,7 @@ describe('a merge that is ordered for later', () => {
     expect((await shown(pull)).style).toBe('merge')
   })
 
-  it('is told of in the stream of events, as what drops it is', async () => {
+  it('is part of the event stream, as is its end', async () => {
     const pull = await waiting('streamed')
     await forge.change(testUsers.bob, pull.path, 'other')
     const events = await watch(pull)
@@ -152,7 +152,7 @@ describe('a merge that is ordered for later', () => {
     ])
   })
 
-  it('is dropped with a word when its base is deleted', async () => {
+  it('is cancelled with an event when its base is deleted', async () => {
     const pull = await waiting('base-gone')
     await forge.change(testUsers.bob, pull.path, 'next')
     await forge.ask(testUsers.carol, 'PATCH', pull.pull, { base: 'next' })
@@ -185,7 +185,7 @@ describe('a merge that is ordered for later', () => {
     expect(await shown(pull)).toBeNull()
   })
 
-  it('is told to webhooks, as is that it is dropped', async () => {
+  it('is sent to webhooks, as is its end', async () => {
     const receiver = await startReceiver()
     const users = createClient(
       UserService,
@@ -217,7 +217,7 @@ describe('a merge that is ordered for later', () => {
   })
 })
 
-describe('an order for a merge that nobody stands behind any more', () => {
+describe('a scheduled merge without a valid user', () => {
   it.each([
     [
       'whose token was deleted',
@@ -236,7 +236,7 @@ describe('an order for a merge that nobody stands behind any more', () => {
       'of who may not merge any more',
       ({ path }: ReviewedPull) => forge.ask(testUsers.bob, 'DELETE', `${path}/collaborators/carol`),
     ],
-  ])('is dropped: one %s', async (what, end) => {
+  ])('is cancelled: one %s', async (what, end) => {
     const pull = await waiting(`end-${what.length}`)
     const token = await tokenOf(server.url, testUsers.carol, ['write:repository', 'write:user'])
     await order(token, pull)
@@ -257,7 +257,7 @@ describe('an order for a merge that nobody stands behind any more', () => {
     expect(await isMerged(pull)).toBe(false)
   })
 
-  it('stays where another token was deleted, and where it was ordered without one', async () => {
+  it('stays when another token is deleted, and when no token scheduled it', async () => {
     const [one, other] = [await waiting('stays-1'), await waiting('stays-2')]
     const [token, gone] = [
       await tokenOf(server.url, testUsers.bob, ['write:repository']),
@@ -271,7 +271,7 @@ describe('an order for a merge that nobody stands behind any more', () => {
     expect([await isMerged(one), await isMerged(other)]).toEqual([true, true])
   })
 
-  it('is dropped when its token expires, by itself', async () => {
+  it('is cancelled when its token expires, without another event', async () => {
     const pull = await waiting('expiry')
     const users = createClient(
       UserService,
