@@ -239,7 +239,7 @@ describe('the commits of a private repository', () => {
   afterAll(() => secret.remove())
 
   it.each(['/commits', '/git/commits/main', '/git/commits/main.diff', '/compare/main...feature/x'])(
-    'are there for nobody else: %s',
+    'are hidden from other users: %s',
     async (path) => {
       const url = `${server.url}/api/v1/repos/bob/secret${path}`
       const statusFor = async (authorization?: string) =>

@@ -306,7 +306,7 @@ describe('the contents of a private repository', () => {
 
 describe('over RPC', () => {
   it.each(RPC_PROTOCOLS)(
-    'a client that goes away in the middle of a file gives its place back: %s',
+    'a client that disconnects in the middle of a file releases its slot: %s',
     async (protocol) => {
       const client = createClient(ContentService, transportTo(server.url, protocol))
       const { streams } = server.app.git

@@ -63,7 +63,7 @@ describe('refs', () => {
   })
 
   it.each(['/refs/heads/nothing', '/refs/heads/*', '/refs/heads/a%00', '/refs/--all', '/refs/..'])(
-    'are not there at %s',
+    'are not found at %s',
     async (path) => {
       expect((await get(path)).status).toBe(404)
     },

@@ -58,8 +58,8 @@ async function sizeOf(answer: IncomingMessage): Promise<number> {
   return bytes
 }
 
-describe('places of Git for large answers', () => {
-  it('are not all taken by one peer, however slowly it reads', async () => {
+describe('slots of Git processes for large responses', () => {
+  it('cannot all be held by one slow peer', async () => {
     const asked = await Promise.all(Array.from({ length: 32 }, () => askFrom('127.0.0.2', RAW)))
     const statuses = asked.map(({ statusCode }) => statusCode)
     expect(statuses.filter((status) => status === 200)).toHaveLength(16)
@@ -70,13 +70,13 @@ describe('places of Git for large answers', () => {
     expect(await sizeOf(archive)).toBeGreaterThan(HUGE_BYTES)
   })
 
-  it('are kept by who reads slowly for less than a minute, also when others find none', async () => {
+  it('stay with a slow reader for a minute, even if other callers wait', async () => {
     Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0) })
     expect((await askFrom('127.0.0.2', RAW)).statusCode).toBe(200)
     expect((await askFrom('127.0.0.3', RAW)).statusCode).toBe(503)
   })
 
-  it('pass from who reads too slowly to who finds none', async () => {
+  it('are taken from a reader that is too slow when another caller waits', async () => {
     Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0), streamPace: IMPATIENT })
     const slow = await askFrom('127.0.0.2', RAW)
     expect(slow.statusCode).toBe(200)
