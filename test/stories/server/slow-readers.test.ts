@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import http2, { type ClientHttp2Session } from 'node:http2'
+import http2, { type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -242,7 +242,11 @@ describe('streams that stay open', () => {
     new Promise<string>((resolve) => {
       const { stream } = askOn(session, WATCH, EMPTY)
       stream.once('data', () => resolve('open'))
-      stream.once('trailers', (trailers) => resolve(`${trailers['grpc-status']}`))
+      const end = (headers: IncomingHttpHeaders) => {
+        if (headers['grpc-status'] !== undefined) resolve(`${headers['grpc-status']}`)
+      }
+      // A call that is refused has its status in the headers (Trailers-Only).
+      stream.once('response', end).once('trailers', end)
       stream.once('close', () => resolve('closed'))
     })
   const watchOn = (session: ClientHttp2Session, count: number) =>
