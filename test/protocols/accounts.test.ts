@@ -3,15 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-} from '../support/server.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
+import { inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
@@ -555,20 +548,16 @@ const CASES: readonly Case[] = [
 
 describe.each(PROTOCOLS)('accounts by %s', (protocol) => {
   let server: TestServer
-  const authorization = new Map<As, string>()
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     server = await startTestServer()
-    const cast: Cast = await inviteCast(server.url)
-    const token = async (owner: Actor, ...scopes: string[]) =>
-      `Bearer ${await createToken(server.url, owner, scopes)}`
-    authorization.set('ada', cast.ada.authorization)
-    authorization.set('bob', cast.bob.authorization)
-    authorization.set('bob: read:user', await token(cast.bob, 'read:user'))
-    authorization.set('bob: read:notification', await token(cast.bob, 'read:notification'))
-    authorization.set('bob: public-only', await token(cast.bob, 'all', 'public-only'))
-    authorization.set('ada: write:user', await token(cast.ada, 'write:user'))
-    authorization.set('garbage', 'Bearer nonsense')
+    const cast = await inviteCast(server.url)
+    authorization = await authorizationsOf(
+      server.url,
+      cast,
+      CASES.map(({ as }) => as),
+    )
   })
   afterAll(() => server.stop())
 

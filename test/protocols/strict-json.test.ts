@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { openForge } from '../support/forge.ts'
 import { QUERY_JSON_FORMS, STREAM_JSON_FORMS, UNARY_JSON_FORMS } from '../support/json-forms.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import type { Cast } from '../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-
-beforeAll(async () => {
-  server = await startTestServer({ maxMessageBytes: 64 * 1024 })
-  cast = await inviteCast(server.url)
-})
-afterAll(() => server.stop())
+const { server, cast } = await openForge({ maxMessageBytes: 64 * 1024 })
 
 const MEMOS = '/branchline.v1.MemoService'
 const GET_USER = '/branchline.v1.UserService/GetUser'

@@ -3,14 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { type TestClock, testClock } from '../support/app.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../support/passcodes.ts'
-import {
-  createToken,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-} from '../support/server.ts'
+import { inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = TwoFactorService
@@ -306,14 +301,16 @@ const CASES: readonly Case[] = [
 describe.each(PROTOCOLS)('two-factor authentication over %s', (protocol) => {
   let server: TestServer
   const bob: Belongings = { clock: testClock(), secret: '', recoveryCodes: [] }
-  const authorization = new Map<As, string>()
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     server = await startTestServer({ clock: bob.clock })
     const cast = await inviteCast(server.url)
-    for (const who of ['ada', 'bob', 'carol'] as const)
-      authorization.set(who, cast[who].authorization)
-    authorization.set('bob: all', `Bearer ${await createToken(server.url, cast.bob, ['all'])}`)
+    authorization = await authorizationsOf(
+      server.url,
+      cast,
+      CASES.map(({ as }) => as),
+    )
   })
   afterAll(() => server.stop())
 

@@ -1,22 +1,14 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { MAX_LISTED_MEMOS, MAX_LISTED_TAGS } from '../../../src/storage/memos/user-stats.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { openForge, startForge } from '../../support/forge.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Actor, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-let forge: Forge
-let bob: Actor
-let ada: Actor
-
-beforeAll(async () => {
-  forge = await openForge()
-  bob = forge.cast.bob
-  ada = forge.cast.ada
-})
-afterAll(() => forge.stop())
+const forge = await openForge()
+const { ada, bob } = forge.cast
 
 const usersOf = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') =>
   createClient(UserService, transportTo(forge.server.url, protocol, who.authorization))
@@ -352,7 +344,7 @@ describe('statistics', () => {
 
 describe('page sizes', () => {
   it('can be configured by the operator for every list', async () => {
-    const sized = await openForge({ settings: { defaultPageSize: 2, maxPageSize: 3 } })
+    const sized = await startForge({ settings: { defaultPageSize: 2, maxPageSize: 3 } })
     try {
       const { cast, ask } = sized
       for (const name of ['a', 'b', 'c', 'd']) await ask(cast.bob, 'POST', '/user/repos', { name })

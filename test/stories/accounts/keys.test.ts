@@ -1,29 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createClient } from '@connectrpc/connect'
 import sshpk from 'sshpk'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Cast,
-  createToken,
-  inviteCast,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import type { SendRest } from '../../support/rest.ts'
+import { createToken, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, cast, rest } = await openForge()
 
 /** Creates a key in the format of OpenSSH. */
 function newKey(comment = ''): string {

@@ -1,27 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Cast,
-  inviteCast,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-} from '../../support/server.ts'
+import { PASSWORD } from '../../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
 let client: GitClient
 
+const { server, cast, rest } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
   client = await openGitClient('Carol')
 })
 afterAll(async () => {
-  await server.stop()
   await client.remove()
 })
 

@@ -1,26 +1,12 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import { openForge } from '../../support/forge.ts'
 import { restAt } from '../../support/rest.ts'
-import {
-  type Actor,
-  type Cast,
-  createToken,
-  inviteCast,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../../support/server.ts'
+import { type Actor, createToken, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-})
-afterAll(() => server.stop())
+const { server, cast } = await openForge()
 
 /** Sends a REST request as a user, with a token or anonymously. */
 async function rest(who: Actor | string | undefined, method: string, path: string, body?: object) {

@@ -5,18 +5,14 @@ import { openForge } from '../../support/forge.ts'
 import { pushSample, type Sample, SIGNATURE } from '../../support/sample-repository.ts'
 import { createToken, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-const forge = await openForge()
-const { server, cast, rest, ask } = forge
+const { server, cast, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
   sample = await pushSample(server.url, cast.bob, 'engine')
   await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
 })
-afterAll(async () => {
-  await sample.remove()
-  await forge.stop()
-})
+afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string, who = cast.bob) => rest(who, 'GET', `/repos/bob/engine${path}`)
@@ -239,7 +235,7 @@ describe('the commits of a private repository', () => {
   afterAll(() => secret.remove())
 
   it.each(['/commits', '/git/commits/main', '/git/commits/main.diff', '/compare/main...feature/x'])(
-    'are there for nobody else: %s',
+    'are hidden from other users: %s',
     async (path) => {
       const url = `${server.url}/api/v1/repos/bob/secret${path}`
       const statusFor = async (authorization?: string) =>

@@ -16,8 +16,7 @@ const LARGE = Buffer.alloc(5_000_000, 'large ')
 /** Larger than the buffers of two sockets. */
 const HUGE = Buffer.alloc(60_000_000, 'huge ')
 
-const forge = await openForge()
-const { server, cast, rest, ask } = forge
+const { server, cast, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
@@ -37,10 +36,7 @@ beforeAll(async () => {
     'large',
   )
 })
-afterAll(async () => {
-  await sample.remove()
-  await forge.stop()
-})
+afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string) => rest(undefined, 'GET', `/repos/bob/engine${path}`)
@@ -306,7 +302,7 @@ describe('the contents of a private repository', () => {
 
 describe('over RPC', () => {
   it.each(RPC_PROTOCOLS)(
-    'a client that goes away in the middle of a file gives its place back: %s',
+    'a client that disconnects in the middle of a file releases its slot: %s',
     async (protocol) => {
       const client = createClient(ContentService, transportTo(server.url, protocol))
       const { streams } = server.app.git

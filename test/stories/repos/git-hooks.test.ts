@@ -15,10 +15,7 @@ import { createToken, inviteCast, PASSWORD, startTestServer } from '../../suppor
  */
 const forge = await openForge({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
 const { server, cast, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 const hooksOf = (name: string) => `/repos/bob/${name}/hooks/git`
 

@@ -9,18 +9,14 @@ import { importHistory } from '../../support/histories.ts'
 import { pushSample, type Sample } from '../../support/sample-repository.ts'
 import { PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-const forge = await openForge()
-const { server, cast, rest, ask } = forge
+const { server, cast, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
   sample = await pushSample(server.url, cast.bob, 'engine')
   await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
 })
-afterAll(async () => {
-  await sample.remove()
-  await forge.stop()
-})
+afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string) => rest(undefined, 'GET', `/repos/bob/engine/git${path}`)
@@ -63,7 +59,7 @@ describe('refs', () => {
   })
 
   it.each(['/refs/heads/nothing', '/refs/heads/*', '/refs/heads/a%00', '/refs/--all', '/refs/..'])(
-    'are not there at %s',
+    'are not found at %s',
     async (path) => {
       expect((await get(path)).status).toBe(404)
     },

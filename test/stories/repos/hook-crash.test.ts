@@ -14,7 +14,7 @@ import { inviteCast, PASSWORD, transportTo } from '../../support/server.ts'
 
 describe('a server that is killed while a hook runs', () => {
   it.each(['pre-receive', 'update', 'post-receive'])(
-    'leaves no script behind, and refs that are right: %s',
+    'leaves no script behind and has consistent refs: %s',
     async (hook) => {
       await withFolder(async (data) => {
         const client = await openGitClient()

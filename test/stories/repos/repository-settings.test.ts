@@ -1,32 +1,13 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Cast,
-  inviteCast,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { restAt } from '../../support/rest.ts'
+import { inviteCast, startTestServer, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-let send: SendRest
-let client: GitClient
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  send = restAt(server.url)
-  client = await openGitClient()
-})
-afterAll(async () => {
-  await server.stop()
-  await client.remove()
-})
+const { server, cast, rest: send, client } = await openForge()
 
 const make = async (name: string, settings: object = {}) => {
   const made = await send(cast.bob, 'POST', '/user/repos', { name, ...settings })

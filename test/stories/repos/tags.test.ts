@@ -10,10 +10,7 @@ import { type Actor, type Cast, createToken, PASSWORD } from '../../support/serv
 
 const forge = await openForge()
 const { server, cast, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 /** The contents of two files whose blob ids have a common prefix, and the prefix. */
 function twoBlobs(): [prefix: string, one: string, other: string] {

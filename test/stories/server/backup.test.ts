@@ -38,7 +38,7 @@ describe('a backup', () => {
   })
   afterAll(() => client.remove())
 
-  it('taken while others push has all that was acknowledged before, and starts as an instance', async () => {
+  it('of a busy server contains every write acknowledged before, and a server starts on it', async () => {
     await withFolder(async (folder) => {
       const [data, archive, copy] = ['data', 'backup.tar', 'copy'].map((name) =>
         join(folder, name),
@@ -129,7 +129,7 @@ describe('a backup', () => {
     })
   })
 
-  it('goes through a pipe', async () => {
+  it('can be written to and read from a pipe', async () => {
     await withFolder(async (folder) => {
       const [data, copy] = [join(folder, 'data'), join(folder, 'copy')]
       await branchline(
@@ -149,7 +149,7 @@ describe('a backup', () => {
     })
   })
 
-  it('is not restored over anything', async () => {
+  it('is not restored into a folder that is not empty', async () => {
     await withFolder(async (folder) => {
       await writeFile(join(folder, 'mine'), '')
       const refused = await branchline(['restore', '--data', folder, '--input', '/dev/null'])
@@ -160,7 +160,7 @@ describe('a backup', () => {
 })
 
 describe('a data folder', () => {
-  it('has one server', async () => {
+  it('can be served by one process at a time', async () => {
     await withFolder(async (data) => {
       const server = await serveProcess(data)
       const second = await branchline(['serve', '--data', data, '--listen', '127.0.0.1:0'])
@@ -196,11 +196,11 @@ describe('the doctor', () => {
   const doctor = (...args: string[]) => branchline(['doctor', '--data', data, ...args])
   const folder = (name: string) => folderOf(data, ids[name] ?? 0)
 
-  it('finds nothing where nothing is wrong', async () => {
+  it('finds no fault in intact data', async () => {
     expect(await doctor('--fsck')).toEqual({ code: 0, stdout: 'nothing is wrong\n', stderr: '' })
   })
 
-  it('finds what was changed behind the server’s back, and repairs what it can', async () => {
+  it('finds changes made without the server, and repairs what it can', async () => {
     const moved = execFileSync(
       'git',
       ['-C', folder('moved'), 'commit-tree', 'HEAD^{tree}', '-m', 'by hand'],
@@ -239,7 +239,7 @@ describe('the doctor', () => {
     await stop(server)
   })
 
-  it('tells of damage that only a backup can undo', async () => {
+  it('reports damage that only a backup can repair', async () => {
     await rm(folder('lost'), { recursive: true })
     const tree = execFileSync('git', ['-C', folder('broken'), 'rev-parse', 'HEAD^{tree}'], {
       encoding: 'utf8',

@@ -30,7 +30,7 @@ interface Acknowledged {
 const countOf = ({ branches, files, repositories, statuses }: Acknowledged) =>
   branches.size + files.size + repositories.size + statuses.size
 
-describe('a server that is killed again and again while it is written to', () => {
+describe('a server that is killed repeatedly during writes', () => {
   let data: string
   let client: GitClient
 
@@ -44,7 +44,7 @@ describe('a server that is killed again and again while it is written to', () =>
   })
 
   it(
-    `keeps every write that it acknowledged, ${WRITES} of them, and what it keeps is sound`,
+    `keeps all ${WRITES} acknowledged writes, and its data is intact`,
     async () => {
       const acknowledged: Acknowledged = {
         branches: new Map(),

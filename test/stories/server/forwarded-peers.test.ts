@@ -41,8 +41,8 @@ async function statuses(
 const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i))
 
-describe('passwords that come at once', () => {
-  it('are all accepted when they are right', async () => {
+describe('concurrent requests with passwords', () => {
+  it('are all accepted if the passwords are right', async () => {
     await start()
     await inviteCast(server.url)
     expect(await statuses(times(40, () => me(basic('bob'))))).toEqual({ 200: 40 })
@@ -53,7 +53,7 @@ describe('passwords that come at once', () => {
     expect(await statuses(team)).toEqual({ 200: 120 })
   })
 
-  it('are guesses as often as the limit allows, however many are right', async () => {
+  it('cannot guess more often than the limit allows', async () => {
     await start()
     await inviteCast(server.url)
     expect(await statuses(times(40, () => me(basic('bob', 'wrong'))))).toEqual({ 401: 10, 429: 30 })
@@ -67,74 +67,74 @@ describe('passwords that come at once', () => {
   })
 })
 
-describe('behind a trusted proxy, the peer is', () => {
+describe('the peer behind a trusted proxy', () => {
   const cases: [string, Record<string, string | string[]>, string][] = [
-    ['whom it names', { 'x-forwarded-for': '203.0.113.7' }, '203.0.113.7'],
+    ['the address in X-Forwarded-For', { 'x-forwarded-for': '203.0.113.7' }, '203.0.113.7'],
     [
       'the rightmost address that is not trusted',
       { 'x-forwarded-for': '198.51.100.1, 203.0.113.7, 10.1.2.3' },
       '203.0.113.7',
     ],
     [
-      'named by several lines as by one',
+      'the same for several header lines as for one',
       { 'x-forwarded-for': ['198.51.100.1', '203.0.113.7', '10.1.2.3'] },
       '203.0.113.7',
     ],
     [
-      'the leftmost of those that are all trusted',
+      'the leftmost address if all are trusted',
       { 'x-forwarded-for': '10.9.9.9, 10.1.2.3' },
       '10.9.9.9',
     ],
-    ['named with a port', { 'x-forwarded-for': '203.0.113.7:4711' }, '203.0.113.7'],
+    ['an address without its port', { 'x-forwarded-for': '203.0.113.7:4711' }, '203.0.113.7'],
     [
       'an IPv6 address in its shortest form',
       { 'x-forwarded-for': '2001:0DB8:0:0::7, fd00::1' },
       '2001:db8::7',
     ],
     [
-      'an IPv4 address that is written as IPv6',
+      'an IPv4 address for an IPv4-mapped IPv6 address',
       { 'x-forwarded-for': '::ffff:203.0.113.7' },
       '203.0.113.7',
     ],
     [
-      'named by Forwarded',
+      'the address in Forwarded',
       { forwarded: 'for=198.51.100.1, for="[2001:db8::7]:80";proto=https, For=10.1.2.3' },
       '2001:db8::7',
     ],
     [
-      'named by both',
+      'the address in both headers',
       { forwarded: 'for=203.0.113.7', 'x-forwarded-for': '198.51.100.1, 203.0.113.7' },
       '203.0.113.7',
     ],
     [
-      'the proxy when the two differ',
+      'the proxy if the two headers differ',
       { forwarded: 'for=203.0.113.7', 'x-forwarded-for': '198.51.100.1' },
       '127.0.0.1',
     ],
     [
-      'the proxy when a name is no address',
+      'the proxy if an entry is not an address',
       { 'x-forwarded-for': '198.51.100.1, somebody' },
       '127.0.0.1',
     ],
     [
-      'the proxy when a name is missing',
+      'the proxy if an entry is empty',
       { 'x-forwarded-for': '198.51.100.1,, 10.1.2.3' },
       '127.0.0.1',
     ],
-    ['the proxy when the node is obfuscated', { forwarded: 'for=_hidden' }, '127.0.0.1'],
-    ['the proxy when Forwarded is malformed', { forwarded: 'for=203.0.113.7;;"' }, '127.0.0.1'],
+    ['the proxy if the node is obfuscated', { forwarded: 'for=_hidden' }, '127.0.0.1'],
+    ['the proxy if Forwarded is malformed', { forwarded: 'for=203.0.113.7;;"' }, '127.0.0.1'],
     [
-      'the proxy when Forwarded names two in one',
+      'the proxy if an element of Forwarded has two addresses',
       { forwarded: 'for=203.0.113.7;for=203.0.113.8' },
       '127.0.0.1',
     ],
     [
-      'the proxy when no name ends',
+      'the proxy if there are too many entries',
       { 'x-forwarded-for': times(33, () => '203.0.113.7').join(',') },
       '127.0.0.1',
     ],
   ]
-  it('found in the log by every case', async () => {
+  it('is logged as each case expects', async () => {
     await start()
     const found: [string, string | undefined][] = []
     for (const [name, headers] of cases) {
@@ -147,7 +147,7 @@ describe('behind a trusted proxy, the peer is', () => {
     expect(found).toEqual(cases.map(([name, , peer]) => [name, peer]))
   })
 
-  it('the same over HTTP/2, and for Git', async () => {
+  it('is the same over HTTP/2 and for Git', async () => {
     await start()
     await sendHttp2(`${server.url}/api/v1/users/nobody`, {
       headers: { 'x-forwarded-for': '203.0.113.7', 'x-request-id': 'h2' },
@@ -162,7 +162,7 @@ describe('behind a trusted proxy, the peer is', () => {
   })
 })
 
-describe('a header that says that a request was passed on', () => {
+describe('a header of a forwarded request', () => {
   it.each([
     { 'x-forwarded-for': '127.0.0.1' },
     { 'x-forwarded-for': '' },
@@ -172,7 +172,7 @@ describe('a header that says that a request was passed on', () => {
     { 'x-forwarded-host': 'localhost' },
     { via: '1.1 proxy' },
     { 'cf-connecting-ip': '127.0.0.1' },
-  ])('makes nobody an administrator: %o', async (headers) => {
+  ])('prevents the creation of the first administrator: %o', async (headers) => {
     await start()
     const answer = await sendHttp1(`${server.url}/api/v1/users`, {
       method: 'POST',
@@ -186,7 +186,7 @@ describe('a header that says that a request was passed on', () => {
     expect((await sendHttp1(`${server.url}/metrics`, { headers })).status).toBe(401)
   })
 
-  it('counts for nothing from a peer that is no trusted proxy', async () => {
+  it('is ignored if the peer is not a trusted proxy', async () => {
     await start()
     await sendHttp1(`${server.url}/api/v1/users/nobody`, {
       from: '127.0.0.9',
@@ -207,7 +207,7 @@ describe('the refresh cookie', () => {
       body: JSON.stringify({ passwordCredentials: { username: 'bob', password: PASSWORD } }),
     })
 
-  it('is for https alone where a trusted proxy says that the client spoke https', async () => {
+  it('is Secure if a trusted proxy says that the client used HTTPS', async () => {
     await start()
     await inviteCast(server.url)
     const isSecure = async (...call: Parameters<typeof signIn>) =>

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PaceLimits } from '../../../src/concurrency/pace.ts'
 import { ProcessLimit } from '../../../src/git/processes/process-limits.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
@@ -19,11 +19,11 @@ const IMPATIENT: PaceLimits = { windowMs: 1, minBytesPerSecond: Number.MAX_SAFE_
 const RAW = '/api/v1/repos/bob/engine/raw/huge'
 const ARCHIVE = '/api/v1/repos/bob/engine/archive/main.tar.gz'
 
-let forge: Forge
 const answers: IncomingMessage[] = []
 
+const forge = await openForge({ limitLoopback: true })
+
 beforeAll(async () => {
-  forge = await openForge({ limitLoopback: true })
   const { ask, cast, client, server } = forge
   await ask(cast.bob, 'POST', '/user/repos', {
     name: 'engine',
@@ -41,8 +41,6 @@ afterEach(() => {
   for (const answer of answers.splice(0)) answer.destroy()
 })
 
-afterAll(() => forge.stop())
-
 /** Asks from an address of this machine, and reads nothing of the answer but its headers. */
 async function askFrom(localAddress: string, path: string): Promise<IncomingMessage> {
   const request = http.get(`${forge.server.url}${path}`, { localAddress, agent: false })
@@ -58,8 +56,8 @@ async function sizeOf(answer: IncomingMessage): Promise<number> {
   return bytes
 }
 
-describe('places of Git for large answers', () => {
-  it('are not all taken by one peer, however slowly it reads', async () => {
+describe('slots of Git processes for large responses', () => {
+  it('cannot all be held by one slow peer', async () => {
     const asked = await Promise.all(Array.from({ length: 32 }, () => askFrom('127.0.0.2', RAW)))
     const statuses = asked.map(({ statusCode }) => statusCode)
     expect(statuses.filter((status) => status === 200)).toHaveLength(16)
@@ -70,13 +68,13 @@ describe('places of Git for large answers', () => {
     expect(await sizeOf(archive)).toBeGreaterThan(HUGE_BYTES)
   })
 
-  it('are kept by who reads slowly for less than a minute, also when others find none', async () => {
+  it('stay with a slow reader for a minute, even if other callers wait', async () => {
     Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0) })
     expect((await askFrom('127.0.0.2', RAW)).statusCode).toBe(200)
     expect((await askFrom('127.0.0.3', RAW)).statusCode).toBe(503)
   })
 
-  it('pass from who reads too slowly to who finds none', async () => {
+  it('are taken from a reader that is too slow when another caller waits', async () => {
     Object.assign(forge.server.app.git, { streams: new ProcessLimit(1, 0), streamPace: IMPATIENT })
     const slow = await askFrom('127.0.0.2', RAW)
     expect(slow.statusCode).toBe(200)

@@ -36,7 +36,7 @@ async function expectGone({ pid, folder }: { pid: number; folder: string }): Pro
   expect(existsSync(folder)).toBe(false)
 }
 
-describe('the process that starts gits for a server', () => {
+describe('the process that starts Git processes for a server', () => {
   let data: string
   let client: GitClient
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe('the process that starts gits for a server', () => {
     await client.remove()
   })
 
-  it('does not heed what a terminal or a service manager tells all processes, and ends with the server', async () => {
+  it('ignores signals to the process group, and ends with the server', async () => {
     const server = await serveProcess(data)
     const { bob } = await inviteCast(server.url)
     await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'hello', auto_init: true })
@@ -72,7 +72,7 @@ describe('the process that starts gits for a server', () => {
     await expectGone(starter)
   })
 
-  it('can be killed: clients do not notice, and the log does', async () => {
+  it('is replaced when it is killed, with a log line and without an effect on clients', async () => {
     const server = await serveProcess(data)
     const remote = remoteOf(server.url, 'bob/hello')
     const first = await starterOf(server)
@@ -95,7 +95,7 @@ describe('the process that starts gits for a server', () => {
     await eventually(() => expect(isAlive(second)).toBe(false))
   })
 
-  it('is not needed: where it cannot listen, the server starts gits itself', async () => {
+  it('is optional: if it cannot listen, the server starts Git processes itself', async () => {
     await withFolder(async (folder) => {
       // Longer than the path of a socket can be.
       const deep = join(folder, 'd'.repeat(120))

@@ -101,8 +101,8 @@ async function leaveUnread(...paths: readonly string[]): Promise<void> {
 const FOUR = Array<string>(4).fill(CONTENTS)
 const FULL = [...FOUR, '/api/v1/repos/bob/engine/contents/rest']
 
-describe('large answers that nobody reads', () => {
-  it('are refused before they are made once one waits on a connection, and cost no memory', async () => {
+describe('large responses that no client reads', () => {
+  it('are limited to one per connection, and further ones are refused before they use memory', async () => {
     const before = await memory()
     const [one, other] = [openSlowly(), openSlowly()]
     const asked = [one, other].flatMap((connection) =>
@@ -122,7 +122,7 @@ describe('large answers that nobody reads', () => {
   }, 60_000)
 
   it.each(RPC_PROTOCOLS)(
-    'make %s refuse more to the same peer, with a reason, until they are gone',
+    'make %s refuse further calls of the peer, with a reason, until they are closed',
     async (protocol) => {
       const contents: Client<typeof ContentService> = createClient(
         ContentService,
@@ -151,7 +151,7 @@ describe('large answers that nobody reads', () => {
     },
   )
 
-  it('make every call of the same peer wait, small ones too, when nothing more fits', async () => {
+  it('cause the refusal of all further calls of the peer at the memory limit, except health checks', async () => {
     await leaveUnread(...FULL)
     const full = { scope: 'peer', limit: String(64 * 1024 * 1024), retry_after_seconds: '5' }
     for (const protocol of RPC_PROTOCOLS) {
@@ -182,7 +182,7 @@ describe('large answers that nobody reads', () => {
     expect((await fetch(`${server.url}/openapi.json`)).status).toBe(200)
   })
 
-  it('come whole to a reader that takes them late', async () => {
+  it('arrive completely at a reader that starts late', async () => {
     const session = connect()
     const { stream, headers } = askOn(session, { ':path': CONTENTS })
     stream.pause()
@@ -193,8 +193,8 @@ describe('large answers that nobody reads', () => {
   })
 })
 
-describe('the document of the API', () => {
-  it('is one buffer for all readers that do not read', async () => {
+describe('the OpenAPI document', () => {
+  it('is held in one buffer for all slow readers', async () => {
     await fetch(`${server.url}/openapi.json`)
     const before = await memory()
     const asked = Array.from({ length: 20 }, openSlowly).flatMap((connection) =>
@@ -205,7 +205,7 @@ describe('the document of the API', () => {
     expect((await memory()) - before).toBeLessThan(200)
   }, 60_000)
 
-  it('is sent compressed to who takes that, and not at all to who has it', async () => {
+  it('is compressed if the client accepts that, and not sent again to a client with its ETag', async () => {
     const get = (headers: Record<string, string>) =>
       askOn(connect(), { ':path': '/openapi.json', ...headers })
     const { stream, headers } = get({ 'accept-encoding': 'gzip' })
@@ -252,14 +252,14 @@ describe('streams that stay open', () => {
     refused: outcomes.filter((outcome) => outcome === '8').length,
   })
 
-  it('are half of those of a connection, so that other calls find one', async () => {
+  it('can use half of the streams of a connection, so that other calls are possible', async () => {
     const session = connect()
     expect(countsOf(await watchOn(session, 100))).toEqual({ open: 64, refused: 36 })
     const check = { ...WATCH, ':path': '/grpc.health.v1.Health/Check' }
     expect((await askOn(session, check, EMPTY).headers)[':status']).toBe(200)
   })
 
-  it('are limited for each peer, whatever the connections, and count no more when they are closed', async () => {
+  it('are limited per peer over all connections, and stop counting when they are closed', async () => {
     const before = await memory()
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => watchOn(connect(), 64)))
     expect(countsOf(outcomes.flat())).toEqual({ open: 1024, refused: 20 * 64 - 1024 })

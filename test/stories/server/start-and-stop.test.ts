@@ -42,8 +42,8 @@ async function isListening(url: string): Promise<boolean> {
   }
 }
 
-describe('a start that fails after the server has begun to listen', () => {
-  it('says why, ends the process by itself, and leaves the data folder and the port free', () =>
+describe('a start that fails after the server listens', () => {
+  it('prints the reason, ends the process, and releases the data folder and the port', () =>
     withFolder(async (data) => {
       const first = await startTestServer({ data })
       const { port } = new URL(first.url)
@@ -69,7 +69,7 @@ describe('a start that fails after the server has begun to listen', () => {
       await second.stop()
     }))
 
-  it('can be repeated in one process: nothing of the failed start works on', () =>
+  it('leaves nothing running, and can be repeated in the same process', () =>
     withFolder(async (data) => {
       const first = await startTestServer({ data })
       await first.stop()
@@ -84,8 +84,8 @@ describe('a start that fails after the server has begun to listen', () => {
     }))
 })
 
-describe('a server whose address is taken', () => {
-  it('ends with a sentence, and gives the data folder back', () =>
+describe('a server whose address is in use', () => {
+  it('ends with an error message, and releases the data folder', () =>
     withFolder(async (data) => {
       const other = await startTestServer()
       const { host } = new URL(other.url)
@@ -98,13 +98,13 @@ describe('a server whose address is taken', () => {
     }))
 })
 
-describe('a server whose log nobody reads', () => {
+describe('a server whose log has no reader', () => {
   const manyCalls = async (url: string) => {
     for (let i = 0; i < 300; i += 1)
       await (await fetch(`${url}/api/v1/users/nobody${i}`)).arrayBuffer()
   }
 
-  it('serves on when the reader is gone, and ends with 0 on SIGTERM', () =>
+  it('keeps serving after the reader exits, and ends with 0 on SIGTERM', () =>
     withFolder(async (data) => {
       const server = await serveProcess(data, ['--log-level', 'debug'])
       server.child.stderr?.destroy()
@@ -114,7 +114,7 @@ describe('a server whose log nobody reads', () => {
       expect(await server.exited).toBe(0)
     }))
 
-  it('ends with 0 on SIGTERM when its last line is the first that finds the reader gone', () =>
+  it('ends with 0 on SIGTERM if its last line is the first one without a reader', () =>
     withFolder(async (data) => {
       const server = await serveProcess(data)
       server.child.stderr?.destroy()
@@ -122,7 +122,7 @@ describe('a server whose log nobody reads', () => {
       expect(await server.exited).toBe(0)
     }))
 
-  it('serves on while the reader does not read, and ends with 0 on SIGTERM', () =>
+  it('keeps serving while the reader does not read, and ends with 0 on SIGTERM', () =>
     withFolder(async (data) => {
       const args = ['serve', '--data', data, '--listen', '127.0.0.1:0', '--log-level', 'debug']
       // Nothing ever reads stderr, which fits some hundred lines.

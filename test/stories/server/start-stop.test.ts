@@ -36,13 +36,13 @@ describe('the version of Node', () => {
     return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}` }
   }
 
-  it('is refused in one sentence where the server cannot run, before an addon is loaded', async () => {
+  it('is refused with one sentence if it is too old, before an addon is loaded', async () => {
     const { code, stdout, stderr } = await branchline(['version'], { env: pretend('v20.18.3') })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^branchline: Node 20\.18\.3 is too old: install Node 20\.19 .*\n$/)
   })
 
-  it('is warned of where nobody has tested, and the program goes on', async () => {
+  it('causes a warning if it is untested, and the program continues', async () => {
     const { code, stdout, stderr } = await branchline(['version'], { env: pretend('v25.1.0') })
     expect(code).toBe(0)
     expect(stdout).toContain('branchline ')

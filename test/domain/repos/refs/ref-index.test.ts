@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   endPendingUpdate,
   recordPendingUpdate,
@@ -20,21 +20,17 @@ import { deleteRepository, repositoryPath } from '../../../../src/git/repositori
 import { findRepositoryById } from '../../../../src/storage/repos/repositories.ts'
 import { git as runGit } from '../../../git/fixture.ts'
 import { testClock } from '../../../support/app.ts'
+import { openForge } from '../../../support/forge.ts'
 import { restAt } from '../../../support/rest.ts'
-import { inviteCast, PASSWORD, startTestServer, type TestServer } from '../../../support/server.ts'
+import { PASSWORD } from '../../../support/server.ts'
 
-let server: TestServer
 const clock = testClock()
 let made = 0
 
 /** By password: sessions end while the clock is moved. */
 const bob = { authorization: `Basic ${Buffer.from(`bob:${PASSWORD}`).toString('base64')}` }
 
-beforeAll(async () => {
-  server = await startTestServer({ clock })
-  await inviteCast(server.url)
-})
-afterAll(() => server.stop())
+const { server } = await openForge({ clock })
 
 /**
  * Makes a repository with a first commit on main, and returns what changes it behind the server's

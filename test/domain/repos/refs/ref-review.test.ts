@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { findCollisions, reviewUpdates } from '../../../../src/domain/repos/refs/ref-review.ts'
 import { LOCAL_PEER } from '../../../support/app.ts'
-import { restAt, type SendRest } from '../../../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../../../support/server.ts'
+import { openForge } from '../../../support/forge.ts'
 
-let server: TestServer
-let cast: Cast
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, cast, rest } = await openForge()
 
 async function caller(username: string): Promise<SignedIn> {
   const query = server.app.db.selectFrom('users').selectAll().where('username', '=', username)

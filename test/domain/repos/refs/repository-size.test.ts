@@ -1,20 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { finishMeasuring, measureLater } from '../../../../src/domain/repos/refs/repository-size.ts'
 import { repositoryPath } from '../../../../src/git/repositories/repositories.ts'
 import { findRepositoryById } from '../../../../src/storage/repos/repositories.ts'
+import { openForge } from '../../../support/forge.ts'
 import { restAt } from '../../../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../../../support/server.ts'
 
-let server: TestServer
-let cast: Cast
-
-beforeAll(async () => {
-  server = await startTestServer()
-  cast = await inviteCast(server.url)
-})
-afterAll(() => server.stop())
+const { server, cast } = await openForge()
 
 describe('the size of a repository that changes again and again', () => {
   it('is measured at once, and then once for all changes of a while, or before the server ends', async () => {
