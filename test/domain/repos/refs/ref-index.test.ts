@@ -77,8 +77,8 @@ async function repository() {
 
 const now = () => Math.floor(clock.now() / 1000)
 
-describe('rows about refs', () => {
-  it('are read from Git on the next read, when a crash came between a ref and its row', async () => {
+describe('rows of refs', () => {
+  it('are read from Git at the next read after a crash between the update of a ref and of its row', async () => {
     const { git, leaveNote, branches, tags, notes, row } = await repository()
     await leaveNote(0)
     git('update-ref', 'refs/tags/v1', 'main')
@@ -90,7 +90,7 @@ describe('rows about refs', () => {
     expect((await row()).default_branch).toBe('pushed')
   })
 
-  it('are read again as long as a git of the server that crashed may be working on', async () => {
+  it('are read again while a Git process of the crashed server may still run', async () => {
     const { git, leaveNote, branches, notes } = await repository()
     await leaveNote(now())
     git('update-ref', 'refs/heads/a', 'main')
@@ -103,7 +103,7 @@ describe('rows about refs', () => {
     expect(await notes()).toBe(0)
   })
 
-  it('are left alone while somebody in this process moves refs', async () => {
+  it('are not read again while this process moves refs', async () => {
     const { id, git, branches, notes } = await repository()
     const note = await recordPendingUpdate(server.app, id)
     git('update-ref', 'refs/heads/a', 'main')
@@ -115,7 +115,7 @@ describe('rows about refs', () => {
     expect(await notes()).toBe(0)
   })
 
-  it('are read from Git when they could not be written before', async () => {
+  it('are read from Git if they could not be written before', async () => {
     const { id, git, branches, notes } = await repository()
     const path = repositoryPath(server.app.git, id)
     const note = await recordPendingUpdate(server.app, id)
@@ -130,7 +130,7 @@ describe('rows about refs', () => {
     expect(await notes()).toBe(0)
   })
 
-  it('are filled for a repository that has refs and no rows', async () => {
+  it('are created for a repository with refs but no rows', async () => {
     const { git, branches, tags, row } = await repository()
     git('update-ref', 'refs/tags/v1', 'main')
     await server.app.db
@@ -143,7 +143,7 @@ describe('rows about refs', () => {
     expect((await row()).branch_count).toBe(1)
   })
 
-  it('are repaired one by one when one ref is read', async () => {
+  it('are repaired individually when a ref is read', async () => {
     const { git, head, row } = await repository()
     const other = git(
       '-c',
@@ -171,7 +171,7 @@ describe('rows about refs', () => {
     expect(await compareRefIndex(server.app, repository_.id)).toEqual([])
   })
 
-  it('are repaired when a change finds that Git has something else', async () => {
+  it('are repaired when a change finds a different value in Git', async () => {
     const { id, git, head, branches } = await repository()
     git('update-ref', 'refs/heads/a', 'main')
     const update = { name: 'refs/heads/a', from: undefined, to: head }
@@ -179,7 +179,7 @@ describe('rows about refs', () => {
     expect(await branches()).toEqual(['a', 'main'])
   })
 
-  it('are compared with Git, and brought to it', async () => {
+  it('are compared with Git and corrected', async () => {
     const { id, git, head, branches, row } = await repository()
     git('update-ref', 'refs/heads/a', 'main')
     git('update-ref', '-d', 'refs/heads/main')
@@ -229,7 +229,7 @@ describe('rows about refs', () => {
     expect(await list('OLD', 1, 1)).toEqual([['older'], 2])
   })
 
-  it('are gone with the repository, whoever is recording', async () => {
+  it('are deleted with the repository, even during an update', async () => {
     const { id, head } = await repository()
     const note = await recordPendingUpdate(server.app, id)
     await deleteRepository(server.app.git, id)
@@ -241,7 +241,7 @@ describe('rows about refs', () => {
 })
 
 describe('the start', () => {
-  it('is not kept up by one repository that cannot be read', async () => {
+  it('continues after a repository that cannot be read', async () => {
     const { id, leaveNote } = await repository()
     await leaveNote(0)
     await writeFile(join(repositoryPath(server.app.git, id), 'HEAD'), 'broken')

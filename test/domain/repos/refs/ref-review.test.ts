@@ -16,7 +16,7 @@ describe('a review', () => {
   const ID = '1'.repeat(40)
   const updates = [{ name: 'refs/heads/x', from: undefined, to: ID }]
 
-  it('goes by what holds at that moment: a push may have begun when its pusher still could', async () => {
+  it('applies the current permissions, not those at the start of the push', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'late' })
     const review = async () =>
       reviewUpdates(server.app, await caller('carol'), body.id, { updates, quarantine: '/q' })
@@ -34,7 +34,7 @@ describe('a review', () => {
     await expect(review()).rejects.toMatchObject({ reason: 'REPOSITORY_NOT_FOUND' })
   })
 
-  it('looks at each ref by itself', async () => {
+  it('decides on each ref separately', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'each' })
     const names = [
       'refs/heads/fine',
@@ -54,7 +54,7 @@ describe('a review', () => {
     ])
   })
 
-  it('lets refs be deleted whatever they are called, and refuses more of them than anybody has', async () => {
+  it('allows the deletion of refs with any name, and refuses too many refs', async () => {
     const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'many' })
     const bob = await caller('bob')
     const review = (names: string[]) =>
@@ -68,7 +68,7 @@ describe('a review', () => {
   })
 })
 
-describe('names that cannot be beside each other', () => {
+describe('colliding ref names', () => {
   it.each<[created: string[], present: string[], pairs: [string, string][]]>([
     [['a'], [], []],
     // As rows say that are behind Git.

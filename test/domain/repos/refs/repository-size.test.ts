@@ -9,8 +9,8 @@ import { restAt } from '../../../support/rest.ts'
 
 const { server, cast } = await openForge()
 
-describe('the size of a repository that changes again and again', () => {
-  it('is measured at once, and then once for all changes of a while, or before the server ends', async () => {
+describe('the size of a repository that changes often', () => {
+  it('is measured immediately, then once per interval, and before the server stops', async () => {
     const { app } = server
     const { body } = await restAt(server.url)(cast.bob, 'POST', '/user/repos', { name: 'measured' })
     const id = body.id as number
