@@ -4,13 +4,13 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { authorizationsOf } from '../support/authorizations.ts'
-import { inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import { createTestUsers, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
 const auth = AuthService.method
 
-/** Who calls: somebody of the cast by session, by token, or nobody. */
+/** Who calls: somebody of the users by session, by token, or nobody. */
 type As =
   | 'nobody'
   | 'ada'
@@ -552,10 +552,10 @@ describe.each(PROTOCOLS)('accounts by %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer()
-    const cast = await inviteCast(server.url)
+    const users = await createTestUsers(server.url)
     authorization = await authorizationsOf(
       server.url,
-      cast,
+      users,
       CASES.map(({ as }) => as),
     )
   })

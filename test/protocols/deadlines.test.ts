@@ -9,7 +9,7 @@ import { PASSWORD } from '../support/server.ts'
 /** Whether changes take as long as their call has time. */
 let holdsUp = false
 
-const { server, cast } = await openForge()
+const { server, users } = await openForge()
 beforeAll(async () => {
   const inserts = new WeakSet<object>()
   const db = server.app.db.withPlugin({
@@ -34,7 +34,7 @@ const rpcCall =
   (form: JsonForm, timeout: (timeoutMs: number) => Record<string, string>): Call =>
   (rpc, request, timeoutMs) =>
     form(server.url, `/branchline.v1.${rpc}`, JSON.stringify(request), {
-      authorization: cast.bob.authorization,
+      authorization: users.bob.authorization,
       ...timeout(timeoutMs),
     })
 
@@ -52,7 +52,7 @@ const overRest =
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        authorization: cast.bob.authorization,
+        authorization: users.bob.authorization,
         ...timeout(timeoutMs),
       },
       body: JSON.stringify(memo ?? rest),

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openForge } from '../support/forge.ts'
 
-const { server, cast } = await openForge()
+const { server, users } = await openForge()
 beforeAll(async () => {
   for (const body of [{ name: 'open' }, { name: 'hidden', private: true }]) {
     const answer = await fetch(`${server.url}/api/v1/user/repos`, {
       method: 'POST',
-      headers: { authorization: cast.bob.authorization, 'content-type': 'application/json' },
+      headers: { authorization: users.bob.authorization, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
     expect(answer.status).toBe(201)
@@ -39,7 +39,7 @@ describe('the Go toolchain', () => {
     const answers = await Promise.all(
       ['hidden', 'missing'].flatMap((name) => [
         ask(`/bob/${name}?go-get=1`),
-        ask(`/bob/${name}?go-get=1`, { headers: { authorization: cast.bob.authorization } }),
+        ask(`/bob/${name}?go-get=1`, { headers: { authorization: users.bob.authorization } }),
         ask(`/bob/${name}/pkg?go-get=1`),
         ask(`/nobody/${name}?go-get=1`),
       ]),

@@ -8,12 +8,12 @@ import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
 import { openForge } from '../support/forge.ts'
 
-const { server, cast } = await openForge({ maxMessageBytes: 64 * 1024 })
+const { server, users } = await openForge({ maxMessageBytes: 64 * 1024 })
 
 /** What the request changed, and whether the server still stands, is asked after every case. */
 async function expectUnharmed() {
   const response = await fetch(`${server.url}/api/v1/users/bob`, {
-    headers: { authorization: cast.bob.authorization },
+    headers: { authorization: users.bob.authorization },
   })
   expect(await response.json()).toMatchObject({ displayName: '', description: '' })
   expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
@@ -184,7 +184,7 @@ describe('over REST, the server returns a clear error and keeps working', () => 
   it.each(REST)('$name', async ({ path, method = 'PATCH', headers, body, status, reason }) => {
     const response = await fetch(server.url + path, {
       method,
-      headers: { authorization: cast.ada.authorization, ...json, ...headers },
+      headers: { authorization: users.ada.authorization, ...json, ...headers },
       ...(body !== undefined && { body }),
     })
     expect([response.status, await response.json()]).toMatchObject(
@@ -249,7 +249,7 @@ describe('over Connect, the server returns a clear error and keeps working', () 
   it.each(CONNECT)('$name', async ({ path, headers, body = '', status, reason }) => {
     const response = await fetch(server.url + path, {
       method: 'POST',
-      headers: { authorization: cast.ada.authorization, ...json, ...headers },
+      headers: { authorization: users.ada.authorization, ...json, ...headers },
       body,
     })
     expect(response.status).toBe(status)

@@ -14,7 +14,7 @@ import {
   startOAuthProvider,
 } from '../support/oauth-provider.ts'
 import {
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   signIn as signInByPassword,
   startTestServer,
@@ -508,10 +508,10 @@ describe.each(PROTOCOLS)('identities over %s', (protocol) => {
   beforeAll(async () => {
     oauth = await startOAuthProvider()
     server = await startTestServer({ settings: { registration: 'open' } })
-    const cast = await inviteCast(server.url)
+    const users = await createTestUsers(server.url)
     authorization = await authorizationsOf(
       server.url,
-      cast,
+      users,
       CASES.map(({ as }) => as),
     )
   })

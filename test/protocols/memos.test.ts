@@ -6,13 +6,18 @@ import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { authorizationsOf } from '../support/authorizations.ts'
-import { inviteCast, startTestServer, type TestServer, transportTo } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = MemoService
 const users = UserService.method
 
-/** Who calls: somebody of the cast by session, by token, or nobody. */
+/** Who calls: somebody of the users by session, by token, or nobody. */
 type As =
   | 'nobody'
   | 'ada'
@@ -458,13 +463,13 @@ describe.each(PROTOCOLS)('memos by %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer()
-    const cast = await inviteCast(server.url)
+    const users = await createTestUsers(server.url)
     authorization = await authorizationsOf(
       server.url,
-      cast,
+      users,
       CASES.map(({ as }) => as),
     )
-    await stage(server.url, cast.bob.authorization, cast.carol.authorization)
+    await stage(server.url, users.bob.authorization, users.carol.authorization)
   })
   afterAll(() => server.stop())
 

@@ -13,9 +13,9 @@ import { openForge } from '../support/forge.ts'
 const MAX_MESSAGE_BYTES = 65_536
 const LARGE = 'x'.repeat(MAX_MESSAGE_BYTES + 1)
 
-const { server, cast } = await openForge({ maxMessageBytes: MAX_MESSAGE_BYTES })
+const { server, users } = await openForge({ maxMessageBytes: MAX_MESSAGE_BYTES })
 
-const headers = () => ({ authorization: cast.ada.authorization })
+const headers = () => ({ authorization: users.ada.authorization })
 
 /** Each on HTTP/2, where a message may be compressed by the client, too. */
 const TRANSPORTS: readonly (readonly [string, () => Transport])[] = [

@@ -5,12 +5,12 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { authorizationsOf } from '../support/authorizations.ts'
-import { inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import { createTestUsers, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = AuthService
 
-/** Who calls: somebody of the cast by session, by token, or nobody. */
+/** Who calls: somebody of the users by session, by token, or nobody. */
 type As = 'nobody' | 'ada' | 'bob' | 'ada: write:admin' | 'ada: write:user' | 'garbage'
 
 interface Case {
@@ -170,10 +170,10 @@ describe.each(PROTOCOLS)('password reset by %s', (protocol) => {
   beforeAll(async () => {
     mailDir = await mkdtemp(join(tmpdir(), 'branchline-mail-'))
     server = await startTestServer({ mailDir })
-    const cast = await inviteCast(server.url)
+    const users = await createTestUsers(server.url)
     authorization = await authorizationsOf(
       server.url,
-      cast,
+      users,
       CASES.map(({ as }) => as),
     )
   })

@@ -2,7 +2,12 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { authorizationsOf } from '../support/authorizations.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
@@ -279,10 +284,10 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer()
-    const cast = await inviteCast(server.url)
+    const users = await createTestUsers(server.url)
     authorization = await authorizationsOf(
       server.url,
-      cast,
+      users,
       CASES.map(({ as }) => as),
     )
   })
@@ -318,18 +323,18 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
 
 describe('settings over REST', () => {
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
 
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
   })
   afterAll(() => server.stop())
 
   async function send(path: string, body?: object) {
     const response = await fetch(`${server.url}/api/v1/users/bob/settings${path}`, {
       method: body ? 'PATCH' : 'GET',
-      headers: { authorization: cast.bob.authorization, 'content-type': 'application/json' },
+      headers: { authorization: users.bob.authorization, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     })
     return { status: response.status, body: await response.json() }

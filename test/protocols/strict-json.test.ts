@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { openForge } from '../support/forge.ts'
 import { QUERY_JSON_FORMS, STREAM_JSON_FORMS, UNARY_JSON_FORMS } from '../support/json-forms.ts'
-import type { Cast } from '../support/server.ts'
+import type { TestUsers } from '../support/server.ts'
 
-const { server, cast } = await openForge({ maxMessageBytes: 64 * 1024 })
+const { server, users } = await openForge({ maxMessageBytes: 64 * 1024 })
 
 const MEMOS = '/branchline.v1.MemoService'
 const GET_USER = '/branchline.v1.UserService/GetUser'
 const MALFORMED = { code: 3, reason: 'MALFORMED_REQUEST' }
 
-const headersOf = (cast: Cast) => ({ authorization: cast.bob.authorization })
+const headersOf = (users: TestUsers) => ({ authorization: users.bob.authorization })
 
 describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) => {
   it('is rejected for an unknown enum name', async () => {
@@ -18,14 +18,14 @@ describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) =
       memo: { content: 'secret', visibility: 'PRIVAT' },
       memoId: uid,
     })
-    expect(await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(cast))).toMatchObject(
+    expect(await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(users))).toMatchObject(
       MALFORMED,
     )
-    const answer = await fetch(`${server.url}/api/v1/memos/${uid}`, { headers: headersOf(cast) })
+    const answer = await fetch(`${server.url}/api/v1/memos/${uid}`, { headers: headersOf(users) })
     expect(answer.status).toBe(404)
 
     const kept = JSON.stringify({ memo: { content: 'secret', visibility: 'PRIVATE' }, memoId: uid })
-    expect(await call(server.url, `${MEMOS}/CreateMemo`, kept, headersOf(cast))).toMatchObject({
+    expect(await call(server.url, `${MEMOS}/CreateMemo`, kept, headersOf(users))).toMatchObject({
       code: 0,
       message: { name: `memos/${uid}`, visibility: 'PRIVATE' },
     })
@@ -35,10 +35,10 @@ describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) =
         updateMask: 'visibility',
       })
     expect(
-      await call(server.url, `${MEMOS}/UpdateMemo`, update('PUBLIK'), headersOf(cast)),
+      await call(server.url, `${MEMOS}/UpdateMemo`, update('PUBLIK'), headersOf(users)),
     ).toMatchObject(MALFORMED)
     expect(
-      await call(server.url, `${MEMOS}/UpdateMemo`, update('PROTECTED'), headersOf(cast)),
+      await call(server.url, `${MEMOS}/UpdateMemo`, update('PROTECTED'), headersOf(users)),
     ).toMatchObject({
       message: { visibility: 'PROTECTED' },
     })
@@ -49,13 +49,13 @@ describe.each([...UNARY_JSON_FORMS])('a unary call in JSON over %s', (_, call) =
     async (updateMask) => {
       const uid = crypto.randomUUID()
       const create = JSON.stringify({ memo: { content: 'then' }, memoId: uid })
-      await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(cast))
+      await call(server.url, `${MEMOS}/CreateMemo`, create, headersOf(users))
       const memo = { name: `memos/${uid}`, content: 'now', createTime: '2026-05-01T00:00:00Z' }
       const outcome = await call(
         server.url,
         `${MEMOS}/UpdateMemo`,
         JSON.stringify({ memo, updateMask }),
-        headersOf(cast),
+        headersOf(users),
       )
       expect(outcome).toMatchObject({ code: 0, message: memo })
     },
@@ -69,7 +69,7 @@ describe.each([...UNARY_JSON_FORMS, ...QUERY_JSON_FORMS])('a read in JSON over %
         server.url,
         GET_USER,
         JSON.stringify({ name: 'users/bob', readMask }),
-        headersOf(cast),
+        headersOf(users),
       )
       expect(outcome).toMatchObject({ code: 0, message: { name: 'users/bob' } })
       expect(outcome.message).not.toHaveProperty('username')

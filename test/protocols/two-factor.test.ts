@@ -5,7 +5,7 @@ import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { type TestClock, testClock } from '../support/app.ts'
 import { authorizationsOf } from '../support/authorizations.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../support/passcodes.ts'
-import { inviteCast, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
+import { createTestUsers, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = TwoFactorService
@@ -305,10 +305,10 @@ describe.each(PROTOCOLS)('two-factor authentication over %s', (protocol) => {
 
   beforeAll(async () => {
     server = await startTestServer({ clock: bob.clock })
-    const cast = await inviteCast(server.url)
+    const users = await createTestUsers(server.url)
     authorization = await authorizationsOf(
       server.url,
-      cast,
+      users,
       CASES.map(({ as }) => as),
     )
   })

@@ -15,7 +15,7 @@ const PARENT = 'users/bob'
 
 let receiver: Receiver
 
-const { server, cast } = await openForge({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
+const { server, users } = await openForge({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
 beforeAll(async () => {
   receiver = await startReceiver()
 })
@@ -33,7 +33,7 @@ const restMemo = async (name: string, { authorization }: Actor) =>
 
 describe('the webhooks of an account', () => {
   it('receive changes to its memos by all users, in a form that a library verifies', async () => {
-    const { ada, bob, carol } = cast
+    const { ada, bob, carol } = users
     const { name: webhook } = await usersAs(bob).createUserWebhook({
       parent: PARENT,
       webhook: { url: receiver.url },
@@ -95,7 +95,7 @@ describe('the webhooks of an account', () => {
   })
 
   it('receive nothing for a rejected change', async () => {
-    const { bob, carol } = cast
+    const { bob, carol } = users
     const { name: webhook } = await usersAs(bob).createUserWebhook({
       parent: PARENT,
       webhook: { url: receiver.url },
@@ -133,7 +133,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       `POST /api/v1/${PARENT}/webhooks`,
       webhook,
     )
-    expect(await invoke(server.url, protocol, made, cast.bob.authorization)).toEqual({
+    expect(await invoke(server.url, protocol, made, users.bob.authorization)).toEqual({
       code: 'InvalidArgument',
       reason,
       metadata,
@@ -142,7 +142,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
 
   it('uses the fields of a REST body, or the non-empty fields, as the mask', async () => {
     const webhook = { url: receiver.url, displayName: 'old' }
-    const { name } = await usersAs(cast.bob).createUserWebhook({ parent: PARENT, webhook })
+    const { name } = await usersAs(users.bob).createUserWebhook({ parent: PARENT, webhook })
     const changes = { displayName: 'new' }
     const update = call(
       method.updateUserWebhook,
@@ -150,7 +150,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       `PATCH /api/v1/${name}`,
       changes,
     )
-    expect(await invoke(server.url, protocol, update, cast.bob.authorization)).toMatchObject({
+    expect(await invoke(server.url, protocol, update, users.bob.authorization)).toMatchObject({
       message: { name, url: receiver.url, displayName: 'new' },
     })
   })

@@ -1,4 +1,4 @@
-import { type Cast, createToken } from './server.ts'
+import { createToken, type TestUsers } from './server.ts'
 
 /**
  * Returns the Authorization header of each caller in a table of cases.
@@ -9,21 +9,25 @@ import { type Cast, createToken } from './server.ts'
  */
 export async function authorizationsOf<Name extends string>(
   url: string,
-  cast: Cast,
+  users: TestUsers,
   names: Iterable<Name>,
 ): Promise<Map<Name, string | undefined>> {
   const authorizations = new Map<Name, string | undefined>()
   for (const name of new Set(names)) {
-    authorizations.set(name, await authorizationOf(url, cast, name))
+    authorizations.set(name, await authorizationOf(url, users, name))
   }
   return authorizations
 }
 
-async function authorizationOf(url: string, cast: Cast, name: string): Promise<string | undefined> {
+async function authorizationOf(
+  url: string,
+  users: TestUsers,
+  name: string,
+): Promise<string | undefined> {
   if (name === 'nobody') return undefined
   if (name === 'garbage') return 'Bearer nonsense'
   const [username = '', scope] = name.split(': ')
-  const user = cast[username as keyof Cast]
+  const user = users[username as keyof TestUsers]
   if (scope === undefined) return user.authorization
   const scopes = scope === 'public-only' ? ['all', scope] : [scope]
   return `Bearer ${await createToken(url, user, scopes)}`

@@ -7,18 +7,18 @@ import { type GitClient, openGitClient } from './git-client.ts'
 import { type RestAnswer, restAt, type SendRest } from './rest.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   startTestServer,
   type TestServer,
   type TestServerOptions,
+  type TestUsers,
   transportTo,
 } from './server.ts'
 
 /** Where stories about the forge happen: a server, who appears in them, and what they ask by. */
 export interface Forge {
   readonly server: TestServer
-  readonly cast: Cast
+  readonly users: TestUsers
   /** The git of bob. */
   readonly client: GitClient
   readonly rest: SendRest
@@ -46,10 +46,10 @@ export async function openForge(options: TestServerOptions = {}): Promise<Forge>
   return forge
 }
 
-/** Starts a server with the cast on it. The caller stops it. */
+/** Starts a server with the users on it. The caller stops it. */
 export async function startForge(options: TestServerOptions = {}): Promise<Forge> {
   const server = await startTestServer(options)
-  const cast = await inviteCast(server.url)
+  const users = await createTestUsers(server.url)
   const client = await openGitClient()
   const rest = restAt(server.url)
   let stopped: Promise<void> | undefined
@@ -59,7 +59,7 @@ export async function startForge(options: TestServerOptions = {}): Promise<Forge
   }
   return {
     server,
-    cast,
+    users,
     client,
     rest,
     ask: askBy(rest),

@@ -5,28 +5,28 @@ import { askBy, refusalOf as refused } from './forge.ts'
 import { restAt } from './rest.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   signIn,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from './server.ts'
 
-/** The cast, and eve, who has nothing to do with anybody. */
-export type PullCast = Cast & { readonly eve: Actor }
+/** The users, and eve, who has nothing to do with anybody. */
+export type PullTestUsers = TestUsers & { readonly eve: Actor }
 
-/** Makes the cast of stories about pull requests. */
-export async function invitePullCast(url: string): Promise<PullCast> {
-  const cast = await inviteCast(url)
+/** Makes the users of stories about pull requests. */
+export async function createPullTestUsers(url: string): Promise<PullTestUsers> {
+  const users = await createTestUsers(url)
   const eve = {
     username: 'eve',
     email: 'eve@example.org',
     password: PASSWORD,
     must_change_password: false,
   }
-  expect((await restAt(url)(cast.ada, 'POST', '/admin/users', eve)).status).toBe(201)
-  return { ...cast, eve: await signIn(url, 'eve') }
+  expect((await restAt(url)(users.ada, 'POST', '/admin/users', eve)).status).toBe(201)
+  return { ...users, eve: await signIn(url, 'eve') }
 }
 
 /** What stories about pull requests do with a server, over REST by way of what everybody may do. */

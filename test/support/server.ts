@@ -120,7 +120,7 @@ export function transportTo(url: string, protocol: RpcProtocol, authorization?: 
   }
 }
 
-/** The password of everybody in the cast. */
+/** The password of everybody in the users. */
 export const PASSWORD = 'correct horse battery'
 
 /** Someone with an account. */
@@ -134,14 +134,14 @@ export interface Actor {
  * Who appears in the tests: ada administers, bob and carol are users, and dan's account is
  * archived.
  */
-export interface Cast {
+export interface TestUsers {
   readonly ada: Actor
   readonly bob: Actor
   readonly carol: Actor
 }
 
-/** Makes the cast through the public API. */
-export async function inviteCast(url: string): Promise<Cast> {
+/** Makes the users through the public API. */
+export async function createTestUsers(url: string): Promise<TestUsers> {
   const anonymous = createClient(UserService, transportTo(url, 'Connect JSON'))
   await anonymous.createUser({
     user: { username: 'ada', password: PASSWORD, email: 'ada@example.org' },

@@ -9,7 +9,7 @@ import { createToken, PASSWORD, transportTo } from '../../support/server.ts'
 
 let now = Date.UTC(2026, 4, 1, 10)
 
-const { server, cast, rest } = await openForge({ clock: { now: () => now } })
+const { server, users, rest } = await openForge({ clock: { now: () => now } })
 
 function basic(username: string, password = PASSWORD) {
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }
@@ -49,7 +49,7 @@ describe('personal access tokens in the API of forges', () => {
   })
 
   it('are the tokens of UserService', async () => {
-    const text = await createToken(server.url, cast.carol, ['read:user'])
+    const text = await createToken(server.url, users.carol, ['read:user'])
     const [token] = (await rest(basic('carol'), 'GET', '/users/carol/tokens')).body
     expect(token).toMatchObject({
       name: '',
@@ -57,7 +57,7 @@ describe('personal access tokens in the API of forges', () => {
       scopes: ['read:user'],
     })
     await rest(basic('carol'), 'POST', '/users/carol/tokens', { name: 'here', scopes: ['all'] })
-    const { body } = await rest(cast.carol, 'GET', '/users/carol/personalAccessTokens')
+    const { body } = await rest(users.carol, 'GET', '/users/carol/personalAccessTokens')
     expect(body.personalAccessTokens[1]).toMatchObject({ description: 'here', scopes: ['all'] })
     await rest(basic('carol'), 'DELETE', `/users/carol/tokens/${token.id}`)
     expect((await rest(basic('carol'), 'GET', '/users/carol/tokens')).body).toHaveLength(1)
@@ -118,7 +118,7 @@ describe('personal access tokens in the API of forges', () => {
     await make('987654321')
     expect((await remove('987654321')).status).toBe(204)
     for (const _ of [1, 2])
-      await rest(cast.bob, 'POST', '/users/bob/personalAccessTokens', { description: 'twin' })
+      await rest(users.bob, 'POST', '/users/bob/personalAccessTokens', { description: 'twin' })
     expect(outcome(await remove('twin'))).toEqual([422, "multiple matches for token name 'twin'"])
     const tokens: { id: number; name: string }[] = (
       await rest(basic('bob'), 'GET', '/users/bob/tokens')
@@ -155,10 +155,10 @@ describe('personal access tokens in the API of forges', () => {
   })
 
   it('can be managed with a password only', async () => {
-    const token = await createToken(server.url, cast.bob, ['all'])
+    const token = await createToken(server.url, users.bob, ['all'])
     for (const who of [
       undefined,
-      cast.bob,
+      users.bob,
       { authorization: `token ${token}` },
       { authorization: `Bearer ${token}` },
       basic('bob', token),
@@ -180,7 +180,7 @@ describe('personal access tokens in the API of forges', () => {
   it('require a passcode, once, from an account with a second factor', async () => {
     const twoFactor = createClient(
       TwoFactorService,
-      transportTo(server.url, 'gRPC', cast.carol.authorization),
+      transportTo(server.url, 'gRPC', users.carol.authorization),
     )
     const { secret } = await twoFactor.enrollTwoFactor({
       name: 'users/carol/twoFactor',
@@ -220,7 +220,7 @@ describe('personal access tokens in the API of forges', () => {
       name: 'self',
       sha1: '',
     })
-    for (const who of [cast.bob, basic('bob')])
+    for (const who of [users.bob, basic('bob')])
       expect((await rest(who, 'GET', '/token')).status).toBe(404)
     expect((await rest(undefined, 'GET', '/token')).status).toBe(401)
     expect((await rest(token, 'DELETE', '/token')).status).toBe(204)

@@ -8,7 +8,7 @@ import { storeMemo } from '../../support/memo-rows.ts'
 import { type Actor, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
 const forge = await openForge()
-const { ada, bob } = forge.cast
+const { ada, bob } = forge.users
 
 const usersOf = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') =>
   createClient(UserService, transportTo(forge.server.url, protocol, who.authorization))
@@ -231,11 +231,11 @@ describe('a private address', () => {
 
   it('is not revealed by squashing commits that the account pushed', async () => {
     const repo = '/repos/carol/quiet'
-    await forge.ask(forge.cast.carol, 'POST', '/user/repos', { name: 'quiet', auto_init: true })
-    await forge.ask(forge.cast.carol, 'PUT', `${repo}/collaborators/bob`, { permission: 'write' })
+    await forge.ask(forge.users.carol, 'POST', '/user/repos', { name: 'quiet', auto_init: true })
+    await forge.ask(forge.users.carol, 'PUT', `${repo}/collaborators/bob`, { permission: 'write' })
     for (const [file, who] of [
       ['a', bob],
-      ['b', forge.cast.carol],
+      ['b', forge.users.carol],
     ] as const) {
       const named = { name: who.username, email: `${who.username}@example.org` }
       const branch = file === 'a' ? { branch: 'main', new_branch: 'topic' } : { branch: 'topic' }
@@ -246,12 +246,12 @@ describe('a private address', () => {
         ...branch,
       })
     }
-    const { number } = await forge.ask(forge.cast.carol, 'POST', `${repo}/pulls`, {
+    const { number } = await forge.ask(forge.users.carol, 'POST', `${repo}/pulls`, {
       title: 'x',
       head: 'topic',
       base: 'main',
     })
-    await forge.ask(forge.cast.carol, 'POST', `${repo}/pulls/${number}/merge`, { Do: 'squash' })
+    await forge.ask(forge.users.carol, 'POST', `${repo}/pulls/${number}/merge`, { Do: 'squash' })
     const [squashed] = await forge.ask(bob, 'GET', `${repo}/commits`)
     expect(squashed.commit.message).toMatch(/Co-authored-by: bob <\d+\+bob@noreply\.127\.0\.0\.1>/)
     expect(JSON.stringify(squashed.commit)).not.toContain('bob@example.org')
@@ -297,7 +297,7 @@ describe('statistics', () => {
       .selectAll()
       .where('username', '=', 'dan')
       .execute()
-    if (!carol || !dan) throw new Error('the cast is not there')
+    if (!carol || !dan) throw new Error('the users is not there')
     for (let i = 0; i < MAX_LISTED_MEMOS; i += 1) await storeMemo(app, carol)
     const memo = await storeMemo(app, dan)
     const tags = Array.from({ length: MAX_LISTED_TAGS }, (_, i) => ({
@@ -346,14 +346,14 @@ describe('page sizes', () => {
   it('can be configured by the operator for every list', async () => {
     const sized = await startForge({ settings: { defaultPageSize: 2, maxPageSize: 3 } })
     try {
-      const { cast, ask } = sized
-      for (const name of ['a', 'b', 'c', 'd']) await ask(cast.bob, 'POST', '/user/repos', { name })
+      const { users, ask } = sized
+      for (const name of ['a', 'b', 'c', 'd']) await ask(users.bob, 'POST', '/user/repos', { name })
       const repos = async (query: string) =>
-        (await ask(cast.bob, 'GET', `/user/repos${query}`)).length
+        (await ask(users.bob, 'GET', `/user/repos${query}`)).length
       expect([await repos(''), await repos('?limit=3'), await repos('?limit=50')]).toEqual([
         2, 3, 3,
       ])
-      const users = sized.grpc(UserService, cast.ada)
+      const users = sized.grpc(UserService, users.ada)
       const listed = async (pageSize: number) =>
         (await users.listUsers({ pageSize, showDeleted: true })).users.length
       expect([await listed(0), await listed(3), await listed(1000)]).toEqual([2, 3, 3])

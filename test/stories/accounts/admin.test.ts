@@ -6,7 +6,7 @@ import { openForge } from '../../support/forge.ts'
 import type { RestAnswer } from '../../support/rest.ts'
 import { createToken, PASSWORD, signIn, transportTo } from '../../support/server.ts'
 
-const { server, cast, rest } = await openForge()
+const { server, users, rest } = await openForge()
 
 const outcome = ({ status, body }: RestAnswer) => [status, body.message]
 
@@ -19,7 +19,7 @@ const draft = (username: string) => ({
 
 describe('administrators', () => {
   it('create accounts', async () => {
-    const made = await rest(cast.ada, 'POST', '/admin/users', {
+    const made = await rest(users.ada, 'POST', '/admin/users', {
       ...draft('Eve'),
       full_name: 'Eve E.',
       visibility: 'limited',
@@ -58,14 +58,14 @@ describe('administrators', () => {
     [{ ...draft('x'), password: 'short' }, 400, 'a password must have'],
     [{ ...draft('x'), visibility: 'secret' }, 422, 'visibility is missing or not allowed'],
   ])('cannot create accounts from %j', async (body, status, message) => {
-    const refused = await rest(cast.ada, 'POST', '/admin/users', body)
+    const refused = await rest(users.ada, 'POST', '/admin/users', body)
     expect(outcome(refused)).toEqual([status, expect.stringContaining(message)])
   })
 
   it('change only the named fields, and either all or none', async () => {
-    await rest(cast.ada, 'POST', '/admin/users', { ...draft('frank'), full_name: 'Frank' })
+    await rest(users.ada, 'POST', '/admin/users', { ...draft('frank'), full_name: 'Frank' })
     const frank = await signIn(server.url, 'frank')
-    const edited = await rest(cast.ada, 'PATCH', '/admin/users/FRANK', {
+    const edited = await rest(users.ada, 'PATCH', '/admin/users/FRANK', {
       source_id: 0,
       login_name: '',
       email: null,
@@ -86,7 +86,7 @@ describe('administrators', () => {
       visibility: 'private',
     })
     expect((await rest(frank, 'GET', '/user')).body.is_admin).toBe(true)
-    const refused = await rest(cast.ada, 'PATCH', '/admin/users/frank', {
+    const refused = await rest(users.ada, 'PATCH', '/admin/users/frank', {
       full_name: 'X',
       email: 'bob@example.org',
     })
@@ -95,10 +95,10 @@ describe('administrators', () => {
   })
 
   it('archive and restore users', async () => {
-    await rest(cast.ada, 'POST', '/admin/users', draft('grace'))
+    await rest(users.ada, 'POST', '/admin/users', draft('grace'))
     const { authorization } = await signIn(server.url, 'grace')
     const edit = async (body: object) =>
-      (await rest(cast.ada, 'PATCH', '/admin/users/grace', body)).body
+      (await rest(users.ada, 'PATCH', '/admin/users/grace', body)).body
     expect(await edit({ prohibit_login: true })).toMatchObject({
       active: false,
       prohibit_login: true,
@@ -116,12 +116,12 @@ describe('administrators', () => {
   })
 
   it('delete accounts, with their data if requested', async () => {
-    await rest(cast.ada, 'POST', '/admin/users', draft('heidi'))
+    await rest(users.ada, 'POST', '/admin/users', draft('heidi'))
     const heidi = await signIn(server.url, 'heidi')
     await rest(heidi, 'POST', '/user/repos', { name: 'left' })
-    expect((await rest(cast.ada, 'DELETE', '/admin/users/heidi')).status).toBe(422)
-    expect((await rest(cast.ada, 'DELETE', '/admin/users/heidi?purge=true')).status).toBe(204)
-    expect((await rest(cast.ada, 'DELETE', '/admin/users/heidi')).status).toBe(404)
+    expect((await rest(users.ada, 'DELETE', '/admin/users/heidi')).status).toBe(422)
+    expect((await rest(users.ada, 'DELETE', '/admin/users/heidi?purge=true')).status).toBe(204)
+    expect((await rest(users.ada, 'DELETE', '/admin/users/heidi')).status).toBe(404)
     expect((await rest(undefined, 'GET', '/repos/heidi/left')).status).toBe(404)
   })
 
@@ -132,20 +132,20 @@ describe('administrators', () => {
       .where('role', '=', 'ADMIN')
       .execute()
     for (const { username } of admins)
-      if (username !== 'ada') await rest(cast.ada, 'DELETE', `/admin/users/${username}`)
+      if (username !== 'ada') await rest(users.ada, 'DELETE', `/admin/users/${username}`)
     for (const [method, body] of [
       ['DELETE', undefined],
       ['PATCH', { admin: false }],
       ['PATCH', { active: false }],
     ] as const) {
-      expect((await rest(cast.ada, method, '/admin/users/ada', body)).status).toBe(422)
+      expect((await rest(users.ada, method, '/admin/users/ada', body)).status).toBe(422)
     }
-    expect((await rest(cast.ada, 'GET', '/user')).body.is_admin).toBe(true)
+    expect((await rest(users.ada, 'GET', '/user')).body.is_admin).toBe(true)
   })
 
   it('are the only users with access to these methods', async () => {
     const token = async (scope: string) => ({
-      authorization: `token ${await createToken(server.url, cast.ada, [scope])}`,
+      authorization: `token ${await createToken(server.url, users.ada, [scope])}`,
     })
     for (const [method, path, body] of [
       ['POST', '/admin/users', draft('mallory')],
@@ -154,7 +154,7 @@ describe('administrators', () => {
       ['DELETE', '/admin/users/bob', undefined],
     ] as const) {
       expect((await rest(undefined, method, path, body)).status).toBe(401)
-      expect((await rest(cast.bob, method, path, body)).status).toBe(403)
+      expect((await rest(users.bob, method, path, body)).status).toBe(403)
       expect((await rest(await token('read:admin'), method, path, body)).status).toBe(403)
       expect((await rest(await token('write:user'), method, path, body)).status).toBe(403)
     }
@@ -168,7 +168,7 @@ describe('administrators', () => {
   })
 
   it('can do the same over gRPC', async () => {
-    const ada = createClient(AdminService, transportTo(server.url, 'gRPC', cast.ada.authorization))
+    const ada = createClient(AdminService, transportTo(server.url, 'gRPC', users.ada.authorization))
     const made = await ada.adminCreateUser(draft('judy'))
     expect(made).toMatchObject({ login: 'judy', active: true })
     expect((await ada.adminEditUser({ username: 'judy', fullName: 'Judy' })).fullName).toBe('Judy')

@@ -7,7 +7,7 @@ import { openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createToken, transportTo } from '../../support/server.ts'
 
-const { server, cast } = await openForge()
+const { server, users } = await openForge()
 
 /** Sends a GET over REST as a user, with a token or anonymously. */
 function get(who: Actor | string | undefined, path: string) {
@@ -22,7 +22,7 @@ const logins = (accounts: readonly { login: string }[]) => accounts.map(({ login
 
 describe('the authenticated account', () => {
   it('sees all of its own fields', async () => {
-    const { status, body } = await get(cast.ada, '/user')
+    const { status, body } = await get(users.ada, '/user')
     expect(status).toBe(200)
     expect(body).toEqual({
       id: expect.any(Number),
@@ -54,17 +54,17 @@ describe('the authenticated account', () => {
   it('requires a signed-in caller with the right scope', async () => {
     expect((await get(undefined, '/user')).status).toBe(401)
     expect(
-      (await get(await createToken(server.url, cast.bob, ['write:repository']), '/user')).status,
+      (await get(await createToken(server.url, users.bob, ['write:repository']), '/user')).status,
     ).toBe(403)
     expect(
-      (await get(await createToken(server.url, cast.bob, ['read:user']), '/user')).body,
+      (await get(await createToken(server.url, users.bob, ['read:user']), '/user')).body,
     ).toMatchObject({
       email: 'bob@example.org',
     })
   })
 
   it('shows only public fields to a public-only token', async () => {
-    const token = await createToken(server.url, cast.ada, ['read:user', 'public-only'])
+    const token = await createToken(server.url, users.ada, ['read:user', 'public-only'])
     const { body } = await get(token, '/user')
     expect(body).toMatchObject({ login: 'ada', is_admin: false, active: false, language: '' })
     expect(body.email).toBe(`${body.id}+ada@noreply.127.0.0.1`)
@@ -73,12 +73,12 @@ describe('the authenticated account', () => {
   it('has a picture with a working URL', async () => {
     const client = createClient(
       UserService,
-      transportTo(server.url, 'gRPC', cast.carol.authorization),
+      transportTo(server.url, 'gRPC', users.carol.authorization),
     )
     const pixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
     const user = { name: 'users/carol', avatarUrl: `data:image/gif;base64,${pixel}` }
     await client.updateUser({ user, updateMask: { paths: ['avatar_url'] } })
-    const { avatar_url: url } = (await get(cast.carol, '/user')).body
+    const { avatar_url: url } = (await get(users.carol, '/user')).body
     expect(url).toBe(`${server.url}/file/users/carol/avatar`)
     expect((await fetch(url)).headers.get('content-type')).toBe('image/gif')
   })
@@ -86,7 +86,7 @@ describe('the authenticated account', () => {
   it('is the same over gRPC', async () => {
     const client = createClient(
       AccountService,
-      transportTo(server.url, 'gRPC', cast.bob.authorization),
+      transportTo(server.url, 'gRPC', users.bob.authorization),
     )
     expect(await client.getAuthenticatedAccount({})).toMatchObject({
       login: 'bob',
@@ -100,30 +100,30 @@ describe('the authenticated account', () => {
 
 describe('a search for users', () => {
   it('finds active users by part of a name, in order and in pages', async () => {
-    const all = await get(cast.bob, '/users/search')
+    const all = await get(users.bob, '/users/search')
     expect(all.body).toMatchObject({ ok: true })
     expect(logins(all.body.data)).toEqual(['ada', 'bob', 'carol'])
     expect(Object.keys(all.body)).toEqual(['ok', 'data'])
     expect(all.headers.get('x-total-count')).toBe('3')
-    const page = await get(cast.bob, '/users/search?page=2&limit=1')
+    const page = await get(users.bob, '/users/search?page=2&limit=1')
     expect(logins(page.body.data)).toEqual(['bob'])
     expect(page.headers.get('link')).toContain('rel="next"')
-    expect(logins((await get(cast.bob, '/users/search?q=A')).body.data)).toEqual(['ada', 'carol'])
-    expect(logins((await get(cast.bob, '/users/search?q=dan')).body.data)).toEqual([])
-    const { id } = (await get(cast.carol, '/user')).body
-    expect(logins((await get(cast.bob, `/users/search?uid=${id}`)).body.data)).toEqual(['carol'])
-    expect(logins((await get(cast.bob, `/users/search?uid=${id}&q=bob`)).body.data)).toEqual([])
+    expect(logins((await get(users.bob, '/users/search?q=A')).body.data)).toEqual(['ada', 'carol'])
+    expect(logins((await get(users.bob, '/users/search?q=dan')).body.data)).toEqual([])
+    const { id } = (await get(users.carol, '/user')).body
+    expect(logins((await get(users.bob, `/users/search?uid=${id}`)).body.data)).toEqual(['carol'])
+    expect(logins((await get(users.bob, `/users/search?uid=${id}&q=bob`)).body.data)).toEqual([])
   })
 
   it('shows no address of other users, except to administrators', async () => {
     const emails = async (who: Actor) =>
       (await get(who, '/users/search')).body.data.map(({ email }: { email: string }) => email)
-    expect(await emails(cast.bob)).toEqual([
+    expect(await emails(users.bob)).toEqual([
       expect.stringMatching(/^\d+\+ada@noreply\.127\.0\.0\.1$/),
       'bob@example.org',
       expect.stringMatching(/^\d+\+carol@noreply\.127\.0\.0\.1$/),
     ])
-    expect(await emails(cast.ada)).toEqual([
+    expect(await emails(users.ada)).toEqual([
       'ada@example.org',
       'bob@example.org',
       'carol@example.org',
@@ -132,17 +132,17 @@ describe('a search for users', () => {
 
   it('is not confused with a user named search, and requires a caller and a scope', async () => {
     expect((await get(undefined, '/users/search')).status).toBe(401)
-    const token = await createToken(server.url, cast.bob, ['read:repository'])
+    const token = await createToken(server.url, users.bob, ['read:repository'])
     expect((await get(token, '/users/search')).status).toBe(403)
   })
 })
 
 describe('a renamed account', () => {
   it('is found with its repositories under the old name, over REST and by Git', async () => {
-    await restAt(server.url)(cast.carol, 'POST', '/user/repos', { name: 'tools', auto_init: true })
+    await restAt(server.url)(users.carol, 'POST', '/user/repos', { name: 'tools', auto_init: true })
     const client = createClient(
       UserService,
-      transportTo(server.url, 'gRPC', cast.carol.authorization),
+      transportTo(server.url, 'gRPC', users.carol.authorization),
     )
     const user = { name: 'users/carol', username: 'Caroline' }
     await client.updateUser({ user, updateMask: { paths: ['username'] } })

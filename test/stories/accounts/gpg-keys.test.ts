@@ -13,7 +13,7 @@ const HOUR_MS = 60 * 60 * 1000
 /** The clock stands still ahead of the system time, which signatures use. */
 let now = (Math.ceil(Date.now() / HOUR_MS) + 1) * HOUR_MS
 
-const { server, cast, rest } = await openForge({ clock: { now: () => now } })
+const { server, users, rest } = await openForge({ clock: { now: () => now } })
 
 async function newKey(...emails: string[]): Promise<PrivateKey> {
   const userIDs = emails.map((email) => ({ name: 'Somebody', email }))
@@ -59,7 +59,7 @@ const PROVES_NOTHING = 'The provided GPG key, signature and token do not match'
 describe('OpenPGP keys of an account', () => {
   it('are added by the address of the account, read and deleted', async () => {
     const key = await newKey('BOB@example.org', 'bob@elsewhere.example')
-    const made = await add(cast.bob, key)
+    const made = await add(users.bob, key)
     expect(made.status).toBe(201)
     const keyId = key.getKeyID().toHex().toUpperCase()
     expect(made.body).toEqual({
@@ -94,89 +94,89 @@ describe('OpenPGP keys of an account', () => {
       expires_at: '1970-01-01T00:00:00Z',
     })
     const path = `/user/gpg_keys/${made.body.id}`
-    expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
-    expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([made.body])
+    expect((await rest(users.bob, 'GET', path)).body).toEqual(made.body)
+    expect((await rest(users.bob, 'GET', '/user/gpg_keys')).body).toEqual([made.body])
     // A subkey cannot be read alone, and other users cannot read the key.
-    expect((await rest(cast.bob, 'GET', `/user/gpg_keys/${made.body.subkeys[0].id}`)).status).toBe(
+    expect((await rest(users.bob, 'GET', `/user/gpg_keys/${made.body.subkeys[0].id}`)).status).toBe(
       404,
     )
     for (const method of ['GET', 'DELETE'])
-      expect((await rest(cast.carol, method, path)).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
-    expect((await add(cast.bob, key)).status).toBe(201)
-    await deleteKeysOf(cast.bob)
+      expect((await rest(users.carol, method, path)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', path)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
+    expect((await add(users.bob, key)).status).toBe(201)
+    await deleteKeysOf(users.bob)
   })
 
   it('are shown to others without the address of the account', async () => {
-    const { body } = await add(cast.bob, await newKey('bob@example.org'))
+    const { body } = await add(users.bob, await newKey('bob@example.org'))
     const seen = await rest(undefined, 'GET', '/users/Bob/gpg_keys')
     expect(seen.body).toEqual([{ ...body, emails: [] }])
     expect(seen.headers.get('x-total-count')).toBe('1')
     const bytes = Buffer.from(seen.body[0].public_key, 'base64').toString('latin1')
     expect(bytes).not.toContain('example.org')
-    expect((await rest(cast.ada, 'GET', '/users/bob/gpg_keys')).body).toEqual([body])
+    expect((await rest(users.ada, 'GET', '/users/bob/gpg_keys')).body).toEqual([body])
     expect((await rest(undefined, 'GET', '/users/nobody/gpg_keys')).status).toBe(404)
-    await deleteKeysOf(cast.bob)
+    await deleteKeysOf(users.bob)
   })
 
   it('with another address require a signature by the key', async () => {
     const key = await newKey('somebody@elsewhere.example')
-    const unknown = await add(cast.bob, key)
-    const token = await tokenFor(cast.bob)
+    const unknown = await add(users.bob, key)
+    const token = await tokenFor(users.bob)
     expect(unknown.status).toBe(404)
     expect(unknown.body.message).toBe(
       `${EMAIL_UNKNOWN}. It may still be added if you provide a valid signature for the token: ${token}`,
     )
-    const made = await add(cast.bob, key, await signatureOf(key, token))
+    const made = await add(users.bob, key, await signatureOf(key, token))
     expect(made.status).toBe(201)
     expect(made.body).toMatchObject({ verified: true, emails: [{ verified: false }] })
-    await deleteKeysOf(cast.bob)
+    await deleteKeysOf(users.bob)
   })
 
   it('are verified later, by the id of the key or of a subkey', async () => {
     const key = await newKey('bob@example.org')
-    const { body } = await add(cast.bob, key)
+    const { body } = await add(users.bob, key)
     const prove = (who: Actor, key_id: string, armored_signature: string) =>
       rest(who, 'POST', '/user/gpg_key_verify', { key_id, armored_signature })
-    const signature = await signatureOf(key, `${await tokenFor(cast.bob)}\n`)
-    expect((await prove(cast.carol, body.key_id, signature)).status).toBe(404)
-    expect((await prove(cast.bob, '0123456789ABCDEF', signature)).status).toBe(404)
-    const refused = await prove(cast.bob, body.key_id, await signatureOf(key, 'something'))
+    const signature = await signatureOf(key, `${await tokenFor(users.bob)}\n`)
+    expect((await prove(users.carol, body.key_id, signature)).status).toBe(404)
+    expect((await prove(users.bob, '0123456789ABCDEF', signature)).status).toBe(404)
+    const refused = await prove(users.bob, body.key_id, await signatureOf(key, 'something'))
     expect([refused.status, refused.body.message]).toEqual([
       422,
       expect.stringContaining(PROVES_NOTHING),
     ])
-    const proven = await prove(cast.bob, body.subkeys[0].key_id.toLowerCase(), signature)
+    const proven = await prove(users.bob, body.subkeys[0].key_id.toLowerCase(), signature)
     expect(proven.status).toBe(200)
     expect(proven.body).toMatchObject({
       id: body.id,
       verified: true,
       subkeys: [{ verified: true }, { verified: true }],
     })
-    await deleteKeysOf(cast.bob)
+    await deleteKeysOf(users.bob)
   })
 
   it.each<[string, (key: PrivateKey) => Promise<string>]>([
-    ['of the text of somebody else', async (key) => signatureOf(key, await tokenFor(cast.carol))],
+    ['of the text of somebody else', async (key) => signatureOf(key, await tokenFor(users.carol))],
     [
       'by another key',
-      async () => signatureOf(await newKey('bob@example.org'), await tokenFor(cast.bob)),
+      async () => signatureOf(await newKey('bob@example.org'), await tokenFor(users.bob)),
     ],
     ['that is none', async () => 'hello'],
   ])('are not verified by a signature %s', async (_, make) => {
     const key = await newKey('bob@example.org')
-    const refused = await add(cast.bob, key, await make(key))
+    const refused = await add(users.bob, key, await make(key))
     expect([refused.status, refused.body.message]).toEqual([
       422,
       expect.stringContaining(PROVES_NOTHING),
     ])
-    expect((await rest(cast.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
+    expect((await rest(users.bob, 'GET', '/user/gpg_keys')).body).toEqual([])
   })
 
   it('are verified by the text of the current or the previous hour, but not by an older one', async () => {
     const key = await newKey('elsewhere@example.com')
-    const signature = await signatureOf(key, await tokenFor(cast.bob))
+    const signature = await signatureOf(key, await tokenFor(users.bob))
     const start = now
     try {
       now = start + HOUR_MS
@@ -197,24 +197,24 @@ describe('OpenPGP keys of an account', () => {
 
   it('are taken over by a user who proves ownership, but not by others', async () => {
     const key = await newKey('bob@example.org', 'carol@example.org')
-    expect((await add(cast.carol, key)).status).toBe(201)
-    const claimed = await add(cast.bob, key)
+    expect((await add(users.carol, key)).status).toBe(201)
+    const claimed = await add(users.bob, key)
     expect([claimed.status, claimed.body.message]).toEqual([
       422,
       'A key with the same id already exists',
     ])
-    const proven = await add(cast.bob, key, await signatureOf(key, await tokenFor(cast.bob)))
+    const proven = await add(users.bob, key, await signatureOf(key, await tokenFor(users.bob)))
     expect(proven.status).toBe(201)
-    expect((await rest(cast.carol, 'GET', '/user/gpg_keys')).body).toEqual([])
-    const late = await add(cast.carol, key, await signatureOf(key, await tokenFor(cast.carol)))
+    expect((await rest(users.carol, 'GET', '/user/gpg_keys')).body).toEqual([])
+    const late = await add(users.carol, key, await signatureOf(key, await tokenFor(users.carol)))
     expect([late.status, late.body.message]).toEqual([422, 'A key with the same id already exists'])
-    await deleteKeysOf(cast.bob)
+    await deleteKeysOf(users.bob)
   })
 
   it('are not added by an address that a token has set', async () => {
     const token = {
       username: 'carol',
-      authorization: `token ${await createToken(server.url, cast.carol, ['all'])}`,
+      authorization: `token ${await createToken(server.url, users.carol, ['all'])}`,
     }
     const setEmail = (who: Actor, email: string) =>
       rest(who, 'PATCH', '/users/carol?updateMask=email', { email }).then(({ status }) =>
@@ -223,21 +223,21 @@ describe('OpenPGP keys of an account', () => {
     const key = await newKey('victim@example.org')
     await setEmail(token, 'victim@example.org')
     expect((await add(token, key)).body.message).toContain(EMAIL_UNKNOWN)
-    await setEmail(cast.carol, 'victim@example.org')
+    await setEmail(users.carol, 'victim@example.org')
     // The same address counts once the account has set it by password.
     expect((await add(token, key)).body.emails).toEqual([
       { email: 'victim@example.org', verified: true },
     ])
-    await setEmail(cast.carol, 'carol@example.org')
-    expect((await rest(cast.carol, 'GET', '/user/gpg_keys')).body[0].emails).toEqual([
+    await setEmail(users.carol, 'carol@example.org')
+    expect((await rest(users.carol, 'GET', '/user/gpg_keys')).body[0].emails).toEqual([
       { email: 'victim@example.org', verified: false },
     ])
-    await deleteKeysOf(cast.carol)
+    await deleteKeysOf(users.carol)
   })
 
   it('are never private, and private keys appear nowhere', async () => {
     const key = await newKey('bob@example.org')
-    const refused = await rest(cast.bob, 'POST', '/user/gpg_keys', {
+    const refused = await rest(users.bob, 'POST', '/user/gpg_keys', {
       armored_public_key: key.armor(),
     })
     expect([refused.status, refused.body.message]).toEqual([
@@ -245,7 +245,7 @@ describe('OpenPGP keys of an account', () => {
       expect.stringContaining('private key'),
     ])
     expect(JSON.stringify(server.logged)).not.toContain('BEGIN PGP')
-    expect((await rest(cast.bob, 'POST', '/user/gpg_keys', {})).status).toBe(422)
+    expect((await rest(users.bob, 'POST', '/user/gpg_keys', {})).status).toBe(422)
   })
 
   it('are limited to fifty', async () => {
@@ -265,12 +265,12 @@ describe('OpenPGP keys of an account', () => {
       create_time: 0,
     }))
     await server.app.db.insertInto('gpg_keys').values(rows).execute()
-    expect((await add(cast.bob, await newKey('bob@example.org'))).body.message).toBe(
+    expect((await add(users.bob, await newKey('bob@example.org'))).body.message).toBe(
       'the limit of 50 keys has been reached',
     )
-    expect((await rest(cast.bob, 'GET', '/user/gpg_keys?page=2')).body).toHaveLength(20)
-    await deleteKeysOf(cast.bob)
-    await deleteKeysOf(cast.bob)
+    expect((await rest(users.bob, 'GET', '/user/gpg_keys?page=2')).body).toHaveLength(20)
+    await deleteKeysOf(users.bob)
+    await deleteKeysOf(users.bob)
   })
 
   it.each([
@@ -281,15 +281,18 @@ describe('OpenPGP keys of an account', () => {
   ])('are managed by a token with %j: reading %i, adding %i', async (scopes, reading, adding) => {
     const token = {
       username: 'bob',
-      authorization: `token ${await createToken(server.url, cast.bob, scopes)}`,
+      authorization: `token ${await createToken(server.url, users.bob, scopes)}`,
     }
     expect((await rest(token, 'GET', '/user/gpg_keys')).status).toBe(reading)
     expect((await add(token, await newKey('bob@example.org'))).status).toBe(adding)
-    await deleteKeysOf(cast.bob)
+    await deleteKeysOf(users.bob)
   })
 
   it('are the same over gRPC', async () => {
-    const bob = createClient(GpgKeyService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const bob = createClient(
+      GpgKeyService,
+      transportTo(server.url, 'gRPC', users.bob.authorization),
+    )
     const key = await newKey('elsewhere@example.org')
     const token = Buffer.from((await bob.getGpgKeyToken({})).data).toString()
     const armoredPublicKey = key.toPublic().armor()
@@ -357,8 +360,8 @@ describe.skipIf(!isGnupgHere)('a key of GnuPG (skipped without gpg)', () => {
       'export-minimal',
       'bob@example.org',
     ])
-    const armored_signature = gpg(['--armor', '--detach-sign'], `${await tokenFor(cast.bob)}\n`)
-    const made = await rest(cast.bob, 'POST', '/user/gpg_keys', {
+    const armored_signature = gpg(['--armor', '--detach-sign'], `${await tokenFor(users.bob)}\n`)
+    const made = await rest(users.bob, 'POST', '/user/gpg_keys', {
       armored_public_key,
       armored_signature,
     })
@@ -370,6 +373,6 @@ describe.skipIf(!isGnupgHere)('a key of GnuPG (skipped without gpg)', () => {
     expect(listed).toContain(`:${made.body.key_id}:`)
     const [, expiry] = /^pub:(?:[^:]*:){5}(\d+)/m.exec(listed) ?? []
     expect(Date.parse(made.body.expires_at) / 1000).toBe(Number(expiry))
-    await deleteKeysOf(cast.bob)
+    await deleteKeysOf(users.bob)
   })
 })

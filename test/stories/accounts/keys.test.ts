@@ -8,7 +8,7 @@ import { openForge } from '../../support/forge.ts'
 import type { SendRest } from '../../support/rest.ts'
 import { createToken, transportTo } from '../../support/server.ts'
 
-const { server, cast, rest } = await openForge()
+const { server, users, rest } = await openForge()
 
 /** Creates a key in the format of OpenSSH. */
 function newKey(comment = ''): string {
@@ -27,7 +27,7 @@ const names = (list: { title: string }[]) => list.map(({ title }) => title)
 describe('SSH keys of an account', () => {
   it('are added, read and deleted', async () => {
     const key = newKey('bob@work')
-    const made = await rest(cast.bob, 'POST', '/user/keys', {
+    const made = await rest(users.bob, 'POST', '/user/keys', {
       title: ' work ',
       key: `  ${key}  \n`,
       read_only: true,
@@ -45,30 +45,36 @@ describe('SSH keys of an account', () => {
       read_only: true,
       key_type: 'user',
     })
-    expect((await rest(cast.bob, 'GET', `/user/keys/${made.body.id}`)).body).toEqual(made.body)
-    expect((await rest(cast.bob, 'GET', '/user/keys')).body).toEqual([made.body])
-    expect((await rest(cast.bob, 'DELETE', `/user/keys/${made.body.id}`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/user/keys/${made.body.id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `/user/keys/${made.body.id}`)).body).toEqual(made.body)
+    expect((await rest(users.bob, 'GET', '/user/keys')).body).toEqual([made.body])
+    expect((await rest(users.bob, 'DELETE', `/user/keys/${made.body.id}`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/user/keys/${made.body.id}`)).status).toBe(404)
     // The key is free again, also for other users.
-    expect((await rest(cast.carol, 'POST', '/user/keys', { title: 'found', key })).status).toBe(201)
+    expect((await rest(users.carol, 'POST', '/user/keys', { title: 'found', key })).status).toBe(
+      201,
+    )
   })
 
   it('are listed in pages in the order in which they were added, or by fingerprint', async () => {
     const keys = ['c', 'b', 'a'].map((title) => ({ title, key: newKey() }))
-    for (const key of keys) await rest(cast.ada, 'POST', '/user/keys', key)
-    const page = await rest(cast.ada, 'GET', '/user/keys?limit=2&page=2')
+    for (const key of keys) await rest(users.ada, 'POST', '/user/keys', key)
+    const page = await rest(users.ada, 'GET', '/user/keys?limit=2&page=2')
     expect(names(page.body)).toEqual(['a'])
     expect(page.headers.get('x-total-count')).toBe('3')
     expect(page.headers.get('link')).toContain('rel="prev"')
     const fingerprint = encodeURIComponent(fingerprintOf(keys[1]?.key ?? ''))
     expect(
-      names((await rest(cast.ada, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body),
+      names((await rest(users.ada, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body),
     ).toEqual(['b'])
-    expect((await rest(cast.bob, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body).toEqual([])
+    expect((await rest(users.bob, 'GET', `/user/keys?fingerprint=${fingerprint}`)).body).toEqual([])
   })
 
   it('are public with the account, except for private fields', async () => {
-    await rest(cast.carol, 'POST', '/user/keys', { title: 'shown', key: newKey(), read_only: true })
+    await rest(users.carol, 'POST', '/user/keys', {
+      title: 'shown',
+      key: newKey(),
+      read_only: true,
+    })
     const seen = await rest(undefined, 'GET', '/users/Carol/keys')
     const shown = seen.body.find(({ title }: { title: string }) => title === 'shown')
     expect(Object.keys(shown).sort()).toEqual([
@@ -80,31 +86,31 @@ describe('SSH keys of an account', () => {
       'title',
       'url',
     ])
-    const own = (await rest(cast.carol, 'GET', '/users/carol/keys')).body
+    const own = (await rest(users.carol, 'GET', '/users/carol/keys')).body
     expect(own).toContainEqual(
       expect.objectContaining({ id: shown.id, read_only: true, key_type: 'user' }),
     )
     expect((await rest(undefined, 'GET', '/users/nobody/keys')).status).toBe(404)
-    await rest(cast.ada, 'PATCH', '/admin/users/carol', { visibility: 'private' })
+    await rest(users.ada, 'PATCH', '/admin/users/carol', { visibility: 'private' })
     expect((await rest(undefined, 'GET', '/users/carol/keys')).status).toBe(404)
-    await rest(cast.ada, 'PATCH', '/admin/users/carol', { visibility: 'public' })
+    await rest(users.ada, 'PATCH', '/admin/users/carol', { visibility: 'public' })
   })
 
   it('can be read by id and deleted only by the owner and administrators', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/keys', { title: 'mine', key: newKey() })
+    const { body } = await rest(users.bob, 'POST', '/user/keys', { title: 'mine', key: newKey() })
     const path = `/user/keys/${body.id}`
     for (const method of ['GET', 'DELETE']) {
-      const refused = await rest(cast.carol, method, path)
+      const refused = await rest(users.carol, method, path)
       expect([refused.status, refused.body.message]).toEqual([
         403,
         'You do not have access to this key',
       ])
       expect((await rest(undefined, method, path)).status).toBe(401)
-      expect((await rest(cast.carol, method, '/user/keys/0')).status).toBe(404)
-      expect((await rest(cast.carol, method, '/user/keys/mine')).status).toBe(404)
+      expect((await rest(users.carol, method, '/user/keys/0')).status).toBe(404)
+      expect((await rest(users.carol, method, '/user/keys/mine')).status).toBe(404)
     }
-    expect((await rest(cast.ada, 'GET', path)).body.user.login).toBe('bob')
-    expect((await rest(cast.ada, 'DELETE', path)).status).toBe(204)
+    expect((await rest(users.ada, 'GET', path)).body.user.login).toBe('bob')
+    expect((await rest(users.ada, 'DELETE', path)).status).toBe(204)
   })
 
   it.each<[string, object, number, string]>([
@@ -119,7 +125,7 @@ describe('SSH keys of an account', () => {
     ],
     ['that are too weak', { title: 'w', key: 'ssh-dss AAAAB3NzaC1kc3MAAAAB' }, 422, 'ssh-dss'],
   ])('are refused %s', async (_, body, status, message) => {
-    const refused = await rest(cast.bob, 'POST', '/user/keys', body)
+    const refused = await rest(users.bob, 'POST', '/user/keys', body)
     expect(refused.status).toBe(status)
     expect(refused.body).toEqual({
       message: expect.stringContaining(message),
@@ -130,8 +136,8 @@ describe('SSH keys of an account', () => {
 
   it('belong to one account, which other users do not learn', async () => {
     const key = newKey('bob@secret-project')
-    await rest(cast.bob, 'POST', '/user/keys', { title: 'once', key })
-    for (const who of [cast.bob, cast.carol]) {
+    await rest(users.bob, 'POST', '/user/keys', { title: 'once', key })
+    for (const who of [users.bob, users.carol]) {
       const refused = await rest(who, 'POST', '/user/keys', {
         title: 'twice',
         key: key.split(' ').slice(0, 2).join(' '),
@@ -141,10 +147,10 @@ describe('SSH keys of an account', () => {
         'Key content has been used as non-deploy key',
       ])
     }
-    const retitled = await rest(cast.bob, 'POST', '/user/keys', { title: 'once', key: newKey() })
+    const retitled = await rest(users.bob, 'POST', '/user/keys', { title: 'once', key: newKey() })
     expect([retitled.status, retitled.body.message]).toEqual([422, 'Key title has been used'])
     expect(
-      (await rest(cast.carol, 'POST', '/user/keys', { title: 'once', key: newKey() })).status,
+      (await rest(users.carol, 'POST', '/user/keys', { title: 'once', key: newKey() })).status,
     ).toBe(201)
   })
 
@@ -163,7 +169,7 @@ describe('SSH keys of an account', () => {
       create_time: 0,
     }))
     await server.app.db.insertInto('public_keys').values(rows).execute()
-    const refused = await rest(cast.carol, 'POST', '/user/keys', { title: 'more', key: newKey() })
+    const refused = await rest(users.carol, 'POST', '/user/keys', { title: 'more', key: newKey() })
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'the limit of 100 keys has been reached',
@@ -178,7 +184,7 @@ describe('SSH keys of an account', () => {
     [['write:repository'], 403, 403],
     [['all', 'public-only'], 403, 403],
   ])('are managed by a token with %j: reading %i, adding %i', async (scopes, reading, adding) => {
-    const token = { authorization: `token ${await createToken(server.url, cast.bob, scopes)}` }
+    const token = { authorization: `token ${await createToken(server.url, users.bob, scopes)}` }
     expect((await rest(token, 'GET', '/user/keys')).status).toBe(reading)
     const body = { title: `by ${scopes.join()}`, key: newKey() }
     expect((await rest(token, 'POST', '/user/keys', body)).status).toBe(adding)
@@ -187,11 +193,11 @@ describe('SSH keys of an account', () => {
   it('are the same over gRPC', async () => {
     const bob = createClient(
       PublicKeyService,
-      transportTo(server.url, 'gRPC', cast.bob.authorization),
+      transportTo(server.url, 'gRPC', users.bob.authorization),
     )
     const carol = createClient(
       PublicKeyService,
-      transportTo(server.url, 'gRPC', cast.carol.authorization),
+      transportTo(server.url, 'gRPC', users.carol.authorization),
     )
     const made = await bob.createPublicKey({ title: 'gRPC', key: newKey() })
     expect((await bob.getPublicKey({ id: made.id })).title).toBe('gRPC')
@@ -203,14 +209,14 @@ describe('SSH keys of an account', () => {
 
 describe('deploy keys of a repository', () => {
   beforeAll(async () => {
-    for (const name of ['engine', 'wheel']) await rest(cast.bob, 'POST', '/user/repos', { name })
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })
-    await rest(cast.carol, 'POST', '/user/repos', { name: 'brake' })
+    for (const name of ['engine', 'wheel']) await rest(users.bob, 'POST', '/user/repos', { name })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'secret', private: true })
+    await rest(users.carol, 'POST', '/user/repos', { name: 'brake' })
   })
 
   it('are added, read and deleted', async () => {
     const key = newKey('ci')
-    const made = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', {
+    const made = await rest(users.bob, 'POST', '/repos/bob/engine/keys', {
       title: 'ci',
       key,
       read_only: true,
@@ -227,45 +233,45 @@ describe('deploy keys of a repository', () => {
       repository: { full_name: 'bob/engine' },
     })
     const path = `/repos/bob/engine/keys/${made.body.id}`
-    expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/engine/keys')).body).toEqual([made.body])
+    expect((await rest(users.bob, 'GET', path)).body).toEqual(made.body)
+    expect((await rest(users.bob, 'GET', '/repos/bob/engine/keys')).body).toEqual([made.body])
     // The key belongs to this repository only, and to no account.
-    expect((await rest(cast.bob, 'GET', path.replace('engine', 'wheel'))).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', `/user/keys/${made.body.key_id}`)).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
-    expect((await rest(cast.bob, 'DELETE', path)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', path.replace('engine', 'wheel'))).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `/user/keys/${made.body.key_id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', path)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', path)).status).toBe(404)
   })
 
   it('may be shared, and are free once the last repository has deleted them', async () => {
     const key = newKey('bob only')
     const bare = key.split(' ').slice(0, 2).join(' ')
-    const first = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'shared', key })
-    const second = await rest(cast.bob, 'POST', '/repos/bob/wheel/keys', {
+    const first = await rest(users.bob, 'POST', '/repos/bob/engine/keys', { title: 'shared', key })
+    const second = await rest(users.bob, 'POST', '/repos/bob/wheel/keys', {
       title: 'other',
       key: bare,
     })
-    const third = await rest(cast.carol, 'POST', '/repos/carol/brake/keys', {
+    const third = await rest(users.carol, 'POST', '/repos/carol/brake/keys', {
       title: 'shared',
       key: bare,
     })
     expect([second.body.key_id, third.body.key_id]).toEqual([first.body.key_id, first.body.key_id])
     // Carol cannot read the comment that bob added.
     expect(third.body.key).toBe(bare)
-    const asUser = () => rest(cast.carol, 'POST', '/user/keys', { title: 'was deployed', key })
+    const asUser = () => rest(users.carol, 'POST', '/user/keys', { title: 'was deployed', key })
     expect((await asUser()).body.message).toBe('Key content has been used as non-deploy key')
-    await rest(cast.bob, 'DELETE', `/repos/bob/engine/keys/${first.body.id}`)
-    await rest(cast.bob, 'DELETE', '/repos/bob/wheel')
+    await rest(users.bob, 'DELETE', `/repos/bob/engine/keys/${first.body.id}`)
+    await rest(users.bob, 'DELETE', '/repos/bob/wheel')
     expect((await asUser()).status).toBe(422)
-    await rest(cast.carol, 'DELETE', '/repos/carol/brake')
+    await rest(users.carol, 'DELETE', '/repos/carol/brake')
     expect((await asUser()).status).toBe(201)
   })
 
   it('are listed by id and fingerprint of the key', async () => {
     const [one, two] = [newKey(), newKey()]
-    const made = await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'one', key: one })
-    await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'two', key: two })
+    const made = await rest(users.bob, 'POST', '/repos/bob/engine/keys', { title: 'one', key: one })
+    await rest(users.bob, 'POST', '/repos/bob/engine/keys', { title: 'two', key: two })
     const list = async (query: string) =>
-      names((await rest(cast.bob, 'GET', `/repos/bob/engine/keys?${query}`)).body)
+      names((await rest(users.bob, 'GET', `/repos/bob/engine/keys?${query}`)).body)
     expect(await list('')).toEqual(['one', 'two'])
     expect(await list(`key_id=${made.body.key_id}`)).toEqual(['one'])
     expect(await list(`fingerprint=${encodeURIComponent(fingerprintOf(two))}`)).toEqual(['two'])
@@ -275,10 +281,10 @@ describe('deploy keys of a repository', () => {
   it('are refused with a reason', async () => {
     const key = newKey()
     const add = (title: string, line: string) =>
-      rest(cast.bob, 'POST', '/repos/bob/secret/keys', { title, key: line })
+      rest(users.bob, 'POST', '/repos/bob/secret/keys', { title, key: line })
     expect((await add('taken', key)).status).toBe(201)
     const personal = newKey()
-    await rest(cast.carol, 'POST', '/user/keys', { title: 'personal', key: personal })
+    await rest(users.carol, 'POST', '/user/keys', { title: 'personal', key: personal })
     for (const [title, line, message] of [
       ['again', key, 'This key has already been added to this repository'],
       ['taken', newKey(), 'A key with the same name already exists'],
@@ -302,43 +308,45 @@ describe('deploy keys of a repository', () => {
       const send = (who: Parameters<SendRest>[0], name: string) =>
         rest(who, method, `/repos/bob/${name}/keys${path}`, method === 'POST' ? body : undefined)
       expect((await send(undefined, 'engine')).status).toBe(401)
-      expect((await send(cast.carol, 'engine')).status).toBe(403)
-      expect((await send(cast.carol, 'secret')).status).toBe(404)
+      expect((await send(users.carol, 'engine')).status).toBe(403)
+      expect((await send(users.carol, 'secret')).status).toBe(404)
       const reads = {
-        authorization: `token ${await createToken(server.url, cast.bob, ['read:repository'])}`,
+        authorization: `token ${await createToken(server.url, users.bob, ['read:repository'])}`,
       }
-      const granted = method === 'GET' ? (await send(cast.bob, 'engine')).status : 403
+      const granted = method === 'GET' ? (await send(users.bob, 'engine')).status : 403
       expect((await send(reads, 'engine')).status).toBe(granted)
       const shy = {
-        authorization: `token ${await createToken(server.url, cast.bob, ['all', 'public-only'])}`,
+        authorization: `token ${await createToken(server.url, users.bob, ['all', 'public-only'])}`,
       }
       expect((await send(shy, 'secret')).status).toBe(404)
     }
-    await rest(cast.bob, 'PUT', '/repos/bob/engine/collaborators/carol', { permission: 'write' })
-    expect((await rest(cast.carol, 'GET', '/repos/bob/engine/keys')).status).toBe(403)
-    await rest(cast.bob, 'PUT', '/repos/bob/engine/collaborators/carol', { permission: 'admin' })
-    expect((await rest(cast.carol, 'GET', '/repos/bob/engine/keys')).status).toBe(200)
+    await rest(users.bob, 'PUT', '/repos/bob/engine/collaborators/carol', { permission: 'write' })
+    expect((await rest(users.carol, 'GET', '/repos/bob/engine/keys')).status).toBe(403)
+    await rest(users.bob, 'PUT', '/repos/bob/engine/collaborators/carol', { permission: 'admin' })
+    expect((await rest(users.carol, 'GET', '/repos/bob/engine/keys')).status).toBe(200)
   })
 
   it('of an archived repository cannot be changed', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'archived' })
-    const { body } = await rest(cast.bob, 'POST', '/repos/bob/archived/keys', {
+    await rest(users.bob, 'POST', '/user/repos', { name: 'archived' })
+    const { body } = await rest(users.bob, 'POST', '/repos/bob/archived/keys', {
       title: 'kept',
       key: newKey(),
     })
-    await rest(cast.bob, 'PATCH', '/repos/bob/archived', { archived: true })
-    expect((await rest(cast.bob, 'GET', '/repos/bob/archived/keys')).body).toHaveLength(1)
+    await rest(users.bob, 'PATCH', '/repos/bob/archived', { archived: true })
+    expect((await rest(users.bob, 'GET', '/repos/bob/archived/keys')).body).toHaveLength(1)
     expect(
-      (await rest(cast.bob, 'POST', '/repos/bob/archived/keys', { title: 'x', key: newKey() }))
+      (await rest(users.bob, 'POST', '/repos/bob/archived/keys', { title: 'x', key: newKey() }))
         .status,
     ).toBe(423)
-    expect((await rest(cast.bob, 'DELETE', `/repos/bob/archived/keys/${body.id}`)).status).toBe(423)
+    expect((await rest(users.bob, 'DELETE', `/repos/bob/archived/keys/${body.id}`)).status).toBe(
+      423,
+    )
   })
 
   it('are the same over gRPC', async () => {
     const bob = createClient(
       DeployKeyService,
-      transportTo(server.url, 'gRPC', cast.bob.authorization),
+      transportTo(server.url, 'gRPC', users.bob.authorization),
     )
     const place = { owner: 'bob', repo: 'engine' }
     const { id } = await bob.createDeployKey({ ...place, title: 'gRPC', key: newKey() })

@@ -24,14 +24,14 @@ const deploy = newSshSigner('ssh-ed25519')
 const strange = newSshSigner('ssh-ed25519')
 let openPgp: PrivateKey
 
-const { server, cast, rest, client } = await openForge()
+const { server, users, rest, client } = await openForge()
 beforeAll(async () => {
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'engine' })
+  await rest(users.bob, 'POST', '/user/repos', { name: 'engine' })
   await client.git('.', 'init', '-q', '-b', 'main', 'engine')
-  await addSshKey(cast.bob, bobs.line)
-  await rest(cast.bob, 'POST', '/repos/bob/engine/keys', { title: 'deploy', key: deploy.line })
+  await addSshKey(users.bob, bobs.line)
+  await rest(users.bob, 'POST', '/repos/bob/engine/keys', { title: 'deploy', key: deploy.line })
   openPgp = await newOpenPgpKey('bob@example.org')
-  await addOpenPgpKey(cast.bob, openPgp)
+  await addOpenPgpKey(users.bob, openPgp)
 })
 
 /**
@@ -126,7 +126,7 @@ function push(...refs: string[]): Promise<string> {
 }
 
 /** Returns the verification of a pushed commit as a user sees it. */
-async function verificationOf(id: string, who: Actor | undefined = cast.bob) {
+async function verificationOf(id: string, who: Actor | undefined = users.bob) {
   const { status, body } = await rest(who, 'GET', `/repos/bob/engine/git/commits/${id}`)
   expect(status).toBe(200)
   return body.commit.verification
@@ -156,7 +156,7 @@ describe('a signed commit', () => {
         .verification,
     ).toEqual(told)
     expect(
-      (await rest(cast.carol, 'GET', '/repos/bob/engine/branches/main')).body.commit.verification,
+      (await rest(users.carol, 'GET', '/repos/bob/engine/branches/main')).body.commit.verification,
     ).toEqual(told)
     const transport = transportTo(server.url, 'gRPC')
     const name = { owner: 'bob', repo: 'engine' }
@@ -298,11 +298,11 @@ describe('a signed commit', () => {
     await push('by-ssh', 'by-openpgp')
     const all = async () => Promise.all(ids.map(async (id) => (await verificationOf(id)).verified))
     expect(await all()).toEqual([false, false])
-    const paths = [await addSshKey(cast.bob, key.line), await addOpenPgpKey(cast.bob, other)]
+    const paths = [await addSshKey(users.bob, key.line), await addOpenPgpKey(users.bob, other)]
     expect(await all()).toEqual([true, true])
-    for (const path of paths) expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
+    for (const path of paths) expect((await rest(users.bob, 'DELETE', path)).status).toBe(204)
     expect(await all()).toEqual([false, false])
-    await addSshKey(cast.carol, key.line)
+    await addSshKey(users.carol, key.line)
     expect((await verificationOf(ids[0] ?? '')).reason).toBe('gpg.error.no_gpg_keys_found')
   })
 
@@ -352,8 +352,8 @@ describe('a signed commit', () => {
     await push('seen', 'unseen', 'unknown')
     const see = (visibility: 'public' | 'limited') =>
       server.app.db.updateTable('users').set({ visibility }).where('username', '=', 'bob').execute()
-    await rest(cast.bob, 'POST', '/orgs', { username: 'acme' })
-    await rest(cast.bob, 'POST', '/repos/bob/engine/transfer', { new_owner: 'acme' })
+    await rest(users.bob, 'POST', '/orgs', { username: 'acme' })
+    await rest(users.bob, 'POST', '/repos/bob/engine/transfer', { new_owner: 'acme' })
     await see('limited')
     const told = async (who: Actor | undefined) => {
       const answers = await Promise.all(
@@ -370,17 +370,17 @@ describe('a signed commit', () => {
     expect(others.map(({ reason }) => reason)).toEqual(
       Array(2).fill('gpg.error.no_committer_account'),
     )
-    const [known] = await told(cast.carol)
+    const [known] = await told(users.carol)
     expect(known).toMatchObject({
       reason: expect.stringMatching(/^bob \//),
       signer: { username: 'bob' },
     })
     await see('public')
-    await rest(cast.bob, 'POST', '/repos/acme/engine/transfer', { new_owner: 'bob' })
+    await rest(users.bob, 'POST', '/repos/acme/engine/transfer', { new_owner: 'bob' })
   })
 
   it('takes the same number of queries for a page of commits', async () => {
-    const { body } = await rest(cast.bob, 'GET', '/repos/bob/engine')
+    const { body } = await rest(users.bob, 'GET', '/repos/bob/engine')
     const ids = [await commit('many', { sign: byBob })]
     for (let turn = 0; turn < 9; turn++) {
       ids.push(await commit('many', { sign: turn % 2 ? byBob : signer(openPgp) }, ids.at(-1)))
@@ -440,7 +440,7 @@ describe('a signed tag', () => {
 
 describe('a branch that requires signed commits', () => {
   it('accepts those of active accounts', async () => {
-    await rest(cast.bob, 'POST', '/repos/bob/engine/branch_protections', {
+    await rest(users.bob, 'POST', '/repos/bob/engine/branch_protections', {
       rule_name: 'kept',
       enable_push: true,
       require_signed_commits: true,
@@ -454,7 +454,7 @@ describe('a branch that requires signed commits', () => {
     await commit('kept', { sign: signer(openPgp) }, first)
     await push('kept')
     const carols = newSshSigner('ssh-ed25519')
-    await addSshKey(cast.carol, carols.line)
+    await addSshKey(users.carol, carols.line)
     const draft = {
       committer: 'Carol <carol@example.org>',
       sign: (payload: Buffer) => carols.sign(payload),
@@ -489,7 +489,7 @@ describe.skipIf(!isHere('ssh-keygen'))('git with a key of SSH (skipped without s
       const file = join(client.home, type)
       execFileSync('ssh-keygen', ['-q', '-t', type, '-N', '', '-C', 'bob@work', '-f', file])
       const key = execFileSync('cat', [`${file}.pub`], { encoding: 'utf8' })
-      const path = await addSshKey(cast.bob, key.trim())
+      const path = await addSshKey(users.bob, key.trim())
       const git = (...args: string[]) =>
         client.git('engine', '-c', 'gpg.format=ssh', '-c', `user.signingKey=${file}`, ...args)
       await git('checkout', '-q', '--orphan', `git-${type}`)
@@ -504,7 +504,7 @@ describe.skipIf(!isHere('ssh-keygen'))('git with a key of SSH (skipped without s
       const tag = await client.git('engine', 'rev-parse', `tag-${type}`)
       const { body } = await rest(undefined, 'GET', `/repos/bob/engine/git/tags/${tag}`)
       expect(body.verification).toMatchObject({ verified: true, signer: { username: 'bob' } })
-      await rest(cast.bob, 'DELETE', path)
+      await rest(users.bob, 'DELETE', path)
       expect(await verificationOf(id)).toMatchObject({ verified: false, signer: null })
     },
   )
@@ -539,7 +539,7 @@ describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)',
         /^fpr:*([0-9A-F]{40})/m.exec(gpg('--list-keys', '--with-colons'))?.[1] ?? ''
       const add = async () => {
         const armored_public_key = gpg('--armor', '--export', fingerprint)
-        const { status, body } = await rest(cast.bob, 'POST', '/user/gpg_keys', {
+        const { status, body } = await rest(users.bob, 'POST', '/user/gpg_keys', {
           armored_public_key,
         })
         expect(status).toBe(201)
@@ -569,7 +569,7 @@ describe.skipIf(!isHere('gpg'))('git with a key of GnuPG (skipped without gpg)',
       const tag = await client.git('engine', 'rev-parse', 'tag-gnupg')
       const { body } = await rest(undefined, 'GET', `/repos/bob/engine/git/tags/${tag}`)
       expect(body.verification).toMatchObject(verified)
-      await rest(cast.bob, 'DELETE', path)
+      await rest(users.bob, 'DELETE', path)
       expect(await verificationOf(id)).toMatchObject({
         verified: false,
         reason: 'gpg.error.no_gpg_keys_found',

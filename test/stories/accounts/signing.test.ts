@@ -9,22 +9,22 @@ import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { restAt } from '../../support/rest.ts'
 import {
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 const isHere = (program: string) => !spawnSync(program).error
 
-const { server, cast, rest, client } = await openForge()
+const { server, users, rest, client } = await openForge()
 
 const keyOf = async ({ url }: TestServer) => (await fetch(`${url}/api/v1/signing-key.pub`)).text()
 
 /** Creates a repository of bob with one API commit, and returns the commit. */
-async function makeCommit({ url }: TestServer, who: Cast, name: string) {
+async function makeCommit({ url }: TestServer, who: TestUsers, name: string) {
   const send = restAt(url)
   await send(who.bob, 'POST', '/user/repos', { name, auto_init: true })
   const { body } = await send(undefined, 'GET', `/repos/bob/${name}/commits`)
@@ -33,9 +33,9 @@ async function makeCommit({ url }: TestServer, who: Cast, name: string) {
 
 describe('commits that the server creates', () => {
   it('are signed by the instance, whichever method creates them', async () => {
-    const first = await makeCommit(server, cast, 'engine')
+    const first = await makeCommit(server, users, 'engine')
     const file = { content: 'aGVsbG8K', message: 'Say it' }
-    const { body } = await rest(cast.bob, 'POST', '/repos/bob/engine/contents/hello', file)
+    const { body } = await rest(users.bob, 'POST', '/repos/bob/engine/contents/hello', file)
     const verified = {
       verified: true,
       reason: expect.stringMatching(/^Branchline \/ SHA256:/),
@@ -53,13 +53,13 @@ describe('commits that the server creates', () => {
   })
 
   it('satisfy a rule that requires signed commits', async () => {
-    await makeCommit(server, cast, 'strict')
+    await makeCommit(server, users, 'strict')
     const rule = { rule_name: 'main', enable_push: true, require_signed_commits: true }
     expect(
-      (await rest(cast.bob, 'POST', '/repos/bob/strict/branch_protections', rule)).status,
+      (await rest(users.bob, 'POST', '/repos/bob/strict/branch_protections', rule)).status,
     ).toBe(201)
     const file = { content: 'aGVsbG8K', message: 'Say it' }
-    expect((await rest(cast.bob, 'POST', '/repos/bob/strict/contents/hello', file)).status).toBe(
+    expect((await rest(users.bob, 'POST', '/repos/bob/strict/contents/hello', file)).status).toBe(
       201,
     )
     await client.git(
@@ -75,8 +75,8 @@ describe('commits that the server creates', () => {
 
   it("are nobody else's, though an account claims the key", async () => {
     const key = await keyOf(server)
-    expect((await rest(cast.bob, 'POST', '/user/keys', { title: 'mine', key })).status).toBe(201)
-    const { commit } = await makeCommit(server, cast, 'claimed')
+    expect((await rest(users.bob, 'POST', '/user/keys', { title: 'mine', key })).status).toBe(201)
+    const { commit } = await makeCommit(server, users, 'claimed')
     expect(commit.verification).toMatchObject({
       verified: true,
       signer: { name: 'Branchline', username: '' },
@@ -87,7 +87,7 @@ describe('commits that the server creates', () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-'))
     try {
       const before = await startTestServer({ data })
-      const people = await inviteCast(before.url)
+      const people = await createTestUsers(before.url)
       const signed = await makeCommit(before, people, 'signed')
       const key = await keyOf(before)
       await before.stop()
@@ -127,7 +127,7 @@ describe('the key of the instance', () => {
   it.skipIf(!isHere('ssh-keygen'))(
     'verifies for git, too (skipped without ssh-keygen)',
     async () => {
-      await makeCommit(server, cast, 'checked')
+      await makeCommit(server, users, 'checked')
       await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/checked'), 'checked')
       const allowed = join(client.home, 'allowed_signers')
       const verify = () =>

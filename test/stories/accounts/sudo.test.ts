@@ -7,7 +7,7 @@ import { openForge } from '../../support/forge.ts'
 import { createToken, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
 const forge = await openForge()
-const { ada, bob } = forge.cast
+const { ada, bob } = forge.users
 
 async function send(method: string, path: string, headers: Record<string, string>, body?: object) {
   const answer = await fetch(`${forge.server.url}/api/v1${path}`, {

@@ -15,8 +15,8 @@ import { openForge } from '../../support/forge.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
 import { withFolder } from '../../support/process.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   RPC_PROTOCOLS,
   startTestServer,
@@ -215,7 +215,7 @@ describe('a passcode used twenty times at once', () => {
   it('remains used after a restart', async () => {
     await withFolder(async (data) => {
       const other = await startTestServer({ clock, data })
-      const { bob } = await inviteCast(other.url)
+      const { bob } = await createTestUsers(other.url)
       const asBob = createClient(
         TwoFactorService,
         transportTo(other.url, 'gRPC', bob.authorization),

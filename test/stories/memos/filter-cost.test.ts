@@ -11,7 +11,7 @@ const COUNT = 100_000
  */
 const MAX_DELAY_MS = 1000
 
-const { server, cast } = await openForge({ settings: { registration: 'open' } })
+const { server, users } = await openForge({ settings: { registration: 'open' } })
 beforeAll(async () => {
   const { db } = server.app
   const ids = new Map(
@@ -68,7 +68,7 @@ describe('the most expensive filters on a list of 100,000', () => {
         const delay = monitorEventLoopDelay({ resolution: 5 })
         delay.enable()
         const answer = await fetch(`${server.url}${path}?${query}`, {
-          headers: { authorization: cast.bob.authorization },
+          headers: { authorization: users.bob.authorization },
         })
         delay.disable()
         expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({})])

@@ -10,19 +10,19 @@ import { type Actor, PASSWORD, RPC_PROTOCOLS, signIn, transportTo } from '../../
 let org: string
 let team: number
 
-const { server, cast, rest } = await openForge()
+const { server, users, rest } = await openForge()
 
 let made = 0
 beforeEach(async () => {
   made += 1
   org = `acme-${made}`
-  await rest(cast.bob, 'POST', '/orgs', { username: org })
-  const crew = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
+  await rest(users.bob, 'POST', '/orgs', { username: org })
+  const crew = await rest(users.bob, 'POST', `/orgs/${org}/teams`, {
     name: 'crew',
     units: ['repo.code'],
   })
   team = crew.body.id
-  await rest(cast.bob, 'PUT', `/teams/${team}/members/carol`)
+  await rest(users.bob, 'PUT', `/teams/${team}/members/carol`)
 })
 
 const names = (list: { name?: string; login?: string }[]) =>
@@ -39,7 +39,7 @@ describe('an organisation', () => {
       visibility: 'limited',
       repo_admin_change_team_access: true,
     }
-    const answer = await rest(cast.carol, 'POST', '/orgs', { username: 'Gears', ...profile })
+    const answer = await rest(users.carol, 'POST', '/orgs', { username: 'Gears', ...profile })
     expect(answer.status).toBe(201)
     expect(answer.headers.get('content-type')).toBe('application/json;charset=utf-8')
     expect(answer.body).toEqual({
@@ -49,8 +49,8 @@ describe('an organisation', () => {
       avatar_url: '',
       ...profile,
     })
-    expect((await rest(cast.bob, 'GET', '/orgs/gEARS')).body).toEqual(answer.body)
-    const [owners] = (await rest(cast.carol, 'GET', '/orgs/gears/teams')).body
+    expect((await rest(users.bob, 'GET', '/orgs/gEARS')).body).toEqual(answer.body)
+    const [owners] = (await rest(users.carol, 'GET', '/orgs/gears/teams')).body
     expect(owners).toMatchObject({
       name: 'Owners',
       permission: 'owner',
@@ -59,14 +59,14 @@ describe('an organisation', () => {
       organization: answer.body,
       units_map: { 'repo.code': 'owner', 'repo.ext_wiki': 'owner' },
     })
-    expect(names((await rest(cast.carol, 'GET', `/teams/${owners.id}/members`)).body)).toEqual([
+    expect(names((await rest(users.carol, 'GET', `/teams/${owners.id}/members`)).body)).toEqual([
       'carol',
     ])
   })
 
   it('is the same on every protocol', async () => {
     for (const [i, protocol] of RPC_PROTOCOLS.entries()) {
-      const transport = transportTo(server.url, protocol, cast.bob.authorization)
+      const transport = transportTo(server.url, protocol, users.bob.authorization)
       const organizations = createClient(OrganizationService, transport)
       const teams = createClient(TeamService, transport)
       const username = `rpc-${i}`
@@ -106,7 +106,7 @@ describe('an organisation', () => {
     ],
     [{ username: 'fine', description: 'x'.repeat(256) }, 422, 'description'],
   ])('cannot be created from %j', async (body, status, message) => {
-    const refused = await rest(cast.carol, 'POST', '/orgs', body)
+    const refused = await rest(users.carol, 'POST', '/orgs', body)
     expect(refused.body).toEqual({
       message: expect.stringContaining(message),
       url: '/openapi.json',
@@ -115,7 +115,7 @@ describe('an organisation', () => {
   })
 
   it('has a name that users cannot take', async () => {
-    const taken = await rest(cast.ada, 'POST', '/users', {
+    const taken = await rest(users.ada, 'POST', '/users', {
       username: org.toUpperCase(),
       password: 'long enough for it',
     })
@@ -123,14 +123,14 @@ describe('an organisation', () => {
   })
 
   it('is edited by its owners, who change only the named fields', async () => {
-    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { description: 'old', location: 'Graz' })
+    await rest(users.bob, 'PATCH', `/orgs/${org}`, { description: 'old', location: 'Graz' })
     const edit = {
       description: '',
       website: 'https://example.org',
       full_name: null,
       visibility: '',
     }
-    const edited = await rest(cast.bob, 'PATCH', `/orgs/${org}`, edit)
+    const edited = await rest(users.bob, 'PATCH', `/orgs/${org}`, edit)
     expect(edited.status).toBe(200)
     expect(edited.body).toMatchObject({
       description: '',
@@ -138,30 +138,30 @@ describe('an organisation', () => {
       location: 'Graz',
     })
     expect(edited.body.visibility).toBe('public')
-    const bad = await rest(cast.bob, 'PATCH', `/orgs/${org}`, {
+    const bad = await rest(users.bob, 'PATCH', `/orgs/${org}`, {
       description: 'new',
       email: 'nobody',
     })
     expect(bad.status).toBe(422)
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).body.description).toBe('')
+    expect((await rest(users.bob, 'GET', `/orgs/${org}`)).body.description).toBe('')
   })
 
   it('cannot be deleted while it owns repositories', async () => {
-    await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine' })
-    const refused = await rest(cast.bob, 'DELETE', `/orgs/${org}`)
+    await rest(users.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine' })
+    const refused = await rest(users.bob, 'DELETE', `/orgs/${org}`)
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'organization still owns repositories',
     ])
-    await rest(cast.bob, 'DELETE', `/repos/${org}/engine`)
-    expect((await rest(cast.bob, 'DELETE', `/orgs/${org}`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}`)).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', `/teams/${team}`)).status).toBe(404)
-    expect((await rest(cast.carol, 'GET', '/user/orgs')).body).not.toContainEqual(
+    await rest(users.bob, 'DELETE', `/repos/${org}/engine`)
+    expect((await rest(users.bob, 'DELETE', `/orgs/${org}`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/orgs/${org}`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `/teams/${team}`)).status).toBe(404)
+    expect((await rest(users.carol, 'GET', '/user/orgs')).body).not.toContainEqual(
       expect.objectContaining({ name: org }),
     )
     // The name is free again, also for a user.
-    const user = await rest(cast.ada, 'POST', '/users', {
+    const user = await rest(users.ada, 'POST', '/users', {
       username: org,
       password: 'long enough for it',
     })
@@ -185,19 +185,19 @@ describe('the visibility of an organisation', () => {
       case 'nobody':
         return undefined
       case 'stranger':
-        return tokenOf(server.url, cast.ada, [
+        return tokenOf(server.url, users.ada, [
           'write:organization',
           'read:user',
           'write:repository',
         ])
       case 'member':
-        return cast.carol
+        return users.carol
       case 'owner':
-        return cast.bob
+        return users.bob
       case 'administrator':
-        return cast.ada
+        return users.ada
       case 'public-only member':
-        return tokenOf(server.url, cast.carol, ['all', 'public-only'])
+        return tokenOf(server.url, users.carol, ['all', 'public-only'])
     }
   }
 
@@ -216,7 +216,7 @@ describe('the visibility of an organisation', () => {
     ['private', 'administrator', 200],
     ['private', 'public-only member', 403],
   ])('that is %s: %s', async (visibility, caller, status) => {
-    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility })
+    await rest(users.bob, 'PATCH', `/orgs/${org}`, { visibility })
     const who = await actor(caller)
     for (const path of ['', '/members', '/public_members', '/repos']) {
       expect([path, (await rest(who, 'GET', `/orgs/${org}${path}`)).status]).toEqual([path, status])
@@ -251,41 +251,41 @@ describe('the visibility of an organisation', () => {
   })
 
   it('also determines who sees it in the lists of its members', async () => {
-    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'limited' })
+    await rest(users.bob, 'PATCH', `/orgs/${org}`, { visibility: 'limited' })
     const orgsOfCarol = async (who: Actor | undefined) =>
       names((await rest(who, 'GET', '/users/carol/orgs')).body)
-    const stranger = await tokenOf(server.url, cast.ada, ['read:organization', 'read:user'])
-    expect(await orgsOfCarol(cast.carol)).toContain(org)
-    expect(await orgsOfCarol(cast.bob)).toContain(org)
+    const stranger = await tokenOf(server.url, users.ada, ['read:organization', 'read:user'])
+    expect(await orgsOfCarol(users.carol)).toContain(org)
+    expect(await orgsOfCarol(users.bob)).toContain(org)
     expect(await orgsOfCarol(stranger)).not.toContain(org)
-    await rest(cast.carol, 'PUT', `/orgs/${org}/public_members/carol`)
+    await rest(users.carol, 'PUT', `/orgs/${org}/public_members/carol`)
     expect(await orgsOfCarol(stranger)).toContain(org)
     expect(await orgsOfCarol(undefined)).not.toContain(org)
     expect((await rest(undefined, 'GET', '/users/nobody/orgs')).status).toBe(404)
-    const own = await rest(cast.carol, 'GET', '/user/orgs?limit=1')
+    const own = await rest(users.carol, 'GET', '/user/orgs?limit=1')
     expect(own.body).toHaveLength(1)
     expect(Number(own.headers.get('x-total-count'))).toBeGreaterThan(1)
     expect(own.headers.get('link')).toContain('rel="next"')
   })
 
   it('requires the scopes for it', async () => {
-    const reader = await tokenOf(server.url, cast.bob, ['read:organization'])
+    const reader = await tokenOf(server.url, users.bob, ['read:organization'])
     expect((await rest(reader, 'GET', `/orgs/${org}`)).status).toBe(200)
     expect((await rest(reader, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
     expect((await rest(reader, 'GET', '/user/orgs')).status).toBe(403)
-    const other = await tokenOf(server.url, cast.bob, ['read:repository', 'read:user'])
+    const other = await tokenOf(server.url, users.bob, ['read:repository', 'read:user'])
     expect((await rest(other, 'GET', `/orgs/${org}`)).status).toBe(403)
   })
 
   it('limits what a caller may do to it', async () => {
     for (const [who, edit, remove] of [
       [undefined, 401, 401],
-      [cast.carol, 403, 403],
-      [cast.ada, 200, 204],
+      [users.carol, 403, 403],
+      [users.ada, 200, 204],
     ] as const) {
       const edited = await rest(who, 'PATCH', `/orgs/${org}`, { description: 'x' })
       expect(edited.status).toBe(edit)
-      if (who === cast.carol) expect(edited.body.message).toBe('Must be an organization owner')
+      if (who === users.carol) expect(edited.body.message).toBe('Must be an organization owner')
       expect((await rest(who, 'DELETE', `/orgs/${org}`)).status).toBe(remove)
     }
   })
@@ -299,19 +299,19 @@ describe('a restricted user', () => {
       password: PASSWORD,
       restricted: true,
     }
-    await rest(cast.ada, 'POST', '/admin/users', account)
+    await rest(users.ada, 'POST', '/admin/users', account)
     const rex = await signIn(server.url, account.username)
     const token = await tokenOf(server.url, rex, ['all', 'public-only'])
     for (const who of [rex, token]) {
       expect((await rest(who, 'GET', `/orgs/${org}`)).status).toBe(404)
       expect((await rest(who, 'GET', '/orgs')).body).toEqual([])
     }
-    await rest(cast.bob, 'PUT', `/teams/${team}/members/${account.username}`)
+    await rest(users.bob, 'PUT', `/teams/${team}/members/${account.username}`)
     for (const who of [rex, token]) {
       expect((await rest(who, 'GET', `/orgs/${org}`)).status).toBe(200)
       expect(names((await rest(who, 'GET', '/orgs')).body)).toEqual([org])
     }
-    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
+    await rest(users.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
     expect(names((await rest(rex, 'GET', '/orgs')).body)).toEqual([org])
     expect((await rest(token, 'GET', '/orgs')).body).toEqual([])
   })
@@ -321,24 +321,26 @@ describe('members', () => {
   it('are visible to outsiders only if they choose to be', async () => {
     const shown = async () => names((await rest(undefined, 'GET', `/orgs/${org}/members`)).body)
     expect(await shown()).toEqual([])
-    expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual([
+    expect(names((await rest(users.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual([
       'bob',
       'carol',
     ])
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
     expect((await rest(undefined, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
-    expect((await rest(cast.bob, 'PUT', `/orgs/${org}/public_members/carol`)).status).toBe(403)
-    expect((await rest(cast.carol, 'PUT', `/orgs/${org}/public_members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `/orgs/${org}/public_members/carol`)).status).toBe(403)
+    expect((await rest(users.carol, 'PUT', `/orgs/${org}/public_members/carol`)).status).toBe(204)
     expect(await shown()).toEqual(['carol'])
     expect((await rest(undefined, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
     expect((await rest(undefined, 'GET', `/orgs/${org}/public_members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}/public_members/bob`)).status).toBe(404)
-    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/public_members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}/public_members`)).body).toEqual([])
+    expect((await rest(users.bob, 'GET', `/orgs/${org}/public_members/bob`)).status).toBe(404)
+    expect((await rest(users.carol, 'DELETE', `/orgs/${org}/public_members/carol`)).status).toBe(
+      204,
+    )
+    expect((await rest(users.bob, 'GET', `/orgs/${org}/public_members`)).body).toEqual([])
   })
 
   it('are hidden from a public-only token unless their membership is public', async () => {
-    const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
+    const token = await tokenOf(server.url, users.bob, ['all', 'public-only'])
     expect((await rest(token, 'GET', `/orgs/${org}/members`)).body).toEqual([])
     expect((await rest(token, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
   })
@@ -346,7 +348,7 @@ describe('members', () => {
   it.each(['limited', 'private'])(
     'cannot be made %s by a public-only token, which could then no longer see it',
     async (visibility) => {
-      const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
+      const token = await tokenOf(server.url, users.bob, ['all', 'public-only'])
       expect(
         (await rest(token, 'POST', '/orgs', { username: `hidden-${visibility}`, visibility }))
           .status,
@@ -359,47 +361,47 @@ describe('members', () => {
   )
 
   it('leave with all of their teams, or are removed by an owner', async () => {
-    const second = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
+    const second = await rest(users.bob, 'POST', `/orgs/${org}/teams`, {
       name: 'second',
       units: ['repo.code'],
     })
-    await rest(cast.bob, 'PUT', `/teams/${second.body.id}/members/carol`)
-    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/bob`)).status).toBe(403)
-    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
+    await rest(users.bob, 'PUT', `/teams/${second.body.id}/members/carol`)
+    expect((await rest(users.carol, 'DELETE', `/orgs/${org}/members/bob`)).status).toBe(403)
+    expect((await rest(users.carol, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
     for (const id of [team, second.body.id]) {
-      expect((await rest(cast.bob, 'GET', `/teams/${id}/members`)).body).toEqual([])
+      expect((await rest(users.bob, 'GET', `/teams/${id}/members`)).body).toEqual([])
     }
     // Removing a user who is not a member succeeds.
-    expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/nobody`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `/orgs/${org}/members/nobody`)).status).toBe(404)
   })
 
   it('always include an owner', async () => {
-    const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
+    const [owners] = (await rest(users.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
     const refusals = [
-      await rest(cast.bob, 'DELETE', `/orgs/${org}/members/bob`),
-      await rest(cast.ada, 'DELETE', `/orgs/${org}/members/bob`),
-      await rest(cast.bob, 'DELETE', `/teams/${owners.id}/members/bob`),
-      await rest(cast.ada, 'DELETE', '/admin/users/bob?purge=true'),
+      await rest(users.bob, 'DELETE', `/orgs/${org}/members/bob`),
+      await rest(users.ada, 'DELETE', `/orgs/${org}/members/bob`),
+      await rest(users.bob, 'DELETE', `/teams/${owners.id}/members/bob`),
+      await rest(users.ada, 'DELETE', '/admin/users/bob?purge=true'),
       // A method of the accounts API, whose errors of this kind have status 400.
-      await rest(cast.ada, 'DELETE', '/users/bob?force=true'),
+      await rest(users.ada, 'DELETE', '/users/bob?force=true'),
     ]
     expect(refusals.map(({ status }) => status)).toEqual([422, 422, 422, 422, 400])
     expect(refusals[0]?.body.message).toBe(`${org} would be left without an owner`)
-    await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
-    expect((await rest(cast.carol, 'DELETE', `/orgs/${org}/members/bob`)).status).toBe(204)
-    expect((await rest(cast.bob, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
+    await rest(users.bob, 'PUT', `/teams/${owners.id}/members/carol`)
+    expect((await rest(users.carol, 'DELETE', `/orgs/${org}/members/bob`)).status).toBe(204)
+    expect((await rest(users.bob, 'PATCH', `/orgs/${org}`, {})).status).toBe(403)
   })
 
   it('always include an owner, even when two leave at once', async () => {
-    const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
-    await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
+    const [owners] = (await rest(users.bob, 'GET', `/orgs/${org}/teams/search?q=owners`)).body.data
+    await rest(users.bob, 'PUT', `/teams/${owners.id}/members/carol`)
     const answers = await Promise.all([
-      rest(cast.bob, 'DELETE', `/orgs/${org}/members/bob`),
-      rest(cast.carol, 'DELETE', `/teams/${owners.id}/members/carol`),
+      rest(users.bob, 'DELETE', `/orgs/${org}/members/bob`),
+      rest(users.carol, 'DELETE', `/teams/${owners.id}/members/carol`),
     ])
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 422])
-    expect((await rest(cast.ada, 'GET', `/teams/${owners.id}/members`)).body).toHaveLength(1)
+    expect((await rest(users.ada, 'GET', `/teams/${owners.id}/members`)).body).toHaveLength(1)
   })
 })

@@ -5,7 +5,7 @@ import { PASSWORD } from '../../support/server.ts'
 
 let client: GitClient
 
-const { server, cast, rest } = await openForge()
+const { server, users, rest } = await openForge()
 beforeAll(async () => {
   client = await openGitClient('Carol')
 })
@@ -26,14 +26,17 @@ let made = 0
 async function makeStage(settings: object): Promise<Stage> {
   made += 1
   const org = `acme-${made}`
-  await rest(cast.bob, 'POST', '/orgs', { username: org })
+  await rest(users.bob, 'POST', '/orgs', { username: org })
   for (const name of ['engine', 'wheel']) {
     const repository = { name, private: true, auto_init: true }
-    expect((await rest(cast.bob, 'POST', `/orgs/${org}/repos`, repository)).status).toBe(201)
+    expect((await rest(users.bob, 'POST', `/orgs/${org}/repos`, repository)).status).toBe(201)
   }
-  const { body } = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name: 'crew', ...settings })
-  await rest(cast.bob, 'PUT', `/teams/${body.id}/members/carol`)
-  await rest(cast.bob, 'PUT', `/teams/${body.id}/repos/${org}/engine`)
+  const { body } = await rest(users.bob, 'POST', `/orgs/${org}/teams`, {
+    name: 'crew',
+    ...settings,
+  })
+  await rest(users.bob, 'PUT', `/teams/${body.id}/members/carol`)
+  await rest(users.bob, 'PUT', `/teams/${body.id}/repos/${org}/engine`)
   return { org, team: body.id }
 }
 
@@ -54,17 +57,17 @@ async function whatCarolMayDo(path: string) {
   await client.git('.', 'init', '-q', folder)
   await client.commit(folder, 'pushed')
   return {
-    see: (await rest(cast.carol, 'GET', `/repos/${path}`)).status,
-    read: (await rest(cast.carol, 'GET', `/repos/${path}/contents/README.md`)).status,
+    see: (await rest(users.carol, 'GET', `/repos/${path}`)).status,
+    read: (await rest(users.carol, 'GET', `/repos/${path}/contents/README.md`)).status,
     fetch: await gitOutcome('.', 'ls-remote', url),
     push: await gitOutcome(folder, 'push', '-q', url, 'HEAD:refs/heads/pushed'),
-    listLabels: (await rest(cast.carol, 'GET', `/repos/${path}/labels`)).status,
+    listLabels: (await rest(users.carol, 'GET', `/repos/${path}/labels`)).status,
     label: (
-      await rest(cast.carol, 'POST', `/repos/${path}/labels`, { name: 'bug', color: '#ff0000' })
+      await rest(users.carol, 'POST', `/repos/${path}/labels`, { name: 'bug', color: '#ff0000' })
     ).status,
-    administer: (await rest(cast.carol, 'PATCH', `/repos/${path}`, { description: 'by carol' }))
+    administer: (await rest(users.carol, 'PATCH', `/repos/${path}`, { description: 'by carol' }))
       .status,
-    delete: (await rest(cast.carol, 'DELETE', `/repos/${path}`)).status,
+    delete: (await rest(users.carol, 'DELETE', `/repos/${path}`)).status,
   }
 }
 
@@ -178,11 +181,11 @@ describe('a team with one repository of two', () => {
     expect(await whatCarolMayDo(`${org}/wheel`)).toEqual(NOTHING)
     const sees = expected !== NOTHING
     const names = ({ body }: { body: { name: string }[] }) => body.map(({ name }) => name)
-    expect(names(await rest(cast.carol, 'GET', `/orgs/${org}/repos`))).toEqual(
+    expect(names(await rest(users.carol, 'GET', `/orgs/${org}/repos`))).toEqual(
       sees ? ['engine'] : [],
     )
     const { body: search } = await rest(
-      cast.carol,
+      users.carol,
       'GET',
       '/repos/search?limit=50&sort=id&order=desc&q=e',
     )
@@ -200,7 +203,7 @@ describe('a team that includes all repositories', () => {
       units: ['repo.code'],
       includes_all_repositories: true,
     })
-    await rest(cast.bob, 'POST', `/orgs/${org}/repos`, {
+    await rest(users.bob, 'POST', `/orgs/${org}/repos`, {
       name: 'later',
       private: true,
       auto_init: true,
@@ -216,9 +219,9 @@ describe('a team that includes all repositories', () => {
 
   it('keeps only the assigned ones when it no longer includes all', async () => {
     const { org, team } = await makeStage({ units: ['repo.code'], includes_all_repositories: true })
-    await rest(cast.bob, 'PATCH', `/teams/${team}`, { includes_all_repositories: false })
-    expect((await rest(cast.carol, 'GET', `/repos/${org}/engine`)).status).toBe(200)
-    expect((await rest(cast.carol, 'GET', `/repos/${org}/wheel`)).status).toBe(404)
+    await rest(users.bob, 'PATCH', `/teams/${team}`, { includes_all_repositories: false })
+    expect((await rest(users.carol, 'GET', `/repos/${org}/engine`)).status).toBe(200)
+    expect((await rest(users.carol, 'GET', `/repos/${org}/wheel`)).status).toBe(404)
   })
 })
 
@@ -229,11 +232,11 @@ describe('several teams', () => {
       units_map: { 'repo.code': 'read', 'repo.issues': 'write' },
       includes_all_repositories: true,
     }
-    const { body } = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, {
+    const { body } = await rest(users.bob, 'POST', `/orgs/${org}/teams`, {
       name: 'planners',
       ...settings,
     })
-    await rest(cast.bob, 'PUT', `/teams/${body.id}/members/carol`)
+    await rest(users.bob, 'PUT', `/teams/${body.id}/members/carol`)
     expect(await whatCarolMayDo(`${org}/engine`)).toMatchObject({
       push: 'ok',
       label: 201,
@@ -265,8 +268,8 @@ describe('access through a team', () => {
     ],
   ])('ends at once when a member %s', async (_, method, path, body) => {
     const stage = await makeStage({ permission: 'write', units: ['repo.code'] })
-    expect((await rest(cast.carol, 'GET', `/repos/${stage.org}/engine`)).status).toBe(200)
-    expect((await rest(cast.bob, method, path(stage), body)).status).toBeLessThan(300)
+    expect((await rest(users.carol, 'GET', `/repos/${stage.org}/engine`)).status).toBe(200)
+    expect((await rest(users.bob, method, path(stage), body)).status).toBeLessThan(300)
     expect(await whatCarolMayDo(`${stage.org}/engine`)).toEqual(NOTHING)
   })
 })
@@ -274,29 +277,29 @@ describe('access through a team', () => {
 describe('members of an organisation', () => {
   it('that is private may read its public repositories, whatever their teams', async () => {
     const { org } = await makeStage({ units_map: { 'repo.code': 'none' } })
-    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
-    await rest(cast.bob, 'PATCH', `/repos/${org}/wheel`, { private: false })
+    await rest(users.bob, 'PATCH', `/orgs/${org}`, { visibility: 'private' })
+    await rest(users.bob, 'PATCH', `/repos/${org}/wheel`, { private: false })
     const path = `/repos/${org}/wheel`
-    expect((await rest(cast.carol, 'GET', path)).body).toMatchObject({
+    expect((await rest(users.carol, 'GET', path)).body).toMatchObject({
       internal: true,
       permissions: { pull: true },
     })
-    expect((await rest(cast.carol, 'PATCH', path, {})).status).toBe(403)
+    expect((await rest(users.carol, 'PATCH', path, {})).status).toBe(403)
     expect((await rest(undefined, 'GET', path)).status).toBe(404)
-    expect((await rest(cast.carol, 'GET', `/repos/${org}/engine`)).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.carol, 'GET', path)).status).toBe(404)
+    expect((await rest(users.carol, 'GET', `/repos/${org}/engine`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(users.carol, 'GET', path)).status).toBe(404)
   })
 
   it('create repositories if a team allows them to', async () => {
     const { org, team } = await makeStage({ units: ['repo.code'] })
-    const refused = await rest(cast.carol, 'POST', `/orgs/${org}/repos`, { name: 'new' })
+    const refused = await rest(users.carol, 'POST', `/orgs/${org}/repos`, { name: 'new' })
     expect(refused.status).toBe(403)
     expect(refused.body.message).toBe(
       'Given user is not allowed to create repository in organization.',
     )
-    await rest(cast.bob, 'PATCH', `/teams/${team}`, { can_create_org_repo: true })
-    const added = await rest(cast.carol, 'POST', `/orgs/${org}/repos`, {
+    await rest(users.bob, 'PATCH', `/teams/${team}`, { can_create_org_repo: true })
+    const added = await rest(users.carol, 'POST', `/orgs/${org}/repos`, {
       name: 'new',
       private: true,
       auto_init: true,
@@ -308,13 +311,13 @@ describe('members of an organisation', () => {
       administer: 200,
       delete: 403,
     })
-    expect((await rest(cast.bob, 'DELETE', `/repos/${org}/new`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `/repos/${org}/new`)).status).toBe(204)
   })
 
   it('have full access if they are in the team Owners', async () => {
     const { org } = await makeStage({ units: ['repo.code'] })
-    const [owners] = (await rest(cast.bob, 'GET', `/orgs/${org}/teams/search?q=Owners`)).body.data
-    await rest(cast.bob, 'PUT', `/teams/${owners.id}/members/carol`)
+    const [owners] = (await rest(users.bob, 'GET', `/orgs/${org}/teams/search?q=Owners`)).body.data
+    await rest(users.bob, 'PUT', `/teams/${owners.id}/members/carol`)
     expect(await whatCarolMayDo(`${org}/wheel`)).toMatchObject({
       push: 'ok',
       label: 201,

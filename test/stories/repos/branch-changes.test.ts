@@ -13,7 +13,7 @@ import { type Actor, createToken, PASSWORD } from '../../support/server.ts'
 import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
 const forge = await openForge()
-const { server, cast, client, rest } = forge
+const { server, users, client, rest } = forge
 afterAll(forge.checkObjects)
 
 const MISSING = '1'.repeat(40)
@@ -23,8 +23,8 @@ const MISSING = '1'.repeat(40)
  * write to.
  */
 async function repository(name: string) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
-  await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+  const { body } = await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await rest(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const first = await git('rev-parse', 'HEAD')
@@ -39,7 +39,7 @@ async function repository(name: string) {
     first,
     second,
     rule: (rule_name: string, settings: object = {}) =>
-      rest(cast.bob, 'POST', `${path}/branch_protections`, { rule_name, ...settings }),
+      rest(users.bob, 'POST', `${path}/branch_protections`, { rule_name, ...settings }),
     inside: (...args: string[]) =>
       client.git('.', '-C', repositoryPath(server.app.git, body.id), ...args),
   }
@@ -70,7 +70,7 @@ describe('a new branch', () => {
       .replace('FIRST', ids.first)
       .replace('SHORT', ids.first.slice(0, 8))
     const new_branch_name = `new/${title.replaceAll(' ', '-')}`
-    const answer = await rest(cast.carol, 'POST', branches, {
+    const answer = await rest(users.carol, 'POST', branches, {
       ...JSON.parse(text),
       new_branch_name,
     })
@@ -78,7 +78,7 @@ describe('a new branch', () => {
       201,
       { name: new_branch_name, commit: { id: ids[at] } },
     ])
-    expect((await rest(cast.carol, 'GET', `${branches}/${new_branch_name}`)).body).toEqual(
+    expect((await rest(users.carol, 'GET', `${branches}/${new_branch_name}`)).body).toEqual(
       answer.body,
     )
     expect(await ids.inside('rev-parse', `refs/heads/${new_branch_name}`)).toBe(ids[at])
@@ -106,7 +106,7 @@ describe('a new branch', () => {
       await made.git('push', '-q', 'origin', 'main:refs/tags/v1', 'main:deep/er')
       return made
     })
-    expect(told(await rest(cast.bob, 'POST', (await refusing).branches, body))).toEqual([
+    expect(told(await rest(users.bob, 'POST', (await refusing).branches, body))).toEqual([
       status,
       message,
     ])
@@ -116,21 +116,21 @@ describe('a new branch', () => {
   it('can have slashes, percent signs and any letters, however the path encodes them', async () => {
     const { branches, git } = await repository('names')
     for (const name of ['feature/ä-b', 'a%b', 'x%2Fy', '日本/語', "o'k#&+", 'MAIN']) {
-      const answer = await rest(cast.bob, 'POST', branches, { new_branch_name: name })
+      const answer = await rest(users.bob, 'POST', branches, { new_branch_name: name })
       expect([answer.status, answer.body.name]).toEqual([201, name])
       const encoded = encodeURIComponent(name)
-      expect((await rest(cast.bob, 'GET', `${branches}/${encoded}`)).body).toEqual(answer.body)
+      expect((await rest(users.bob, 'GET', `${branches}/${encoded}`)).body).toEqual(answer.body)
       expect(
-        (await rest(cast.bob, 'GET', `${branches}/${encoded.replaceAll('%2F', '/')}`)).body,
+        (await rest(users.bob, 'GET', `${branches}/${encoded.replaceAll('%2F', '/')}`)).body,
       ).toEqual(answer.body)
       expect(await git('ls-remote', 'origin', `refs/heads/${name}`)).toContain(name)
-      expect((await rest(cast.bob, 'DELETE', `${branches}/${encoded}`)).status).toBe(204)
+      expect((await rest(users.bob, 'DELETE', `${branches}/${encoded}`)).status).toBe(204)
     }
   })
 
   it('is created once by concurrent requests', async () => {
     const { branches } = await repository('twice')
-    const make = () => rest(cast.bob, 'POST', branches, { new_branch_name: 'x' })
+    const make = () => rest(users.bob, 'POST', branches, { new_branch_name: 'x' })
     const answers = await Promise.all([make(), make(), make()])
     expect(answers.map(told).sort()).toEqual([
       [201],
@@ -190,9 +190,9 @@ describe('a branch deletion', () => {
     const { path, branches, git, rule } = await repository('deleting')
     await git('push', '-q', 'origin', 'main:deep/er', 'main:kept/1', 'main:target')
     await rule('kept/*', { enable_push: true })
-    await rest(cast.bob, 'PATCH', path, { default_target_branch: 'target' })
+    await rest(users.bob, 'PATCH', path, { default_target_branch: 'target' })
     const del = async (name: string) =>
-      told(await rest(cast.carol, 'DELETE', `${branches}/${name}`))
+      told(await rest(users.carol, 'DELETE', `${branches}/${name}`))
     expect(await del('deep/er')).toEqual([204])
     expect(await del('deep/er')).toEqual([404, 'not found'])
     expect(await del('kept/2')).toEqual([404, 'not found'])
@@ -203,7 +203,7 @@ describe('a branch deletion', () => {
       'can not delete default or pull request target branch',
     ])
     expect(await del('kept/1')).toEqual([403, 'branch protected'])
-    expect(told(await rest(cast.ada, 'DELETE', `${branches}/kept/1`))).toEqual([
+    expect(told(await rest(users.ada, 'DELETE', `${branches}/kept/1`))).toEqual([
       403,
       'branch protected',
     ])
@@ -215,7 +215,7 @@ describe('a branch move', () => {
   it('moves the branch forward, and back only with force', async () => {
     const { branches, git, first, second } = await repository('moving')
     const move = async (body: object) =>
-      told(await rest(cast.carol, 'PUT', `${branches}/old`, body))
+      told(await rest(users.carol, 'PUT', `${branches}/old`, body))
     const at = () => git('ls-remote', 'origin', 'refs/heads/old').then((line) => line.slice(0, 40))
     expect(await move({ new_commit_id: second })).toEqual([204])
     expect(await at()).toBe(second)
@@ -239,7 +239,7 @@ describe('a branch move', () => {
         422,
         `object does not exist [id: ${id.slice(0, 100)}, rel_path: ]`,
       ])
-    const missing = await rest(cast.carol, 'PUT', `${branches}/nothing`, { new_commit_id: second })
+    const missing = await rest(users.carol, 'PUT', `${branches}/nothing`, { new_commit_id: second })
     expect(told(missing)).toEqual([404, 'not found'])
   })
 
@@ -248,7 +248,7 @@ describe('a branch move', () => {
     await rule('old')
     await rule('main', { enable_push: true })
     const move = async (name: string, body: object) =>
-      told(await rest(cast.bob, 'PUT', `${branches}/${name}`, body))
+      told(await rest(users.bob, 'PUT', `${branches}/${name}`, body))
     expect(await move('old', { new_commit_id: second })).toEqual([
       403,
       'Not allowed to push to protected branch old',
@@ -265,7 +265,10 @@ describe('a branch move', () => {
       await git('push', '-q', 'origin', `+${first}:refs/heads/old`)
       const third = await client.commit('racing', `third ${round}`)
       const [moved, pushed] = await Promise.all([
-        rest(cast.carol, 'PUT', `${branches}/old`, { new_commit_id: second, old_commit_id: first }),
+        rest(users.carol, 'PUT', `${branches}/old`, {
+          new_commit_id: second,
+          old_commit_id: first,
+        }),
         git('push', '-q', 'origin', 'HEAD:old').then(
           () => true,
           () => false,
@@ -276,7 +279,7 @@ describe('a branch move', () => {
       // Both may have their way, one after the other: the push is a step forward from either.
       expect(held).toBe(pushed ? third : second)
       if (moved.status !== 204) expect(pushed).toBe(true)
-      expect((await rest(cast.bob, 'GET', `${branches}/old`)).body.commit.id).toBe(held)
+      expect((await rest(users.bob, 'GET', `${branches}/old`)).body.commit.id).toBe(held)
     }
   })
 })
@@ -286,30 +289,30 @@ describe('a branch rename', () => {
     const { id, path, branches, git, second, rule, inside } = await repository('renaming')
     await rule('main', { required_approvals: 2, enable_push: true })
     await rule('ma*')
-    await rest(cast.bob, 'PATCH', path, { default_target_branch: 'main' })
-    expect(told(await rest(cast.bob, 'PATCH', `${branches}/main`, { name: 'trunk/x' }))).toEqual([
+    await rest(users.bob, 'PATCH', path, { default_target_branch: 'main' })
+    expect(told(await rest(users.bob, 'PATCH', `${branches}/main`, { name: 'trunk/x' }))).toEqual([
       204,
     ])
-    const { body } = await rest(cast.bob, 'GET', path)
+    const { body } = await rest(users.bob, 'GET', path)
     expect(body).toMatchObject({ default_branch: 'trunk/x', default_target_branch: 'trunk/x' })
     expect(await inside('symbolic-ref', 'HEAD')).toBe('refs/heads/trunk/x')
     expect(await git('ls-remote', '--symref', 'origin', 'HEAD')).toContain(
       `ref: refs/heads/trunk/x\tHEAD\n${second}`,
     )
-    expect(told(await rest(cast.bob, 'GET', `${branches}/main`))).toEqual([404, 'not found'])
-    expect((await rest(cast.bob, 'GET', `${branches}/trunk/x`)).body).toMatchObject({
+    expect(told(await rest(users.bob, 'GET', `${branches}/main`))).toEqual([404, 'not found'])
+    expect((await rest(users.bob, 'GET', `${branches}/trunk/x`)).body).toMatchObject({
       commit: { id: second },
       protected: true,
       required_approvals: 2,
       effective_branch_protection_name: 'trunk/x',
     })
-    const rules = await rest(cast.bob, 'GET', `${path}/branch_protections`)
+    const rules = await rest(users.bob, 'GET', `${path}/branch_protections`)
     expect(rules.body.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual([
       'trunk/x',
       'ma*',
     ])
     // What it was called leads to it, over two renames too.
-    await rest(cast.bob, 'PATCH', `${branches}/trunk/x`, { name: 'third' })
+    await rest(users.bob, 'PATCH', `${branches}/trunk/x`, { name: 'third' })
     const renames = server.app.db
       .selectFrom('branch_renames')
       .select(['old_name', 'new_name', 'note_id'])
@@ -317,7 +320,7 @@ describe('a branch rename', () => {
       { old_name: 'main', new_name: 'third', note_id: null },
       { old_name: 'trunk/x', new_name: 'third', note_id: null },
     ])
-    await rest(cast.bob, 'PATCH', `${branches}/third`, { name: 'trunk/x' })
+    await rest(users.bob, 'PATCH', `${branches}/third`, { name: 'trunk/x' })
     expect(await renames.where('repository_id', '=', id).orderBy('old_name').execute()).toEqual([
       { old_name: 'main', new_name: 'trunk/x', note_id: null },
       { old_name: 'third', new_name: 'trunk/x', note_id: null },
@@ -434,7 +437,7 @@ describe('a branch rename', () => {
       return made
     })
     const { branches } = await made
-    const answer = await rest(cast[who], 'PATCH', `${branches}/${from}`, { name: to })
+    const answer = await rest(users[who], 'PATCH', `${branches}/${from}`, { name: to })
     expect(told(answer)).toEqual(message === undefined ? [status] : [status, message])
   })
   let made: ReturnType<typeof repository> | undefined
@@ -443,7 +446,7 @@ describe('a branch rename', () => {
     const { path, branches, git, rule } = await repository('race-to-rename')
     await git('push', '-q', 'origin', 'main:a', 'main:b')
     const rename = async (from: string, to: string) =>
-      (await rest(cast.bob, 'PATCH', `${branches}/${from}`, { name: to })).status
+      (await rest(users.bob, 'PATCH', `${branches}/${from}`, { name: to })).status
     const names = async () =>
       (await git('ls-remote', '--heads', 'origin')).replaceAll(/.*heads\//g, '').split('\n')
     const toOne = await Promise.all([rename('a', 'x'), rename('b', 'x')])
@@ -457,7 +460,7 @@ describe('a branch rename', () => {
     const [renamed] = (await names()).filter((name) => ['x', 'y', 'z'].includes(name))
     expect(renamed).toBe(ofOne[0] === 204 ? 'y' : 'z')
     // The one who lost has not made the server forget what follows.
-    expect((await rest(cast.bob, 'GET', `${path}/branch_protections`)).body).toMatchObject([
+    expect((await rest(users.bob, 'GET', `${path}/branch_protections`)).body).toMatchObject([
       { rule_name: renamed },
     ])
     const open = server.app.db
@@ -485,11 +488,11 @@ describe('a branch rename', () => {
     await begin('old', 'never')
     // After a restart, no update is running.
     await reconcilePendingUpdates({ ...server.app, runningUpdates: new Map() })
-    expect((await rest(cast.bob, 'GET', path)).body.default_branch).toBe('trunk')
-    const rules = (await rest(cast.bob, 'GET', `${path}/branch_protections`)).body
+    expect((await rest(users.bob, 'GET', path)).body.default_branch).toBe('trunk')
+    const rules = (await rest(users.bob, 'GET', `${path}/branch_protections`)).body
     expect(rules.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual(['trunk', 'old'])
-    expect((await rest(cast.bob, 'GET', `${branches}/trunk`)).body.protected).toBe(true)
-    expect((await rest(cast.bob, 'GET', `${branches}/old`)).status).toBe(200)
+    expect((await rest(users.bob, 'GET', `${branches}/trunk`)).body.protected).toBe(true)
+    expect((await rest(users.bob, 'GET', `${branches}/old`)).status).toBe(200)
   })
 })
 
@@ -530,18 +533,18 @@ describe('the protection of a branch', () => {
       user_can_push: false,
       user_can_merge: false,
     })
-    expect(await protection(cast.carol)).toEqual({
+    expect(await protection(users.carol)).toEqual({
       ...common,
       user_can_push: true,
       user_can_merge: false,
     })
-    expect(await protection(cast.bob)).toEqual({
+    expect(await protection(users.bob)).toEqual({
       ...common,
       user_can_push: false,
       user_can_merge: true,
       effective_branch_protection_name: 'release/*',
     })
-    expect(await protection(cast.ada)).toMatchObject({
+    expect(await protection(users.ada)).toMatchObject({
       effective_branch_protection_name: 'release/*',
     })
     const closed = {
@@ -550,15 +553,15 @@ describe('the protection of a branch', () => {
       status_check_contexts: [],
       user_can_push: false,
     }
-    expect(await protection(cast.carol, 'old')).toMatchObject({ ...closed, user_can_merge: true })
-    await rest(cast.bob, 'DELETE', '/repos/bob/viewing/branch_protections/**')
+    expect(await protection(users.carol, 'old')).toMatchObject({ ...closed, user_can_merge: true })
+    await rest(users.bob, 'DELETE', '/repos/bob/viewing/branch_protections/**')
     const open = {
       protected: false,
       user_can_push: true,
       user_can_merge: true,
       effective_branch_protection_name: '',
     }
-    expect(await protection(cast.bob, 'old')).toMatchObject(open)
+    expect(await protection(users.bob, 'old')).toMatchObject(open)
     expect(await protection(undefined, 'old')).toMatchObject({
       user_can_push: false,
       user_can_merge: false,
@@ -586,35 +589,35 @@ describe('changes of branches', () => {
     const statuses = async (who?: Pick<Actor, 'authorization'>) =>
       (await answers(who, branches)).map(({ status }) => status)
     const token = async (...scopes: string[]) => ({
-      authorization: `token ${await createToken(server.url, cast.carol, scopes)}`,
+      authorization: `token ${await createToken(server.url, users.carol, scopes)}`,
     })
     expect(await statuses()).toEqual([401, 401, 401, 401])
-    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
-    expect(await statuses(cast.carol)).toEqual([403, 403, 403, 403])
-    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await rest(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
+    expect(await statuses(users.carol)).toEqual([403, 403, 403, 403])
+    await rest(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     expect(await statuses(await token('read:repository'))).toEqual([403, 403, 403, 403])
     expect(await statuses(await token('write:repository'))).toEqual([201, 204, 204, 204])
-    expect(await statuses(cast.carol)).toEqual([201, 204, 204, 204])
-    await rest(cast.bob, 'PATCH', path, { archived: true })
-    expect(await statuses(cast.bob)).toEqual([423, 423, 423, 423])
-    await rest(cast.bob, 'PATCH', path, { archived: false, private: true })
-    await rest(cast.bob, 'DELETE', `${path}/collaborators/carol`)
-    expect(await statuses(cast.carol)).toEqual([404, 404, 404, 404])
+    expect(await statuses(users.carol)).toEqual([201, 204, 204, 204])
+    await rest(users.bob, 'PATCH', path, { archived: true })
+    expect(await statuses(users.bob)).toEqual([423, 423, 423, 423])
+    await rest(users.bob, 'PATCH', path, { archived: false, private: true })
+    await rest(users.bob, 'DELETE', `${path}/collaborators/carol`)
+    expect(await statuses(users.carol)).toEqual([404, 404, 404, 404])
   })
 
   it('require a branch, and are refused for a mirror', async () => {
-    const { id } = (await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })).body
-    expect((await answers(cast.bob, '/repos/bob/empty/branches')).map(told)).toEqual(
+    const { id } = (await rest(users.bob, 'POST', '/user/repos', { name: 'empty' })).body
+    expect((await answers(users.bob, '/repos/bob/empty/branches')).map(told)).toEqual(
       CHANGES.map(() => [404, 'Git Repository is empty.']),
     )
-    expect((await rest(cast.bob, 'GET', '/repos/bob/empty/branches')).body).toEqual([])
+    expect((await rest(users.bob, 'GET', '/repos/bob/empty/branches')).body).toEqual([])
     const mirror = await repository('mirror')
     await server.app.db
       .updateTable('repositories')
       .set({ mirror: 1 })
       .where('id', '=', mirror.id)
       .execute()
-    expect((await answers(cast.bob, mirror.branches)).map(told)).toEqual(
+    expect((await answers(users.bob, mirror.branches)).map(told)).toEqual(
       CHANGES.map(() => [403, 'Git Repository is a mirror.']),
     )
     expect(id).toBeGreaterThan(0)
@@ -623,7 +626,7 @@ describe('changes of branches', () => {
   it('have the same reasons over gRPC', async () => {
     const { rule } = await repository('grpc')
     await rule('shut')
-    const branches = forge.grpc(BranchService, cast.bob)
+    const branches = forge.grpc(BranchService, users.bob)
     const repo = { owner: 'bob', repo: 'grpc' }
     expect(await branches.createBranch({ ...repo, newBranchName: 'x' })).toMatchObject({
       name: 'x',
@@ -664,7 +667,7 @@ describe('changes of branches', () => {
       'FailedPrecondition',
       'BRANCH_NOT_DELETABLE',
     ])
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'nothing-yet' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'nothing-yet' })
     expect(
       await reasonOf(branches.deleteBranch({ owner: 'bob', repo: 'nothing-yet', branch: 'x' })),
     ).toEqual(['FailedPrecondition', 'REPOSITORY_EMPTY'])

@@ -4,17 +4,17 @@ import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { pushSample, SIGNATURE } from '../../support/sample-repository.ts'
-import { type Cast, createToken, PASSWORD } from '../../support/server.ts'
+import { createToken, PASSWORD, type TestUsers } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, client, rest } = forge
+const { server, users, client, rest } = forge
 
 /**
  * Makes a repository of bob with a first commit and some branches of it, and returns its path and
  * git in the server's folder.
  */
 async function repository(name: string, branches: readonly string[], settings: object = {}) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', {
+  const { body } = await rest(users.bob, 'POST', '/user/repos', {
     name,
     auto_init: true,
     ...settings,
@@ -37,7 +37,7 @@ const names = (branches: { name: string }[]) => branches.map(({ name }) => name)
 
 describe('a branch', () => {
   it('has its last commit and no protection', async () => {
-    const { ids, remove } = await pushSample(server.url, cast.bob, 'sample')
+    const { ids, remove } = await pushSample(server.url, users.bob, 'sample')
     await remove()
     const { status, body } = await rest(undefined, 'GET', '/repos/bob/sample/branches/main')
     const bob = { name: 'Bob', email: 'BOB@example.org', username: 'bob' }
@@ -116,7 +116,7 @@ describe('a branch', () => {
 
   it('is found by its exact name only', async () => {
     const { path } = await repository('missing', ['feature/x'])
-    await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })
+    await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })
     const others = ['nothing', 'feature', 'feature/x/y', 'refs/heads/main', 'HEAD', 'v1', 'main~0']
     const unfit = ['a..b', '%00', '%0A', 'x'.repeat(2000)]
     for (const name of [...others, ...unfit]) {
@@ -127,23 +127,23 @@ describe('a branch', () => {
 
   it('accepts pushes from users with write access', async () => {
     const { path } = await repository('rights', [])
-    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
-    const mayPush = async (who: Cast['bob'] | undefined) => {
+    await rest(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
+    const mayPush = async (who: TestUsers['bob'] | undefined) => {
       const { body } = await rest(who, 'GET', `${path}/branches/main`)
       const [listed] = (await rest(who, 'GET', `${path}/branches`)).body
       expect(listed).toEqual(body)
       return [body.user_can_push, body.user_can_merge]
     }
     expect(await mayPush(undefined)).toEqual([false, false])
-    expect(await mayPush(cast.carol)).toEqual([false, false])
-    expect(await mayPush(cast.bob)).toEqual([true, true])
-    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    expect(await mayPush(cast.carol)).toEqual([true, true])
+    expect(await mayPush(users.carol)).toEqual([false, false])
+    expect(await mayPush(users.bob)).toEqual([true, true])
+    await rest(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    expect(await mayPush(users.carol)).toEqual([true, true])
   })
 
   it('is available over gRPC', async () => {
     const { head } = await repository('grpc-branches', ['feature/x'])
-    const grpc = forge.grpc(BranchService, cast.bob)
+    const grpc = forge.grpc(BranchService, users.bob)
     const place = { owner: 'bob', repo: 'grpc-branches' }
     const branch = await grpc.getBranch({ ...place, branch: 'feature/x' })
     expect(branch).toMatchObject({
@@ -162,7 +162,7 @@ describe('a branch', () => {
 
 describe('the list of branches', () => {
   it('has the latest commit first', async () => {
-    const { remove } = await pushSample(server.url, cast.bob, 'ordered')
+    const { remove } = await pushSample(server.url, users.bob, 'ordered')
     await remove()
     const { body, headers } = await rest(undefined, 'GET', '/repos/bob/ordered/branches')
     expect(names(body)).toEqual(['signed', 'main', 'feature/x'])
@@ -200,7 +200,7 @@ describe('the list of branches', () => {
   })
 
   it('is empty for an empty repository', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'empty' })
     const { status, body, headers } = await rest(undefined, 'GET', '/repos/bob/empty/branches')
     expect([status, body, headers.get('x-total-count')]).toEqual([200, [], '0'])
     expect((await rest(undefined, 'GET', '/repos/bob/empty/branches/main')).status).toBe(404)
@@ -234,7 +234,7 @@ describe('the list of branches', () => {
 
   it('is read from Git when the database has no branch', async () => {
     const { path } = await repository('unknown', ['a'])
-    const { body } = await rest(cast.bob, 'GET', path)
+    const { body } = await rest(users.bob, 'GET', path)
     await server.app.db.deleteFrom('branches').where('repository_id', '=', body.id).execute()
     expect(names((await rest(undefined, 'GET', `${path}/branches`)).body)).toEqual(['a', 'main'])
   })
@@ -242,19 +242,19 @@ describe('the list of branches', () => {
   it('is available only to users who can read the code', async () => {
     const { path } = await repository('hidden', ['secret'], { private: true })
     const readOnly = {
-      authorization: `token ${await createToken(server.url, cast.bob, ['read:repository'])}`,
+      authorization: `token ${await createToken(server.url, users.bob, ['read:repository'])}`,
     }
     const issuesOnly = {
-      authorization: `token ${await createToken(server.url, cast.bob, ['write:issue'])}`,
+      authorization: `token ${await createToken(server.url, users.bob, ['write:issue'])}`,
     }
     const publicOnly = {
-      authorization: `token ${await createToken(server.url, cast.bob, ['all', 'public-only'])}`,
+      authorization: `token ${await createToken(server.url, users.bob, ['all', 'public-only'])}`,
     }
     for (const tail of ['', '/secret', '/nothing']) {
       const statusFor = async (who?: { authorization: string }) =>
         (await rest(who, 'GET', `${path}/branches${tail}`)).status
       expect(await statusFor()).toBe(404)
-      expect(await statusFor(cast.carol)).toBe(404)
+      expect(await statusFor(users.carol)).toBe(404)
       expect(await statusFor(publicOnly)).toBe(404)
       expect(await statusFor(issuesOnly)).toBe(403)
       expect(await statusFor(readOnly)).toBe(tail === '/nothing' ? 404 : 200)
@@ -263,7 +263,7 @@ describe('the list of branches', () => {
 
   it('is available for an archived repository', async () => {
     const { path } = await repository('archived', ['a'])
-    await rest(cast.bob, 'PATCH', path, { archived: true })
+    await rest(users.bob, 'PATCH', path, { archived: true })
     expect(names((await rest(undefined, 'GET', `${path}/branches`)).body)).toEqual(['a', 'main'])
   })
 })

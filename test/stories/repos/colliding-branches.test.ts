@@ -4,7 +4,7 @@ import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, client, rest } = forge
+const { server, users, client, rest } = forge
 afterAll(forge.checkObjects)
 
 /** Pairs of names of which Git can have one only, as one is a folder of the other. */
@@ -12,9 +12,9 @@ const ROUNDS = 40
 
 describe('concurrent requests for two colliding names', () => {
   it('create one branch and fail once with 409', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'pairs', auto_init: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'pairs', auto_init: true })
     const create = async (branch: string) =>
-      (await rest(cast.bob, 'POST', '/repos/bob/pairs/branches', { new_branch_name: branch }))
+      (await rest(users.bob, 'POST', '/repos/bob/pairs/branches', { new_branch_name: branch }))
         .status
     const rounds = await Promise.all(
       Array.from({ length: ROUNDS }, (_, i) =>
@@ -27,9 +27,9 @@ describe('concurrent requests for two colliding names', () => {
   })
 
   it('create one tag and fail once with 409', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'tags', auto_init: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'tags', auto_init: true })
     const create = async (tag: string) =>
-      (await rest(cast.bob, 'POST', '/repos/bob/tags/tags', { tag_name: tag, target: 'main' }))
+      (await rest(users.bob, 'POST', '/repos/bob/tags/tags', { tag_name: tag, target: 'main' }))
         .status
     const rounds = await Promise.all(
       Array.from({ length: ROUNDS }, (_, i) => Promise.all([create(`v${i}`), create(`v${i}/x`)])),
@@ -39,10 +39,10 @@ describe('concurrent requests for two colliding names', () => {
   })
 
   it('change a file on one new branch and fail once with 409', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'files', auto_init: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'files', auto_init: true })
     const write = async (branch: string) =>
       (
-        await rest(cast.bob, 'POST', `/repos/bob/files/contents/${branch.replaceAll('/', '-')}`, {
+        await rest(users.bob, 'POST', `/repos/bob/files/contents/${branch.replaceAll('/', '-')}`, {
           content: 'eA==',
           new_branch: branch,
         })
@@ -54,14 +54,14 @@ describe('concurrent requests for two colliding names', () => {
   })
 
   it('rename one branch and fail once with 409', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'renames', auto_init: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'renames', auto_init: true })
     for (let i = 0; i < ROUNDS / 2; i += 1) {
       for (const name of [`a${i}`, `b${i}`]) {
-        await rest(cast.bob, 'POST', '/repos/bob/renames/branches', { new_branch_name: name })
+        await rest(users.bob, 'POST', '/repos/bob/renames/branches', { new_branch_name: name })
       }
     }
     const rename = async (from: string, to: string) =>
-      (await rest(cast.bob, 'PATCH', `/repos/bob/renames/branches/${from}`, { name: to })).status
+      (await rest(users.bob, 'PATCH', `/repos/bob/renames/branches/${from}`, { name: to })).status
     const rounds = await Promise.all(
       Array.from({ length: ROUNDS / 2 }, (_, i) =>
         Promise.all([rename(`a${i}`, `w${i}`), rename(`b${i}`, `w${i}/x`)]),
@@ -71,7 +71,7 @@ describe('concurrent requests for two colliding names', () => {
   })
 
   it('do not block a branch after a refused push', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'pushed', auto_init: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'pushed', auto_init: true })
     await client.git(
       '.',
       'clone',

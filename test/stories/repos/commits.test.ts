@@ -5,17 +5,17 @@ import { openForge } from '../../support/forge.ts'
 import { pushSample, type Sample, SIGNATURE } from '../../support/sample-repository.ts'
 import { createToken, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-const { server, cast, rest, ask } = await openForge()
+const { server, users, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
-  sample = await pushSample(server.url, cast.bob, 'engine')
-  await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+  sample = await pushSample(server.url, users.bob, 'engine')
+  await ask(users.bob, 'POST', '/user/repos', { name: 'empty' })
 })
 afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
-const get = (path: string, who = cast.bob) => rest(who, 'GET', `/repos/bob/engine${path}`)
+const get = (path: string, who = users.bob) => rest(who, 'GET', `/repos/bob/engine${path}`)
 const messagesOf = (list: { commit: { message: string } }[]) =>
   list.map(({ commit }) => commit.message)
 
@@ -137,7 +137,7 @@ describe('commits', () => {
     ['/engine/compare/main...nobody:main', 404, 'not found'],
     ['/nothing/commits', 404, 'not found'],
   ])('cannot be read at %s', async (path, status, message) => {
-    const refused = await rest(cast.carol, 'GET', `/repos/bob${path}`)
+    const refused = await rest(users.carol, 'GET', `/repos/bob${path}`)
     expect([refused.status, refused.body.message]).toEqual([
       status,
       expect.stringContaining(message),
@@ -158,9 +158,9 @@ describe('commits', () => {
   })
 
   it('of an archived repository are readable', async () => {
-    await rest(cast.bob, 'PATCH', '/repos/bob/engine', { archived: true })
+    await rest(users.bob, 'PATCH', '/repos/bob/engine', { archived: true })
     expect((await get('/commits?limit=1')).status).toBe(200)
-    await rest(cast.bob, 'PATCH', '/repos/bob/engine', { archived: false })
+    await rest(users.bob, 'PATCH', '/repos/bob/engine', { archived: false })
   })
 
   it('are available as text', async () => {
@@ -198,7 +198,7 @@ describe('a comparison', () => {
   })
 
   it('includes forks that the caller can read', async () => {
-    await rest(cast.carol, 'POST', '/repos/bob/engine/forks', {})
+    await rest(users.carol, 'POST', '/repos/bob/engine/forks', {})
     await sample.git('engine', 'checkout', '-q', 'feature/x')
     await sample.commit('engine', 'forked')
     const remote = new URL(`${server.url}/carol/engine.git`)
@@ -212,7 +212,7 @@ describe('a comparison', () => {
     }
     expect(
       messagesOf(
-        (await rest(cast.carol, 'GET', '/repos/carol/engine/compare/topic...bob:main')).body
+        (await rest(users.carol, 'GET', '/repos/carol/engine/compare/topic...bob:main')).body
           .commits,
       ),
     ).toEqual(['odds'])
@@ -230,7 +230,7 @@ describe('the commits of a private repository', () => {
   let secret: Sample
 
   beforeAll(async () => {
-    secret = await pushSample(server.url, cast.bob, 'secret', { private: true })
+    secret = await pushSample(server.url, users.bob, 'secret', { private: true })
   })
   afterAll(() => secret.remove())
 
@@ -241,11 +241,11 @@ describe('the commits of a private repository', () => {
       const statusFor = async (authorization?: string) =>
         (await fetch(url, { headers: authorization === undefined ? {} : { authorization } })).status
       const token = async (...scopes: string[]) =>
-        `token ${await createToken(server.url, cast.bob, scopes)}`
-      expect(await statusFor(cast.bob.authorization)).toBe(200)
+        `token ${await createToken(server.url, users.bob, scopes)}`
+      expect(await statusFor(users.bob.authorization)).toBe(200)
       expect(await statusFor(await token('read:repository'))).toBe(200)
-      expect(await statusFor(cast.ada.authorization)).toBe(200)
-      expect(await statusFor(cast.carol.authorization)).toBe(404)
+      expect(await statusFor(users.ada.authorization)).toBe(200)
+      expect(await statusFor(users.carol.authorization)).toBe(404)
       expect(await statusFor()).toBe(404)
       expect(await statusFor(await token('read:repository', 'public-only'))).toBe(404)
       expect(await statusFor(await token('read:user'))).toBe(403)
@@ -257,7 +257,7 @@ describe('over RPC', () => {
   it.each(RPC_PROTOCOLS)('commits are the same: %s', async (protocol) => {
     const client = createClient(
       CommitService,
-      transportTo(server.url, protocol, cast.bob.authorization),
+      transportTo(server.url, protocol, users.bob.authorization),
     )
     const repository = { owner: 'bob', repo: 'engine' }
     const { commits, total } = await client.listCommits({ ...repository, path: 'README.md' })

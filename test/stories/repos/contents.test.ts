@@ -16,12 +16,12 @@ const LARGE = Buffer.alloc(5_000_000, 'large ')
 /** Larger than the buffers of two sockets. */
 const HUGE = Buffer.alloc(60_000_000, 'huge ')
 
-const { server, cast, rest, ask } = await openForge()
+const { server, users, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
-  sample = await pushSample(server.url, cast.bob, 'engine')
-  await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+  sample = await pushSample(server.url, users.bob, 'engine')
+  await ask(users.bob, 'POST', '/user/repos', { name: 'empty' })
   const files = Array.from({ length: 1001 }, (_, i) => [`many/${String(i).padStart(5, '0')}`, 'x'])
   importHistory(join(sample.home, 'engine'), [
     { on: 'refs/heads/many', message: 'many', files: Object.fromEntries(files) },
@@ -159,7 +159,7 @@ describe('contents', () => {
   })
 
   it('of an empty repository are empty', async () => {
-    expect((await rest(cast.bob, 'GET', '/repos/bob/empty/contents')).status).toBe(404)
+    expect((await rest(users.bob, 'GET', '/repos/bob/empty/contents')).status).toBe(404)
   })
 
   it('of a large directory are truncated and say so', async () => {
@@ -271,7 +271,7 @@ describe('the contents of a private repository', () => {
   let secret: Sample
 
   beforeAll(async () => {
-    secret = await pushSample(server.url, cast.bob, 'secret', { private: true })
+    secret = await pushSample(server.url, users.bob, 'secret', { private: true })
   })
   afterAll(() => secret.remove())
 
@@ -290,10 +290,10 @@ describe('the contents of a private repository', () => {
         })
       ).status
     const token = async (...scopes: string[]) =>
-      `token ${await createToken(server.url, cast.bob, scopes)}`
-    expect(await statusFor(cast.bob.authorization)).toBe(200)
+      `token ${await createToken(server.url, users.bob, scopes)}`
+    expect(await statusFor(users.bob.authorization)).toBe(200)
     expect(await statusFor(await token('read:repository'))).toBe(200)
-    expect(await statusFor(cast.carol.authorization)).toBe(404)
+    expect(await statusFor(users.carol.authorization)).toBe(404)
     expect(await statusFor()).toBe(404)
     expect(await statusFor(await token('read:repository', 'public-only'))).toBe(404)
     expect(await statusFor(await token('read:user'))).toBe(403)

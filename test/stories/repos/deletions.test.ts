@@ -10,7 +10,7 @@ import { openForge } from '../../support/forge.ts'
 
 const {
   server,
-  cast: { bob },
+  users: { bob },
   rest: send,
 } = await openForge()
 let sha: string

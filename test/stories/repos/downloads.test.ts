@@ -7,7 +7,7 @@ import { openForge, refusalOf } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { type Actor, PASSWORD } from '../../support/server.ts'
 
-const { server, cast, client, rest, grpc } = await openForge()
+const { server, users, client, rest, grpc } = await openForge()
 
 const SMALL = 'The quick brown fox jumps over the lazy dog.\n'
 /** Larger than a file that is read at once. */
@@ -21,7 +21,7 @@ let blobId: string
 let head: string
 
 beforeAll(async () => {
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'files', private: true })
+  await rest(users.bob, 'POST', '/user/repos', { name: 'files', private: true })
   await client.git('.', 'init', '-q', '-b', 'main', 'files')
   const folder = join(client.home, 'files')
   await mkdir(join(folder, 'docs/deep'), { recursive: true })
@@ -64,7 +64,7 @@ async function get(
   who?: Actor,
   method = 'GET',
 ): Promise<Answer> {
-  const { authorization } = who ?? cast.bob
+  const { authorization } = who ?? users.bob
   const response = await fetch(`${server.url}/api/v1/repos/bob/files${path}`, {
     method,
     headers: { authorization, ...headers },
@@ -79,7 +79,7 @@ async function get(
 describe('a raw file', () => {
   it('has its length and ETag, for HEAD and GET', async () => {
     for (const method of ['GET', 'HEAD']) {
-      const { status, headers, body } = await get('/raw/small.txt', {}, cast.bob, method)
+      const { status, headers, body } = await get('/raw/small.txt', {}, users.bob, method)
       expect([status, headers.get('etag'), headers.get('accept-ranges')]).toEqual([
         200,
         `"${blobId}"`,
@@ -97,7 +97,7 @@ describe('a raw file', () => {
       (await get('/raw/small.txt', { 'if-none-match': `"other", W/"${blobId}"` })).status,
     ).toBe(304)
     expect((await get('/raw/small.txt', { 'if-none-match': '"other"' })).status).toBe(200)
-    expect((await get('/raw/small.txt', known, cast.carol)).status).toBe(404)
+    expect((await get('/raw/small.txt', known, users.carol)).status).toBe(404)
   })
 
   it.each([
@@ -130,7 +130,7 @@ describe('a raw file', () => {
   it('answers 416 beyond its end over REST, and the reason over gRPC', async () => {
     const { status, headers } = await get('/raw/small.txt', { range: 'bytes=100-' })
     expect([status, headers.get('x-error-reason')]).toEqual([416, 'RANGE_NOT_SATISFIABLE'])
-    const contents = grpc(ContentService, cast.bob)
+    const contents = grpc(ContentService, users.bob)
     const request = { owner: 'bob', repo: 'files', path: 'small.txt' }
     const read = async () => {
       for await (const _ of contents.getRawFile(request, { headers: { range: 'bytes=100-' } }));
@@ -166,7 +166,7 @@ describe('an archive', () => {
     expect((await get(`/archive/main.zip?${many}`)).status).toBe(422)
     expect((await get('/archive/main.bundle?path=docs')).status).toBe(422)
     expect((await get('/archive/nowhere.bundle')).status).toBe(404)
-    expect((await get('/archive/main.bundle', {}, cast.carol)).status).toBe(404)
+    expect((await get('/archive/main.bundle', {}, users.carol)).status).toBe(404)
   })
 
   it.each([
@@ -197,7 +197,7 @@ describe('an archive', () => {
 
 describe('a file whose name is not UTF-8', () => {
   const entriesOf = async (path: string): Promise<{ path: string; url: string; type: string }[]> =>
-    (await rest(cast.bob, 'GET', `/repos/bob/files/contents${path}?ref=main`)).body
+    (await rest(users.bob, 'GET', `/repos/bob/files/contents${path}?ref=main`)).body
 
   it('is read by the path that lists return', async () => {
     const listed = (await entriesOf('')).map(({ path }) => path)
@@ -205,7 +205,7 @@ describe('a file whose name is not UTF-8', () => {
     const { status, body } = await get(`/raw/${encodeURIComponent('"caf\\351.txt"')}`)
     expect([status, body.toString()]).toEqual([200, 'coffee\n'])
     const entry = await rest(
-      cast.bob,
+      users.bob,
       'GET',
       `/repos/bob/files/contents/${encodeURIComponent('"caf\\351.txt"')}`,
     )
@@ -216,7 +216,7 @@ describe('a file whose name is not UTF-8', () => {
     for (const { url } of await entriesOf('')) {
       expect([
         url,
-        (await fetch(url, { headers: { authorization: cast.bob.authorization } })).status,
+        (await fetch(url, { headers: { authorization: users.bob.authorization } })).status,
       ]).toEqual([url, 200])
     }
   })
@@ -227,7 +227,7 @@ describe('a file whose name is not UTF-8', () => {
     expect((await get(`/raw/${encodeURIComponent(inside?.path ?? '')}`)).body.toString()).toBe(
       'bar\n',
     )
-    const tree = await rest(cast.bob, 'GET', '/repos/bob/files/git/trees/main?recursive=true')
+    const tree = await rest(users.bob, 'GET', '/repos/bob/files/git/trees/main?recursive=true')
     expect(tree.body.tree.map(({ path }: { path: string }) => path)).toContain(
       '"f\\366\\366"/bar.txt',
     )
@@ -236,9 +236,9 @@ describe('a file whose name is not UTF-8', () => {
 
 describe('a Git LFS pointer', () => {
   it('describes its file', async () => {
-    const { body } = await rest(cast.bob, 'GET', '/repos/bob/files/contents/film.mp4')
+    const { body } = await rest(users.bob, 'GET', '/repos/bob/files/contents/film.mp4')
     expect([body.lfs_oid, body.lfs_size]).toEqual([LFS_OID, 12345])
-    const other = await rest(cast.bob, 'GET', '/repos/bob/files/contents/small.txt')
+    const other = await rest(users.bob, 'GET', '/repos/bob/files/contents/small.txt')
     expect(other.body).not.toHaveProperty('lfs_oid')
   })
 })

@@ -5,10 +5,10 @@ import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { type Actor, type Cast, createToken, PASSWORD } from '../../support/server.ts'
+import { type Actor, createToken, PASSWORD, type TestUsers } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, client, rest } = forge
+const { server, users, client, rest } = forge
 afterAll(forge.checkObjects)
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -16,7 +16,7 @@ const ENGINE = 'Engine\n'
 
 /** Makes an empty repository of bob, and returns what reads it by git. */
 async function emptyRepository(name: string, settings: object = {}) {
-  await rest(cast.bob, 'POST', '/user/repos', { name, ...settings })
+  await rest(users.bob, 'POST', '/user/repos', { name, ...settings })
   const contents = (path: string) => `/repos/bob/${name}/contents/${path}`
   const git = (...args: string[]) => client.git(name, ...args)
   return {
@@ -33,7 +33,7 @@ async function emptyRepository(name: string, settings: object = {}) {
       )
       return git
     },
-    create: (path: string, text: string, more: object = {}, who: Actor | undefined = cast.bob) =>
+    create: (path: string, text: string, more: object = {}, who: Actor | undefined = users.bob) =>
       rest(who, 'POST', contents(path), { content: base64(text), ...more }),
   }
 }
@@ -100,10 +100,10 @@ describe('a file', () => {
     const { contents, git } = await filledRepository('replaced')
     const sha = await git('rev-parse', 'HEAD:bin/run')
     const path = contents('bin/run')
-    const replaced = await rest(cast.bob, 'PUT', path, { content: base64('faster\n'), sha })
+    const replaced = await rest(users.bob, 'PUT', path, { content: base64('faster\n'), sha })
     expect(replaced.status).toBe(200)
     expect(replaced.body.commit.message).toBe('Update bin/run\n')
-    const again = await rest(cast.bob, 'PUT', path, { content: base64('other\n'), sha })
+    const again = await rest(users.bob, 'PUT', path, { content: base64('other\n'), sha })
     expect(again.status).toBe(422)
     expect(again.body.message).toBe(
       `sha does not match [given: ${sha}, expected: ${replaced.body.content.sha}]`,
@@ -116,7 +116,7 @@ describe('a file', () => {
 
   it('is created by PUT without a sha, which does not overwrite', async () => {
     const { contents } = await filledRepository('put')
-    const put = () => rest(cast.bob, 'PUT', contents('new.txt'), { content: base64('new\n') })
+    const put = () => rest(users.bob, 'PUT', contents('new.txt'), { content: base64('new\n') })
     expect((await put()).status).toBe(201)
     const again = await put()
     expect([again.status, again.body.message]).toEqual([
@@ -127,7 +127,7 @@ describe('a file', () => {
 
   it('is renamed, with or without new content', async () => {
     const { contents, git, engine } = await filledRepository('renamed')
-    const moved = await rest(cast.bob, 'PUT', contents('lib/motor.txt'), {
+    const moved = await rest(users.bob, 'PUT', contents('lib/motor.txt'), {
       from_path: 'engine.txt',
       sha: engine,
     })
@@ -139,7 +139,7 @@ describe('a file', () => {
     })
     expect(moved.body.commit.message).toBe('Rename engine.txt to lib/motor.txt\n')
     const edit = { from_path: 'lib/motor.txt', sha: engine, content: base64('motor\n') }
-    expect((await rest(cast.bob, 'PUT', contents('motor.txt'), edit)).status).toBe(200)
+    expect((await rest(users.bob, 'PUT', contents('motor.txt'), edit)).status).toBe(200)
     await git('pull', '-q')
     // Git has no empty folders.
     expect(await git('ls-tree', '-r', '--name-only', 'HEAD')).toBe(
@@ -151,12 +151,12 @@ describe('a file', () => {
     const { contents, git } = await filledRepository('deleted')
     const sha = await git('rev-parse', 'HEAD:bin/run')
     const path = contents('bin/run')
-    expect((await rest(cast.bob, 'DELETE', path, { sha: '1'.repeat(40) })).status).toBe(422)
-    expect((await rest(cast.bob, 'DELETE', path, {})).status).toBe(422)
-    const deleted = await rest(cast.bob, 'DELETE', path, { sha })
+    expect((await rest(users.bob, 'DELETE', path, { sha: '1'.repeat(40) })).status).toBe(422)
+    expect((await rest(users.bob, 'DELETE', path, {})).status).toBe(422)
+    const deleted = await rest(users.bob, 'DELETE', path, { sha })
     expect(deleted.status).toBe(200)
     expect(deleted.body).toMatchObject({ content: null, commit: { message: 'Delete bin/run\n' } })
-    expect((await rest(cast.bob, 'DELETE', path, { sha })).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', path, { sha })).status).toBe(404)
     await git('pull', '-q')
     expect(await git('ls-tree', '--name-only', 'HEAD')).toBe('engine.txt\nlink\nmodule')
   })
@@ -195,7 +195,7 @@ describe('a file', () => {
 
   it('creates a commit even if nothing changes, for its id', async () => {
     const { contents, git, engine } = await filledRepository('same')
-    const same = await rest(cast.bob, 'PUT', contents('engine.txt'), {
+    const same = await rest(users.bob, 'PUT', contents('engine.txt'), {
       content: base64(ENGINE),
       sha: engine,
     })
@@ -205,7 +205,7 @@ describe('a file', () => {
 
   it('writes one object for each folder above it, whatever else these contain', async () => {
     const { create, git } = await filledRepository('cheap')
-    const id = (await rest(cast.bob, 'GET', '/repos/bob/cheap')).body.id
+    const id = (await rest(users.bob, 'GET', '/repos/bob/cheap')).body.id
     const objects = async () => {
       const counted = await git('-C', repositoryPath(server.app.git, id), 'count-objects', '-v')
       return Number(/^count: (\d+)/m.exec(counted)?.[1])
@@ -302,7 +302,7 @@ describe('a change of a file is refused', () => {
     ],
   ])('when %s', async (_, path, more, status, message) => {
     await filledOnce()
-    const refused = await rest(cast.bob, 'POST', `/repos/bob/refusing/contents/${path}`, {
+    const refused = await rest(users.bob, 'POST', `/repos/bob/refusing/contents/${path}`, {
       content: base64('x'),
       ...more,
     })
@@ -313,7 +313,7 @@ describe('a change of a file is refused', () => {
   it('when it would write through a symbolic link', async () => {
     const git = await filledOnce()
     const sha = await git('rev-parse', 'main:link')
-    const refused = await rest(cast.bob, 'PUT', '/repos/bob/refusing/contents/link', {
+    const refused = await rest(users.bob, 'PUT', '/repos/bob/refusing/contents/link', {
       content: base64('x'),
       sha,
     })
@@ -326,7 +326,7 @@ describe('a change of a file is refused', () => {
   it('when the file to replace or rename does not exist', async () => {
     const git = await filledOnce()
     const sha = await git('rev-parse', 'main:link')
-    const put = (body: object) => rest(cast.bob, 'PUT', '/repos/bob/refusing/contents/none', body)
+    const put = (body: object) => rest(users.bob, 'PUT', '/repos/bob/refusing/contents/none', body)
     expect((await put({ content: base64('x'), sha })).status).toBe(404)
     expect((await put({ from_path: 'nothing', sha })).status).toBe(404)
   })
@@ -355,7 +355,7 @@ describe('permission to change files', () => {
   ])('%s of a repository with %j: %i', async (who, settings, status) => {
     const name = `who-${who.replace(':', '-')}-${Object.keys(settings)}`
     const { create } = await emptyRepository(name, settings)
-    await rest(cast.bob, 'PATCH', `/repos/bob/${name}`, settings)
+    await rest(users.bob, 'PATCH', `/repos/bob/${name}`, settings)
     expect((await create('x', 'x', {}, await actor(who))).status).toBe(status)
   })
 
@@ -368,24 +368,24 @@ describe('permission to change files', () => {
       .execute()
     const refused = await create('x', 'x')
     expect([refused.status, refused.body.message]).toEqual([403, 'Git Repository is a mirror.'])
-    const tag = await rest(cast.bob, 'POST', '/repos/bob/mirror/tags', { tag_name: 'v1' })
+    const tag = await rest(users.bob, 'POST', '/repos/bob/mirror/tags', { tag_name: 'v1' })
     expect(tag.status).toBe(403)
   })
 
   async function actor(who: string): Promise<Actor> {
     if (who === 'nobody') return { username: '', authorization: '' }
-    if (who in cast) return cast[who as keyof Cast]
+    if (who in users) return users[who as keyof TestUsers]
     const scopes = who.includes(':') ? [who] : ['all', who]
     return {
       username: 'bob',
-      authorization: `token ${await createToken(server.url, cast.bob, scopes)}`,
+      authorization: `token ${await createToken(server.url, users.bob, scopes)}`,
     }
   }
 })
 
 describe('several files', () => {
   const change = (name: string, body: object) =>
-    rest(cast.bob, 'POST', `/repos/bob/${name}/contents`, body)
+    rest(users.bob, 'POST', `/repos/bob/${name}/contents`, body)
 
   it('change in one commit', async () => {
     const { git, engine } = await filledRepository('several')
@@ -447,9 +447,9 @@ describe('several files', () => {
       422,
     ],
   ])('do not change when %s', async (_, files, status) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'unchanged' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'unchanged' })
     expect((await change('unchanged', { files })).status).toBe(status)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/unchanged')).body.empty).toBe(true)
+    expect((await rest(users.bob, 'GET', '/repos/bob/unchanged')).body.empty).toBe(true)
   })
 })
 
@@ -473,7 +473,7 @@ describe('concurrent changes', () => {
   it('of one file succeed once', async () => {
     const { contents, engine } = await filledRepository('racing-file')
     const put = (text: string) =>
-      rest(cast.bob, 'PUT', contents('engine.txt'), { content: base64(text), sha: engine })
+      rest(users.bob, 'PUT', contents('engine.txt'), { content: base64(text), sha: engine })
     const answers = await Promise.all([put('one\n'), put('two\n'), put('three\n')])
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 422 || status === 409)).toHaveLength(2)
@@ -497,8 +497,8 @@ describe('concurrent changes', () => {
 })
 
 it('files change over gRPC', async () => {
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'grpc' })
-  const grpc = forge.grpc(ContentService, cast.bob)
+  await rest(users.bob, 'POST', '/user/repos', { name: 'grpc' })
+  const grpc = forge.grpc(ContentService, users.bob)
   const file = { owner: 'bob', repo: 'grpc', path: 'a.txt' }
   const made = await grpc.createFile({ ...file, content: base64('a\n') })
   const sha = made.content?.sha ?? ''

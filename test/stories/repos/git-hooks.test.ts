@@ -7,21 +7,21 @@ import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { branchline } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { createToken, inviteCast, PASSWORD, startTestServer } from '../../support/server.ts'
+import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
 /**
  * Scripts run in the tightest way that the machine has. What is the same in all ways is in
  * `test/git/hooks/hook-runner.test.ts`.
  */
 const forge = await openForge({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
-const { server, cast, client, rest } = forge
+const { server, users, client, rest } = forge
 afterAll(forge.checkObjects)
 
 const hooksOf = (name: string) => `/repos/bob/${name}/hooks/git`
 
 /** Makes a repository of bob with a first commit, and returns what works in his clone. */
 async function repository(name: string, settings: object = {}) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', {
+  const { body } = await rest(users.bob, 'POST', '/user/repos', {
     name,
     auto_init: true,
     ...settings,
@@ -45,7 +45,7 @@ async function repository(name: string, settings: object = {}) {
       return { ok: code === 0, shown: stderr }
     },
     async hook(hook: string, content: string) {
-      expect((await rest(cast.ada, 'PATCH', `${hooksOf(name)}/${hook}`, { content })).status).toBe(
+      expect((await rest(users.ada, 'PATCH', `${hooksOf(name)}/${hook}`, { content })).status).toBe(
         200,
       )
     },
@@ -56,12 +56,12 @@ async function repository(name: string, settings: object = {}) {
 describe('the hooks of a repository', () => {
   it('are three, without a script at first', async () => {
     await repository('empty')
-    const { status, body } = await rest(cast.ada, 'GET', hooksOf('empty'))
+    const { status, body } = await rest(users.ada, 'GET', hooksOf('empty'))
     expect([status, body]).toEqual([
       200,
       ['pre-receive', 'update', 'post-receive'].map((name) => ({ name, is_active: false })),
     ])
-    expect((await rest(cast.ada, 'GET', `${hooksOf('empty')}/update`)).body).toEqual({
+    expect((await rest(users.ada, 'GET', `${hooksOf('empty')}/update`)).body).toEqual({
       name: 'update',
       is_active: false,
     })
@@ -75,27 +75,27 @@ describe('the hooks of a repository', () => {
     ['that is null changes nothing', null, 'exit 0\n'],
     ['of 256 KiB is taken', `#${'x'.repeat(256 * 1024 - 1)}`, `#${'x'.repeat(256 * 1024 - 1)}`],
   ])('accept a script that %s', async (_, content, stored) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'edited' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'edited' })
     const path = `${hooksOf('edited')}/pre-receive`
-    await rest(cast.ada, 'PATCH', path, { content: 'exit 0\n' })
-    const { status, body } = await rest(cast.ada, 'PATCH', path, { content })
+    await rest(users.ada, 'PATCH', path, { content: 'exit 0\n' })
+    const { status, body } = await rest(users.ada, 'PATCH', path, { content })
     const expected = {
       name: 'pre-receive',
       is_active: stored !== undefined,
       ...(stored && { content: stored }),
     }
     expect([status, body]).toEqual([200, expected])
-    expect((await rest(cast.ada, 'GET', path)).body).toEqual(expected)
-    expect((await rest(cast.ada, 'GET', hooksOf('edited'))).body[0]).toEqual(expected)
+    expect((await rest(users.ada, 'GET', path)).body).toEqual(expected)
+    expect((await rest(users.ada, 'GET', hooksOf('edited'))).body[0]).toEqual(expected)
   })
 
   it('remain without their script', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'cleared' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'cleared' })
     const path = `${hooksOf('cleared')}/post-receive`
-    await rest(cast.ada, 'PATCH', path, { content: 'exit 0\n' })
+    await rest(users.ada, 'PATCH', path, { content: 'exit 0\n' })
     for (const _ of ['active', 'inactive'])
-      expect((await rest(cast.ada, 'DELETE', path)).status).toBe(204)
-    expect((await rest(cast.ada, 'GET', path)).body).toEqual({
+      expect((await rest(users.ada, 'DELETE', path)).status).toBe(204)
+    expect((await rest(users.ada, 'GET', path)).body).toEqual({
       name: 'post-receive',
       is_active: false,
     })
@@ -107,28 +107,28 @@ describe('the hooks of a repository', () => {
     ['an unknown hook', 'post-update', 'exit 0', 404, 'not found'],
     ['a hook by the name of a file', 'pre-receive.sample', 'exit 0', 404, 'not found'],
   ])('do not accept %s', async (_, hook, content, status, message) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'refusing' })
-    const refused = await rest(cast.ada, 'PATCH', `${hooksOf('refusing')}/${hook}`, { content })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'refusing' })
+    const refused = await rest(users.ada, 'PATCH', `${hooksOf('refusing')}/${hook}`, { content })
     expect([refused.status, refused.body.message]).toEqual([
       status,
       expect.stringContaining(message),
     ])
     if (status === 404) {
       for (const method of ['GET', 'DELETE'])
-        expect((await rest(cast.ada, method, `${hooksOf('refusing')}/${hook}`)).status).toBe(404)
+        expect((await rest(users.ada, method, `${hooksOf('refusing')}/${hook}`)).status).toBe(404)
     }
   })
 
   it('are for administrators of the instance', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'guarded' })
-    await rest(cast.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'write' })
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'hidden', private: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'guarded' })
+    await rest(users.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'write' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'hidden', private: true })
     const bearer = async (who: 'ada' | 'bob', ...scopes: string[]) => ({
-      authorization: `Bearer ${await createToken(server.url, cast[who], scopes)}`,
+      authorization: `Bearer ${await createToken(server.url, users[who], scopes)}`,
     })
     const owner = 'must be allowed to edit Git hooks'
     const cases = [
-      ['the administrator', cast.ada, 'guarded', 200, 200, undefined],
+      ['the administrator', users.ada, 'guarded', 200, 200, undefined],
       [
         'a token of the administrator',
         await bearer('ada', 'write:repository', 'write:admin'),
@@ -153,11 +153,11 @@ describe('the hooks of a repository', () => {
         403,
         undefined,
       ],
-      ['the owner', cast.bob, 'guarded', 403, 403, owner],
+      ['the owner', users.bob, 'guarded', 403, 403, owner],
       ['a token of the owner', await bearer('bob', 'all'), 'guarded', 403, 403, owner],
-      ['a writer', cast.carol, 'guarded', 403, 403, undefined],
+      ['a writer', users.carol, 'guarded', 403, 403, undefined],
       ['nobody', undefined, 'guarded', 401, 401, undefined],
-      ['a stranger to what is hidden', cast.carol, 'hidden', 404, 404, 'not found'],
+      ['a stranger to what is hidden', users.carol, 'hidden', 404, 404, 'not found'],
     ] as const
     for (const [who, caller, name, reads, writes, message] of cases) {
       const path = hooksOf(name)
@@ -177,18 +177,18 @@ describe('the hooks of a repository', () => {
   })
 
   it('cannot be changed while the repository is archived', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'archived' })
-    await rest(cast.bob, 'PATCH', '/repos/bob/archived', { archived: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'archived' })
+    await rest(users.bob, 'PATCH', '/repos/bob/archived', { archived: true })
     const path = `${hooksOf('archived')}/update`
-    expect((await rest(cast.ada, 'GET', path)).status).toBe(200)
-    expect((await rest(cast.ada, 'PATCH', path, { content: 'exit 1' })).status).toBe(423)
-    expect((await rest(cast.ada, 'DELETE', path)).status).toBe(423)
+    expect((await rest(users.ada, 'GET', path)).status).toBe(200)
+    expect((await rest(users.ada, 'PATCH', path, { content: 'exit 1' })).status).toBe(423)
+    expect((await rest(users.ada, 'DELETE', path)).status).toBe(423)
   })
 
   it('are available over gRPC, with reasons', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'grpc' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'grpc' })
     const named = { owner: 'bob', repo: 'grpc' }
-    const hooks = forge.grpc(GitHookService, cast.ada)
+    const hooks = forge.grpc(GitHookService, users.ada)
     const edited = await hooks.editGitHook({ ...named, id: 'update', content: 'exit 0' })
     expect(edited).toMatchObject({ name: 'update', isActive: true, content: 'exit 0' })
     expect((await hooks.getGitHook({ ...named, id: 'update' })).content).toBe('exit 0')
@@ -200,7 +200,7 @@ describe('the hooks of a repository', () => {
       ['post-receive', false, undefined],
     ])
     await expect(hooks.getGitHook({ ...named, id: 'x' })).rejects.toThrow('[not_found]')
-    const asBob = forge.grpc(GitHookService, cast.bob)
+    const asBob = forge.grpc(GitHookService, users.bob)
     await expect(asBob.listGitHooks(named)).rejects.toThrow(
       '[permission_denied] must be allowed to edit Git hooks',
     )
@@ -209,12 +209,12 @@ describe('the hooks of a repository', () => {
   it('do not apply to forks, and remain after a transfer or a rename', async () => {
     const { hook } = await repository('parent')
     await hook('pre-receive', 'echo no; exit 1')
-    await rest(cast.carol, 'POST', '/repos/bob/parent/forks', {})
-    expect((await rest(cast.ada, 'GET', '/repos/carol/parent/hooks/git')).body[0].is_active).toBe(
+    await rest(users.carol, 'POST', '/repos/bob/parent/forks', {})
+    expect((await rest(users.ada, 'GET', '/repos/carol/parent/hooks/git')).body[0].is_active).toBe(
       false,
     )
-    await rest(cast.bob, 'PATCH', '/repos/bob/parent', { name: 'renamed' })
-    expect((await rest(cast.ada, 'GET', `${hooksOf('renamed')}/pre-receive`)).body.content).toBe(
+    await rest(users.bob, 'PATCH', '/repos/bob/parent', { name: 'renamed' })
+    expect((await rest(users.ada, 'GET', `${hooksOf('renamed')}/pre-receive`)).body.content).toBe(
       'echo no; exit 1',
     )
   })
@@ -233,7 +233,7 @@ describe('an instance without hooks', () => {
     for (const gitHooks of [false, true]) {
       const other = await startTestServer({ data: restored, settings: { gitHooks } })
       const { status, body } = await restAt(other.url)(
-        cast.ada,
+        users.ada,
         'GET',
         `${hooksOf('switched')}/pre-receive`,
       )
@@ -268,7 +268,7 @@ describe('hooks of a push', () => {
     for (const name of ['pre-receive', 'update', 'post-receive']) await hook(name, SHOW)
     const from = await git('rev-parse', 'HEAD')
     const to = await commit('second')
-    const { body: bob } = await rest(cast.bob, 'GET', '/user')
+    const { body: bob } = await rest(users.bob, 'GET', '/user')
     const { ok, shown } = await push(
       'main',
       'main:refs/tags/v1',
@@ -375,7 +375,7 @@ describe('hooks of a push', () => {
     expect(shown.match(/\(hook declined\)/g)).toHaveLength(2)
     const names = (await refs()).split('\n').map((line) => line.split('\t')[1])
     expect(names).toEqual(['refs/heads/a', 'refs/heads/main', 'refs/tags/v1'])
-    const rows = await rest(cast.bob, 'GET', '/repos/bob/fates/branches')
+    const rows = await rest(users.bob, 'GET', '/repos/bob/fates/branches')
     expect(rows.body.map(({ name }: { name: string }) => name).sort()).toEqual(['a', 'main'])
     const atomic = await push('--atomic', 'main:b', 'main:no-3')
     expect([atomic.ok, (await refs()).includes('heads/b')]).toEqual([false, false])
@@ -414,7 +414,7 @@ describe('hooks of a push', () => {
 
   it('are stopped after their timeout, and the push fails', async () => {
     const slow = await startTestServer({ settings: { gitHooks: true, hookTimeoutMs: 1_000 } })
-    const others = await inviteCast(slow.url)
+    const others = await createTestUsers(slow.url)
     const send = restAt(slow.url)
     await send(others.bob, 'POST', '/user/repos', { name: 'slow', auto_init: true })
     await client.git('.', 'clone', '-q', remoteOf(slow.url, 'bob/slow', 'bob', PASSWORD), 'slow')
@@ -437,7 +437,7 @@ describe('hooks of a push', () => {
 
   it('have a time limit for all refs of a push, and the other refs can be pushed again', async () => {
     const hasty = await startTestServer({ settings: { gitHooks: true, hookTimeoutMs: 20 } })
-    const others = await inviteCast(hasty.url)
+    const others = await createTestUsers(hasty.url)
     await restAt(hasty.url)(others.bob, 'POST', '/user/repos', { name: 'hasty', auto_init: true })
     await restAt(hasty.url)(others.ada, 'PATCH', `${hooksOf('hasty')}/update`, {
       content: 'sleep 1000',
@@ -469,23 +469,23 @@ describe('hooks of a change over the API', () => {
     ['update', `head -c 5000 /dev/zero | tr "\\0" x; exit 1`, 'x'.repeat(2000)],
     ['update', 'ls "$GIT_DIR/nowhere" "$0.x" >&2; exit 1', 'nowhere'],
   ])('can refuse the change by %s: %s', async (hook, script, message) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'api', auto_init: true })
-    await rest(cast.ada, 'PATCH', `${hooksOf('api')}/${hook}`, { content: script })
-    const before = await rest(cast.bob, 'GET', '/repos/bob/api/branches/main')
-    const refused = await rest(cast.bob, 'POST', '/repos/bob/api/contents/x.txt', file)
-    await rest(cast.ada, 'DELETE', `${hooksOf('api')}/${hook}`)
+    await rest(users.bob, 'POST', '/user/repos', { name: 'api', auto_init: true })
+    await rest(users.ada, 'PATCH', `${hooksOf('api')}/${hook}`, { content: script })
+    const before = await rest(users.bob, 'GET', '/repos/bob/api/branches/main')
+    const refused = await rest(users.bob, 'POST', '/repos/bob/api/contents/x.txt', file)
+    await rest(users.ada, 'DELETE', `${hooksOf('api')}/${hook}`)
     expect(refused.status).toBe(403)
     if (message === 'nowhere') expect(refused.body.message).not.toContain(server.data)
     else expect(refused.body.message).toBe(message)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/api/branches/main')).body).toEqual(before.body)
+    expect((await rest(users.bob, 'GET', '/repos/bob/api/branches/main')).body).toEqual(before.body)
   })
 
   it('have the same reason over gRPC', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'api-grpc', auto_init: true })
-    await rest(cast.ada, 'PATCH', `${hooksOf('api-grpc')}/pre-receive`, {
+    await rest(users.bob, 'POST', '/user/repos', { name: 'api-grpc', auto_init: true })
+    await rest(users.ada, 'PATCH', `${hooksOf('api-grpc')}/pre-receive`, {
       content: 'echo nö | tr a-z A-Z; exit 1',
     })
-    const tags = forge.grpc(TagService, cast.bob)
+    const tags = forge.grpc(TagService, users.bob)
     const refused = tags.createTag({ owner: 'bob', repo: 'api-grpc', tagName: 'v1' })
     await expect(refused).rejects.toMatchObject({ code: 7, rawMessage: 'Nö' })
   })
@@ -505,7 +505,7 @@ describe('hooks of a change over the API', () => {
     // A refusal by its exit status would hide what follows.
     for (const name of ['pre-receive', 'update'])
       await hook(name, `${SHOW}\ngit log -1 --format=%s main; exit 0`)
-    const made = await rest(cast.bob, 'POST', '/repos/bob/api-order/contents/x.txt', file)
+    const made = await rest(users.bob, 'POST', '/repos/bob/api-order/contents/x.txt', file)
     server.app.git.hooks.run = run
     expect(made.status).toBe(201)
     const to = made.body.commit.sha
@@ -541,7 +541,7 @@ describe('hooks of a change over the API', () => {
         signal: gone.signal,
       }),
     )
-    const { status, body } = await rest(cast.bob, 'POST', '/repos/bob/busy/contents/x.txt', file)
+    const { status, body } = await rest(users.bob, 'POST', '/repos/bob/busy/contents/x.txt', file)
     expect([status, body.message]).toEqual([503, 'too many hooks are running; try again soon'])
     await commit('next')
     const refused = await push('main')
@@ -557,9 +557,9 @@ describe('hooks of a change over the API', () => {
   it('do not run for updates by the server itself', async () => {
     const { hook, id } = await repository('own-account')
     await hook('pre-receive', 'exit 1')
-    await rest(cast.carol, 'POST', '/repos/bob/own-account/forks', { name: 'forked' })
-    expect((await rest(cast.carol, 'GET', '/repos/carol/forked')).status).toBe(200)
-    await rest(cast.bob, 'DELETE', '/repos/bob/own-account')
+    await rest(users.carol, 'POST', '/repos/bob/own-account/forks', { name: 'forked' })
+    expect((await rest(users.carol, 'GET', '/repos/carol/forked')).status).toBe(200)
+    await rest(users.bob, 'DELETE', '/repos/bob/own-account')
     expect(
       await server.app.db
         .selectFrom('git_hooks')

@@ -9,12 +9,12 @@ import { importHistory } from '../../support/histories.ts'
 import { pushSample, type Sample } from '../../support/sample-repository.ts'
 import { PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-const { server, cast, rest, ask } = await openForge()
+const { server, users, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
-  sample = await pushSample(server.url, cast.bob, 'engine')
-  await ask(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+  sample = await pushSample(server.url, users.bob, 'engine')
+  await ask(users.bob, 'POST', '/user/repos', { name: 'empty' })
 })
 afterAll(() => sample.remove())
 
@@ -129,7 +129,7 @@ describe('trees', () => {
     for (const sha of ['nothing', '0'.repeat(40), await idAt('main:README.md')]) {
       expect((await get(`/trees/${sha}`)).status).toBe(404)
     }
-    expect((await rest(cast.bob, 'GET', '/repos/bob/empty/git/trees/main')).status).toBe(404)
+    expect((await rest(users.bob, 'GET', '/repos/bob/empty/git/trees/main')).status).toBe(404)
   })
 })
 
@@ -179,7 +179,7 @@ describe('annotated tags', () => {
 
 describe('objects', () => {
   it('of one repository do not exist in another one', async () => {
-    const secret = await pushSample(server.url, cast.bob, 'secret', { private: true })
+    const secret = await pushSample(server.url, users.bob, 'secret', { private: true })
     await secret.commit('secret', 'only here')
     await secret.git(
       'secret',
@@ -195,9 +195,9 @@ describe('objects', () => {
       `/commits?sha=${commit}`,
       `/contents?ref=${commit}`,
     ]) {
-      expect((await rest(cast.bob, 'GET', `/repos/bob/secret${path}`)).status).toBe(200)
-      expect((await rest(cast.bob, 'GET', `/repos/bob/engine${path}`)).status).toBe(404)
-      expect((await rest(cast.carol, 'GET', `/repos/bob/secret${path}`)).status).toBe(404)
+      expect((await rest(users.bob, 'GET', `/repos/bob/secret${path}`)).status).toBe(200)
+      expect((await rest(users.bob, 'GET', `/repos/bob/engine${path}`)).status).toBe(404)
+      expect((await rest(users.carol, 'GET', `/repos/bob/secret${path}`)).status).toBe(404)
     }
     for (const path of [
       '/git/refs',
@@ -205,7 +205,7 @@ describe('objects', () => {
       `/git/blobs/${await idAt('main:README.md')}`,
       `/git/tags/${await idAt('v1')}`,
     ]) {
-      expect((await rest(cast.carol, 'GET', `/repos/bob/secret${path}`)).status).toBe(404)
+      expect((await rest(users.carol, 'GET', `/repos/bob/secret${path}`)).status).toBe(404)
     }
     await secret.remove()
   })

@@ -3,10 +3,10 @@ import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 
 const forge = await openForge()
-const { cast, rest } = forge
+const { users, rest } = forge
 
 const PATH = '/repos/bob/tools'
-const languages = (who = cast.bob) => rest(who, 'GET', `${PATH}/languages`)
+const languages = (who = users.bob) => rest(who, 'GET', `${PATH}/languages`)
 
 /** Commits files with these contents through the API. */
 async function commit(files: Readonly<Record<string, string>>) {
@@ -15,11 +15,11 @@ async function commit(files: Readonly<Record<string, string>>) {
     path,
     content: Buffer.from(text).toString('base64'),
   }))
-  expect((await rest(cast.bob, 'POST', `${PATH}/contents`, { files: changes })).status).toBe(201)
+  expect((await rest(users.bob, 'POST', `${PATH}/contents`, { files: changes })).status).toBe(201)
 }
 
 it('a repository without a commit has no languages', async () => {
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'tools', private: true })
+  await rest(users.bob, 'POST', '/user/repos', { name: 'tools', private: true })
   expect(await languages()).toMatchObject({ status: 200, body: {} })
 })
 
@@ -57,12 +57,12 @@ it('a second request starts no Git process', async () => {
 })
 
 it('the languages of a private repository are hidden from strangers, on every protocol', async () => {
-  expect((await languages(cast.carol)).status).toBe(404)
+  expect((await languages(users.carol)).status).toBe(404)
   const call = forge
-    .grpc(LanguageService, cast.carol)
+    .grpc(LanguageService, users.carol)
     .getRepositoryLanguages({ owner: 'bob', repo: 'tools' })
   expect(await refusalOf(call)).toMatchObject({ reason: 'REPOSITORY_NOT_FOUND' })
-  const own = forge.grpc(LanguageService, cast.bob)
+  const own = forge.grpc(LanguageService, users.bob)
   const { languages: sizes } = await own.getRepositoryLanguages({ owner: 'bob', repo: 'tools' })
   expect(sizes).toEqual({ TypeScript: 15n, Go: 13n, Rust: 13n, Makefile: 5n })
 })

@@ -33,8 +33,8 @@ const forge = await openForge({
 })
 
 beforeAll(async () => {
-  const { ask, cast, client, server } = forge
-  await ask(cast.bob, 'POST', '/user/repos', { name: 'large' })
+  const { ask, users, client, server } = forge
+  await ask(users.bob, 'POST', '/user/repos', { name: 'large' })
   await client.git('.', 'init', '-q', '-b', 'main', 'large')
   const zeros = (mib: number, ...more: readonly string[]) =>
     storeZeros(join(client.home, 'large'), mib, more)
@@ -108,8 +108,8 @@ async function branch(name: string, id: string): Promise<void> {
 }
 
 async function openPull(head: string): Promise<{ number: number; path: string }> {
-  const { ask, cast } = forge
-  const { number } = await ask(cast.bob, 'POST', '/repos/bob/large/pulls', {
+  const { ask, users } = forge
+  const { number } = await ask(users.bob, 'POST', '/repos/bob/large/pulls', {
     head,
     base: 'main',
     title: head,
@@ -180,15 +180,15 @@ describe('a file of a gibibyte in a pull request', { timeout: TIMEOUT_MS }, () =
 it('files that are too large to be merged in memory conflict', {
   timeout: TIMEOUT_MS,
 }, async () => {
-  const { rest, cast } = forge
+  const { rest, users } = forge
   const { result, peakBytes } = await measured(async () => {
     const { path } = await openPull('theirs')
     await expect
-      .poll(() => rest(cast.bob, 'GET', path).then(({ body }) => body.mergeable), {
+      .poll(() => rest(users.bob, 'GET', path).then(({ body }) => body.mergeable), {
         timeout: 60_000,
       })
       .toBe(false)
-    return rest(cast.bob, 'POST', `${path}/merge`, { Do: 'merge' })
+    return rest(users.bob, 'POST', `${path}/merge`, { Do: 'merge' })
   })
   expect([405, 409]).toContain(result.status)
   expect(peakBytes).toBeLessThan(ALL_GITS_BYTES + SMALL_BYTES)

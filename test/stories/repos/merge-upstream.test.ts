@@ -11,7 +11,7 @@ import { remoteOf } from '../../support/git-client.ts'
 import { type Actor, PASSWORD } from '../../support/server.ts'
 
 const forge = await openForge({ settings: { gitHooks: true } })
-const { server, cast, rest, client } = forge
+const { server, users, rest, client } = forge
 afterAll(forge.checkObjects)
 
 /**
@@ -19,9 +19,9 @@ afterAll(forge.checkObjects)
  * `<name>-parent` and `<name>-fork`.
  */
 async function forked(name: string) {
-  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
-  await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'read' })
-  const { body: fork } = await rest(cast.carol, 'POST', `/repos/bob/${name}/forks`, {})
+  await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await rest(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'read' })
+  const { body: fork } = await rest(users.carol, 'POST', `/repos/bob/${name}/forks`, {})
   const [parent, own] = [`${name}-parent`, `${name}-fork`]
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), parent)
   await client.git(
@@ -40,10 +40,10 @@ async function forked(name: string) {
     inFork: (file: string, content: string) => change(own, file, content),
     parentGit: (...args: string[]) => client.git(parent, ...args),
     forkGit: (...args: string[]) => client.git(own, ...args),
-    merge: (body: object, who: Pick<Actor, 'authorization'> | undefined = cast.carol) =>
+    merge: (body: object, who: Pick<Actor, 'authorization'> | undefined = users.carol) =>
       rest(who, 'POST', `${path}/merge-upstream`, body),
     /** The same over gRPC: what it did, or what it is refused with. */
-    async mergeByGrpc(branch: string, ffOnly = false, who = cast.carol) {
+    async mergeByGrpc(branch: string, ffOnly = false, who = users.carol) {
       const forks = forge.grpc(ForkService, who)
       try {
         return (await forks.mergeUpstream({ owner: 'carol', repo: name, branch, ffOnly })).mergeType
@@ -66,7 +66,7 @@ async function change(folder: string, file: string, content: string): Promise<st
 }
 
 const headOf = async (path: string, branch = 'main') =>
-  (await rest(cast.carol, 'GET', `${path}/branches/${branch}`)).body.commit.id
+  (await rest(users.carol, 'GET', `${path}/branches/${branch}`)).body.commit.id
 
 describe('a merge from upstream', () => {
   it('is up to date, a fast-forward, or a merge commit of the caller', async () => {
@@ -210,11 +210,11 @@ describe('a merge from upstream', () => {
       ])
     }
     await parentGit('push', '-q', 'origin', 'main:other')
-    await rest(cast.bob, 'PATCH', '/repos/bob/refused', { default_branch: 'other' })
+    await rest(users.bob, 'PATCH', '/repos/bob/refused', { default_branch: 'other' })
     await parentGit('push', '-q', 'origin', ':main')
-    await rest(cast.bob, 'PATCH', '/repos/bob/refused', { private: true })
+    await rest(users.bob, 'PATCH', '/repos/bob/refused', { private: true })
     expect((await merge({ branch: 'main' })).body).toEqual({ merge_type: 'up-to-date' })
-    await rest(cast.bob, 'DELETE', '/repos/bob/refused/collaborators/carol')
+    await rest(users.bob, 'DELETE', '/repos/bob/refused/collaborators/carol')
     const message = `permission denied to read base repo ${parentId}`
     const denied = await merge({ branch: 'main' })
     expect([denied.status, denied.body]).toEqual([403, { message, url: '/openapi.json' }])
@@ -225,7 +225,7 @@ describe('a merge from upstream', () => {
       'UPSTREAM_ACCESS_DENIED',
       metadata,
     ])
-    await rest(cast.bob, 'DELETE', '/repos/bob/refused')
+    await rest(users.bob, 'DELETE', '/repos/bob/refused')
     const orphan = await merge({ branch: 'main' })
     expect([orphan.status, orphan.body]).toEqual([
       400,
@@ -237,12 +237,12 @@ describe('a merge from upstream', () => {
       'REPOSITORY_NOT_FORK',
       {},
     ])
-    expect((await rest(cast.carol, 'GET', path)).status).toBe(200)
+    expect((await rest(users.carol, 'GET', path)).status).toBe(200)
   })
 
   it('is refused for a parent without commits', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'void' })
-    const { body: fork } = await rest(cast.carol, 'POST', '/repos/bob/void/forks', {})
+    await rest(users.bob, 'POST', '/user/repos', { name: 'void' })
+    const { body: fork } = await rest(users.carol, 'POST', '/repos/bob/void/forks', {})
     await client.git(
       '.',
       'clone',
@@ -252,7 +252,7 @@ describe('a merge from upstream', () => {
     )
     await client.git('void', 'checkout', '-q', '-b', 'main')
     await change('void', 'a', 'a\n')
-    const { status, body } = await rest(cast.carol, 'POST', '/repos/carol/void/merge-upstream', {
+    const { status, body } = await rest(users.carol, 'POST', '/repos/carol/void/merge-upstream', {
       branch: 'main',
     })
     const message = `branch does not exist [repo_id: ${fork.parent.id} name: main]`
@@ -265,32 +265,33 @@ describe('a merge from upstream', () => {
     expect(
       (await rest(undefined, 'POST', `${path}/merge-upstream`, { branch: 'main' })).status,
     ).toBe(401)
-    const denied = await merge({ branch: 'main' }, cast.bob)
+    const denied = await merge({ branch: 'main' }, users.bob)
     expect([denied.status, denied.body.message]).toEqual([
       403,
       'user should have a permission to write to a repo',
     ])
-    expect(await mergeByGrpc('main', false, cast.bob)).toMatchObject({
+    expect(await mergeByGrpc('main', false, users.bob)).toMatchObject({
       0: 'PermissionDenied',
       2: 'REPOSITORY_ACCESS_DENIED',
     })
-    const reader = await tokenOf(server.url, cast.carol, ['read:repository'])
+    const reader = await tokenOf(server.url, users.carol, ['read:repository'])
     expect((await merge({ branch: 'main' }, reader)).status).toBe(403)
-    await rest(cast.carol, 'PATCH', path, { archived: true })
+    await rest(users.carol, 'PATCH', path, { archived: true })
     const archived = await merge({ branch: 'main' })
     expect([archived.status, archived.body.message]).toEqual([423, 'repo is archived'])
-    await rest(cast.carol, 'PATCH', path, { archived: false, private: true })
-    expect((await merge({ branch: 'main' }, cast.bob)).status).toBe(404)
+    await rest(users.carol, 'PATCH', path, { archived: false, private: true })
+    expect((await merge({ branch: 'main' }, users.bob)).status).toBe(404)
     expect(
-      (await rest(cast.bob, 'POST', '/repos/carol/none/merge-upstream', { branch: 'main' })).status,
+      (await rest(users.bob, 'POST', '/repos/carol/none/merge-upstream', { branch: 'main' }))
+        .status,
     ).toBe(404)
-    const writer = await tokenOf(server.url, cast.carol, ['write:repository'])
+    const writer = await tokenOf(server.url, users.carol, ['write:repository'])
     expect((await merge({ branch: 'main' }, writer)).body).toEqual({ merge_type: 'fast-forward' })
   })
 
   it('is a push of the caller for the rules and hooks of the fork', async () => {
     const { path, inParent, merge, mergeByGrpc } = await forked('ruled')
-    await rest(cast.carol, 'PUT', `${path}/collaborators/bob`, { permission: 'write' })
+    await rest(users.carol, 'PUT', `${path}/collaborators/bob`, { permission: 'write' })
     const before = await headOf(path)
     const head = await inParent('a', 'a\n')
     const rule = {
@@ -299,22 +300,22 @@ describe('a merge from upstream', () => {
       enable_push_whitelist: true,
       push_whitelist_usernames: ['carol'],
     }
-    expect((await rest(cast.carol, 'POST', `${path}/branch_protections`, rule)).status).toBe(201)
-    expect((await merge({ branch: 'main' }, cast.bob)).status).toBe(403)
-    expect(await mergeByGrpc('main', false, cast.bob)).toMatchObject({
+    expect((await rest(users.carol, 'POST', `${path}/branch_protections`, rule)).status).toBe(201)
+    expect((await merge({ branch: 'main' }, users.bob)).status).toBe(403)
+    expect(await mergeByGrpc('main', false, users.bob)).toMatchObject({
       0: 'PermissionDenied',
       2: 'BRANCH_PROTECTED',
     })
     const script =
       '#!/bin/sh\nread old new ref\necho "$ref by $GITEA_PUSHER_NAME is not welcome"\nexit 1\n'
     expect(
-      (await rest(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content: script })).status,
+      (await rest(users.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content: script })).status,
     ).toBe(200)
     const refused = await merge({ branch: 'main' })
     expect(refused.status).toBe(403)
     expect(refused.body.message).toContain('refs/heads/main by')
     expect(await headOf(path)).toBe(before)
-    await rest(cast.ada, 'DELETE', `${path}/hooks/git/pre-receive`)
+    await rest(users.ada, 'DELETE', `${path}/hooks/git/pre-receive`)
     expect((await merge({ branch: 'main' })).body).toEqual({ merge_type: 'fast-forward' })
     expect(await headOf(path)).toBe(head)
   })

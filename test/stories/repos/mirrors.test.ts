@@ -18,23 +18,23 @@ import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.t
 import { type RestAnswer, restAt } from '../../support/rest.ts'
 import {
   type Actor,
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 const HOUR = 3600
 
 const clock = testClock()
-let cast: Cast
+let users: TestUsers
 let upstream: GitUpstream
 
 const {
   server,
-  cast: sessions,
+  users: sessions,
   rest,
   client,
 } = await openForge({ clock, webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
@@ -45,7 +45,7 @@ beforeAll(async () => {
     return { ...actor, authorization: `token ${token}` }
   }
   const { ada, bob, carol } = sessions
-  cast = { ada: await withToken(ada), bob: await withToken(bob), carol: await withToken(carol) }
+  users = { ada: await withToken(ada), bob: await withToken(bob), carol: await withToken(carol) }
 })
 beforeEach(async () => {
   upstream = await startGitUpstream()
@@ -67,7 +67,7 @@ const migrate = (
 
 /** Makes a mirror of bob. */
 async function mirror(name: string, fields: object = {}): Promise<RestAnswer['body']> {
-  const { status, body } = await migrate(cast.bob, name, { mirror: true, ...fields })
+  const { status, body } = await migrate(users.bob, name, { mirror: true, ...fields })
   expect(status).toBe(201)
   return body
 }
@@ -82,7 +82,7 @@ async function synchronised(cause: () => Promise<unknown>, { app } = server): Pr
 }
 
 const requestSync = (name: string) =>
-  synchronised(() => rest(cast.bob, 'POST', `/repos/bob/${name}/mirror-sync`))
+  synchronised(() => rest(users.bob, 'POST', `/repos/bob/${name}/mirror-sync`))
 
 /** Refs with what they hold, as fetched from here and as they are there. */
 async function refsHere(path: string): Promise<string[]> {
@@ -153,7 +153,7 @@ describe('a copy from another server', () => {
     )
     upstream.git('update-ref', 'refs/pull/1/head', 'main')
     upstream.git('symbolic-ref', 'HEAD', 'refs/heads/trunk')
-    const made = await migrate(cast.bob, 'Copy', {
+    const made = await migrate(users.bob, 'Copy', {
       description: 'of another',
       private: true,
       issues: true,
@@ -175,19 +175,19 @@ describe('a copy from another server', () => {
       }),
     ])
     fsck(made.body.id)
-    await rest(cast.bob, 'PATCH', '/repos/bob/copy', { private: false })
+    await rest(users.bob, 'PATCH', '/repos/bob/copy', { private: false })
     expect(await refsHere('bob/copy')).toEqual(refsThere())
     await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/copy', 'bob', PASSWORD), 'copy')
     await client.commit('copy', 'mine')
     await client.git('copy', 'push', '-q', 'origin', 'trunk')
-    expect((await rest(cast.bob, 'POST', '/repos/bob/copy/mirror-sync')).body.message).toBe(
+    expect((await rest(users.bob, 'POST', '/repos/bob/copy/mirror-sync')).body.message).toBe(
       'Repository is not a mirror',
     )
   })
 
   it('may be empty', async () => {
     upstream.git('update-ref', '-d', 'refs/heads/main')
-    expect((await migrate(cast.bob, 'nothing')).body).toMatchObject({
+    expect((await migrate(users.bob, 'nothing')).body).toMatchObject({
       empty: true,
       default_branch: 'main',
     })
@@ -195,28 +195,28 @@ describe('a copy from another server', () => {
 
   it('leaves out ref names that a push could not create', async () => {
     upstream.git('update-ref', 'refs/heads/-x', 'main')
-    const { body } = await migrate(cast.bob, 'names')
+    const { body } = await migrate(users.bob, 'names')
     expect(body.branch_count).toBe(1)
   })
 
   it('can be made from another Branchline server, with a token', async () => {
-    await rest(cast.carol, 'POST', '/user/repos', { name: 'own', private: true, auto_init: true })
+    await rest(users.carol, 'POST', '/user/repos', { name: 'own', private: true, auto_init: true })
     const clone_addr = `${server.url}/carol/own.git`
-    const refused = await migrate(cast.bob, 'own', { clone_addr })
+    const refused = await migrate(users.bob, 'own', { clone_addr })
     expect([refused.status, refused.body.message]).toEqual([
       422,
       expect.stringContaining('credentials'),
     ])
-    const auth_token = await createToken(server.url, cast.carol, ['read:repository'])
+    const auth_token = await createToken(server.url, users.carol, ['read:repository'])
     expect(
-      (await migrate(cast.bob, 'own', { clone_addr, auth_token, auth_username: 'carol' })).status,
+      (await migrate(users.bob, 'own', { clone_addr, auth_token, auth_username: 'carol' })).status,
     ).toBe(201)
   })
 
   it('can be made over gRPC', async () => {
     const mirrors = createClient(
       MirrorService,
-      transportTo(server.url, 'gRPC', cast.bob.authorization),
+      transportTo(server.url, 'gRPC', users.bob.authorization),
     )
     const made = await mirrors.migrateRepository({
       cloneAddr: upstream.url,
@@ -269,7 +269,7 @@ describe('credentials for another server', () => {
 
   it('have their own error when missing or wrong', async () => {
     guard('uma:secret')
-    const refused = await migrate(cast.bob, 'guarded', {
+    const refused = await migrate(users.bob, 'guarded', {
       auth_username: 'uma',
       auth_password: 'wrong',
     })
@@ -293,7 +293,7 @@ describe('a copy is refused', () => {
     ['https://example.org/a.git?x=y'],
     [''],
   ])('from %j, which is not a valid address', async (clone_addr) => {
-    const refused = await migrate(cast.bob, 'refused', { clone_addr })
+    const refused = await migrate(users.bob, 'refused', { clone_addr })
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'clone_addr must be an http or https URL',
@@ -324,14 +324,14 @@ describe('a copy is refused', () => {
       answer(response)
       return true
     }
-    const refused = await migrate(cast.bob, 'refused')
+    const refused = await migrate(users.bob, 'refused')
     expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining(message)])
-    expect((await rest(cast.bob, 'GET', '/repos/bob/refused')).status).toBe(404)
+    expect((await rest(users.bob, 'GET', '/repos/bob/refused')).status).toBe(404)
   })
 
   it('with objects that would attack clients', async () => {
     commitAttack()
-    const refused = await migrate(cast.bob, 'refused')
+    const refused = await migrate(users.bob, 'refused')
     expect([refused.status, refused.body.message]).toEqual([
       422,
       expect.stringContaining('malformed object (hasDotgit)'),
@@ -340,7 +340,7 @@ describe('a copy is refused', () => {
 
   it('with a commit message above the limit', async () => {
     commitLargeText()
-    const refused = await migrate(cast.bob, 'refused')
+    const refused = await migrate(users.bob, 'refused')
     expect([refused.status, refused.body.message]).toEqual([
       422,
       expect.stringContaining('object (tooLarge)'),
@@ -349,7 +349,7 @@ describe('a copy is refused', () => {
 
   it('from a private address unless the operator allows it', async () => {
     const strict = await startTestServer()
-    const { bob } = await inviteCast(strict.url)
+    const { bob } = await createTestUsers(strict.url)
     const body = { clone_addr: upstream.url, repo_name: 'inside' }
     const refused = await restAt(strict.url)(bob, 'POST', '/repos/migrate', body)
     expect([refused.status, refused.body.message]).toEqual([
@@ -361,27 +361,27 @@ describe('a copy is refused', () => {
   })
 
   it('to a name that is taken or invalid, and to an owner for whom the caller may not create repositories', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'taken' })
-    await rest(cast.carol, 'POST', '/orgs', { username: 'acme' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'taken' })
+    await rest(users.carol, 'POST', '/orgs', { username: 'acme' })
     const cases: [who: Actor | undefined, name: string, fields: object, status: number][] = [
       [undefined, 'x', {}, 401],
-      [cast.bob, 'Taken', {}, 409],
-      [cast.bob, 'a.git', {}, 422],
-      [cast.bob, 'x', { description: 'x'.repeat(2049) }, 422],
-      [cast.bob, 'x', { mirror: true, mirror_interval: '9m59s' }, 422],
-      [cast.bob, 'x', { repo_owner: 'nobody' }, 422],
-      [cast.bob, 'x', { uid: 123_456 }, 422],
-      [cast.bob, 'x', { repo_owner: 'carol' }, 403],
-      [cast.bob, 'x', { repo_owner: 'acme' }, 403],
+      [users.bob, 'Taken', {}, 409],
+      [users.bob, 'a.git', {}, 422],
+      [users.bob, 'x', { description: 'x'.repeat(2049) }, 422],
+      [users.bob, 'x', { mirror: true, mirror_interval: '9m59s' }, 422],
+      [users.bob, 'x', { repo_owner: 'nobody' }, 422],
+      [users.bob, 'x', { uid: 123_456 }, 422],
+      [users.bob, 'x', { repo_owner: 'carol' }, 403],
+      [users.bob, 'x', { repo_owner: 'acme' }, 403],
     ]
     for (const [who, name, fields, status] of cases) {
       expect([fields, (await migrate(who, name, fields)).status]).toEqual([fields, status])
     }
     expect(upstream.asked).toEqual([])
-    expect((await migrate(cast.carol, 'x', { repo_owner: 'acme' })).body.full_name).toBe('acme/x')
+    expect((await migrate(users.carol, 'x', { repo_owner: 'acme' })).body.full_name).toBe('acme/x')
     const { id } = (await rest(undefined, 'GET', '/orgs/acme')).body
-    expect((await migrate(cast.carol, 'y', { uid: id })).body.full_name).toBe('acme/y')
-    expect((await migrate(cast.ada, 'z', { repo_owner: 'carol' })).body.full_name).toBe('carol/z')
+    expect((await migrate(users.carol, 'y', { uid: id })).body.full_name).toBe('acme/y')
+    expect((await migrate(users.ada, 'z', { repo_owner: 'carol' })).body.full_name).toBe('carol/z')
   })
 
   it.each([
@@ -407,19 +407,19 @@ describe('a copy is refused', () => {
     const request = (name: string) =>
       fetch(`${server.url}/api/v1/repos/migrate`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: cast.bob.authorization },
+        headers: { 'content-type': 'application/json', authorization: users.bob.authorization },
         body: JSON.stringify({ clone_addr: upstream.url, repo_name: name }),
         signal: leaving.signal,
       }).catch(() => 'gone')
     const waiting = [request('slow-1'), request('slow-2')]
     await asked
-    expect((await migrate(cast.bob, 'slow-3')).status).toBe(429)
+    expect((await migrate(users.bob, 'slow-3')).status).toBe(429)
     leaving.abort()
     expect(await Promise.all(waiting)).toEqual(['gone', 'gone'])
     await server.app.background.settled()
     upstream.intercept = undefined
-    expect((await migrate(cast.bob, 'slow-3')).status).toBe(201)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/slow-1')).status).toBe(404)
+    expect((await migrate(users.bob, 'slow-3')).status).toBe(201)
+    expect((await rest(users.bob, 'GET', '/repos/bob/slow-1')).status).toBe(404)
   })
 })
 
@@ -465,7 +465,7 @@ describe('a mirror', () => {
       headers: { authorization: `Basic ${Buffer.from(`bob:${PASSWORD}`).toString('base64')}` },
     })
     expect([push.status, await push.text()]).toEqual([403, 'mirror repository is read-only\n'])
-    const tag = await rest(cast.bob, 'POST', '/repos/bob/fixed/tags', { tag_name: 'v1' })
+    const tag = await rest(users.bob, 'POST', '/repos/bob/fixed/tags', { tag_name: 'v1' })
     expect([tag.status, tag.body.message]).toEqual([403, 'Git Repository is a mirror.'])
     fsck(id)
   })
@@ -485,7 +485,7 @@ describe('a mirror', () => {
     const answer = await fetch(`${server.url}/api/v1/repos/bob/follower`)
     expect(await answer.json()).toMatchObject({ branch_count: 3 })
     await synchronised(async () => {
-      const asked = await rest(cast.bob, 'POST', '/repos/bob/follower/mirror-sync')
+      const asked = await rest(users.bob, 'POST', '/repos/bob/follower/mirror-sync')
       expect([asked.status, asked.body]).toEqual([200, {}])
     })
     expect(await refsHere('bob/follower')).toEqual(refsThere())
@@ -517,7 +517,7 @@ describe('a mirror', () => {
   it('is synchronised in its interval, or on request only', async () => {
     const { id } = await mirror('told-often')
     const patch = (mirror_interval: string) =>
-      rest(cast.bob, 'PATCH', '/repos/bob/told-often', { mirror_interval })
+      rest(users.bob, 'PATCH', '/repos/bob/told-often', { mirror_interval })
     expect((await patch('5m')).status).toBe(422)
     expect((await patch('10m')).body.mirror_interval).toBe('10m0s')
     expect((await findMirror(server.app.db, id))?.next_sync_time).toBe(clock.now() + 600_000)
@@ -531,7 +531,7 @@ describe('a mirror', () => {
   it('keeps refs that the original deletes, if configured', async () => {
     upstream.commit('kept')
     await mirror('hoarder')
-    await rest(cast.bob, 'PATCH', '/repos/bob/hoarder', { enable_prune: false })
+    await rest(users.bob, 'PATCH', '/repos/bob/hoarder', { enable_prune: false })
     upstream.git('branch', '-D', 'kept')
     await requestSync('hoarder')
     expect(await refsHere('bob/hoarder')).toHaveLength(2)
@@ -582,9 +582,9 @@ describe('a mirror', () => {
     await mirror('asked')
     const ask = async (who: Actor | undefined) =>
       (await rest(who, 'POST', '/repos/bob/asked/mirror-sync')).status
-    expect([await ask(undefined), await ask(cast.carol)]).toEqual([401, 403])
-    await rest(cast.bob, 'PATCH', '/repos/bob/asked', { archived: true })
-    expect(await ask(cast.bob)).toBe(423)
+    expect([await ask(undefined), await ask(users.carol)]).toEqual([401, 403])
+    await rest(users.bob, 'PATCH', '/repos/bob/asked', { archived: true })
+    expect(await ask(users.bob)).toBe(423)
     upstream.commit('main')
     const before = await refsHere('bob/asked')
     await synchronised(() => dueNow(8 * HOUR))
@@ -595,7 +595,7 @@ describe('a mirror', () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-mirror-'))
     const settings = { data, clock, webhookAllowedHosts: parseAllowedHosts('127.0.0.1') }
     const first = await startTestServer(settings)
-    const { bob } = await inviteCast(first.url)
+    const { bob } = await createTestUsers(first.url)
     const body = { clone_addr: upstream.url, repo_name: 'later', mirror: true }
     await restAt(first.url)(bob, 'POST', '/repos/migrate', body)
     await first.close(0)

@@ -6,7 +6,7 @@ import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
-const { server, cast, client, rest } = await openForge()
+const { server, users, client, rest } = await openForge()
 
 /** Writes an object of any form into a clone, as programs of long ago did, and returns its id. */
 function write(folder: string, type: 'tree' | 'commit', content: Buffer): string {
@@ -59,11 +59,11 @@ async function oldHistory(folder: string): Promise<{ first: string; last: string
 
 describe('a history with faults of old programs', () => {
   it('can be pushed and read', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'old' })
+    const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'old' })
     const { first, last } = await oldHistory('old')
     await client.git('old', 'push', '-q', remoteOf(server.url, 'bob/old', 'bob', PASSWORD), 'main')
     const get = async (path: string) => {
-      const { authorization } = cast.bob
+      const { authorization } = users.bob
       const answer = await fetch(`${server.url}/api/v1/repos/bob/old${path}`, {
         headers: { authorization },
       })
@@ -89,7 +89,7 @@ describe('a history with faults of old programs', () => {
   })
 
   it('is refused with a harmful fault', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'harmful' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'harmful' })
     await client.git('.', 'init', '-q', '-b', 'main', 'harmful')
     const blob = write('harmful', 'tree', Buffer.alloc(0))
     const tree = write(
@@ -112,27 +112,27 @@ describe('a history with faults of old programs', () => {
 
 describe('the list of branches', () => {
   it('is complete again after damage, even if a branch was read before', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', {
+    const { body } = await rest(users.bob, 'POST', '/user/repos', {
       name: 'damaged',
       auto_init: true,
     })
     for (const name of ['one', 'two', 'three']) {
-      await rest(cast.bob, 'POST', '/repos/bob/damaged/branches', { new_branch_name: name })
+      await rest(users.bob, 'POST', '/repos/bob/damaged/branches', { new_branch_name: name })
     }
-    await rest(cast.bob, 'POST', '/repos/bob/damaged/tags', { tag_name: 'v1', target: 'main' })
-    await rest(cast.bob, 'POST', '/repos/bob/damaged/tags', { tag_name: 'v2', target: 'main' })
+    await rest(users.bob, 'POST', '/repos/bob/damaged/tags', { tag_name: 'v1', target: 'main' })
+    await rest(users.bob, 'POST', '/repos/bob/damaged/tags', { tag_name: 'v2', target: 'main' })
     const names = async (list: string) =>
-      (await rest(cast.bob, 'GET', `/repos/bob/damaged/${list}`)).body
+      (await rest(users.bob, 'GET', `/repos/bob/damaged/${list}`)).body
         .map(({ name }: { name: string }) => name)
         .sort()
     await server.app.db.deleteFrom('branches').where('repository_id', '=', body.id).execute()
     await server.app.db.deleteFrom('tags').where('repository_id', '=', body.id).execute()
-    expect((await rest(cast.bob, 'GET', '/repos/bob/damaged/branches/two')).status).toBe(200)
+    expect((await rest(users.bob, 'GET', '/repos/bob/damaged/branches/two')).status).toBe(200)
     expect(await names('branches')).toEqual(['main', 'one', 'three', 'two'])
     expect(await names('tags')).toEqual(['v1', 'v2'])
 
     await server.app.db.deleteFrom('branches').where('name', 'in', ['one', 'three']).execute()
-    expect((await rest(cast.bob, 'GET', '/repos/bob/damaged/branches/one')).status).toBe(200)
+    expect((await rest(users.bob, 'GET', '/repos/bob/damaged/branches/one')).status).toBe(200)
     expect(await names('branches')).toEqual(['main', 'one', 'three', 'two'])
   })
 })

@@ -4,7 +4,7 @@ import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
-const { server, cast, rest, client } = await openForge()
+const { server, users, rest, client } = await openForge()
 afterAll(async () => {
   for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
     await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
@@ -16,7 +16,7 @@ afterAll(async () => {
  * server has.
  */
 async function repository(name: string) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+  const { body } = await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const rows = (table: 'branches' | 'tags') =>
@@ -142,7 +142,7 @@ describe('a push', () => {
     expect(lost).toMatch(/rejected|failed to update ref|non-fast-forward|fetch first/)
     await git('fetch', '-q')
     expect(await git('rev-parse', 'origin/main')).toBe(winners[0])
-    expect((await rest(cast.bob, 'GET', '/repos/bob/racing/commits?limit=1')).body[0].sha).toBe(
+    expect((await rest(users.bob, 'GET', '/repos/bob/racing/commits?limit=1')).body[0].sha).toBe(
       winners[0],
     )
   })

@@ -23,12 +23,12 @@ import {
 
 const MAX_BYTES = 1024 * 1024
 
-const { server, cast, rest } = await openForge({ settings: { maxAssetBytes: MAX_BYTES } })
+const { server, users, rest } = await openForge({ settings: { maxAssetBytes: MAX_BYTES } })
 
 /** Makes a repository of bob with a release, and returns the path of its assets. */
 async function release(name: string, fields: object = {}, settings: object = {}): Promise<string> {
-  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
-  const { body } = await rest(cast.bob, 'POST', `/repos/bob/${name}/releases`, {
+  await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
+  const { body } = await rest(users.bob, 'POST', `/repos/bob/${name}/releases`, {
     tag_name: 'v1',
     ...fields,
   })
@@ -81,7 +81,7 @@ describe('a file of a release', () => {
   it('is uploaded, listed, read, renamed, downloaded and deleted', async () => {
     const path = await release('plain')
     const content = randomBytes(300_000)
-    const made = await upload(cast.bob, `${path}?name=engine%20%C3%BC.tar.gz`, content)
+    const made = await upload(users.bob, `${path}?name=engine%20%C3%BC.tar.gz`, content)
     expect(made.status).toBe(201)
     expect(made.body).toEqual({
       id: expect.any(Number),
@@ -113,17 +113,19 @@ describe('a file of a release', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([206, '10'])
     expect((await rest(undefined, 'GET', `${path}/${made.body.id}`)).body.download_count).toBe(1)
 
-    const renamed = await rest(cast.bob, 'PATCH', `${path}/${made.body.id}`, { name: 'engine.tgz' })
+    const renamed = await rest(users.bob, 'PATCH', `${path}/${made.body.id}`, {
+      name: 'engine.tgz',
+    })
     expect([renamed.status, renamed.body]).toEqual([
       201,
       { ...made.body, download_count: 1, name: 'engine.tgz' },
     ])
-    expect((await rest(cast.bob, 'PATCH', `${path}/${made.body.id}`, { name: '' })).body.name).toBe(
-      'engine.tgz',
-    )
-    expect((await rest(cast.bob, 'DELETE', `${path}/${made.body.id}`)).status).toBe(204)
+    expect(
+      (await rest(users.bob, 'PATCH', `${path}/${made.body.id}`, { name: '' })).body.name,
+    ).toBe('engine.tgz')
+    expect((await rest(users.bob, 'DELETE', `${path}/${made.body.id}`)).status).toBe(204)
     for (const method of ['GET', 'PATCH', 'DELETE']) {
-      const gone = await rest(cast.bob, method, `${path}/${made.body.id}`)
+      const gone = await rest(users.bob, method, `${path}/${made.body.id}`)
       expect([gone.status, gone.body.message]).toEqual([404, 'not found'])
     }
     expect((await download(undefined, url)).status).toBe(404)
@@ -133,7 +135,7 @@ describe('a file of a release', () => {
 
   it('can be empty', async () => {
     const path = await release('empty')
-    const { body } = await upload(cast.bob, `${path}?name=nothing`, '')
+    const { body } = await upload(users.bob, `${path}?name=nothing`, '')
     expect(body.size).toBe(0)
     expect((await download(undefined, body.browser_download_url)).bytes.length).toBe(0)
   })
@@ -151,7 +153,7 @@ describe('a file of a release', () => {
     ['bytes=-', 200, '0123456789', null],
   ])('is downloaded in part for %s', async (range, status, expected, contentRange) => {
     const path = await release(`range-${range.replaceAll(/[^a-z0-9]/g, '-')}`)
-    const { body } = await upload(cast.bob, `${path}?name=digits`, '0123456789')
+    const { body } = await upload(users.bob, `${path}?name=digits`, '0123456789')
     const part = await download(undefined, body.browser_download_url, { range })
     expect([part.status, part.bytes.toString(), part.headers.get('content-range')]).toEqual([
       status,
@@ -162,7 +164,7 @@ describe('a file of a release', () => {
 
   it.each(['bytes=10-', 'bytes=-0', 'bytes=10-12'])('refuses the range %s', async (range) => {
     const path = await release(`beyond-${range.replaceAll(/[^a-z0-9]/g, '-')}`)
-    const { body } = await upload(cast.bob, `${path}?name=digits`, '0123456789')
+    const { body } = await upload(users.bob, `${path}?name=digits`, '0123456789')
     const { status, headers } = await download(undefined, body.browser_download_url, { range })
     expect([status, headers.get('content-range')]).toEqual([416, 'bytes */10'])
   })
@@ -170,7 +172,7 @@ describe('a file of a release', () => {
   it('has a name that cannot end its header or begin another one', async () => {
     const path = await release('named')
     const { body } = await upload(
-      cast.bob,
+      users.bob,
       `${path}?name=${encodeURIComponent('a";x=\u0027%22*(😀).html')}`,
       '<b>',
     )
@@ -183,7 +185,7 @@ describe('a file of a release', () => {
 
   it('can be resumed by its entity tag, and is not sent again to a client that has it', async () => {
     const path = await release('tagged')
-    const { body } = await upload(cast.bob, `${path}?name=digits`, '0123456789')
+    const { body } = await upload(users.bob, `${path}?name=digits`, '0123456789')
     const url = body.browser_download_url
     const tag = (await download(undefined, url)).headers.get('etag') ?? ''
     const part = { range: 'bytes=4-' }
@@ -216,21 +218,21 @@ describe('a file of a release', () => {
     ['ü'.repeat(128), 422, 'name is longer than 255 bytes'],
   ])('cannot have the name %j', async (name, status, message) => {
     const path = await release('misnamed')
-    const existing = (await rest(cast.bob, 'GET', '/repos/bob/misnamed/releases/tags/v1')).body
+    const existing = (await rest(users.bob, 'GET', '/repos/bob/misnamed/releases/tags/v1')).body
     const assets = path.includes('undefined')
       ? `/repos/bob/misnamed/releases/${existing.id}/assets`
       : path
-    const refused = await upload(cast.bob, `${assets}?name=${encodeURIComponent(name)}`, 'x')
+    const refused = await upload(users.bob, `${assets}?name=${encodeURIComponent(name)}`, 'x')
     expect([refused.status, refused.body.message]).toEqual([status, message])
     if (name === '') return
-    const { body } = await upload(cast.bob, `${assets}?name=x`, 'x')
-    expect((await rest(cast.bob, 'PATCH', `${assets}/${body.id}`, { name })).status).toBe(status)
+    const { body } = await upload(users.bob, `${assets}?name=x`, 'x')
+    expect((await rest(users.bob, 'PATCH', `${assets}/${body.id}`, { name })).status).toBe(status)
   })
 
   it('has a size limit, whether or not the client announces the size', async () => {
     const path = await release('large')
     const files = (await storedFiles()).length
-    const announced = await upload(cast.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES + 1))
+    const announced = await upload(users.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES + 1))
     expect([announced.status, announced.body.message]).toEqual([
       413,
       `a file can have at most ${MAX_BYTES} bytes`,
@@ -238,10 +240,12 @@ describe('a file of a release', () => {
     const endless = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024)),
     })
-    const refused = await upload(cast.bob, `${path}?name=x`, endless).catch(() => ({ status: 413 }))
+    const refused = await upload(users.bob, `${path}?name=x`, endless).catch(() => ({
+      status: 413,
+    }))
     expect(refused.status).toBe(413)
     expect(await storedFiles()).toHaveLength(files)
-    expect((await upload(cast.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES))).status).toBe(201)
+    expect((await upload(users.bob, `${path}?name=x`, Buffer.alloc(MAX_BYTES))).status).toBe(201)
   })
 
   it('counts towards a limit of the release', async () => {
@@ -250,8 +254,8 @@ describe('a file of a release', () => {
     const asset = { release_id, name: 'x', bytes: 0, create_time: 0 }
     const rows = Array.from({ length: 249 }, (_, i) => ({ ...asset, uuid: `many-${i}` }))
     await server.app.db.insertInto('release_assets').values(rows).execute()
-    expect((await upload(cast.bob, `${path}?name=last`, 'x')).status).toBe(201)
-    const refused = await upload(cast.bob, `${path}?name=more`, 'x')
+    expect((await upload(users.bob, `${path}?name=last`, 'x')).status).toBe(201)
+    const refused = await upload(users.bob, `${path}?name=more`, 'x')
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'a release can have at most 250 files',
@@ -265,7 +269,7 @@ describe('a file of a release', () => {
     const name = `over-${protocol.replace(' ', '-')}`
     const path = await release(name)
     const [, , owner = '', repo = '', , id = ''] = path.split('/')
-    const client = clientOf(protocol, cast.bob)
+    const client = clientOf(protocol, users.bob)
     const place = { owner, repo, id: BigInt(id) }
     async function* parts() {
       yield { ...place, name: 'parts', attachment: { data: Buffer.from('one ') } }
@@ -317,19 +321,19 @@ describe('a file in a form', () => {
       ['attachment', 'wanted', 'ü .txt'],
       ['attachment', 'ignored', 'second.txt'],
     ])
-    const made = await upload(cast.bob, path, parts, {})
+    const made = await upload(users.bob, path, parts, {})
     expect([made.status, made.body.name, made.body.size]).toEqual([201, 'ü .txt', 6])
     expect((await download(undefined, made.body.browser_download_url)).bytes.toString()).toBe(
       'wanted',
     )
     const named = await upload(
-      cast.bob,
+      users.bob,
       `${path}?name=mine.txt`,
       form([['attachment', 'x', 'x.txt']]),
       {},
     )
     expect(named.body.name).toBe('mine.txt')
-    expect((await upload(cast.bob, path, form([['attachment', '', 'empty']]), {})).body.size).toBe(
+    expect((await upload(users.bob, path, form([['attachment', '', 'empty']]), {})).body.size).toBe(
       0,
     )
   })
@@ -339,7 +343,7 @@ describe('a file in a form', () => {
     const content = randomBytes(1_000_000)
     const data = new FormData()
     data.append('attachment', new Blob([content]), 'large')
-    const { body } = await upload(cast.bob, path, data, {})
+    const { body } = await upload(users.bob, path, data, {})
     expect((await download(undefined, body.browser_download_url)).bytes.equals(content)).toBe(true)
   })
 
@@ -382,11 +386,11 @@ describe('a file in a form', () => {
   ])('is refused %s', async (what, content, type, status) => {
     const path = await release(`form-${what.replaceAll(' ', '-')}`)
     const files = (await storedFiles()).length
-    const refused = await upload(cast.bob, path, content, { 'content-type': type })
+    const refused = await upload(users.bob, path, content, { 'content-type': type })
     expect(refused.status).toBe(status)
     expect((await rest(undefined, 'GET', path)).body).toEqual([])
     expect(await storedFiles()).toHaveLength(files)
-    expect((await upload(cast.bob, `${path}?name=x`, 'x')).status).toBe(201)
+    expect((await upload(users.bob, `${path}?name=x`, 'x')).status).toBe(201)
   })
 })
 
@@ -399,8 +403,8 @@ describe('a backup', () => {
     const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
     const path = await release('backed-up')
     const content = randomBytes(100_000)
-    const { body: kept } = await upload(cast.bob, `${path}?name=kept`, content)
-    const { body: gone } = await upload(cast.bob, `${path}?name=gone`, 'x')
+    const { body: kept } = await upload(users.bob, `${path}?name=kept`, content)
+    const { body: gone } = await upload(users.bob, `${path}?name=gone`, 'x')
     const [file = ''] = (await storedFiles()).filter((name) => name.endsWith(gone.uuid))
     await rm(file)
     const archive = join(folder, 'backup.tar')
@@ -415,7 +419,7 @@ describe('a backup', () => {
     expect(found.bytes.equals(content)).toBe(true)
     await restored.stop()
     await rm(folder, { recursive: true })
-    await rest(cast.bob, 'DELETE', `${path}/${gone.id}`)
+    await rest(users.bob, 'DELETE', `${path}/${gone.id}`)
   })
 })
 
@@ -425,7 +429,7 @@ describe('a backup of a running server', () => {
     const path = await release('deleted-meanwhile')
     const others = await storedFiles()
     for (const name of ['one', 'two', 'three'])
-      await upload(cast.bob, `${path}?name=${name}`, randomBytes(100_000))
+      await upload(users.bob, `${path}?name=${name}`, randomBytes(100_000))
     const mine = (await storedFiles()).filter((file) => !others.includes(file))
     const parts: Buffer[] = []
     // As soon as the archive has the head of a file, that file goes.
@@ -450,7 +454,7 @@ describe('a backup of a running server', () => {
     }
     await restored.stop()
     await rm(folder, { recursive: true })
-    await rest(cast.bob, 'DELETE', path.replace('/assets', ''))
+    await rest(users.bob, 'DELETE', path.replace('/assets', ''))
   })
 })
 
@@ -472,9 +476,9 @@ describe('permission to download', () => {
   ])('%s of a release %j in a repository %j: %i', async (who, fields, settings, status) => {
     const name = `of-${who.replace(':', '-')}-${Object.keys({ ...fields, ...settings }).join('-')}`
     const path = await release(name, fields, { private: 'private' in settings })
-    const { body } = await upload(cast.bob, `${path}?name=secret`, 'secret')
-    await rest(cast.bob, 'PATCH', `/repos/bob/${name}`, settings)
-    const caller = await callerNamed(server.url, cast, who)
+    const { body } = await upload(users.bob, `${path}?name=secret`, 'secret')
+    await rest(users.bob, 'PATCH', `/repos/bob/${name}`, settings)
+    const caller = await callerNamed(server.url, users, who)
     const found = await download(caller, body.browser_download_url)
     expect([found.status, found.bytes.includes('secret')]).toEqual([status, status === 200])
     // Missing and hidden are told alike.
@@ -490,16 +494,16 @@ describe('cleanup', () => {
   it('deletes the files of a deleted release and of a deleted repository', async () => {
     const files = await storedFiles()
     const kept = await release('kept-repository')
-    const { body } = await upload(cast.bob, `${kept}?name=x`, 'x')
-    expect((await rest(cast.bob, 'DELETE', kept.replace('/assets', ''))).status).toBe(204)
-    expect((await download(cast.bob, body.browser_download_url)).status).toBe(404)
-    const again = await rest(cast.bob, 'POST', '/repos/bob/kept-repository/releases', {
+    const { body } = await upload(users.bob, `${kept}?name=x`, 'x')
+    expect((await rest(users.bob, 'DELETE', kept.replace('/assets', ''))).status).toBe(204)
+    expect((await download(users.bob, body.browser_download_url)).status).toBe(404)
+    const again = await rest(users.bob, 'POST', '/repos/bob/kept-repository/releases', {
       tag_name: 'v1',
     })
     expect(again.body.assets).toEqual([])
     const gone = await release('gone-repository')
-    await upload(cast.bob, `${gone}?name=x`, 'x')
-    expect((await rest(cast.bob, 'DELETE', '/repos/bob/gone-repository')).status).toBe(204)
+    await upload(users.bob, `${gone}?name=x`, 'x')
+    expect((await rest(users.bob, 'DELETE', '/repos/bob/gone-repository')).status).toBe(204)
     await server.app.background.settled()
     expect(await storedFiles()).toEqual(files)
   })
@@ -525,31 +529,31 @@ describe('cleanup', () => {
     })
     const sent = fetch(`${server.url}/api/v1${path}?name=x`, {
       method: 'POST',
-      headers: { authorization: cast.bob.authorization, 'content-type': type },
+      headers: { authorization: users.bob.authorization, 'content-type': type },
       body: half,
       signal: aborting.signal,
       ...{ duplex: 'half' },
     })
     await expect(sent).rejects.toThrow()
     while ((await storedFiles()).length > files.length) await new Promise(setImmediate)
-    expect((await rest(cast.bob, 'GET', path)).body).toEqual([])
+    expect((await rest(users.bob, 'GET', path)).body).toEqual([])
   })
 
   it('deletes an upload of a user who loses permission before its end', async () => {
     const path = await release('revoked')
     const collaborator = '/repos/bob/revoked/collaborators/carol'
-    await rest(cast.bob, 'PUT', collaborator, { permission: 'write' })
+    await rest(users.bob, 'PUT', collaborator, { permission: 'write' })
     const files = await storedFiles()
     const slow = new ReadableStream({
       start: (controller) => controller.enqueue(new Uint8Array(10_000)),
       pull: async (controller) => {
         while ((await storedFiles()).length === files.length) await new Promise(setImmediate)
-        await rest(cast.bob, 'DELETE', collaborator)
+        await rest(users.bob, 'DELETE', collaborator)
         controller.close()
       },
     })
-    expect((await upload(cast.carol, `${path}?name=x`, slow)).status).toBe(403)
-    expect((await rest(cast.bob, 'GET', path)).body).toEqual([])
+    expect((await upload(users.carol, `${path}?name=x`, slow)).status).toBe(403)
+    expect((await rest(users.bob, 'GET', path)).body).toEqual([])
     expect(await storedFiles()).toEqual(files)
   })
 
@@ -560,18 +564,18 @@ describe('cleanup', () => {
       start: (controller) => controller.enqueue(new Uint8Array(10_000)),
       pull: async (controller) => {
         while ((await storedFiles()).length === files.length) await new Promise(setImmediate)
-        await rest(cast.bob, 'DELETE', '/repos/bob/vanishing')
+        await rest(users.bob, 'DELETE', '/repos/bob/vanishing')
         controller.close()
       },
     })
-    const refused = await upload(cast.bob, `${path}?name=x`, slow)
+    const refused = await upload(users.bob, `${path}?name=x`, slow)
     expect([refused.status, refused.body.message]).toEqual([404, 'not found'])
     expect(await storedFiles()).toEqual(files)
   })
 
   it('is finished by the doctor: a file without a row is removed, a row without a file is reported', async () => {
     const path = await release('examined')
-    const { body } = await upload(cast.bob, `${path}?name=x`, 'x')
+    const { body } = await upload(users.bob, `${path}?name=x`, 'x')
     const [file = ''] = (await storedFiles()).filter((name) => name.endsWith(body.uuid))
     // As a kill between file and row leaves it.
     const orphan = join(file, '..', 'orphan')
@@ -587,14 +591,14 @@ describe('cleanup', () => {
     }
     const finding = { subject: 'attachment orphan', problem: 'nothing leads to its file' }
     expect(await told(false)).toEqual([{ ...finding, outcome: '--fix repairs it' }])
-    expect((await download(cast.bob, `${server.url}/attachments/orphan`)).status).toBe(404)
+    expect((await download(users.bob, `${server.url}/attachments/orphan`)).status).toBe(404)
     expect(await told(true)).toEqual([{ ...finding, outcome: 'repaired' }])
     expect(await readFile(orphan).catch(({ code }) => code)).toBe('ENOENT')
     await rm(file)
-    expect((await download(cast.bob, body.browser_download_url)).status).toBe(404)
+    expect((await download(users.bob, body.browser_download_url)).status).toBe(404)
     expect(await told(true)).toMatchObject([
       { subject: `attachment ${body.uuid}`, problem: 'its file is missing' },
     ])
-    await rest(cast.bob, 'DELETE', `${path}/${body.id}`)
+    await rest(users.bob, 'DELETE', `${path}/${body.id}`)
   })
 })

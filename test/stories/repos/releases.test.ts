@@ -10,25 +10,25 @@ import { type Actor, PASSWORD } from '../../support/server.ts'
 let aheadMs = 0
 
 const forge = await openForge({ clock: { now: () => Date.now() + aheadMs } })
-const { server, cast, client, rest } = forge
+const { server, users, client, rest } = forge
 afterAll(forge.checkObjects)
 
 const grpcAs = (who?: Pick<Actor, 'authorization'>) => forge.grpc(ReleaseService, who)
-const grpc = grpcAs(cast.bob)
+const grpc = grpcAs(users.bob)
 
 /**
  * Makes a repository of bob with a first commit, cloned by bob, which carol may write to; returns
  * its paths and its git.
  */
 async function repository(name: string) {
-  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
-  await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+  await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await rest(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const releases = `/repos/bob/${name}/releases`
   const publish = async (body: object) => {
     aheadMs += 1000
-    const { status, body: release } = await rest(cast.bob, 'POST', releases, body)
+    const { status, body: release } = await rest(users.bob, 'POST', releases, body)
     expect([status, release.message]).toEqual([201, undefined])
     return release
   }
@@ -49,7 +49,7 @@ describe('a release', () => {
   it('is created with a new tag of the default branch, and read in all ways', async () => {
     const { path, releases, head, remoteTags } = await repository('plain')
     const body = { tag_name: 'v1/a', name: 'One', body: '* all new' }
-    const made = await rest(cast.bob, 'POST', releases, body)
+    const made = await rest(users.bob, 'POST', releases, body)
     expect(made.status).toBe(201)
     const url = `${server.url}/api/v1${releases}/${made.body.id}`
     expect(made.body).toEqual({
@@ -70,7 +70,7 @@ describe('a release', () => {
     })
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1/a`)
     for (const place of [made.body.id, 'latest', 'tags/v1%2Fa', 'tags/v1/a', 'tags/V1%2FA']) {
-      expect((await rest(cast.bob, 'GET', `${releases}/${place}`)).body).toEqual(made.body)
+      expect((await rest(users.bob, 'GET', `${releases}/${place}`)).body).toEqual(made.body)
     }
     const home = { owner: 'bob', repo: 'plain' }
     const read = await grpc.getRelease({ ...home, id: BigInt(made.body.id) })
@@ -114,7 +114,7 @@ describe('a release', () => {
       body: 'N',
       prerelease: true,
     })
-    const edited = await rest(cast.bob, 'PATCH', `${releases}/${made.id}`, {
+    const edited = await rest(users.bob, 'PATCH', `${releases}/${made.id}`, {
       title: 'U',
       is_prerelease: false,
     })
@@ -125,8 +125,8 @@ describe('a release', () => {
     const { releases, publish, git, head, remoteTags } = await repository('converted')
     await git('tag', 'V1')
     await git('push', '-q', 'origin', 'V1')
-    expect((await rest(cast.bob, 'GET', releases)).body).toEqual([])
-    expect((await rest(cast.bob, 'GET', `${releases}/tags/V1`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', releases)).body).toEqual([])
+    expect((await rest(users.bob, 'GET', `${releases}/tags/V1`)).status).toBe(404)
     await client.commit('converted', 'second')
     await git('push', '-q')
     const made = await publish({
@@ -138,15 +138,15 @@ describe('a release', () => {
     expect(made).toMatchObject({ tag_name: 'V1', target_commitish: 'somewhere', name: 'First' })
     expect(await remoteTags()).toBe(`${head}\trefs/tags/V1`)
 
-    expect((await rest(cast.bob, 'DELETE', `${releases}/${made.id}`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `${releases}/${made.id}`)).status).toBe(204)
     for (const method of ['GET', 'PATCH', 'DELETE']) {
-      const gone = await rest(cast.bob, method, `${releases}/${made.id}`)
+      const gone = await rest(users.bob, method, `${releases}/${made.id}`)
       expect([gone.status, gone.body.message]).toEqual([404, 'not found'])
     }
-    expect((await rest(cast.bob, 'GET', `${releases}/tags/V1`)).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', `${releases}/tags/V1`)).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', releases)).headers.get('x-total-count')).toBe('0')
-    const again = await rest(cast.carol, 'POST', releases, {
+    expect((await rest(users.bob, 'GET', `${releases}/tags/V1`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `${releases}/tags/V1`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', releases)).headers.get('x-total-count')).toBe('0')
+    const again = await rest(users.carol, 'POST', releases, {
       tag_name: 'v1',
       draft: true,
       prerelease: true,
@@ -177,7 +177,7 @@ describe('a release', () => {
     const { publish, releases } = await repository('wordy')
     const made = await publish({ tag_name: 'v1', name: '😀'.repeat(256) })
     expect(made.name).toBe(`${'😀'.repeat(254)}…`)
-    const refused = await rest(cast.bob, 'POST', releases, {
+    const refused = await rest(users.bob, 'POST', releases, {
       tag_name: 'v2',
       body: 'x'.repeat(128 * 1024 + 1),
     })
@@ -194,13 +194,13 @@ describe('a refused release', () => {
     const { path, publish } = await repository('refusing')
     await publish({ tag_name: 'taken' })
     await publish({ tag_name: 'Drafted', draft: true })
-    await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'dir/file' })
-    await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'safe/old' })
-    await rest(cast.bob, 'POST', `${path}/tag_protections`, {
+    await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'dir/file' })
+    await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'safe/old' })
+    await rest(users.bob, 'POST', `${path}/tag_protections`, {
       name_pattern: 'safe*',
       whitelist_usernames: ['carol'],
     })
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'void' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'void' })
   })
 
   it.each<
@@ -284,7 +284,7 @@ describe('a refused release', () => {
       'REF_NAME_COLLISION',
     ],
   ])('%j: %i %s', async (body, status, message, code, reason, repo = 'refusing') => {
-    const refused = await rest(cast.bob, 'POST', `/repos/bob/${repo}/releases`, body)
+    const refused = await rest(users.bob, 'POST', `/repos/bob/${repo}/releases`, body)
     expect([refused.status, refused.body.message]).toEqual([status, message])
     const { tag_name = '', target_commitish = '', draft = false } = body as Record<string, never>
     const request = {
@@ -298,11 +298,11 @@ describe('a refused release', () => {
   })
 
   it('is found by its own number only', async () => {
-    const other = await rest(cast.bob, 'GET', '/repos/bob/refusing/releases/tags/taken')
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'beside', auto_init: true })
+    const other = await rest(users.bob, 'GET', '/repos/bob/refusing/releases/tags/taken')
+    await rest(users.bob, 'POST', '/user/repos', { name: 'beside', auto_init: true })
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       for (const id of [other.body.id, 999_999, 'x', -1, 0, '9'.repeat(30)]) {
-        const missing = await rest(cast.bob, method, `/repos/bob/beside/releases/${id}`)
+        const missing = await rest(users.bob, method, `/repos/bob/beside/releases/${id}`)
         expect([missing.status, missing.body.message]).toEqual([404, 'not found'])
       }
     }
@@ -318,7 +318,7 @@ describe('a refused release', () => {
     await publish({ tag_name: 'draft', draft: true })
     await git('push', '-q', 'origin', 'HEAD:refs/tags/only')
     for (const place of ['latest', 'tags/only', 'tags/none']) {
-      const missing = await rest(cast.bob, 'GET', `${releases}/${place}`)
+      const missing = await rest(users.bob, 'GET', `${releases}/${place}`)
       expect([missing.status, missing.body.message]).toEqual([404, 'not found'])
     }
     const none = { owner: 'bob', repo: 'no-latest' }
@@ -370,8 +370,8 @@ describe('a list of releases', () => {
     ['?limit=2&page=9', '', ''],
   ])('%s contains "%s" for writers and "%s" for others', async (query, writers, others) => {
     for (const [who, expected] of [
-      [cast.bob, writers],
-      [cast.carol, writers],
+      [users.bob, writers],
+      [users.carol, writers],
       [undefined, others],
     ] as const) {
       expect(tagsOf(await rest(who, 'GET', `${path}${query}`)).join(' ')).toBe(expected)
@@ -382,7 +382,7 @@ describe('a list of releases', () => {
     const seen = await rest(undefined, 'GET', `${path}?limit=2`)
     expect(seen.headers.get('x-total-count')).toBe('3')
     expect(seen.headers.get('link')).toContain('page=2>; rel="last"')
-    expect((await rest(cast.bob, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe(
+    expect((await rest(users.bob, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe(
       '2',
     )
     expect((await rest(undefined, 'GET', `${path}?draft=true`)).headers.get('x-total-count')).toBe(
@@ -420,8 +420,8 @@ describe('a draft', () => {
     const name = `draft-${who.replace(':', '-')}`
     const { releases, publish } = await repository(name)
     if (who === 'dora')
-      await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'read' })
-    const caller = await callerNamed(server.url, cast, who === 'dora' ? 'carol' : who)
+      await rest(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'read' })
+    const caller = await callerNamed(server.url, users, who === 'dora' ? 'carol' : who)
     const { id } = await publish({ tag_name: 'v1', draft: true })
     for (const place of [id, 'tags/v1']) {
       expect((await rest(caller, 'GET', `${releases}/${place}`)).status).toBe(sees ? 200 : 404)
@@ -446,13 +446,13 @@ describe('a draft', () => {
     const { path, releases, publish, remoteTags, head } = await repository('published')
     const draft = await publish({ tag_name: 'v1', draft: true, tag_message: 'forgotten' })
     expect(await remoteTags()).toBe('')
-    expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(0)
+    expect((await rest(users.bob, 'GET', path)).body.release_counter).toBe(0)
     aheadMs += 5000
-    const saved = await rest(cast.bob, 'PATCH', `${releases}/${draft.id}`, { name: 'One' })
+    const saved = await rest(users.bob, 'PATCH', `${releases}/${draft.id}`, { name: 'One' })
     expect(saved.body).toMatchObject({ name: 'One', draft: true })
     expect(Date.parse(saved.body.created_at)).toBeGreaterThan(Date.parse(draft.created_at))
     aheadMs += 5000
-    const published = await rest(cast.bob, 'PATCH', `${releases}/${draft.id}`, { draft: false })
+    const published = await rest(users.bob, 'PATCH', `${releases}/${draft.id}`, { draft: false })
     expect([published.status, published.body.id, published.body.draft]).toEqual([
       200,
       draft.id,
@@ -460,15 +460,15 @@ describe('a draft', () => {
     ])
     expect(Date.parse(published.body.created_at)).toBeGreaterThan(Date.parse(saved.body.created_at))
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1`)
-    expect((await rest(cast.bob, 'GET', `${releases}/latest`)).body).toEqual(published.body)
+    expect((await rest(users.bob, 'GET', `${releases}/latest`)).body).toEqual(published.body)
     expect((await rest(undefined, 'GET', `${releases}/latest`)).body.id).toBe(draft.id)
-    expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(1)
+    expect((await rest(users.bob, 'GET', path)).body.release_counter).toBe(1)
     aheadMs += 5000
-    const edited = await rest(cast.bob, 'PATCH', `${releases}/${draft.id}`, { body: 'more' })
+    const edited = await rest(users.bob, 'PATCH', `${releases}/${draft.id}`, { body: 'more' })
     expect(edited.body.created_at).toBe(published.body.created_at)
-    const withdrawn = await rest(cast.bob, 'PATCH', `${releases}/${draft.id}`, { draft: true })
+    const withdrawn = await rest(users.bob, 'PATCH', `${releases}/${draft.id}`, { draft: true })
     expect(withdrawn.body.draft).toBe(true)
-    expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(0)
+    expect((await rest(users.bob, 'GET', path)).body.release_counter).toBe(0)
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1`)
   })
 
@@ -477,7 +477,7 @@ describe('a draft', () => {
     await git('push', '-q', 'origin', 'HEAD:refs/heads/side')
     const lost = await publish({ tag_name: 'v1', target_commitish: 'side', draft: true })
     await git('push', '-q', 'origin', ':side')
-    const gone = await rest(cast.bob, 'PATCH', `${releases}/${lost.id}`, { draft: false })
+    const gone = await rest(users.bob, 'PATCH', `${releases}/${lost.id}`, { draft: false })
     expect([gone.status, gone.body.message]).toEqual([404, 'target not found'])
     const home = { owner: 'bob', repo: 'unpublishable' }
     const publishing = (id: number) => grpc.editRelease({ ...home, id: BigInt(id), draft: false })
@@ -487,11 +487,11 @@ describe('a draft', () => {
     })
 
     const guarded = await publish({ tag_name: 'safe', draft: true })
-    await rest(cast.bob, 'POST', `${path}/tag_protections`, {
+    await rest(users.bob, 'POST', `${path}/tag_protections`, {
       name_pattern: 'safe',
       whitelist_usernames: ['carol'],
     })
-    const refused = await rest(cast.bob, 'PATCH', `${releases}/${guarded.id}`, { draft: false })
+    const refused = await rest(users.bob, 'PATCH', `${releases}/${guarded.id}`, { draft: false })
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'release tag name is protected [tag_name: safe]',
@@ -502,18 +502,18 @@ describe('a draft', () => {
     })
     expect(await remoteTags()).toBe('')
     // What is not about publishing is no question of protection.
-    expect((await rest(cast.bob, 'PATCH', `${releases}/${guarded.id}`, { name: 'x' })).status).toBe(
-      200,
-    )
     expect(
-      (await rest(cast.carol, 'PATCH', `${releases}/${guarded.id}`, { draft: false })).status,
+      (await rest(users.bob, 'PATCH', `${releases}/${guarded.id}`, { name: 'x' })).status,
+    ).toBe(200)
+    expect(
+      (await rest(users.carol, 'PATCH', `${releases}/${guarded.id}`, { draft: false })).status,
     ).toBe(200)
   })
 
   it('leaves no entry when it is deleted without a tag', async () => {
     const { releases, publish } = await repository('dropped')
     const { id } = await publish({ tag_name: 'v1', draft: true })
-    expect((await rest(cast.bob, 'DELETE', `${releases}/${id}`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `${releases}/${id}`)).status).toBe(204)
     expect((await publish({ tag_name: 'v1', draft: true })).id).not.toBe(id)
   })
 })
@@ -532,10 +532,10 @@ describe('an edit of a release', () => {
       prerelease: null,
     }
     for (const body of [{}, nothing]) {
-      const kept = await rest(cast.bob, 'PATCH', place, body)
+      const kept = await rest(users.bob, 'PATCH', place, body)
       expect([kept.status, kept.body]).toEqual([200, before])
     }
-    const edited = await rest(cast.bob, 'PATCH', place, {
+    const edited = await rest(users.bob, 'PATCH', place, {
       name: 'Uno',
       target_commitish: 'x',
       prerelease: false,
@@ -564,9 +564,9 @@ describe('an edit of a release', () => {
     const { path, releases, publish, git, remoteTags, head } = await repository('retagged')
     await publish({ tag_name: 'other' })
     const left = await publish({ tag_name: 'left' })
-    await rest(cast.bob, 'DELETE', `${releases}/${left.id}`)
+    await rest(users.bob, 'DELETE', `${releases}/${left.id}`)
     const { id } = await publish({ tag_name: 'v1' })
-    const retag = (tag_name: string) => rest(cast.bob, 'PATCH', `${releases}/${id}`, { tag_name })
+    const retag = (tag_name: string) => rest(users.bob, 'PATCH', `${releases}/${id}`, { tag_name })
     for (const taken of ['other', 'OTHER']) {
       const refused = await retag(taken)
       expect([refused.status, refused.body.message]).toEqual([
@@ -582,7 +582,7 @@ describe('an edit of a release', () => {
       ['left', 'other', 'v1', 'v2'].map((tag) => `${head}\trefs/tags/${tag}`).join('\n'),
     )
     expect((await retag('LEFT')).body).toMatchObject({ id, tag_name: 'left' })
-    expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(2)
+    expect((await rest(users.bob, 'GET', path)).body.release_counter).toBe(2)
     expect((await publish({ tag_name: 'v1' })).id).not.toBe(id)
   })
 })
@@ -591,15 +591,15 @@ describe('the tag of a release', () => {
   it('is not deleted over the API before the release, and remains when the release is deleted', async () => {
     const { path, publish, remoteTags, head, releases } = await repository('attached')
     const { id } = await publish({ tag_name: 'v1' })
-    const refused = await rest(cast.bob, 'DELETE', `${path}/tags/v1`)
+    const refused = await rest(users.bob, 'DELETE', `${path}/tags/v1`)
     expect([refused.status, refused.body.message]).toEqual([
       409,
       'a tag attached to a release cannot be deleted directly',
     ])
-    expect((await rest(cast.bob, 'DELETE', `${releases}/tags/V1`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `${releases}/tags/V1`)).status).toBe(204)
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1`)
-    expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(0)
-    expect((await rest(cast.bob, 'DELETE', `${path}/tags/v1`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', path)).body.release_counter).toBe(0)
+    expect((await rest(users.bob, 'DELETE', `${path}/tags/v1`)).status).toBe(204)
     // What it left is gone with it.
     expect((await publish({ tag_name: 'v1' })).id).not.toBe(id)
   })
@@ -610,15 +610,15 @@ describe('the tag of a release', () => {
     await git('push', '-q', 'origin', ':v1')
     expect((await rest(undefined, 'GET', `${releases}/${id}`)).status).toBe(404)
     expect((await rest(undefined, 'GET', `${releases}/latest`)).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', `${releases}/${id}`)).body).toMatchObject({
+    expect((await rest(users.bob, 'GET', `${releases}/${id}`)).body).toMatchObject({
       draft: true,
       name: 'One',
     })
-    expect((await rest(cast.bob, 'GET', path)).body.release_counter).toBe(0)
+    expect((await rest(users.bob, 'GET', path)).body.release_counter).toBe(0)
     // Nobody but who publishes it makes it public again.
     await git('push', '-q', 'origin', 'HEAD:refs/tags/v1')
-    expect((await rest(cast.bob, 'GET', `${releases}/${id}`)).body.draft).toBe(true)
-    expect((await rest(cast.bob, 'PATCH', `${releases}/${id}`, { draft: false })).status).toBe(200)
+    expect((await rest(users.bob, 'GET', `${releases}/${id}`)).body.draft).toBe(true)
+    expect((await rest(users.bob, 'PATCH', `${releases}/${id}`, { draft: false })).status).toBe(200)
     expect(await remoteTags()).toBe(`${head}\trefs/tags/v1`)
   })
 
@@ -635,12 +635,12 @@ describe('the tag of a release', () => {
   it('protects the release from deletion if the tag is protected', async () => {
     const { path, releases, publish } = await repository('guarded')
     const { id } = await publish({ tag_name: 'v1' })
-    await rest(cast.bob, 'POST', `${path}/tag_protections`, {
+    await rest(users.bob, 'POST', `${path}/tag_protections`, {
       name_pattern: 'v*',
       whitelist_usernames: ['carol'],
     })
     for (const place of [id, 'tags/v1']) {
-      const refused = await rest(cast.bob, 'DELETE', `${releases}/${place}`)
+      const refused = await rest(users.bob, 'DELETE', `${releases}/${place}`)
       expect([refused.status, refused.body.message]).toEqual([
         422,
         'user not allowed to delete protected tag',
@@ -652,9 +652,9 @@ describe('the tag of a release', () => {
       reason: 'TAG_PROTECTED',
     })
     // Administrators are not exempt.
-    expect((await rest(cast.ada, 'DELETE', `${releases}/${id}`)).status).toBe(422)
-    await grpcAs(cast.carol).deleteRelease(request)
-    expect((await rest(cast.bob, 'GET', `${releases}/${id}`)).status).toBe(404)
+    expect((await rest(users.ada, 'DELETE', `${releases}/${id}`)).status).toBe(422)
+    await grpcAs(users.carol).deleteRelease(request)
+    expect((await rest(users.bob, 'GET', `${releases}/${id}`)).status).toBe(404)
   })
 
   it('has one release after concurrent requests', async () => {
@@ -665,7 +665,7 @@ describe('the tag of a release', () => {
     await git('push', '-q', 'origin', ...heads.map((head, i) => `${head}:refs/heads/b${i}`))
     const answers = await Promise.all(
       heads.map((_, i) =>
-        rest(cast.bob, 'POST', releases, { tag_name: 'v1', target_commitish: `b${i}` }),
+        rest(users.bob, 'POST', releases, { tag_name: 'v1', target_commitish: `b${i}` }),
       ),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
@@ -682,12 +682,12 @@ describe('a draft that is published during edits', () => {
     let isPublished = false
     const editors = Array.from({ length: 8 }, async (_, i) => {
       for (let edit = 0; !isPublished; edit++) {
-        expect((await rest(cast.bob, 'PATCH', path, { name: `title ${i} ${edit}` })).status).toBe(
+        expect((await rest(users.bob, 'PATCH', path, { name: `title ${i} ${edit}` })).status).toBe(
           200,
         )
       }
     })
-    const published = await rest(cast.bob, 'PATCH', path, { draft: false, prerelease: true })
+    const published = await rest(users.bob, 'PATCH', path, { draft: false, prerelease: true })
     isPublished = true
     await Promise.all(editors)
     expect([published.status, published.body.draft]).toEqual([200, false])
@@ -716,10 +716,10 @@ describe('permission to read and write releases', () => {
   ])('%s of a repository with %j: %i, %i', async (who, settings, read, write) => {
     const name = `access-${who.replace(':', '-')}-${Object.keys(settings)}`
     const path = `/repos/bob/${name}`
-    await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
-    const { id } = (await rest(cast.bob, 'POST', `${path}/releases`, { tag_name: 'old' })).body
-    await rest(cast.bob, 'PATCH', path, settings)
-    const caller = await callerNamed(server.url, cast, who)
+    await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
+    const { id } = (await rest(users.bob, 'POST', `${path}/releases`, { tag_name: 'old' })).body
+    await rest(users.bob, 'PATCH', path, settings)
+    const caller = await callerNamed(server.url, users, who)
     for (const place of ['', `/${id}`, '/latest', '/tags/old', `/${id}/assets`]) {
       expect((await rest(caller, 'GET', `${path}/releases${place}`)).status).toBe(read)
     }
@@ -736,25 +736,25 @@ describe('permission to read and write releases', () => {
   })
 
   it('includes tags for a team that writes releases and reads code', async () => {
-    await rest(cast.ada, 'POST', '/orgs', { username: 'acme' })
-    await rest(cast.ada, 'POST', '/orgs/acme/repos', {
+    await rest(users.ada, 'POST', '/orgs', { username: 'acme' })
+    await rest(users.ada, 'POST', '/orgs/acme/repos', {
       name: 'engine',
       auto_init: true,
       private: true,
     })
     const units_map = { 'repo.code': 'read', 'repo.releases': 'write' }
-    const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', {
+    const team = await rest(users.ada, 'POST', '/orgs/acme/teams', {
       name: 'Shippers',
       includes_all_repositories: true,
       units_map,
     })
-    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
+    await rest(users.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
     const path = '/repos/acme/engine'
-    expect((await rest(cast.carol, 'POST', `${path}/tags`, { tag_name: 'v1' })).status).toBe(403)
-    expect((await rest(cast.carol, 'POST', `${path}/releases`, { tag_name: 'v1' })).status).toBe(
+    expect((await rest(users.carol, 'POST', `${path}/tags`, { tag_name: 'v1' })).status).toBe(403)
+    expect((await rest(users.carol, 'POST', `${path}/releases`, { tag_name: 'v1' })).status).toBe(
       201,
     )
-    expect((await rest(cast.carol, 'GET', `${path}/tags/v1`)).status).toBe(200)
-    expect((await rest(cast.bob, 'GET', `${path}/releases`)).status).toBe(404)
+    expect((await rest(users.carol, 'GET', `${path}/tags/v1`)).status).toBe(200)
+    expect((await rest(users.bob, 'GET', `${path}/releases`)).status).toBe(404)
   })
 })

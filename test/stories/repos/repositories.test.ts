@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { MAX_COMMIT_BYTES } from '../../../src/git/objects/large-texts.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { createToken, inviteCast, PASSWORD, startTestServer } from '../../support/server.ts'
+import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
-const { server, cast, rest, client } = await openForge()
+const { server, users, rest, client } = await openForge()
 
 const git = (...args: string[]) => client.git('.', ...args)
 
@@ -20,7 +20,7 @@ const remote = (path: string, username?: string, password = PASSWORD) =>
  * Makes a repository of bob with a first commit, and a clone of it in a folder of the same name.
  */
 async function repositoryWithClone(name: string, settings: object = {}): Promise<void> {
-  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
+  await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true, ...settings })
   await git('clone', '-q', remote(`bob/${name}`, 'bob'), name)
 }
 
@@ -28,7 +28,7 @@ const commit = (folder: string, message: string) => client.commit(folder, messag
 
 describe('a repository', () => {
   it('is empty at first, and the first push sets its default branch', async () => {
-    const made = await rest(cast.bob, 'POST', '/user/repos', {
+    const made = await rest(users.bob, 'POST', '/user/repos', {
       name: 'Engine',
       description: 'turns',
     })
@@ -89,8 +89,8 @@ describe('a repository', () => {
     [{ name: 'fine', default_branch: 'a..b' }, 422, ''],
     [{ name: 'fine', description: 'x'.repeat(2049) }, 422, ''],
   ])('cannot be created from %j', async (body, status, message) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'engine' })
-    const refused = await rest(cast.bob, 'POST', '/user/repos', body)
+    await rest(users.bob, 'POST', '/user/repos', { name: 'engine' })
+    const refused = await rest(users.bob, 'POST', '/user/repos', body)
     expect(refused.status).toBe(status)
     expect(refused.headers.get('x-error-reason')).toMatch(/^(REPOSITORY_EXISTS|INVALID_[A-Z_]+)$/)
     expect(refused.body).toEqual({
@@ -101,12 +101,12 @@ describe('a repository', () => {
 
   it('is listed for users with access, by name, in pages', async () => {
     for (const name of ['one', 'two', 'three'])
-      await rest(cast.carol, 'POST', '/user/repos', { name })
-    await rest(cast.carol, 'POST', '/user/repos', { name: 'secret', private: true })
+      await rest(users.carol, 'POST', '/user/repos', { name })
+    await rest(users.carol, 'POST', '/user/repos', { name: 'secret', private: true })
     const names = (list: unknown) => (list as { name: string }[]).map(({ name }) => name)
-    const own = await rest(cast.carol, 'GET', '/user/repos')
+    const own = await rest(users.carol, 'GET', '/user/repos')
     expect(names(own.body)).toEqual(['one', 'secret', 'three', 'two'])
-    const page = await rest(cast.bob, 'GET', '/users/Carol/repos?limit=2&page=2')
+    const page = await rest(users.bob, 'GET', '/users/Carol/repos?limit=2&page=2')
     expect(names(page.body)).toEqual(['two'])
     expect(page.headers.get('x-total-count')).toBe('3')
     expect(page.headers.get('link')).toContain('rel="prev"')
@@ -115,12 +115,12 @@ describe('a repository', () => {
 
   it('is edited completely or not at all, and redirects from its old name', async () => {
     await repositoryWithClone('old')
-    const refused = await rest(cast.bob, 'PATCH', '/repos/bob/old', {
+    const refused = await rest(users.bob, 'PATCH', '/repos/bob/old', {
       description: 'new',
       default_branch: 'nothing',
     })
     expect(refused.status).toBe(422)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/old')).body.description).toBe('')
+    expect((await rest(users.bob, 'GET', '/repos/bob/old')).body.description).toBe('')
     await git('-C', 'old', 'push', '-q', 'origin', 'main:next')
     const edit = {
       name: 'New',
@@ -128,7 +128,7 @@ describe('a repository', () => {
       website: 'https://example.org',
       default_branch: 'next',
     }
-    const edited = await rest(cast.bob, 'PATCH', '/repos/bob/old', edit)
+    const edited = await rest(users.bob, 'PATCH', '/repos/bob/old', edit)
     expect(edited.body).toMatchObject({ ...edit, full_name: 'bob/New' })
     const moved = await rest(undefined, 'GET', '/repos/bob/old')
     expect([moved.status, moved.headers.get('location')]).toEqual([301, '/api/v1/repos/bob/New'])
@@ -136,15 +136,15 @@ describe('a repository', () => {
     await git('clone', '-q', remote('bob/old'), 'follows')
     expect(await git('-C', 'follows', 'branch', '--show-current')).toBe('next')
     // The name is free for another one, which it then leads to.
-    expect((await rest(cast.bob, 'POST', '/user/repos', { name: 'old' })).status).toBe(201)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/old')).status).toBe(200)
+    expect((await rest(users.bob, 'POST', '/user/repos', { name: 'old' })).status).toBe(201)
+    expect((await rest(users.bob, 'GET', '/repos/bob/old')).status).toBe(200)
   })
 
   it('is not found by anyone once it is deleted', async () => {
     await repositoryWithClone('gone')
-    expect((await rest(cast.carol, 'DELETE', '/repos/bob/gone')).status).toBe(403)
-    expect((await rest(cast.bob, 'DELETE', '/repos/bob/gone')).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/gone')).status).toBe(404)
+    expect((await rest(users.carol, 'DELETE', '/repos/bob/gone')).status).toBe(403)
+    expect((await rest(users.bob, 'DELETE', '/repos/bob/gone')).status).toBe(204)
+    expect((await rest(users.bob, 'GET', '/repos/bob/gone')).status).toBe(404)
     await expect(git('-C', 'gone', 'fetch')).rejects.toThrow('not found')
   })
 
@@ -156,7 +156,7 @@ describe('a repository', () => {
     await expect(git('-C', 'terse', 'push', '-q')).rejects.toThrow(
       'is a commit or tag of more than 1048576 bytes',
     )
-    expect((await rest(cast.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
+    expect((await rest(users.bob, 'GET', '/repos/bob/terse/commits')).body).toHaveLength(1)
   })
 
   it('refuses a push of reserved names without write access', async () => {
@@ -196,13 +196,13 @@ describe('permissions', () => {
   ])('to use a repository with %s %j: %s', async (name, settings, caller, fetch, push) => {
     const repository = `matrix-${name}`
     if (name !== 'nothing') {
-      await rest(cast.bob, 'POST', '/user/repos', {
+      await rest(users.bob, 'POST', '/user/repos', {
         name: repository,
         auto_init: true,
         ...settings,
       })
       if (name === 'archived')
-        await rest(cast.bob, 'PATCH', `/repos/bob/${repository}`, { archived: true })
+        await rest(users.bob, 'PATCH', `/repos/bob/${repository}`, { archived: true })
     }
     const url = await remoteFor(repository, caller)
     const folder = `${repository}-${caller.replace(':', '-')}-${Math.trunc(performance.now() * 1000)}`
@@ -225,9 +225,9 @@ describe('permissions', () => {
     if (caller === 'nobody') return remote(path)
     if (caller === 'wrong') return remote(path, 'bob', 'a wrong password')
     if (caller === 'public-only')
-      return remote(path, 'bob', await createToken(server.url, cast.bob, ['all', caller]))
+      return remote(path, 'bob', await createToken(server.url, users.bob, ['all', caller]))
     if (caller.includes(':'))
-      return remote(path, 'bob', await createToken(server.url, cast.bob, [caller]))
+      return remote(path, 'bob', await createToken(server.url, users.bob, [caller]))
     return remote(path, caller)
   }
 })
@@ -235,11 +235,11 @@ describe('permissions', () => {
 describe('an archived repository', () => {
   it('accepts no change except its unarchiving', async () => {
     await repositoryWithClone('kept')
-    await rest(cast.bob, 'PATCH', '/repos/bob/kept', { archived: true })
-    expect((await rest(cast.bob, 'PATCH', '/repos/bob/kept', { description: 'x' })).status).toBe(
+    await rest(users.bob, 'PATCH', '/repos/bob/kept', { archived: true })
+    expect((await rest(users.bob, 'PATCH', '/repos/bob/kept', { description: 'x' })).status).toBe(
       423,
     )
-    const opened = await rest(cast.bob, 'PATCH', '/repos/bob/kept', {
+    const opened = await rest(users.bob, 'PATCH', '/repos/bob/kept', {
       archived: false,
       description: 'x',
     })
@@ -252,7 +252,7 @@ describe('refs that are missing in the database', () => {
     const crashing = await startTestServer({
       data: await mkdtemp(join(tmpdir(), 'branchline-crash-')),
     })
-    const { bob } = await inviteCast(crashing.url)
+    const { bob } = await createTestUsers(crashing.url)
     const post = (path: string, body: object) =>
       fetch(crashing.url + path, {
         method: 'POST',

@@ -15,12 +15,12 @@ import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { serveProcess, withFolder } from '../../support/process.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import { type Actor, inviteCast, PASSWORD, signIn } from '../../support/server.ts'
+import { type Actor, createTestUsers, PASSWORD, signIn } from '../../support/server.ts'
 import { type Watcher, watchRepository } from '../../support/watch.ts'
 
 const watchers: Watcher<WatchRepositoryResponse>[] = []
 
-const { server, cast, rest, client } = await openForge()
+const { server, users, rest, client } = await openForge()
 afterEach(() => {
   for (const watcher of watchers.splice(0)) watcher.leave()
 })
@@ -29,7 +29,7 @@ afterEach(() => {
  * Creates a repository of bob with a first commit and a clone, and starts watches for some users.
  */
 async function watched(name: string) {
-  const { body } = await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+  const { body } = await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const watch = async (who: Actor | undefined, cursor = '') => {
     const request = { owner: 'bob', repo: name, cursor }
@@ -72,14 +72,14 @@ function summary(events: readonly Event[]): string[] {
 describe('the events of a repository', () => {
   it('report pushes and updates over the API, with old and new ids and the pusher', async () => {
     const { path, git, watch } = await watched('refs')
-    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await rest(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const watcher = await watch(undefined)
     const before = await git('rev-parse', 'HEAD')
     const after = await client.commit('refs', 'more')
     await git('tag', '-a', 'v1', '-m', 'one')
     const tag = await git('rev-parse', 'v1')
     await git('push', '-q', 'origin', 'main', 'v1')
-    await rest(cast.carol, 'POST', `${path}/branches`, {
+    await rest(users.carol, 'POST', `${path}/branches`, {
       new_branch_name: 'topic',
       old_ref_name: 'main',
     })
@@ -103,7 +103,7 @@ describe('the events of a repository', () => {
 
   it('have no actor if the server detected that refs had moved', async () => {
     const { id, path, watch } = await watched('found')
-    const watcher = await watch(cast.bob)
+    const watcher = await watch(users.bob)
     execFileSync('git', [
       '-C',
       repositoryPath(server.app.git, id),
@@ -111,7 +111,7 @@ describe('the events of a repository', () => {
       'refs/heads/found',
       'main',
     ])
-    expect((await rest(cast.bob, 'GET', `${path}/branches/found`)).status).toBe(200)
+    expect((await rest(users.bob, 'GET', `${path}/branches/found`)).status).toBe(200)
     const [event] = await take(watcher, 1)
     expect(event?.actor).toBeUndefined()
     expect(event?.subject.value).toMatchObject({ refs: [{ ref: 'refs/heads/found' }] })
@@ -119,7 +119,7 @@ describe('the events of a repository', () => {
 
   it('are few for a push of many refs, and list a limited number of them', async () => {
     const { git, watch } = await watched('many')
-    const watcher = await watch(cast.bob)
+    const watcher = await watch(users.bob)
     const head = await git('rev-parse', 'HEAD')
     const lines = Array.from({ length: 1200 }, (_, i) => `create refs/tags/t${i} ${head}\n`)
     execFileSync('git', ['-C', `${client.home}/many`, 'update-ref', '--stdin'], {
@@ -139,27 +139,27 @@ describe('the events of a repository', () => {
 
   it('report drafts to writers, protections to administrators, and the rest to all readers', async () => {
     const { path, watch } = await watched('seen')
-    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    const owner = await watch(cast.bob)
-    const writer = await watch(cast.carol)
-    const readingToken = await watch(await tokenOf(server.url, cast.bob, ['read:repository']))
+    await rest(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    const owner = await watch(users.bob)
+    const writer = await watch(users.carol)
+    const readingToken = await watch(await tokenOf(server.url, users.bob, ['read:repository']))
     const stranger = await watch(undefined)
 
     const releases = `${path}/releases`
-    const { body: release } = await rest(cast.bob, 'POST', releases, {
+    const { body: release } = await rest(users.bob, 'POST', releases, {
       tag_name: 'v1',
       draft: true,
     })
-    await rest(cast.bob, 'PATCH', `${releases}/${release.id}`, { name: 'One' })
-    await rest(cast.bob, 'PATCH', `${releases}/${release.id}`, { draft: false })
-    await rest(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main' })
-    await rest(cast.bob, 'PATCH', `${path}/branch_protections/main`, { enable_push: true })
-    await rest(cast.bob, 'DELETE', `${path}/branch_protections/main`)
+    await rest(users.bob, 'PATCH', `${releases}/${release.id}`, { name: 'One' })
+    await rest(users.bob, 'PATCH', `${releases}/${release.id}`, { draft: false })
+    await rest(users.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main' })
+    await rest(users.bob, 'PATCH', `${path}/branch_protections/main`, { enable_push: true })
+    await rest(users.bob, 'DELETE', `${path}/branch_protections/main`)
     const rule = { name_pattern: 'v*', whitelist_usernames: ['bob'] }
-    const { body: tagRule } = await rest(cast.bob, 'POST', `${path}/tag_protections`, rule)
-    await rest(cast.bob, 'DELETE', `${path}/tag_protections/${tagRule.id}`)
-    await rest(cast.bob, 'DELETE', `${releases}/${release.id}`)
-    await rest(cast.bob, 'PATCH', path, { description: 'to be seen' })
+    const { body: tagRule } = await rest(users.bob, 'POST', `${path}/tag_protections`, rule)
+    await rest(users.bob, 'DELETE', `${path}/tag_protections/${tagRule.id}`)
+    await rest(users.bob, 'DELETE', `${releases}/${release.id}`)
+    await rest(users.bob, 'PATCH', path, { description: 'to be seen' })
 
     const drafts = ['RELEASE_DRAFTED v1', 'RELEASE_EDITED v1']
     const published = ['REFS_UPDATED refs/tags/v1', 'RELEASE_PUBLISHED v1']
@@ -180,11 +180,11 @@ describe('the events of a repository', () => {
 
   it('continue when it is renamed, archived and transferred', async () => {
     const { path, watch } = await watched('moving')
-    const watcher = await watch(cast.bob)
-    await rest(cast.bob, 'PATCH', path, { name: 'moved' })
-    await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: true })
-    await rest(cast.bob, 'PATCH', '/repos/bob/moved', { archived: false })
-    await rest(cast.ada, 'POST', '/repos/bob/moved/transfer', { new_owner: 'carol' })
+    const watcher = await watch(users.bob)
+    await rest(users.bob, 'PATCH', path, { name: 'moved' })
+    await rest(users.bob, 'PATCH', '/repos/bob/moved', { archived: true })
+    await rest(users.bob, 'PATCH', '/repos/bob/moved', { archived: false })
+    await rest(users.ada, 'POST', '/repos/bob/moved/transfer', { new_owner: 'carol' })
     // Each event shows the repository as it is when the event is sent.
     const types = (await take(watcher, 4)).map(({ type }) => RepositoryEvent_Type[type])
     expect(types).toEqual([
@@ -198,7 +198,7 @@ describe('the events of a repository', () => {
   it('are read from the database no faster than a slow client receives them', async () => {
     const { app } = server
     const { id, watch } = await watched('slow')
-    const watcher = await watch(cast.bob)
+    const watcher = await watch(users.bob)
     const reads = vi.spyOn(app.db, 'selectFrom')
     const eventsRead = () =>
       reads.mock.calls.filter(([table]) => String(table) === 'repository_event_logs as log')
@@ -230,7 +230,7 @@ describe('the events of a repository', () => {
   it('are pruned, oldest first, and an older cursor is refused', async () => {
     const { app } = server
     const { id, path, watch } = await watched('long')
-    const owner = cast.bob.authorization
+    const owner = users.bob.authorization
     const first = watchRepository(server.url, 'gRPC', owner, { owner: 'bob', repo: 'long' })
     watchers.push(first)
     const { cursor } = await first.next()
@@ -256,8 +256,8 @@ describe('the events of a repository', () => {
     await expect(late.next()).rejects.toMatchObject({
       rawMessage: expect.stringContaining('cursor'),
     })
-    const now = await watch(cast.bob)
-    await rest(cast.bob, 'PATCH', path, { description: 'on' })
+    const now = await watch(users.bob)
+    await rest(users.bob, 'PATCH', path, { description: 'on' })
     expect(summary(await take(now, 1))).toEqual(['REPOSITORY_EDITED bob/long'])
   })
 
@@ -265,7 +265,7 @@ describe('the events of a repository', () => {
     await withFolder(async (data) => {
       let process = await serveProcess(data)
       try {
-        await inviteCast(process.url)
+        await createTestUsers(process.url)
         const ada = await signIn(process.url, 'ada')
         await restAt(process.url)(ada, 'POST', '/user/repos', { name: 'lives', auto_init: true })
         const received: string[] = []

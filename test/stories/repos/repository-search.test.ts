@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
-import { type Cast, transportTo } from '../../support/server.ts'
+import { type TestUsers, transportTo } from '../../support/server.ts'
 
 const ids: Record<string, number> = {}
 
@@ -13,43 +13,43 @@ const ids: Record<string, number> = {}
  * acme-tools and the private acme-plans, which its team has and carol, a member, does not. Carol
  * writes to secret-engine.
  */
-const { server, cast, rest: send } = await openForge()
+const { server, users, rest: send } = await openForge()
 beforeAll(async () => {
-  const make = async (who: Cast['bob'], path: string, body: { name: string }) => {
+  const make = async (who: TestUsers['bob'], path: string, body: { name: string }) => {
     const made = await send(who, 'POST', path, body)
     ids[body.name] = made.body.id
     return made.body
   }
-  const { owner } = await make(cast.bob, '/user/repos', { name: 'engine' })
+  const { owner } = await make(users.bob, '/user/repos', { name: 'engine' })
   Object.assign(ids, { bob: owner.id })
-  await send(cast.bob, 'POST', '/user/repos', { name: 'Engineering', template: true })
-  await make(cast.bob, '/user/repos', { name: 'secret-engine', private: true } as { name: string })
-  await send(cast.bob, 'PUT', '/repos/bob/secret-engine/collaborators/carol', {
+  await send(users.bob, 'POST', '/user/repos', { name: 'Engineering', template: true })
+  await make(users.bob, '/user/repos', { name: 'secret-engine', private: true } as { name: string })
+  await send(users.bob, 'PUT', '/repos/bob/secret-engine/collaborators/carol', {
     permission: 'write',
   })
-  const motor = await make(cast.carol, '/user/repos', {
+  const motor = await make(users.carol, '/user/repos', {
     name: 'motor',
     description: 'an ENGINE too',
   } as {
     name: string
   })
   Object.assign(ids, { carol: motor.owner.id })
-  await send(cast.carol, 'PATCH', '/repos/carol/motor', { archived: true })
-  await send(cast.carol, 'POST', '/repos/bob/engine/forks', { name: 'engine-fork' })
-  await send(cast.bob, 'POST', '/orgs', { username: 'acme' })
-  const tools = await make(cast.bob, '/orgs/acme/repos', { name: 'acme-tools' })
+  await send(users.carol, 'PATCH', '/repos/carol/motor', { archived: true })
+  await send(users.carol, 'POST', '/repos/bob/engine/forks', { name: 'engine-fork' })
+  await send(users.bob, 'POST', '/orgs', { username: 'acme' })
+  const tools = await make(users.bob, '/orgs/acme/repos', { name: 'acme-tools' })
   Object.assign(ids, { acme: tools.owner.id })
-  await make(cast.bob, '/orgs/acme/repos', { name: 'acme-plans', private: true } as {
+  await make(users.bob, '/orgs/acme/repos', { name: 'acme-plans', private: true } as {
     name: string
   })
   const team = async (name: string) => {
     const body = { name, permission: 'read', units: ['repo.code'] }
-    ids[name] = (await send(cast.bob, 'POST', '/orgs/acme/teams', body)).body.id
+    ids[name] = (await send(users.bob, 'POST', '/orgs/acme/teams', body)).body.id
   }
   await team('planners')
-  await send(cast.bob, 'PUT', `/teams/${ids.planners}/repos/acme/acme-plans`)
+  await send(users.bob, 'PUT', `/teams/${ids.planners}/repos/acme/acme-plans`)
   await team('guests')
-  await send(cast.bob, 'PUT', `/teams/${ids.guests}/members/carol`)
+  await send(users.bob, 'PUT', `/teams/${ids.guests}/members/carol`)
 })
 
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => name)
@@ -121,7 +121,7 @@ describe('a search for repositories', () => {
     ['nobody', 'limit=2&page=2', ['engine-fork', 'Engineering']],
     ['nobody', 'page=9', []],
   ])('by %s for "%s"', async (caller, query, names) => {
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, users, caller)
     const text = query.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]))
     const { status, body } = await send(who, 'GET', `/repos/search?${text}`)
     expect([status, body.ok, namesOf(body.data)]).toEqual([200, true, names])
@@ -148,7 +148,7 @@ describe('a search for repositories', () => {
   it('is the same over gRPC', async () => {
     const client = createClient(
       RepositoryService,
-      transportTo(server.url, 'gRPC', cast.carol.authorization),
+      transportTo(server.url, 'gRPC', users.carol.authorization),
     )
     const { results, total } = await client.searchRepositories({ q: 'engine', isPrivate: true })
     expect([namesOf(results?.data ?? []), total]).toEqual([['secret-engine'], 1n])
@@ -167,7 +167,7 @@ describe('lists of repositories', () => {
     ['carol', '/orgs/acme/repos', ['acme-tools']],
     ['bob', '/orgs/Acme/repos', ['acme-plans', 'acme-tools']],
   ])('by %s: %s', async (caller, path, names) => {
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, users, caller)
     const { status, body, headers } = await send(who, 'GET', path)
     expect([status, namesOf(body)]).toEqual([200, names])
     expect(headers.get('x-total-count')).toBe(String(names.length))
@@ -182,12 +182,12 @@ describe('lists of repositories', () => {
     ['read:repository', '/orgs/acme/repos', 403],
     ['read:organization', '/orgs/acme/repos', 200],
   ])('are refused by %s: %s', async (caller, path, status) => {
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, users, caller)
     expect((await send(who, 'GET', path)).status).toBe(status)
   })
 
   it('contain the permissions of the caller', async () => {
-    const { body } = await send(cast.carol, 'GET', '/user/repos')
+    const { body } = await send(users.carol, 'GET', '/user/repos')
     expect(body.map(({ permissions }: { permissions: object }) => permissions)).toEqual([
       { admin: false, push: false, pull: true },
       { admin: true, push: true, pull: true },

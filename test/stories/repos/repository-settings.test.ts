@@ -5,12 +5,12 @@ import { callerNamed } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, startTestServer, transportTo } from '../../support/server.ts'
+import { createTestUsers, startTestServer, transportTo } from '../../support/server.ts'
 
-const { server, cast, rest: send, client } = await openForge()
+const { server, users, rest: send, client } = await openForge()
 
 const make = async (name: string, settings: object = {}) => {
-  const made = await send(cast.bob, 'POST', '/user/repos', { name, ...settings })
+  const made = await send(users.bob, 'POST', '/user/repos', { name, ...settings })
   expect(made.status).toBe(201)
   return made.body
 }
@@ -89,18 +89,18 @@ describe('the message of a repository', () => {
 
   it('is the same by number and over gRPC', async () => {
     const { id } = await make('numbered')
-    const byName = await send(cast.bob, 'GET', '/repos/bob/numbered')
-    expect((await send(cast.bob, 'GET', `/repositories/${id}`)).body).toEqual(byName.body)
+    const byName = await send(users.bob, 'GET', '/repos/bob/numbered')
+    expect((await send(users.bob, 'GET', `/repositories/${id}`)).body).toEqual(byName.body)
     const rpc = createClient(
       RepositoryService,
-      transportTo(server.url, 'gRPC', cast.bob.authorization),
+      transportTo(server.url, 'gRPC', users.bob.authorization),
     )
     expect(await rpc.getRepositoryById({ id: BigInt(id) })).toMatchObject({
       fullName: 'bob/numbered',
       hasIssues: false,
     })
-    expect((await send(cast.bob, 'GET', '/repositories/999999')).status).toBe(404)
-    expect((await send(cast.bob, 'GET', '/repositories/none')).status).toBe(404)
+    expect((await send(users.bob, 'GET', '/repositories/999999')).status).toBe(404)
+    expect((await send(users.bob, 'GET', '/repositories/none')).status).toBe(404)
   })
 
   it('has the size on disk shortly after a push', async () => {
@@ -111,7 +111,7 @@ describe('the message of a repository', () => {
 
   it('has the default merge style of the instance', async () => {
     const other = await startTestServer({ settings: { defaultMergeStyle: 'squash' } })
-    const { bob } = await inviteCast(other.url)
+    const { bob } = await createTestUsers(other.url)
     const made = await restAt(other.url)(bob, 'POST', '/user/repos', { name: 'squashed' })
     expect(made.body.default_merge_style).toBe('squash')
     await other.stop()
@@ -132,24 +132,24 @@ describe('a new repository', () => {
     [{ name: 'späße' }, 422, ''],
   ])('is created from %j: %i', async (settings, status, message) => {
     const name = `new-${Math.trunc(performance.now() * 1000)}`
-    const made = await send(cast.bob, 'POST', '/user/repos', { name, ...settings })
+    const made = await send(users.bob, 'POST', '/user/repos', { name, ...settings })
     expect(made.status).toBe(status)
     if (status !== 201) expect(made.body.message).toContain(message)
-    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).status).toBe(
+    expect((await send(users.bob, 'GET', `/repos/bob/${name}`)).status).toBe(
       status === 201 ? 200 : 404,
     )
   })
 
   it('of an organisation requires permission of the organisation', async () => {
-    expect((await send(cast.bob, 'POST', '/orgs', { username: 'acme' })).status).toBe(201)
-    const made = await send(cast.bob, 'POST', '/orgs/acme/repos', {
+    expect((await send(users.bob, 'POST', '/orgs', { username: 'acme' })).status).toBe(201)
+    const made = await send(users.bob, 'POST', '/orgs/acme/repos', {
       name: 'anvil',
       auto_init: true,
     })
     expect([made.status, made.body.full_name]).toEqual([201, 'acme/anvil'])
-    expect((await send(cast.bob, 'POST', '/org/acme/repos', { name: 'ANVIL' })).status).toBe(409)
-    expect((await send(cast.carol, 'POST', '/orgs/acme/repos', { name: 'mine' })).status).toBe(403)
-    expect((await send(cast.carol, 'POST', '/orgs/nobody/repos', { name: 'mine' })).status).toBe(
+    expect((await send(users.bob, 'POST', '/org/acme/repos', { name: 'ANVIL' })).status).toBe(409)
+    expect((await send(users.carol, 'POST', '/orgs/acme/repos', { name: 'mine' })).status).toBe(403)
+    expect((await send(users.carol, 'POST', '/orgs/nobody/repos', { name: 'mine' })).status).toBe(
       404,
     )
   })
@@ -161,9 +161,9 @@ describe('a new repository', () => {
       units: ['repo.code'],
       can_create_org_repo: true,
     }
-    const { body } = await send(cast.bob, 'POST', '/orgs/acme/teams', team)
-    expect((await send(cast.bob, 'PUT', `/teams/${body.id}/members/carol`)).status).toBe(204)
-    const made = await send(cast.carol, 'POST', '/orgs/acme/repos', {
+    const { body } = await send(users.bob, 'POST', '/orgs/acme/teams', team)
+    expect((await send(users.bob, 'PUT', `/teams/${body.id}/members/carol`)).status).toBe(204)
+    const made = await send(users.carol, 'POST', '/orgs/acme/repos', {
       name: 'carols',
       private: true,
     })
@@ -189,7 +189,7 @@ describe('settings', () => {
       default_update_style: 'rebase',
       default_allow_maintainer_edit: false,
     }
-    const edited = await send(cast.bob, 'PATCH', '/repos/bob/settings', {
+    const edited = await send(users.bob, 'PATCH', '/repos/bob/settings', {
       ...edit,
       description: null,
       private: null,
@@ -210,7 +210,7 @@ describe('settings', () => {
 
   it('of pull requests do not change while pull requests are disabled', async () => {
     await make('without-pulls')
-    await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', {
+    await send(users.bob, 'PATCH', '/repos/bob/without-pulls', {
       allow_rebase: false,
       default_merge_style: 'squash',
     })
@@ -219,7 +219,7 @@ describe('settings', () => {
       allow_squash_merge: false,
       default_merge_style: 'rebase',
     }
-    const off = await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', edit)
+    const off = await send(users.bob, 'PATCH', '/repos/bob/without-pulls', edit)
     expect(off.body).toMatchObject({
       has_pull_requests: false,
       allow_merge_commits: false,
@@ -228,7 +228,7 @@ describe('settings', () => {
       allow_manual_merge: true,
       default_merge_style: 'merge',
     })
-    const on = await send(cast.bob, 'PATCH', '/repos/bob/without-pulls', {
+    const on = await send(users.bob, 'PATCH', '/repos/bob/without-pulls', {
       has_pull_requests: true,
     })
     expect(on.body).toMatchObject({
@@ -248,20 +248,20 @@ describe('settings', () => {
     [{ website: 'x'.repeat(1025) }, 'website'],
     [{ private: 'perhaps' }, ''],
   ])('are refused as a whole: %j', async (edit, message) => {
-    await send(cast.bob, 'POST', '/user/repos', { name: 'refused', auto_init: true })
-    const refused = await send(cast.bob, 'PATCH', '/repos/bob/refused', {
+    await send(users.bob, 'POST', '/user/repos', { name: 'refused', auto_init: true })
+    const refused = await send(users.bob, 'PATCH', '/repos/bob/refused', {
       description: 'changed',
       ...edit,
     })
     expect(refused.status).toBe(422)
     expect(refused.body.message).toContain(message)
-    expect((await send(cast.bob, 'GET', '/repos/bob/refused')).body.description).toBe('')
+    expect((await send(users.bob, 'GET', '/repos/bob/refused')).body.description).toBe('')
   })
 
   it('are for administrators of the repository', async () => {
     await make('guarded')
     const statusFor = async (caller: string) => {
-      const who = await callerNamed(server.url, cast, caller)
+      const who = await callerNamed(server.url, users, caller)
       return (await send(who, 'PATCH', '/repos/bob/guarded', { description: caller })).status
     }
     expect(await statusFor('nobody')).toBe(401)
@@ -270,15 +270,15 @@ describe('settings', () => {
     expect(await statusFor('write:user')).toBe(403)
     expect(await statusFor('write:repository')).toBe(200)
     expect(await statusFor('ada')).toBe(200)
-    await send(cast.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'write' })
+    await send(users.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'write' })
     expect(await statusFor('carol')).toBe(403)
-    await send(cast.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'admin' })
+    await send(users.bob, 'PUT', '/repos/bob/guarded/collaborators/carol', { permission: 'admin' })
     expect(await statusFor('carol')).toBe(200)
   })
 
   it('cannot hide a repository from their editor', async () => {
     await make('in-sight')
-    const token = await callerNamed(server.url, cast, 'public-only')
+    const token = await callerNamed(server.url, users, 'public-only')
     expect((await send(token, 'PATCH', '/repos/bob/in-sight', { private: true })).status).toBe(403)
     expect((await send(token, 'PATCH', '/repos/bob/in-sight', { private: false })).status).toBe(200)
     const hidden = await send(token, 'POST', '/orgs/acme/repos', {
@@ -287,26 +287,26 @@ describe('settings', () => {
     })
     expect([
       hidden.status,
-      (await send(cast.bob, 'GET', '/repos/acme/out-of-sight')).status,
+      (await send(users.bob, 'GET', '/repos/acme/out-of-sight')).status,
     ]).toEqual([403, 404])
   })
 
   it('hide a repository and its forks at once', async () => {
     const { id } = await make('hidden', { auto_init: true })
-    expect((await send(cast.carol, 'POST', '/repos/bob/hidden/forks', {})).status).toBe(202)
-    expect((await send(cast.bob, 'GET', '/repos/carol/hidden')).body.parent.full_name).toBe(
+    expect((await send(users.carol, 'POST', '/repos/bob/hidden/forks', {})).status).toBe(202)
+    expect((await send(users.bob, 'GET', '/repos/carol/hidden')).body.parent.full_name).toBe(
       'bob/hidden',
     )
-    await send(cast.bob, 'PATCH', '/repos/bob/hidden', { private: true })
-    expect((await send(cast.carol, 'GET', '/repos/bob/hidden')).status).toBe(404)
-    expect((await send(cast.carol, 'GET', `/repositories/${id}`)).status).toBe(404)
+    await send(users.bob, 'PATCH', '/repos/bob/hidden', { private: true })
+    expect((await send(users.carol, 'GET', '/repos/bob/hidden')).status).toBe(404)
+    expect((await send(users.carol, 'GET', `/repositories/${id}`)).status).toBe(404)
     expect((await send(undefined, 'GET', '/repos/search?q=hidden')).body.data).toEqual([])
     expect((await send(undefined, 'GET', '/users/bob/repos?limit=50')).body).not.toContainEqual(
       expect.objectContaining({ name: 'hidden' }),
     )
     await expect(client.git('.', 'ls-remote', remoteOf(server.url, 'bob/hidden'))).rejects.toThrow()
     expect((await send(undefined, 'GET', '/repos/carol/hidden')).status).toBe(404)
-    const fork = await send(cast.carol, 'GET', '/repos/carol/hidden')
+    const fork = await send(users.carol, 'GET', '/repos/carol/hidden')
     expect(fork.body).toMatchObject({ fork: true, private: true })
     expect(fork.body).not.toHaveProperty('parent')
   })
@@ -315,7 +315,7 @@ describe('settings', () => {
 describe('a repository that was renamed', () => {
   it('redirects each request to its new name, with path and query', async () => {
     await make('before', { auto_init: true })
-    await send(cast.bob, 'PATCH', '/repos/bob/before', { name: 'After' })
+    await send(users.bob, 'PATCH', '/repos/bob/before', { name: 'After' })
     const cases: [method: string, path: string, location: string][] = [
       ['GET', '/repos/bob/before', '/repos/bob/After'],
       ['GET', '/repos/BOB/Before/labels?page=2&q=a%2Fb', '/repos/bob/After/labels?page=2&q=a%2Fb'],
@@ -329,7 +329,7 @@ describe('a repository that was renamed', () => {
     ]
     for (const [method, path, location] of cases) {
       const moved = await send(
-        cast.bob,
+        users.bob,
         method,
         path,
         method === 'GET' ? undefined : { name: 'x', color: '#fff' },
@@ -351,7 +351,7 @@ describe('a repository that was renamed', () => {
   it('informs RPC clients in metadata', async () => {
     const rpc = createClient(
       RepositoryService,
-      transportTo(server.url, 'gRPC', cast.bob.authorization),
+      transportTo(server.url, 'gRPC', users.bob.authorization),
     )
     await expect(rpc.getRepository({ owner: 'bob', repo: 'before' })).rejects.toMatchObject({
       rawMessage: 'the repository has moved to bob/After',
@@ -360,21 +360,21 @@ describe('a repository that was renamed', () => {
 
   it('is not revealed by its old name to users without access', async () => {
     await make('whispered', { private: true })
-    await send(cast.bob, 'PATCH', '/repos/bob/whispered', { name: 'silent' })
-    expect((await send(cast.carol, 'GET', '/repos/bob/whispered')).status).toBe(404)
+    await send(users.bob, 'PATCH', '/repos/bob/whispered', { name: 'silent' })
+    expect((await send(users.carol, 'GET', '/repos/bob/whispered')).status).toBe(404)
   })
 
   it('frees its old name, and can get it back', async () => {
     await make('there')
-    await send(cast.bob, 'PATCH', '/repos/bob/there', { name: 'back' })
+    await send(users.bob, 'PATCH', '/repos/bob/there', { name: 'back' })
     expect(
-      (await send(cast.bob, 'PATCH', '/repos/bob/back', { name: 'There' })).body.full_name,
+      (await send(users.bob, 'PATCH', '/repos/bob/back', { name: 'There' })).body.full_name,
     ).toBe('bob/There')
-    expect((await send(cast.bob, 'GET', '/repos/bob/there')).status).toBe(200)
-    expect((await send(cast.bob, 'GET', '/repos/bob/back')).headers.get('location')).toBe(
+    expect((await send(users.bob, 'GET', '/repos/bob/there')).status).toBe(200)
+    expect((await send(users.bob, 'GET', '/repos/bob/back')).headers.get('location')).toBe(
       '/api/v1/repos/bob/There',
     )
     await make('back')
-    expect((await send(cast.bob, 'GET', '/repos/bob/back')).status).toBe(200)
+    expect((await send(users.bob, 'GET', '/repos/bob/back')).status).toBe(200)
   })
 })

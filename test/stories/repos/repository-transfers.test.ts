@@ -4,26 +4,26 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { type Cast, PASSWORD, transportTo } from '../../support/server.ts'
+import { PASSWORD, type TestUsers, transportTo } from '../../support/server.ts'
 
 /** A repository of bob that each test has to itself. */
 let name: string
 let count = 0
 
-const { server, cast, rest: send, client } = await openForge()
+const { server, users, rest: send, client } = await openForge()
 beforeAll(async () => {
-  await send(cast.bob, 'POST', '/orgs', { username: 'acme' })
-  await send(cast.carol, 'POST', '/orgs', { username: 'globex' })
+  await send(users.bob, 'POST', '/orgs', { username: 'acme' })
+  await send(users.carol, 'POST', '/orgs', { username: 'globex' })
 })
 beforeEach(async () => {
   count += 1
   name = `gift-${count}`
-  await send(cast.bob, 'POST', '/user/repos', { name, private: true, auto_init: true })
+  await send(users.bob, 'POST', '/user/repos', { name, private: true, auto_init: true })
 })
 
 const transfer = (newOwner: string, more: object = {}) =>
-  send(cast.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: newOwner, ...more })
-const answer = (who: Cast['bob'], word: 'accept' | 'reject') =>
+  send(users.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: newOwner, ...more })
+const answer = (who: TestUsers['bob'], word: 'accept' | 'reject') =>
   send(who, 'POST', `/repos/bob/${name}/transfer/${word}`)
 
 describe('a transfer to another user', () => {
@@ -34,24 +34,24 @@ describe('a transfer to another user', () => {
       full_name: `bob/${name}`,
       repo_transfer: { doer: { login: 'bob' }, recipient: { login: 'carol' }, teams: [] },
     })
-    const seen = await send(cast.carol, 'GET', `/repos/bob/${name}`)
+    const seen = await send(users.carol, 'GET', `/repos/bob/${name}`)
     expect(seen.body).toMatchObject({
       permissions: { admin: false, push: false, pull: true },
       repo_transfer: { recipient: { login: 'carol' } },
     })
-    const accepted = await answer(cast.carol, 'accept')
+    const accepted = await answer(users.carol, 'accept')
     expect(accepted.status).toBe(202)
     expect(accepted.body).toMatchObject({
       full_name: `carol/${name}`,
       permissions: { admin: true },
     })
     expect(accepted.body).not.toHaveProperty('repo_transfer')
-    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).status).toBe(404)
-    expect((await send(cast.carol, 'GET', `/repos/carol/${name}/collaborators`)).body).toEqual([])
+    expect((await send(users.bob, 'GET', `/repos/bob/${name}`)).status).toBe(404)
+    expect((await send(users.carol, 'GET', `/repos/carol/${name}/collaborators`)).body).toEqual([])
   })
 
   it('redirects requests with the former owner, from Git too', async () => {
-    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
+    await send(users.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
     await client.git(
       '.',
       'clone',
@@ -60,7 +60,7 @@ describe('a transfer to another user', () => {
       name,
     )
     await transfer('carol')
-    await answer(cast.carol, 'accept')
+    await answer(users.carol, 'accept')
     const moved = await send(undefined, 'GET', `/repos/bob/${name}/contents/README.md?ref=main`)
     expect([moved.status, moved.headers.get('location')]).toEqual([
       301,
@@ -73,89 +73,89 @@ describe('a transfer to another user', () => {
       await client.git('.', 'ls-remote', remoteOf(server.url, `carol/${name}`), 'main'),
     ).toContain(head)
     // The old owner can use the name again, and it is theirs then.
-    expect((await send(cast.bob, 'POST', '/user/repos', { name })).status).toBe(201)
+    expect((await send(users.bob, 'POST', '/user/repos', { name })).status).toBe(201)
     expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body.owner.login).toBe('bob')
   })
 
   it('can be rejected, which ends the read access', async () => {
     await transfer('carol')
-    const rejected = await answer(cast.carol, 'reject')
+    const rejected = await answer(users.carol, 'reject')
     expect([rejected.status, rejected.body.full_name]).toEqual([200, `bob/${name}`])
     expect(rejected.body).not.toHaveProperty('repo_transfer')
-    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).status).toBe(404)
-    expect((await send(cast.bob, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty(
+    expect((await send(users.carol, 'GET', `/repos/bob/${name}`)).status).toBe(404)
+    expect((await send(users.bob, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty(
       'repo_transfer',
     )
   })
 
   it('can be cancelled, which leaves collaborators unchanged', async () => {
-    await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+    await send(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
     await transfer('carol')
-    expect((await answer(cast.bob, 'reject')).status).toBe(200)
-    expect((await answer(cast.carol, 'accept')).status).toBe(404)
-    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
+    expect((await answer(users.bob, 'reject')).status).toBe(200)
+    expect((await answer(users.carol, 'accept')).status).toBe(404)
+    expect((await send(users.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
   })
 
   it('exists once, and is accepted by its recipient only', async () => {
-    expect((await answer(cast.bob, 'accept')).status).toBe(404)
+    expect((await answer(users.bob, 'accept')).status).toBe(404)
     await transfer('carol')
     expect((await transfer('carol')).status).toBe(409)
     expect((await transfer('acme')).status).toBe(409)
-    expect((await answer(cast.bob, 'accept')).status).toBe(403)
-    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
-    await send(cast.carol, 'POST', '/user/repos', { name })
-    expect((await answer(cast.carol, 'accept')).status).toBe(409)
-    await send(cast.carol, 'DELETE', `/repos/carol/${name}`)
-    expect((await answer(cast.carol, 'accept')).status).toBe(202)
+    expect((await answer(users.bob, 'accept')).status).toBe(403)
+    await send(users.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
+    await send(users.carol, 'POST', '/user/repos', { name })
+    expect((await answer(users.carol, 'accept')).status).toBe(409)
+    await send(users.carol, 'DELETE', `/repos/carol/${name}`)
+    expect((await answer(users.carol, 'accept')).status).toBe(202)
   })
 
   it('leaves a recipient access that was raised meanwhile', async () => {
     await transfer('carol')
-    await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
-    expect((await answer(cast.carol, 'reject')).status).toBe(200)
-    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
+    await send(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+    expect((await answer(users.carol, 'reject')).status).toBe(200)
+    expect((await send(users.carol, 'GET', `/repos/bob/${name}`)).body.permissions.push).toBe(true)
   })
 
   it('cannot be accepted once its sender is not an owner any more', async () => {
-    await send(cast.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'acme' })
-    const [owners] = (await send(cast.bob, 'GET', '/orgs/acme/teams')).body
-    await send(cast.bob, 'PUT', `/teams/${owners.id}/members/ada`)
-    await send(cast.bob, 'POST', `/repos/acme/${name}/transfer`, { new_owner: 'carol' })
-    await send(cast.ada, 'DELETE', `/teams/${owners.id}/members/bob`)
-    const stolen = await send(cast.carol, 'POST', `/repos/acme/${name}/transfer/accept`)
-    await send(cast.ada, 'PUT', `/teams/${owners.id}/members/bob`)
-    await send(cast.bob, 'DELETE', `/teams/${owners.id}/members/ada`)
+    await send(users.bob, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'acme' })
+    const [owners] = (await send(users.bob, 'GET', '/orgs/acme/teams')).body
+    await send(users.bob, 'PUT', `/teams/${owners.id}/members/ada`)
+    await send(users.bob, 'POST', `/repos/acme/${name}/transfer`, { new_owner: 'carol' })
+    await send(users.ada, 'DELETE', `/teams/${owners.id}/members/bob`)
+    const stolen = await send(users.carol, 'POST', `/repos/acme/${name}/transfer/accept`)
+    await send(users.ada, 'PUT', `/teams/${owners.id}/members/bob`)
+    await send(users.bob, 'DELETE', `/teams/${owners.id}/members/ada`)
     expect(stolen.status).toBe(404)
-    expect((await send(cast.bob, 'POST', `/repos/acme/${name}/transfer/reject`)).status).toBe(200)
+    expect((await send(users.bob, 'POST', `/repos/acme/${name}/transfer/reject`)).status).toBe(200)
   })
 
   it('is not visible to others', async () => {
-    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
+    await send(users.bob, 'PATCH', `/repos/bob/${name}`, { private: false })
     await transfer('carol')
     expect((await send(undefined, 'GET', `/repos/bob/${name}`)).body).not.toHaveProperty(
       'repo_transfer',
     )
-    const { body } = await send(cast.carol, 'GET', `/repos/search?q=${name}`)
+    const { body } = await send(users.carol, 'GET', `/repos/search?q=${name}`)
     expect(body.data[0].repo_transfer.recipient.login).toBe('carol')
   })
 
   it('takes effect at once for an administrator of the instance', async () => {
-    const given = await send(cast.ada, 'POST', `/repos/bob/${name}/transfer`, {
+    const given = await send(users.ada, 'POST', `/repos/bob/${name}/transfer`, {
       new_owner: 'carol',
     })
     expect([given.status, given.body.full_name]).toEqual([202, `carol/${name}`])
   })
 
   it('works over gRPC', async () => {
-    const as = (who: Cast['bob']) =>
+    const as = (who: TestUsers['bob']) =>
       createClient(RepositoryService, transportTo(server.url, 'gRPC', who.authorization))
-    const offered = await as(cast.bob).transferRepository({
+    const offered = await as(users.bob).transferRepository({
       owner: 'bob',
       repo: name,
       newOwner: 'carol',
     })
     expect(offered.repoTransfer?.recipient?.login).toBe('carol')
-    const accepted = await as(cast.carol).acceptRepositoryTransfer({ owner: 'bob', repo: name })
+    const accepted = await as(users.carol).acceptRepositoryTransfer({ owner: 'bob', repo: name })
     expect(accepted.fullName).toBe(`carol/${name}`)
   })
 })
@@ -163,24 +163,24 @@ describe('a transfer to another user', () => {
 describe('a transfer to an organisation', () => {
   it('takes effect at once, and ends the access of teams', async () => {
     const team = { name: `team-${count}`, permission: 'write', units: ['repo.code'] }
-    const own = (await send(cast.bob, 'POST', '/orgs/acme/teams', team)).body.id
-    await send(cast.bob, 'PUT', `/teams/${own}/members/carol`)
+    const own = (await send(users.bob, 'POST', '/orgs/acme/teams', team)).body.id
+    await send(users.bob, 'PUT', `/teams/${own}/members/carol`)
     const given = await transfer('ACME', { team_ids: [own, own] })
     expect([given.status, given.body.full_name]).toEqual([202, `acme/${name}`])
-    expect((await send(cast.carol, 'GET', `/repos/acme/${name}`)).body.permissions.push).toBe(true)
+    expect((await send(users.carol, 'GET', `/repos/acme/${name}`)).body.permissions.push).toBe(true)
     // And back again.
-    const back = await send(cast.bob, 'POST', `/repos/acme/${name}/transfer`, { new_owner: 'bob' })
+    const back = await send(users.bob, 'POST', `/repos/acme/${name}/transfer`, { new_owner: 'bob' })
     expect([back.status, back.body.full_name]).toEqual([202, `bob/${name}`])
-    expect((await send(cast.carol, 'GET', `/repos/bob/${name}`)).status).toBe(404)
-    expect((await send(cast.bob, 'GET', `/teams/${own}/repos`)).body).toEqual([])
-    expect((await send(cast.bob, 'GET', `/repos/acme/${name}`)).headers.get('location')).toBe(
+    expect((await send(users.carol, 'GET', `/repos/bob/${name}`)).status).toBe(404)
+    expect((await send(users.bob, 'GET', `/teams/${own}/repos`)).body).toEqual([])
+    expect((await send(users.bob, 'GET', `/repos/acme/${name}`)).headers.get('location')).toBe(
       `/api/v1/repos/bob/${name}`,
     )
   })
 
   it('can repeat a team without extra cost', async () => {
     const team = { name: `team-${count}`, permission: 'write', units: ['repo.code'] }
-    const { id } = (await send(cast.bob, 'POST', '/orgs/acme/teams', team)).body
+    const { id } = (await send(users.bob, 'POST', '/orgs/acme/teams', team)).body
     // Half a million looks and rows would take longer than the test may.
     expect((await transfer('acme', { team_ids: Array(500_000).fill(id) })).status).toBe(202)
   })
@@ -190,7 +190,7 @@ describe('a transfer to an organisation', () => {
   })
 
   it('gives access to teams of that organisation only', async () => {
-    const { body } = await send(cast.carol, 'GET', '/orgs/globex/teams')
+    const { body } = await send(users.carol, 'GET', '/orgs/globex/teams')
     const refused = await transfer('acme', { team_ids: [body[0].id] })
     expect([refused.status, refused.body.message]).toEqual([
       422,
@@ -208,14 +208,14 @@ describe('a refused transfer', () => {
     ['write:user', 403],
     ['public-only', 404],
   ])('by %s: %i', async (caller, status) => {
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, users, caller)
     const refused = await send(who, 'POST', `/repos/bob/${name}/transfer`, { new_owner: 'carol' })
     expect(refused.status).toBe(status)
   })
 
   it('is one by an administrator who is not an owner', async () => {
-    await send(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'admin' })
-    const refused = await send(cast.carol, 'POST', `/repos/bob/${name}/transfer`, {
+    await send(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'admin' })
+    const refused = await send(users.carol, 'POST', `/repos/bob/${name}/transfer`, {
       new_owner: 'carol',
     })
     expect(refused.status).toBe(403)
@@ -225,24 +225,24 @@ describe('a refused transfer', () => {
     expect((await transfer('nobody')).status).toBe(404)
     expect((await transfer('')).status).toBe(404)
     expect((await transfer('bob')).status).toBe(409)
-    await send(cast.bob, 'POST', '/orgs/acme/repos', { name })
+    await send(users.bob, 'POST', '/orgs/acme/repos', { name })
     expect((await transfer('acme')).status).toBe(409)
-    await send(cast.carol, 'PUT', '/user/blocks/bob')
+    await send(users.carol, 'PUT', '/user/blocks/bob')
     expect((await transfer('carol')).status).toBe(403)
-    await send(cast.carol, 'DELETE', '/user/blocks/bob')
-    await send(cast.bob, 'PATCH', `/repos/bob/${name}`, { archived: true })
+    await send(users.carol, 'DELETE', '/user/blocks/bob')
+    await send(users.bob, 'PATCH', `/repos/bob/${name}`, { archived: true })
     expect((await transfer('carol')).status).toBe(423)
   })
 
   it('is one of a fork to an owner of another fork', async () => {
-    await send(cast.ada, 'POST', '/user/repos', { name: `base-${count}`, auto_init: true })
-    const fork = async (who: Cast['bob'], forkName: string) =>
+    await send(users.ada, 'POST', '/user/repos', { name: `base-${count}`, auto_init: true })
+    const fork = async (who: TestUsers['bob'], forkName: string) =>
       (await send(who, 'POST', `/repos/ada/base-${count}/forks`, { name: forkName })).status
     expect([
-      await fork(cast.bob, `fork-${count}`),
-      await fork(cast.carol, `other-${count}`),
+      await fork(users.bob, `fork-${count}`),
+      await fork(users.carol, `other-${count}`),
     ]).toEqual([202, 202])
-    const given = await send(cast.ada, 'POST', `/repos/bob/fork-${count}/transfer`, {
+    const given = await send(users.ada, 'POST', `/repos/bob/fork-${count}/transfer`, {
       new_owner: 'carol',
     })
     expect([given.status, given.body.message]).toEqual([409, expect.stringContaining('fork')])

@@ -6,10 +6,10 @@ import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
-import { type Actor, type Cast, createToken, PASSWORD } from '../../support/server.ts'
+import { type Actor, createToken, PASSWORD, type TestUsers } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, client, rest } = forge
+const { server, users, client, rest } = forge
 afterAll(forge.checkObjects)
 
 /** The contents of two files whose blob ids have a common prefix, and the prefix. */
@@ -32,8 +32,8 @@ function twoBlobs(): [prefix: string, one: string, other: string] {
  * Git clone.
  */
 async function repository(name: string, who = 'bob') {
-  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
-  await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+  await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await rest(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, who, PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const path = `/repos/bob/${name}`
@@ -45,7 +45,7 @@ const names = (tags: { name: string }[]) => tags.map(({ name }) => name)
 describe('a tag', () => {
   it('is created for the default branch, as a lightweight tag', async () => {
     const { path, git, head } = await repository('light')
-    const made = await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1.0/a' })
+    const made = await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'v1.0/a' })
     expect(made.status).toBe(201)
     expect(made.body).toEqual({
       name: 'v1.0/a',
@@ -70,7 +70,7 @@ describe('a tag', () => {
     await client.commit('annotated', 'second')
     await git('push', '-q')
     const body = { tag_name: 'v1', message: 'First\r\n\r\nof many', target: head.slice(0, 10) }
-    const made = await rest(cast.bob, 'POST', `${path}/tags`, body)
+    const made = await rest(users.bob, 'POST', `${path}/tags`, body)
     expect(made.body).toMatchObject({
       name: 'v1',
       message: 'First\n\nof many',
@@ -106,8 +106,11 @@ describe('a tag', () => {
       path: content,
       content: btoa(content),
     }))
-    await rest(cast.bob, 'POST', `${path}/contents`, { files, message: 'two' })
-    const refused = await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1', target: prefix })
+    await rest(users.bob, 'POST', `${path}/contents`, { files, message: 'two' })
+    const refused = await rest(users.bob, 'POST', `${path}/tags`, {
+      tag_name: 'v1',
+      target: prefix,
+    })
     expect([refused.status, refused.body.message]).toEqual([404, 'target not found'])
   })
 
@@ -121,28 +124,28 @@ describe('a tag', () => {
     [{ tag_name: 'a'.repeat(40) }, 403, 'looks like an object ID'],
     [{ tag_name: 'v1', message: 'x'.repeat(65_537) }, 422, 'message is longer'],
   ])('is not made from %j', async (body, status, message) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'bad-tags', auto_init: true })
-    await rest(cast.bob, 'POST', '/repos/bob/bad-tags/tags', { tag_name: 'there' })
-    const refused = await rest(cast.bob, 'POST', '/repos/bob/bad-tags/tags', body)
+    await rest(users.bob, 'POST', '/user/repos', { name: 'bad-tags', auto_init: true })
+    await rest(users.bob, 'POST', '/repos/bob/bad-tags/tags', { tag_name: 'there' })
+    const refused = await rest(users.bob, 'POST', '/repos/bob/bad-tags/tags', body)
     expect(refused.body.message).toContain(message)
     expect(refused.status).toBe(status)
   })
 
   it('has no target in an empty repository', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'no-tags' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'no-tags' })
     expect(
-      (await rest(cast.bob, 'POST', '/repos/bob/no-tags/tags', { tag_name: 'v1' })).status,
+      (await rest(users.bob, 'POST', '/repos/bob/no-tags/tags', { tag_name: 'v1' })).status,
     ).toBe(404)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/no-tags/tags')).body).toEqual([])
+    expect((await rest(users.bob, 'GET', '/repos/bob/no-tags/tags')).body).toEqual([])
   })
 
   it('is deleted, and can be created again', async () => {
     const { path } = await repository('deleted-tags')
-    await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1', message: 'one' })
-    expect((await rest(cast.bob, 'DELETE', `${path}/tags/v1`)).status).toBe(204)
-    expect((await rest(cast.bob, 'DELETE', `${path}/tags/v1`)).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', `${path}/tags/v1`)).status).toBe(404)
-    expect((await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })).status).toBe(201)
+    await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'v1', message: 'one' })
+    expect((await rest(users.bob, 'DELETE', `${path}/tags/v1`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `${path}/tags/v1`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `${path}/tags/v1`)).status).toBe(404)
+    expect((await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })).status).toBe(201)
   })
 
   it('is listed after a push, latest first, in pages', async () => {
@@ -169,7 +172,7 @@ describe('a tag', () => {
 
   it('is read and created over gRPC', async () => {
     await repository('grpc-tags')
-    const grpc = forge.grpc(TagService, cast.bob)
+    const grpc = forge.grpc(TagService, users.bob)
     const place = { owner: 'bob', repo: 'grpc-tags' }
     const made = await grpc.createTag({ ...place, tagName: 'v1', message: 'one' })
     expect(await grpc.getTag({ ...place, tag: 'v1' })).toEqual(made)
@@ -193,13 +196,13 @@ describe('who may create and delete tags', () => {
     ['bob', { archived: true }, 200, 423],
   ])('%s of a repository with %j: %i, %i', async (who, settings, read, write) => {
     const path = `/repos/bob/tags-${who.replace(':', '-')}-${Object.keys(settings)}`
-    await rest(cast.bob, 'POST', '/user/repos', {
+    await rest(users.bob, 'POST', '/user/repos', {
       name: path.split('/').at(-1),
       auto_init: true,
       ...settings,
     })
-    await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'old' })
-    await rest(cast.bob, 'PATCH', path, settings)
+    await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'old' })
+    await rest(users.bob, 'PATCH', path, settings)
     const caller = await actor(who)
     for (const suffix of ['/tags', '/tags/old'])
       expect((await rest(caller, 'GET', `${path}${suffix}`)).status).toBe(read)
@@ -212,27 +215,27 @@ describe('who may create and delete tags', () => {
 
 async function actor(who: string): Promise<Actor | undefined> {
   if (who === 'nobody') return undefined
-  if (who in cast) return cast[who as keyof Cast]
+  if (who in users) return users[who as keyof TestUsers]
   const scopes = who.includes(':') ? [who] : ['all', who]
   return {
     username: 'bob',
-    authorization: `token ${await createToken(server.url, cast.bob, scopes)}`,
+    authorization: `token ${await createToken(server.url, users.bob, scopes)}`,
   }
 }
 
 describe('a protected tag', () => {
   it('is open to exempt users, by push and by API, but not to administrators', async () => {
     const { path, git, head } = await repository('protected')
-    await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v0' })
+    await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'v0' })
     const rule = { name_pattern: 'v*', whitelist_usernames: ['Carol'] }
-    expect((await rest(cast.bob, 'POST', `${path}/tag_protections`, rule)).status).toBe(201)
+    expect((await rest(users.bob, 'POST', `${path}/tag_protections`, rule)).status).toBe(201)
 
-    const made = await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })
+    const made = await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'v1' })
     expect([made.status, made.body.message]).toEqual([
       422,
       'user not allowed to create protected tag',
     ])
-    const deleted = await rest(cast.bob, 'DELETE', `${path}/tags/v0`)
+    const deleted = await rest(users.bob, 'DELETE', `${path}/tags/v0`)
     expect([deleted.status, deleted.body.message]).toEqual([
       422,
       'user not allowed to delete protected tag',
@@ -253,31 +256,31 @@ describe('a protected tag', () => {
     )
     const asCarol = remoteOf(server.url, 'bob/protected', 'carol', PASSWORD)
     await git('push', '-q', asCarol, 'HEAD:refs/tags/v1', ':refs/tags/v0')
-    expect((await rest(cast.carol, 'DELETE', `${path}/tags/v1`)).status).toBe(204)
-    expect((await rest(cast.bob, 'POST', `${path}/tags`, { tag_name: 'w1' })).status).toBe(201)
+    expect((await rest(users.carol, 'DELETE', `${path}/tags/v1`)).status).toBe(204)
+    expect((await rest(users.bob, 'POST', `${path}/tags`, { tag_name: 'w1' })).status).toBe(201)
   })
 
   it('is open to members of an exempt team', async () => {
-    await rest(cast.ada, 'POST', '/orgs', { username: 'acme' })
-    const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', {
+    await rest(users.ada, 'POST', '/orgs', { username: 'acme' })
+    const team = await rest(users.ada, 'POST', '/orgs/acme/teams', {
       name: 'Releasers',
       permission: 'write',
       units: ['repo.code'],
       includes_all_repositories: true,
     })
     expect(team.status).toBe(201)
-    await rest(cast.ada, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
+    await rest(users.ada, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
     const path = '/repos/acme/engine'
     const rule = { name_pattern: '/^v[0-9]/', whitelist_teams: ['releasers'] }
-    const made = await rest(cast.ada, 'POST', `${path}/tag_protections`, rule)
+    const made = await rest(users.ada, 'POST', `${path}/tag_protections`, rule)
     expect(made.body).toMatchObject({ whitelist_usernames: [], whitelist_teams: ['Releasers'] })
-    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
-    await rest(cast.ada, 'PUT', `${path}/collaborators/bob`, { permission: 'write' })
+    await rest(users.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
+    await rest(users.ada, 'PUT', `${path}/collaborators/bob`, { permission: 'write' })
     const make = (who: Actor, tag_name: string) => rest(who, 'POST', `${path}/tags`, { tag_name })
-    expect((await make(cast.bob, 'v1')).status).toBe(422)
-    expect((await make(cast.carol, 'v1')).status).toBe(201)
-    expect((await make(cast.bob, 'x-v1')).status).toBe(201)
-    const unknown = await rest(cast.ada, 'POST', `${path}/tag_protections`, {
+    expect((await make(users.bob, 'v1')).status).toBe(422)
+    expect((await make(users.carol, 'v1')).status).toBe(201)
+    expect((await make(users.bob, 'x-v1')).status).toBe(201)
+    const unknown = await rest(users.ada, 'POST', `${path}/tag_protections`, {
       ...rule,
       name_pattern: 'x',
       whitelist_teams: ['nobody'],
@@ -291,13 +294,13 @@ describe('a protected tag', () => {
   it('is open to users that one of several rules exempts', async () => {
     const { path } = await repository('rules')
     const protect = (name_pattern: string, who: string) =>
-      rest(cast.bob, 'POST', `${path}/tag_protections`, {
+      rest(users.bob, 'POST', `${path}/tag_protections`, {
         name_pattern,
         whitelist_usernames: [who],
       })
     await protect('v*', 'carol')
     await protect('v1*', 'bob')
-    const make = (tag_name: string) => rest(cast.bob, 'POST', `${path}/tags`, { tag_name })
+    const make = (tag_name: string) => rest(users.bob, 'POST', `${path}/tags`, { tag_name })
     expect((await make('v1.0')).status).toBe(201)
     expect((await make('v2.0')).status).toBe(422)
   })
@@ -307,11 +310,11 @@ describe('a tag protection', () => {
   const rules = '/repos/bob/ruled/tag_protections'
   const rule = { name_pattern: 'v*', whitelist_usernames: ['bob'] }
   beforeAll(async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'ruled', auto_init: true })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'ruled', auto_init: true })
   })
 
   it('is created, read, partially edited and deleted', async () => {
-    const made = await rest(cast.bob, 'POST', rules, {
+    const made = await rest(users.bob, 'POST', rules, {
       name_pattern: ' r* ',
       whitelist_usernames: ['bob', 'BOB', 'carol'],
     })
@@ -325,8 +328,8 @@ describe('a tag protection', () => {
       updated_at: expect.stringMatching(/Z$/),
     })
     const path = `${rules}/${made.body.id}`
-    expect((await rest(cast.bob, 'GET', path)).body).toEqual(made.body)
-    const edit = (body: object) => rest(cast.bob, 'PATCH', path, body)
+    expect((await rest(users.bob, 'GET', path)).body).toEqual(made.body)
+    const edit = (body: object) => rest(users.bob, 'PATCH', path, body)
     // Go clients send null for absent fields.
     const kept = await edit({
       name_pattern: null,
@@ -338,11 +341,11 @@ describe('a tag protection', () => {
     expect((await edit({ whitelist_usernames: [] })).body.whitelist_usernames).toEqual([])
     expect((await edit({ name_pattern: 's*' })).body.name_pattern).toBe('s*')
     expect((await edit({ whitelist_usernames: [1] })).status).toBe(422)
-    expect((await rest(cast.bob, 'GET', rules)).body).toHaveLength(1)
-    expect((await rest(cast.bob, 'DELETE', path)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', rules)).body).toHaveLength(1)
+    expect((await rest(users.bob, 'DELETE', path)).status).toBe(204)
     for (const method of ['GET', 'DELETE', 'PATCH'])
-      expect((await rest(cast.bob, method, path)).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', `${rules}/x`)).status).toBe(404)
+      expect((await rest(users.bob, method, path)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `${rules}/x`)).status).toBe(404)
   })
 
   it.each([
@@ -358,21 +361,23 @@ describe('a tag protection', () => {
     ],
     [{ ...rule, whitelist_usernames: Array(101).fill('bob') }, 422, 'whitelist_usernames'],
   ])('is not made from %j', async (body, status, message) => {
-    await rest(cast.bob, 'POST', rules, { ...rule, name_pattern: 'there' })
-    const refused = await rest(cast.bob, 'POST', rules, body)
+    await rest(users.bob, 'POST', rules, { ...rule, name_pattern: 'there' })
+    const refused = await rest(users.bob, 'POST', rules, body)
     expect(refused.body.message).toContain(message)
     expect(refused.status).toBe(status)
   })
 
   it('is limited in number', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'many-rules' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'many-rules' })
     const path = '/repos/bob/many-rules/tag_protections'
     const statuses: number[] = []
     for (let i = 0; i <= 50; i++) {
-      statuses.push((await rest(cast.bob, 'POST', path, { ...rule, name_pattern: `v${i}` })).status)
+      statuses.push(
+        (await rest(users.bob, 'POST', path, { ...rule, name_pattern: `v${i}` })).status,
+      )
     }
     expect(statuses).toEqual([...Array(50).fill(201), 422])
-    expect((await rest(cast.bob, 'GET', path)).body).toHaveLength(50)
+    expect((await rest(users.bob, 'GET', path)).body).toHaveLength(50)
   })
 
   it.each<[who: string, status: number]>([
@@ -391,15 +396,15 @@ describe('a tag protection', () => {
     ['bob', { archived: true }, 423],
   ])('is not created by %s in a repository with %j: %i', async (who, settings, status) => {
     const path = `/repos/bob/ruled-${who.replace(':', '-')}-${Object.keys(settings)}`
-    await rest(cast.bob, 'POST', '/user/repos', { name: path.split('/').at(-1), ...settings })
-    await rest(cast.bob, 'PATCH', path, settings)
+    await rest(users.bob, 'POST', '/user/repos', { name: path.split('/').at(-1), ...settings })
+    await rest(users.bob, 'PATCH', path, settings)
     expect((await rest(await actor(who), 'POST', `${path}/tag_protections`, rule)).status).toBe(
       status,
     )
   })
 
   it('is created and edited over gRPC', async () => {
-    const grpc = forge.grpc(TagProtectionService, cast.bob)
+    const grpc = forge.grpc(TagProtectionService, users.bob)
     const place = { owner: 'bob', repo: 'ruled' }
     const made = await grpc.createTagProtection({
       ...place,

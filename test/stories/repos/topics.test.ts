@@ -4,7 +4,7 @@ import { openForge, refusalOf } from '../../support/forge.ts'
 import { type Actor, createToken } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, rest } = forge
+const { server, users, rest } = forge
 
 const topics = (who?: Actor) => forge.grpc(TopicService, who)
 
@@ -14,14 +14,14 @@ async function repository(
   names: string[] = [],
   settings: object = {},
 ): Promise<string> {
-  expect((await rest(cast.bob, 'POST', '/user/repos', { name, ...settings })).status).toBe(201)
+  expect((await rest(users.bob, 'POST', '/user/repos', { name, ...settings })).status).toBe(201)
   const path = `/repos/bob/${name}`
   if (names.length > 0)
-    expect((await rest(cast.bob, 'PUT', `${path}/topics`, { topics: names })).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `${path}/topics`, { topics: names })).status).toBe(204)
   return path
 }
 
-const namesOf = async (path: string, who = cast.bob) =>
+const namesOf = async (path: string, who = users.bob) =>
   (await rest(who, 'GET', `${path}/topics`)).body.topics
 
 const many = (count: number) =>
@@ -41,7 +41,7 @@ async function found(q: string, who?: Actor): Promise<[string, number][]> {
 describe('the topics of a repository', () => {
   it('are replaced as a set, normalised, and listed by name in pages', async () => {
     const path = await repository('cleaned', ['gone', 'kept'])
-    const answer = await rest(cast.bob, 'PUT', `${path}/topics`, {
+    const answer = await rest(users.bob, 'PUT', `${path}/topics`, {
       topics: [' Zeta', 'kept', '', 'ZETA ', '1.a-b', 'kept'],
     })
     expect([answer.status, answer.body]).toEqual([204, {}])
@@ -61,19 +61,19 @@ describe('the topics of a repository', () => {
       total: 3n,
       limit: 1,
     })
-    expect((await rest(cast.bob, 'PUT', `${path}/topics`, { topics: null })).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `${path}/topics`, { topics: null })).status).toBe(204)
     expect(await namesOf(path)).toEqual([])
   })
 
   it('are added and removed one by one', async () => {
     const path = await repository('single')
     for (const name of ['b', '%20A%20', 'b', 'a'.repeat(35)]) {
-      expect((await rest(cast.bob, 'PUT', `${path}/topics/${name}`)).status).toBe(204)
+      expect((await rest(users.bob, 'PUT', `${path}/topics/${name}`)).status).toBe(204)
     }
     expect(await namesOf(path)).toEqual(['a', 'a'.repeat(35), 'b'])
-    expect((await rest(cast.bob, 'DELETE', `${path}/topics/%20B`)).status).toBe(204)
-    await topics(cast.bob).removeRepositoryTopic({ owner: 'bob', repo: 'single', topic: 'A' })
-    await topics(cast.bob).addRepositoryTopic({ owner: 'bob', repo: 'single', topic: 'c' })
+    expect((await rest(users.bob, 'DELETE', `${path}/topics/%20B`)).status).toBe(204)
+    await topics(users.bob).removeRepositoryTopic({ owner: 'bob', repo: 'single', topic: 'A' })
+    await topics(users.bob).addRepositoryTopic({ owner: 'bob', repo: 'single', topic: 'c' })
     expect(await namesOf(path)).toEqual(['a'.repeat(35), 'c'])
   })
 
@@ -94,9 +94,9 @@ describe('the topics of a repository', () => {
     ['a'.repeat(36), 'a'.repeat(36)],
   ])('cannot be %j', async (name, path) => {
     const home = '/repos/bob/never'
-    if ((await rest(cast.bob, 'GET', home)).status === 404) await repository('never')
+    if ((await rest(users.bob, 'GET', home)).status === 404) await repository('never')
     for (const method of ['PUT', 'DELETE']) {
-      const { status, body } = await rest(cast.bob, method, `${home}/topics/${path}`)
+      const { status, body } = await rest(users.bob, method, `${home}/topics/${path}`)
       expect([status, body]).toEqual([
         422,
         { invalidTopics: name, message: 'Topic name is invalid' },
@@ -104,17 +104,17 @@ describe('the topics of a repository', () => {
     }
     const request = { owner: 'bob', repo: 'never', topic: name }
     const refusal = { ...INVALID, metadata: { topic: name } }
-    expect(await refusalOf(topics(cast.bob).addRepositoryTopic(request))).toEqual(refusal)
-    expect(await refusalOf(topics(cast.bob).removeRepositoryTopic(request))).toEqual(refusal)
+    expect(await refusalOf(topics(users.bob).addRepositoryTopic(request))).toEqual(refusal)
+    expect(await refusalOf(topics(users.bob).removeRepositoryTopic(request))).toEqual(refusal)
     if (name === '') return
-    const all = await rest(cast.bob, 'PUT', `${home}/topics`, {
+    const all = await rest(users.bob, 'PUT', `${home}/topics`, {
       topics: ['fine', name, 'x y', name],
     })
     expect([all.status, all.body]).toEqual([
       422,
       { invalidTopics: [name, 'x y'], message: 'Topic names are invalid' },
     ])
-    const replace = topics(cast.bob).replaceRepositoryTopics({
+    const replace = topics(users.bob).replaceRepositoryTopics({
       owner: 'bob',
       repo: 'never',
       topics: [name],
@@ -130,21 +130,21 @@ describe('the topics of a repository', () => {
 
   it('are repeated in an error within the limits of every client', async () => {
     const path = await repository('long')
-    const long = await rest(cast.bob, 'PUT', `${path}/topics`, {
+    const long = await rest(users.bob, 'PUT', `${path}/topics`, {
       topics: ['x'.repeat(100_000), 'a b', ...many(5000).map((t) => `${t} y`)],
     })
     expect(long.body.invalidTopics.slice(0, 2)).toEqual(['x'.repeat(250), 'a b'])
     expect(JSON.stringify(long.body).length).toBeLessThan(2200)
-    const one = await rest(cast.bob, 'PUT', `${path}/topics/${'x'.repeat(5000)}`)
+    const one = await rest(users.bob, 'PUT', `${path}/topics/${'x'.repeat(5000)}`)
     expect(one.body.invalidTopics).toBe('x'.repeat(100))
   })
 
   it('are at most 25, which is checked before invalid topics', async () => {
     const path = await repository('full', many(25))
     const message = 'Exceeding maximum number of topics per repo'
-    const tooMany = await rest(cast.bob, 'PUT', `${path}/topics`, { topics: [...many(26), 'x y'] })
+    const tooMany = await rest(users.bob, 'PUT', `${path}/topics`, { topics: [...many(26), 'x y'] })
     expect([tooMany.status, tooMany.body]).toEqual([422, { invalidTopics: null, message }])
-    const replace = topics(cast.bob).replaceRepositoryTopics({
+    const replace = topics(users.bob).replaceRepositoryTopics({
       owner: 'bob',
       repo: 'full',
       topics: many(26),
@@ -157,13 +157,13 @@ describe('the topics of a repository', () => {
     }
     expect(await refusalOf(replace)).toEqual(refusal)
     // 25 of them, and one that is none.
-    const invalid = await rest(cast.bob, 'PUT', `${path}/topics`, { topics: [...many(25), 'x y'] })
+    const invalid = await rest(users.bob, 'PUT', `${path}/topics`, { topics: [...many(25), 'x y'] })
     expect([invalid.status, invalid.body.invalidTopics]).toEqual([422, ['x y']])
     for (const topic of ['more', 't00']) {
       const text = 'Exceeding maximum allowed topics per repo.'
-      const { status, body } = await rest(cast.bob, 'PUT', `${path}/topics/${topic}`)
+      const { status, body } = await rest(users.bob, 'PUT', `${path}/topics/${topic}`)
       expect([status, body]).toEqual([422, { message: text }])
-      const add = topics(cast.bob).addRepositoryTopic({ owner: 'bob', repo: 'full', topic })
+      const add = topics(users.bob).addRepositoryTopic({ owner: 'bob', repo: 'full', topic })
       const full = {
         code: 'FailedPrecondition',
         message: text,
@@ -178,7 +178,7 @@ describe('the topics of a repository', () => {
   it('are 25 after 30 concurrent additions', async () => {
     const path = await repository('race')
     const answers = await Promise.all(
-      many(30).map((topic) => rest(cast.bob, 'PUT', `${path}/topics/${topic}`)),
+      many(30).map((topic) => rest(users.bob, 'PUT', `${path}/topics/${topic}`)),
     )
     const statuses = answers.map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(25).fill(204), ...Array(5).fill(422)])
@@ -188,9 +188,9 @@ describe('the topics of a repository', () => {
   it('are not found if the repository lacks them', async () => {
     const path = await repository('missed', ['other'])
     await repository('elsewhere', ['there'])
-    const { status, body } = await rest(cast.bob, 'DELETE', `${path}/topics/there`)
+    const { status, body } = await rest(users.bob, 'DELETE', `${path}/topics/there`)
     expect([status, body]).toEqual([404, { message: 'not found', url: '/openapi.json' }])
-    const remove = topics(cast.bob).removeRepositoryTopic({
+    const remove = topics(users.bob).removeRepositoryTopic({
       owner: 'bob',
       repo: 'missed',
       topic: 'there',
@@ -204,7 +204,7 @@ describe('the topics of a repository', () => {
     const { body } = await rest(undefined, 'GET', '/users/bob/repos?limit=50')
     const told = body.find(({ name }: { name: string }) => name === 'told')
     expect(told.topics).toEqual(['a', 'b'])
-    const { body: fork } = await rest(cast.carol, 'POST', `${path}/forks`, {})
+    const { body: fork } = await rest(users.carol, 'POST', `${path}/forks`, {})
     expect([fork.topics, fork.parent.topics]).toEqual([[], ['a', 'b']])
   })
 
@@ -213,7 +213,7 @@ describe('the topics of a repository', () => {
     await repository('by-topic-2', ['chemistry'])
     await repository('physics', ['none'])
     const search = async (query: string) =>
-      (await rest(cast.bob, 'GET', `/repos/search?${query}`)).body.data.map(
+      (await rest(users.bob, 'GET', `/repos/search?${query}`)).body.data.map(
         ({ name }: { name: string }) => name,
       )
     expect(await search('topic=true&q=Physics')).toEqual(['by-topic-1'])
@@ -224,26 +224,26 @@ describe('the topics of a repository', () => {
 
   it('are changed by administrators of the repository, unless it is archived', async () => {
     const path = await repository('guarded', ['one'])
-    await rest(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    const readOnly = await createToken(server.url, cast.bob, ['read:repository'])
+    await rest(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    const readOnly = await createToken(server.url, users.bob, ['read:repository'])
     const calls: [method: string, path: string, body?: object][] = [
       ['PUT', `${path}/topics`, { topics: ['x y'] }],
       ['PUT', `${path}/topics/x%20y`],
       ['DELETE', `${path}/topics/x%20y`],
     ]
     for (const [method, target, body] of calls) {
-      const denied = await rest(cast.carol, method, target, body)
+      const denied = await rest(users.carol, method, target, body)
       const message = 'user should be an owner or a collaborator with admin write of a repository'
       expect([denied.status, denied.body.message]).toEqual([403, message])
       expect((await rest(undefined, method, target, body)).status).toBe(401)
       expect(
         (await rest({ authorization: `token ${readOnly}` }, method, target, body)).status,
       ).toBe(403)
-      expect((await rest(cast.ada, method, target, body)).status).toBe(422)
+      expect((await rest(users.ada, method, target, body)).status).toBe(422)
     }
-    await rest(cast.bob, 'PATCH', path, { archived: true })
+    await rest(users.bob, 'PATCH', path, { archived: true })
     for (const [method, target, body] of calls) {
-      const { status, body: refused } = await rest(cast.bob, method, target, body)
+      const { status, body: refused } = await rest(users.bob, method, target, body)
       expect([status, refused.message]).toEqual([423, 'repo is archived'])
     }
     expect(await namesOf(path)).toEqual(['one'])
@@ -251,7 +251,7 @@ describe('the topics of a repository', () => {
 
   it('are hidden if the repository is private', async () => {
     const path = await repository('private', ['secret-plan'], { private: true })
-    for (const who of [undefined, cast.carol]) {
+    for (const who of [undefined, users.carol]) {
       expect((await rest(who, 'GET', `${path}/topics`)).status).toBe(404)
       expect((await rest(who, 'GET', '/repos/bob/nothing/topics')).status).toBe(404)
     }
@@ -260,9 +260,11 @@ describe('the topics of a repository', () => {
       ['PUT', 'topics/a'],
       ['DELETE', 'topics/a'],
     ] as const) {
-      expect((await rest(cast.carol, method, `${path}/${target}`, { topics: [] })).status).toBe(404)
+      expect((await rest(users.carol, method, `${path}/${target}`, { topics: [] })).status).toBe(
+        404,
+      )
     }
-    const publicOnly = await createToken(server.url, cast.bob, ['all', 'public-only'])
+    const publicOnly = await createToken(server.url, users.bob, ['all', 'public-only'])
     expect(
       (await rest({ authorization: `token ${publicOnly}` }, 'GET', `${path}/topics`)).status,
     ).toBe(404)
@@ -302,7 +304,7 @@ describe('the search for topics', () => {
     })
     const all = await rest(undefined, 'GET', '/topics/search')
     expect(Number(all.headers.get('x-total-count'))).toBeGreaterThan(3)
-    const wrongScope = await createToken(server.url, cast.bob, ['read:user'])
+    const wrongScope = await createToken(server.url, users.bob, ['read:user'])
     expect(
       (await rest({ authorization: `token ${wrongScope}` }, 'GET', '/topics/search?q=sea')).status,
     ).toBe(403)
@@ -312,25 +314,25 @@ describe('the search for topics', () => {
     const open = await repository('open', ['river'])
     const other = await repository('closed', ['river', 'hidden'], { private: true })
     const stays = (count: number) =>
-      expect(found('river', cast.bob)).resolves.toEqual(count === 0 ? [] : [['river', count]])
+      expect(found('river', users.bob)).resolves.toEqual(count === 0 ? [] : [['river', count]])
     await stays(1)
-    expect(await found('hidden', cast.bob)).toEqual([])
-    await rest(cast.bob, 'PATCH', other, { private: false })
+    expect(await found('hidden', users.bob)).toEqual([])
+    await rest(users.bob, 'PATCH', other, { private: false })
     await stays(2)
-    await rest(cast.bob, 'PATCH', open, { private: true })
+    await rest(users.bob, 'PATCH', open, { private: true })
     await stays(1)
-    await rest(cast.bob, 'POST', '/orgs', { username: 'shy', visibility: 'private' })
-    await rest(cast.bob, 'POST', `${other}/transfer`, { new_owner: 'shy' })
+    await rest(users.bob, 'POST', '/orgs', { username: 'shy', visibility: 'private' })
+    await rest(users.bob, 'POST', `${other}/transfer`, { new_owner: 'shy' })
     await stays(0)
-    await rest(cast.bob, 'PATCH', '/orgs/shy', { visibility: 'public' })
+    await rest(users.bob, 'PATCH', '/orgs/shy', { visibility: 'public' })
     await stays(1)
-    await rest(cast.bob, 'PATCH', '/orgs/shy', { visibility: 'limited' })
+    await rest(users.bob, 'PATCH', '/orgs/shy', { visibility: 'limited' })
     await stays(0)
-    await rest(cast.bob, 'PATCH', open, { private: false })
+    await rest(users.bob, 'PATCH', open, { private: false })
     await stays(1)
-    await rest(cast.bob, 'DELETE', open)
+    await rest(users.bob, 'DELETE', open)
     await stays(0)
-    await rest(cast.bob, 'DELETE', '/repos/shy/closed')
+    await rest(users.bob, 'DELETE', '/repos/shy/closed')
     // Topics without repositories are deleted.
     const left = await server.app.db
       .selectFrom('topics')

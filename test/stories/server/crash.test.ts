@@ -6,7 +6,7 @@ import { remoteOf } from '../../support/git-client.ts'
 import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
-import { type Actor, inviteCast, PASSWORD } from '../../support/server.ts'
+import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
 
 /** Acknowledged writes, at the least, before the story ends. */
 const WRITES = 300
@@ -43,7 +43,7 @@ describe('a server that is killed repeatedly during writes', () => {
         statuses: new Set(),
       }
       const first = await serveProcess(data)
-      const { bob } = await inviteCast(first.url)
+      const { bob } = await createTestUsers(first.url)
       for (const name of ['pushed', 'written']) {
         await restAt(first.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
       }

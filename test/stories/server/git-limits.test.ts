@@ -24,8 +24,8 @@ const answers: IncomingMessage[] = []
 const forge = await openForge({ limitLoopback: true })
 
 beforeAll(async () => {
-  const { ask, cast, client, server } = forge
-  await ask(cast.bob, 'POST', '/user/repos', {
+  const { ask, users, client, server } = forge
+  await ask(users.bob, 'POST', '/user/repos', {
     name: 'engine',
     auto_init: true,
     default_branch: 'main',

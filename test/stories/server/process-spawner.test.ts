@@ -12,7 +12,7 @@ import {
 import { childrenOf, eventually, isAlive } from '../../support/process-spawner.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, PASSWORD } from '../../support/server.ts'
+import { createTestUsers, PASSWORD } from '../../support/server.ts'
 
 /** What ps(1) shows of a process. */
 const commandLineOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -41,7 +41,7 @@ const { data, client } = await openProcessStory()
 describe('the process that starts Git processes for a server', () => {
   it('ignores signals to the process group, and ends with the server', async () => {
     const server = await serveProcess(data)
-    const { bob } = await inviteCast(server.url)
+    const { bob } = await createTestUsers(server.url)
     await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'hello', auto_init: true })
     const starter = await starterOf(server)
     expect(groupOf(starter.pid)).toBe(starter.pid)

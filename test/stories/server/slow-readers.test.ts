@@ -13,7 +13,7 @@ import { remoteOf } from '../../support/git-client.ts'
 import { type ServerProcess, serveProcess } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 import {
   askOn,
   connectSlowly,
@@ -35,7 +35,7 @@ const sessions: ClientHttp2Session[] = []
 
 beforeAll(async () => {
   server = await serveProcess(data, ['--limit-loopback', 'on'])
-  const { bob } = await inviteCast(server.url)
+  const { bob } = await createTestUsers(server.url)
   await restAt(server.url)(bob, 'POST', '/user/repos', {
     name: 'engine',
     auto_init: true,

@@ -4,7 +4,7 @@ import { findCollisions, reviewUpdates } from '../../../../src/domain/repos/refs
 import { LOCAL_PEER } from '../../../support/app.ts'
 import { openForge } from '../../../support/forge.ts'
 
-const { server, cast, rest } = await openForge()
+const { server, users, rest } = await openForge()
 
 async function caller(username: string): Promise<SignedIn> {
   const query = server.app.db.selectFrom('users').selectAll().where('username', '=', username)
@@ -17,25 +17,25 @@ describe('a review', () => {
   const updates = [{ name: 'refs/heads/x', from: undefined, to: ID }]
 
   it('applies the current permissions, not those at the start of the push', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'late' })
+    const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'late' })
     const review = async () =>
       reviewUpdates(server.app, await caller('carol'), body.id, { updates, quarantine: '/q' })
     const permit = (permission: string) =>
-      rest(cast.bob, 'PUT', '/repos/bob/late/collaborators/carol', { permission })
+      rest(users.bob, 'PUT', '/repos/bob/late/collaborators/carol', { permission })
     await permit('write')
     expect(await review()).toEqual([])
     await permit('read')
     expect(await review()).toMatchObject([{ text: 'User permission denied for writing.' }])
     await permit('write')
-    await rest(cast.bob, 'PATCH', '/repos/bob/late', { archived: true })
+    await rest(users.bob, 'PATCH', '/repos/bob/late', { archived: true })
     await expect(review()).rejects.toMatchObject({ reason: 'REPOSITORY_ARCHIVED' })
-    await rest(cast.bob, 'PATCH', '/repos/bob/late', { archived: false, private: true })
-    await rest(cast.bob, 'DELETE', '/repos/bob/late/collaborators/carol')
+    await rest(users.bob, 'PATCH', '/repos/bob/late', { archived: false, private: true })
+    await rest(users.bob, 'DELETE', '/repos/bob/late/collaborators/carol')
     await expect(review()).rejects.toMatchObject({ reason: 'REPOSITORY_NOT_FOUND' })
   })
 
   it('decides on each ref separately', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'each' })
+    const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'each' })
     const names = [
       'refs/heads/fine',
       'refs/pull/1/head',
@@ -55,7 +55,7 @@ describe('a review', () => {
   })
 
   it('allows the deletion of refs with any name, and refuses too many refs', async () => {
-    const { body } = await rest(cast.bob, 'POST', '/user/repos', { name: 'many' })
+    const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'many' })
     const bob = await caller('bob')
     const review = (names: string[]) =>
       reviewUpdates(server.app, bob, body.id, {

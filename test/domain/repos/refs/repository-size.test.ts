@@ -7,12 +7,14 @@ import { findRepositoryById } from '../../../../src/storage/repos/repositories.t
 import { openForge } from '../../../support/forge.ts'
 import { restAt } from '../../../support/rest.ts'
 
-const { server, cast } = await openForge()
+const { server, users } = await openForge()
 
 describe('the size of a repository that changes often', () => {
   it('is measured immediately, then once per interval, and before the server stops', async () => {
     const { app } = server
-    const { body } = await restAt(server.url)(cast.bob, 'POST', '/user/repos', { name: 'measured' })
+    const { body } = await restAt(server.url)(users.bob, 'POST', '/user/repos', {
+      name: 'measured',
+    })
     const id = body.id as number
     const size = async () => (await findRepositoryById(app.db, id))?.size_kib ?? 0
     const measured = vi.spyOn(app.git.readers, 'acquire')
