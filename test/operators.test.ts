@@ -4,8 +4,8 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { restAt } from './support/rest.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
   type TestServer,
@@ -18,7 +18,7 @@ afterEach(() => server.stop())
 
 async function start(options?: TestServerOptions) {
   server = await startTestServer(options)
-  return { url: server.url, ...(await inviteCast(server.url)) }
+  return { url: server.url, ...(await createTestUsers(server.url)) }
 }
 
 const get = (path: string, headers: Record<string, string> = {}) =>

@@ -6,11 +6,11 @@ import { build } from 'esbuild'
 import { type Browser, type BrowserContext, chromium, type Frame } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 import { type Attempt, BROWSER_PROTOCOLS, type BrowserProtocol, type Page } from './browser-page.ts'
 import { isInstalled } from './program.ts'
@@ -65,7 +65,7 @@ describe.skipIf(!here)(suite('a browser'), () => {
   let browser: Browser
   let context: BrowserContext
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
   let trusted: Site
   let stranger: Site
 
@@ -73,7 +73,7 @@ describe.skipIf(!here)(suite('a browser'), () => {
     const script = await bundlePage()
     ;[trusted, stranger] = [await startSite(script), await startSite(script)]
     server = await startTestServer({ corsOrigins: [trusted.origin] })
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
     browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGS })
   })
   afterAll(async () => {
@@ -115,7 +115,7 @@ describe.skipIf(!here)(suite('a browser'), () => {
       expect(await page.getUser(protocol, 'users/bob')).toEqual({
         value: { username: 'bob', email: '' },
       })
-      expect(await page.getUser(protocol, 'users/bob', cast.bob.authorization)).toEqual({
+      expect(await page.getUser(protocol, 'users/bob', users.bob.authorization)).toEqual({
         value: { username: 'bob', email: 'bob@example.org' },
       })
     })
@@ -162,7 +162,7 @@ describe.skipIf(!here)(suite('a browser'), () => {
     const page = await visit(stranger)
     const headers = {
       ...json,
-      authorization: cast.bob.authorization,
+      authorization: users.bob.authorization,
       'x-request-id': 'from-a-page',
     }
     const init = { method: 'PATCH', headers, body: JSON.stringify({ displayName: 'Bob' }) }

@@ -2,7 +2,12 @@ import { join } from 'node:path'
 import { fromBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 import { type Ended, run } from './program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -39,10 +44,10 @@ interface ErrorOutput {
 
 describe('buf curl', () => {
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
   })
   afterAll(() => server.stop())
 
@@ -70,7 +75,7 @@ describe('buf curl', () => {
   it.each(CASES)(
     'shows who it is over $protocol with the schema from $schema',
     async ({ options }) => {
-      const authorize = ['--header', `authorization: ${cast.bob.authorization}`]
+      const authorize = ['--header', `authorization: ${users.bob.authorization}`]
       const { stdout } = await call([...options, ...authorize], 'AuthService/GetCurrentUser', {})
       expect(JSON.parse(stdout.toString())).toMatchObject({ user: { email: 'bob@example.org' } })
     },
@@ -97,7 +102,7 @@ describe('buf curl', () => {
   )
 
   it('is told that bob is no administrator', async () => {
-    const authorize = ['--header', `authorization: ${cast.bob.authorization}`]
+    const authorize = ['--header', `authorization: ${users.bob.authorization}`]
     const { code } = await call(authorize, 'UserService/ListUsers', {})
     expect(code).toBe(EXIT.permissionDenied)
   })

@@ -12,7 +12,12 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health_pb.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 import { type SelfSigned, selfSigned } from './certificate.ts'
 
 interface TransportOptions {
@@ -56,10 +61,10 @@ const CASES = TRANSPORTS.flatMap(({ name, make }) => [
 
 describe('connect-node', () => {
   let server: TestServer
-  let cast: Cast
+  let testUsers: TestUsers
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    testUsers = await createTestUsers(server.url)
   })
   afterAll(() => server.stop())
 
@@ -70,13 +75,13 @@ describe('connect-node', () => {
     })
 
     it('calls, with credentials', async () => {
-      const headers = { authorization: cast.bob.authorization }
+      const headers = { authorization: testUsers.bob.authorization }
       const { user } = await createClient(AuthService, transport).getCurrentUser({}, { headers })
       expect(user).toMatchObject({ username: 'bob', email: 'bob@example.org' })
     })
 
     it('calls a method that changes something', async () => {
-      const headers = { authorization: cast.bob.authorization }
+      const headers = { authorization: testUsers.bob.authorization }
       const user = { name: 'users/bob', displayName: 'Bob ✓' }
       const updated = await createClient(UserService, transport).updateUser(
         { user, updateMask: { paths: ['display_name'] } },
@@ -157,7 +162,7 @@ describe('connect-node', () => {
         createClient(UserService, transport),
         createClient(AuthService, transport),
       ]
-      const headers = { authorization: cast.bob.authorization }
+      const headers = { authorization: testUsers.bob.authorization }
       expect(await requestsOf(() => users.getUser({ name: 'users/bob' }))).toEqual(['GET'])
       expect(await requestsOf(() => users.batchGetUsers({ usernames: ['bob'] }))).toEqual(['GET'])
       expect(await requestsOf(() => auth.getCurrentUser({}, { headers }))).toEqual(['GET'])

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 import { type SelfSigned, selfSigned } from './certificate.ts'
 import { curl, sendJson } from './curl.ts'
@@ -113,21 +113,21 @@ describe.skipIf(!here).each([
 
 describe.skipIf(!here)(suite('curl'), () => {
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
   let token: string
   const secrets: Record<string, string> = {}
 
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
-    token = await createToken(server.url, cast.bob, ['all'])
-    Object.assign(secrets, { PASSWORD, TOKEN: token, SESSION: cast.bob.authorization })
+    users = await createTestUsers(server.url)
+    token = await createToken(server.url, users.bob, ['all'])
+    Object.assign(secrets, { PASSWORD, TOKEN: token, SESSION: users.bob.authorization })
   })
   afterAll(() => server.stop())
 
   const fill = (text: string) => text.replace(/[A-Z]{5,}/g, (name) => secrets[name] ?? name)
   const get = (path: string, ...args: string[]) => curl([...args, server.url + path])
-  const asBob = () => ['--header', `authorization: ${cast.bob.authorization}`]
+  const asBob = () => ['--header', `authorization: ${users.bob.authorization}`]
 
   it.each([
     ['Basic with a password', ['--user', 'bob:PASSWORD']],
@@ -312,7 +312,7 @@ describe.skipIf(!here)(suite('curl over TLS'), () => {
     certificate = selfSigned()
     folder = await mkdtemp(join(tmpdir(), 'branchline-curl-'))
     server = await startTestServer({ tls: certificate })
-    await inviteCastOverTls()
+    await createTestUsersOverTls()
   })
   afterAll(async () => {
     await server.stop()
@@ -321,7 +321,7 @@ describe.skipIf(!here)(suite('curl over TLS'), () => {
   })
 
   const trusting = (...args: string[]) => curl(['--cacert', certificate.certFile, ...args])
-  const inviteCastOverTls = () =>
+  const createTestUsersOverTls = () =>
     trusting(...sendJson({ username: 'ada', password: PASSWORD }), `${server.url}/api/v1/users`)
 
   it.each([

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { type Api, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
@@ -16,13 +16,13 @@ const types = readDeclaredTypes(
 )
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let api: Api<unknown>
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { gitHooks: true } })
-  cast = await inviteCast(server.url)
-  api = giteaApi(server.url, { token: await createToken(server.url, cast.ada, ['all']) })
+  users = await createTestUsers(server.url)
+  api = giteaApi(server.url, { token: await createToken(server.url, users.ada, ['all']) })
 })
 afterAll(() => server.stop())
 

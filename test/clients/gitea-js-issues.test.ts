@@ -1,7 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { type Api, ContentType, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createToken, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  createToken,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
 const types = readDeclaredTypes(
@@ -20,9 +25,9 @@ const JSON_BODY = { type: ContentType.Json }
 
 beforeAll(async () => {
   server = await startTestServer()
-  const cast = await inviteCast(server.url)
-  bob = giteaApi(server.url, { token: await createToken(server.url, cast.bob, ['all']) })
-  carol = giteaApi(server.url, { token: await createToken(server.url, cast.carol, ['all']) })
+  const users = await createTestUsers(server.url)
+  bob = giteaApi(server.url, { token: await createToken(server.url, users.bob, ['all']) })
+  carol = giteaApi(server.url, { token: await createToken(server.url, users.carol, ['all']) })
   await bob.user.createCurrentUserRepo({ name: 'garden', auto_init: true })
   for (const name of ['beds', 'paths']) {
     const content = Buffer.from(`${name}\n`).toString('base64')

@@ -1,7 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { type Api, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createToken, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  createToken,
+  startTestServer,
+  type TestServer,
+} from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
 /** The same client as in `gitea-js.test.ts`, about releases. */
@@ -16,8 +21,8 @@ const HOME = ['bob', 'engine'] as const
 
 beforeAll(async () => {
   server = await startTestServer()
-  const cast = await inviteCast(server.url)
-  api = giteaApi(server.url, { token: await createToken(server.url, cast.bob, ['all']) })
+  const users = await createTestUsers(server.url)
+  api = giteaApi(server.url, { token: await createToken(server.url, users.bob, ['all']) })
   await api.user.createCurrentUserRepo({ name: 'engine', auto_init: true })
 })
 afterAll(() => server.stop())

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { type Api, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
@@ -16,15 +16,15 @@ const types = readDeclaredTypes(
 )
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let api: Api<unknown>
 
 const HOME = ['bob', 'engine'] as const
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
-  api = giteaApi(server.url, { token: await createToken(server.url, cast.bob, ['all']) })
+  users = await createTestUsers(server.url)
+  api = giteaApi(server.url, { token: await createToken(server.url, users.bob, ['all']) })
   await api.user.createCurrentUserRepo({ name: 'engine', auto_init: true })
 })
 afterAll(() => server.stop())
@@ -59,7 +59,7 @@ describe('gitea-js', () => {
 
   it('brings a fork up to date', async () => {
     const carol = giteaApi(server.url, {
-      token: await createToken(server.url, cast.carol, ['all']),
+      token: await createToken(server.url, users.carol, ['all']),
     })
     await carol.repos.createFork(...HOME, {})
     await api.repos.repoCreateFile(...HOME, 'valve', { content: 'dg==', message: 'valve' })

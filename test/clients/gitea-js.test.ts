@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url'
 import { type Api, giteaApi } from 'gitea-js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../support/server.ts'
 import { misfits, readDeclaredTypes } from './declared-types.ts'
 
 /**
  * An unmodified client of compatible systems. Its calls are typed by its own declarations, without
- * a cast, and whatever comes back is held against them.
+ * a users, and whatever comes back is held against them.
  */
 const types = readDeclaredTypes(
   fileURLToPath(new URL('index.d.ts', import.meta.resolve('gitea-js'))),
@@ -27,13 +27,13 @@ const OPTIONAL =
 const OF_PUSHES = /\.commit\.(added|removed|modified) is no list$/
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let api: Api<unknown>
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
-  api = giteaApi(server.url, { token: await createToken(server.url, cast.bob, ['all']) })
+  users = await createTestUsers(server.url)
+  api = giteaApi(server.url, { token: await createToken(server.url, users.bob, ['all']) })
 })
 afterAll(() => server.stop())
 

@@ -11,7 +11,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { Health, HealthCheckResponse_ServingStatus } from '#gen/health/v1/health_pb.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 import { type SelfSigned, selfSigned } from './certificate.ts'
 import { authorized, callStream, callUnary, reasonOf } from './grpc-client.ts'
 
@@ -30,12 +35,12 @@ async function failure(call: Promise<unknown>): Promise<ServiceError> {
 
 describe('grpc-js', () => {
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
   const clients: Client[] = []
 
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
   })
   afterAll(() => server.stop())
   afterEach(() => {
@@ -62,7 +67,7 @@ describe('grpc-js', () => {
       client,
       AuthService.method.getCurrentUser,
       {},
-      authorized(cast.bob.authorization),
+      authorized(users.bob.authorization),
     )
     expect(user).toMatchObject({ username: 'bob', email: 'bob@example.org' })
   })

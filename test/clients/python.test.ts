@@ -3,7 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 import { type SelfSigned, selfSigned } from './certificate.ts'
 import { run } from './program.ts'
 
@@ -26,7 +31,7 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
   let folder: string
   let descriptors: string
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'branchline-python-'))
@@ -45,7 +50,7 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
       },
     )
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
   })
   afterAll(async () => {
     await server.stop()
@@ -72,7 +77,7 @@ describe.skipIf(!here)(suite('the gRPC library of Python'), () => {
   })
 
   it('creates, reads and changes an account, and reads why a call failed', async () => {
-    const { authorization } = cast.ada
+    const { authorization } = users.ada
     const outcomes = await python(server.url, [
       call(
         'UserService/CreateUser',

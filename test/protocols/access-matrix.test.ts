@@ -152,15 +152,15 @@ describe.each(PROTOCOLS)('access to methods over %s', (protocol) => {
 
   beforeAll(async () => {
     stage = await openStage()
-    const { url, cast } = stage
+    const { url, users } = stage
     authorization = {
       anonymous: undefined,
-      self: cast.bob.authorization,
-      other: cast.carol.authorization,
-      admin: cast.ada.authorization,
+      self: users.bob.authorization,
+      other: users.carol.authorization,
+      admin: users.ada.authorization,
       archived: await archivedSession(stage),
-      unscoped: `Bearer ${await createToken(url, cast.bob, ['read:package'])}`,
-      publicOnly: `Bearer ${await createToken(url, cast.bob, ['all', 'public-only'])}`,
+      unscoped: `Bearer ${await createToken(url, users.bob, ['read:package'])}`,
+      publicOnly: `Bearer ${await createToken(url, users.bob, ['all', 'public-only'])}`,
     }
   })
   afterAll(() => stage.close())
@@ -244,8 +244,11 @@ async function watch(
 }
 
 /** Credentials that were good until their account was archived. */
-async function archivedSession({ url, cast }: OpenStage): Promise<string> {
-  const client = createClient(UserService, transportTo(url, 'Connect JSON', cast.ada.authorization))
+async function archivedSession({ url, users }: OpenStage): Promise<string> {
+  const client = createClient(
+    UserService,
+    transportTo(url, 'Connect JSON', users.ada.authorization),
+  )
   await client.createUser({ user: { username: 'erin', password: PASSWORD } })
   const { authorization } = await signIn(url, 'erin')
   await client.updateUser({

@@ -8,7 +8,12 @@ import { updateUser } from '../../src/storage/accounts/users.ts'
 import { transaction } from '../../src/storage/database/database.ts'
 import type { User } from '../../src/storage/schema/accounts.ts'
 import { storeMemo } from '../support/memo-rows.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 import { makeEvents } from '../support/user-events.ts'
 import { WATCH_PROTOCOLS, type Watcher, watchEvents } from '../support/watch.ts'
 
@@ -16,14 +21,14 @@ const METHOD = 'branchline.v1.EventService/WatchEvents'
 
 describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
   let bob: User
   let carol: User
   const watchers: Watcher[] = []
 
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
     bob = await getUser(server.app, 'bob')
     carol = await getUser(server.app, 'carol')
   })
@@ -32,7 +37,10 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
   })
   afterAll(() => server.stop())
 
-  const watch = (request: Parameters<typeof watchEvents>[3] = {}, { authorization } = cast.bob) => {
+  const watch = (
+    request: Parameters<typeof watchEvents>[3] = {},
+    { authorization } = users.bob,
+  ) => {
     const watcher = watchEvents(server.url, protocol, authorization, request)
     watchers.push(watcher)
     return watcher
@@ -67,7 +75,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
       code: Code.InvalidArgument,
     })
     const { cursor } = await watch().next()
-    await expect(watch({ cursor }, cast.carol).next()).rejects.toMatchObject({
+    await expect(watch({ cursor }, users.carol).next()).rejects.toMatchObject({
       code: Code.InvalidArgument,
     })
   })
@@ -135,9 +143,9 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
   })
 
   it('log a line and release their slot when the reader disconnects', async () => {
-    const open = Array.from({ length: MAX_USER_STREAMS }, () => watch({}, cast.carol))
+    const open = Array.from({ length: MAX_USER_STREAMS }, () => watch({}, users.carol))
     for (const watcher of open) await watcher.next()
-    await expect(watch({}, cast.carol).next()).rejects.toMatchObject({
+    await expect(watch({}, users.carol).next()).rejects.toMatchObject({
       code: Code.ResourceExhausted,
     })
     const before = ended(carol).length
@@ -150,12 +158,12 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     expect(new Set(ended(carol).map(({ code }) => code))).toEqual(
       new Set(['InvalidArgument', 'Canceled']),
     )
-    await watch({}, cast.carol).next()
+    await watch({}, users.carol).next()
     expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
   })
 
   it('end when the account is archived', async () => {
-    const watcher = watch({}, cast.carol)
+    const watcher = watch({}, users.carol)
     await watcher.next()
     await transaction(server.app.db, (tx) => updateUser(tx, carol.id, { state: 'ARCHIVED' }))
     await makeEvents(server.app, carol.id, ['a'])

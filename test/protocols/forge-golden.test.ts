@@ -6,8 +6,8 @@ import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { testClock } from '../support/app.ts'
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts'
 import {
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
   type TestServer,
@@ -34,12 +34,12 @@ beforeAll(async () => {
     // The key is the instance's own, and the commits differ by it.
     settings: { gitHooks: true, signing: false },
   })
-  const cast = await inviteCast(server.url)
-  const token = await createToken(server.url, cast.bob, ['all'])
+  const users = await createTestUsers(server.url)
+  const token = await createToken(server.url, users.bob, ['all'])
   const authorization: Record<Step['who'], string> = {
-    ada: cast.ada.authorization,
-    bob: cast.bob.authorization,
-    carol: cast.carol.authorization,
+    ada: users.ada.authorization,
+    bob: users.bob.authorization,
+    carol: users.carol.authorization,
     'bob by password': `Basic ${Buffer.from(`bob:${PASSWORD}`).toString('base64')}`,
     token: `token ${token}`,
   }

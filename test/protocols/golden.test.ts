@@ -38,7 +38,7 @@ describe('the JSON of', () => {
   )('$name', async ({ name, method, prepare }) => {
     const { rest, body } = await prepare(stage)
     const [verb = '', path = ''] = rest.split(' ')
-    const { ada, bob } = stage.cast
+    const { ada, bob } = stage.users
     const response = await fetch(stage.url + path, {
       method: verb,
       headers: {

@@ -4,23 +4,28 @@ import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { MAX_STREAMS_PER_PEER } from '../../src/domain/repos/events/repository-watches.ts'
 import { restAt, type SendRest } from '../support/rest.ts'
-import { type Cast, inviteCast, startTestServer, type TestServer } from '../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  type TestUsers,
+} from '../support/server.ts'
 import { WATCH_PROTOCOLS, type Watcher, watchRepository } from '../support/watch.ts'
 
 const { REFS_UPDATED, REPOSITORY_EDITED } = RepositoryEvent_Type
 
 describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
   let server: TestServer
-  let cast: Cast
+  let users: TestUsers
   let rest: SendRest
   const watchers: Watcher<WatchRepositoryResponse>[] = []
 
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await inviteCast(server.url)
+    users = await createTestUsers(server.url)
     rest = restAt(server.url)
     for (const name of ['garden', 'field'])
-      await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+      await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
   })
   afterEach(() => {
     for (const watcher of watchers.splice(0)) watcher.leave()
@@ -28,8 +33,8 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
   afterAll(() => server.stop())
 
   type More = { repo?: string; cursor?: string; types?: RepositoryEvent_Type[] }
-  const watch = (who: keyof Cast | 'nobody', more: More = {}) => {
-    const authorization = who === 'nobody' ? undefined : cast[who].authorization
+  const watch = (who: keyof TestUsers | 'nobody', more: More = {}) => {
+    const authorization = who === 'nobody' ? undefined : users[who].authorization
     const watcher = watchRepository(server.url, protocol, authorization, {
       owner: 'bob',
       repo: 'garden',
@@ -38,9 +43,9 @@ describe.each(WATCH_PROTOCOLS)('events of a repository by %s', (protocol) => {
     watchers.push(watcher)
     return watcher
   }
-  const edit = (changes: object) => rest(cast.bob, 'PATCH', '/repos/bob/garden', changes)
+  const edit = (changes: object) => rest(users.bob, 'PATCH', '/repos/bob/garden', changes)
   const branch = (name: string) =>
-    rest(cast.bob, 'POST', '/repos/bob/garden/branches', {
+    rest(users.bob, 'POST', '/repos/bob/garden/branches', {
       new_branch_name: name,
       old_ref_name: 'main',
     })

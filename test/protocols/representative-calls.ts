@@ -8,13 +8,13 @@ import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserNotification_Status } from '#gen/branchline/v1/user_notification_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { type Cast, PASSWORD, transportTo } from '../support/server.ts'
+import { PASSWORD, type TestUsers, transportTo } from '../support/server.ts'
 import { type Call, call } from './invoke.ts'
 
-/** A server with the cast on it, and what the calls need to find there. */
+/** A server with the users on it, and what the calls need to find there. */
 export interface Stage {
   readonly url: string
-  readonly cast: Cast
+  readonly users: TestUsers
   /** `identity-providers/…` that takes any code as the identifier of a person. */
   readonly identityProvider: string
   /** URL that webhooks may be sent to. */
@@ -36,12 +36,12 @@ const memos = MemoService.method
 const providers = IdentityProviderService.method
 const twoFactor = TwoFactorService.method
 
-function usersAs({ url, cast }: Stage, who: keyof Cast): Client<typeof UserService> {
-  return createClient(UserService, transportTo(url, 'Connect JSON', cast[who].authorization))
+function usersAs({ url, users }: Stage, who: keyof TestUsers): Client<typeof UserService> {
+  return createClient(UserService, transportTo(url, 'Connect JSON', users[who].authorization))
 }
 
-function memosAs({ url, cast }: Stage, who: keyof Cast): Client<typeof MemoService> {
-  return createClient(MemoService, transportTo(url, 'Connect JSON', cast[who].authorization))
+function memosAs({ url, users }: Stage, who: keyof TestUsers): Client<typeof MemoService> {
+  return createClient(MemoService, transportTo(url, 'Connect JSON', users[who].authorization))
 }
 
 async function newMemo(stage: Stage, visibility: Visibility): Promise<string> {
@@ -125,7 +125,7 @@ const provider = fromJson(IdentityProviderSchema, providerJson)
 async function newProvider(stage: Stage): Promise<string> {
   const client = createClient(
     IdentityProviderService,
-    transportTo(stage.url, 'Connect JSON', stage.cast.ada.authorization),
+    transportTo(stage.url, 'Connect JSON', stage.users.ada.authorization),
   )
   const { name } = await client.createIdentityProvider({
     identityProvider: provider,
@@ -422,7 +422,7 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
       const name = await newUser(stage)
       const client = createClient(
         AuthService,
-        transportTo(stage.url, 'Connect JSON', stage.cast.ada.authorization),
+        transportTo(stage.url, 'Connect JSON', stage.users.ada.authorization),
       )
       const { token } = await client.createPasswordResetToken({ name })
       const body = { token, newPassword: 'a new battery' }

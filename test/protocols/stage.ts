@@ -8,7 +8,7 @@ import { IdentityProvider_Type } from '#gen/branchline/v1/identity_provider_pb.t
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import type { Clock } from '../../src/domain/core/core.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
-import { inviteCast, startTestServer, transportTo } from '../support/server.ts'
+import { createTestUsers, startTestServer, transportTo } from '../support/server.ts'
 import type { Stage } from './representative-calls.ts'
 
 /** A stage that has to be closed. */
@@ -25,12 +25,12 @@ export async function openStage(clock?: Clock): Promise<OpenStage> {
     webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
     ...(clock && { clock }),
   })
-  const cast = await inviteCast(server.url)
+  const users = await createTestUsers(server.url)
   let count = 0
   return {
     url: server.url,
-    cast,
-    identityProvider: await addIdentityProvider(server.url, cast.ada.authorization, outside.url),
+    users,
+    identityProvider: await addIdentityProvider(server.url, users.ada.authorization, outside.url),
     webhookUrl: `${outside.url}/hook`,
     nextId() {
       count += 1

@@ -1,19 +1,19 @@
-import { type Actor, type Cast, createToken } from './server.ts'
+import { type Actor, createToken, type TestUsers } from './server.ts'
 
 /**
  * Who makes a call, by a name for tables of cases.
  *
- * @param name `nobody`, one of the cast, a scope for bob by a token with that scope, or
+ * @param name `nobody`, one of the users, a scope for bob by a token with that scope, or
  *   `public-only` for bob by a token with all scopes that sees public data only.
  */
 export async function callerNamed(
   url: string,
-  cast: Cast,
+  users: TestUsers,
   name: string,
 ): Promise<Pick<Actor, 'authorization'> | undefined> {
   if (name === 'nobody') return undefined
-  if (name === 'ada' || name === 'bob' || name === 'carol') return cast[name]
-  return tokenOf(url, cast.bob, name === 'public-only' ? ['all', name] : [name])
+  if (name === 'ada' || name === 'bob' || name === 'carol') return users[name]
+  return tokenOf(url, users.bob, name === 'public-only' ? ['all', name] : [name])
 }
 
 /** Somebody by a new personal access token. */

@@ -1,7 +1,7 @@
 import { createClient } from '@connectrpc/connect'
 import { expect } from 'vitest'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import { type PullCast, pullForge } from './pull-forge.ts'
+import { type PullTestUsers, pullForge } from './pull-forge.ts'
 import { type Actor, type TestServer, transportTo } from './server.ts'
 
 /**
@@ -22,15 +22,15 @@ export interface ReviewedPull {
 }
 
 /** What stories about reviews do with a server. */
-export function reviewForge(server: TestServer, cast: PullCast) {
+export function reviewForge(server: TestServer, users: PullTestUsers) {
   const forge = pullForge(server)
   return {
     ...forge,
     async pull(name: string, fields: object = {}, request: object = {}): Promise<ReviewedPull> {
-      const { path, pulls } = await forge.repository(cast.bob, name, fields)
-      await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-      const head = await forge.change(cast.carol, path, 'topic')
-      await forge.ask(cast.carol, 'POST', pulls, {
+      const { path, pulls } = await forge.repository(users.bob, name, fields)
+      await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+      const head = await forge.change(users.carol, path, 'topic')
+      await forge.ask(users.carol, 'POST', pulls, {
         head: 'topic',
         base: 'main',
         title: 'A change',

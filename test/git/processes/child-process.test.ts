@@ -68,7 +68,7 @@ async function receive(repository: string, pack: Buffer) {
 describe.each([
   ['this process', false],
   ['a process for that', true],
-])('a git of ours that %s starts', (_, hasStarter) => {
+])('a Git process that %s starts', (_, hasStarter) => {
   let starter: ProcessSpawner | undefined
   beforeAll(async () => {
     if (hasStarter) starter = await readySpawner(processes)

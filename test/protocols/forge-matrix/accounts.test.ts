@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { ACCOUNT_ROWS, type AccountRow } from './account-rows.ts'
-import { CALLER_NAMES, callerFacts } from './cast.ts'
 import { type Cell, type Matrix, matrixOf } from './cells.ts'
 import { ACCOUNT_GATES, expectedOfAccount } from './model.ts'
 import { describeRefusals } from './refusals.ts'
 import { type MatrixStage, openMatrixStage } from './stage.ts'
+import { CALLER_NAMES, callerFacts } from './test-users.ts'
 
 let stage: MatrixStage
 let matrix: Matrix

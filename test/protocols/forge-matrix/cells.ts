@@ -1,9 +1,9 @@
 import type { DescMethod, Message } from '@bufbuild/protobuf'
 import type { RpcProtocol } from '../../support/server.ts'
 import { askerAt, restRequestsOf, sendRest, wholeAnswer } from './ask.ts'
-import type { CallerName } from './cast.ts'
 import { type Expected, GATES } from './model.ts'
 import type { MatrixStage } from './stage.ts'
+import type { CallerName } from './test-users.ts'
 
 /** One call of the matrix. */
 export interface Cell {

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wholeAnswer } from './ask.ts'
+import { inParallel } from './cells.ts'
+import { expectedOfRepository, GATES, type RepositoryNeeds } from './model.ts'
+import { type MatrixStage, openMatrixStage } from './stage.ts'
 import {
   CALLER_NAMES,
   type CallerName,
@@ -8,10 +11,7 @@ import {
   type PlaceFacts,
   pathOf,
   STRANGERS,
-} from './cast.ts'
-import { inParallel } from './cells.ts'
-import { expectedOfRepository, GATES, type RepositoryNeeds } from './model.ts'
-import { type MatrixStage, openMatrixStage } from './stage.ts'
+} from './test-users.ts'
 
 let stage: MatrixStage
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { restAt, type SendRest } from '../../support/rest.ts'
+import { atTheDoor, mayKnowOf, mayRead, type Needs } from './model.ts'
+import { type MatrixStage, openMatrixStage, type Place } from './stage.ts'
 import {
   CALLER_NAMES,
   type CallerFacts,
@@ -9,9 +11,7 @@ import {
   pathOf,
   type UserFacts,
   userFacts,
-} from './cast.ts'
-import { atTheDoor, mayKnowOf, mayRead, type Needs } from './model.ts'
-import { type MatrixStage, openMatrixStage, type Place } from './stage.ts'
+} from './test-users.ts'
 
 let stage: MatrixStage
 let rest: SendRest

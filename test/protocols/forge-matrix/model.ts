@@ -9,10 +9,10 @@ import {
   type Unit,
   type UserFacts,
   userFacts,
-} from './cast.ts'
+} from './test-users.ts'
 
 /*
- * What has to come of a call, told once more and as simply as it can be: from what the cast was given, and without the code that
+ * What has to come of a call, told once more and as simply as it can be: from what the users was given, and without the code that
  * it is held against.
  */
 
@@ -148,7 +148,7 @@ export interface AccountNeeds extends Needs {
   readonly byPassword?: boolean
 }
 
-/** What comes of a call about what is nobody else's. Nobody in the cast comes with a password. */
+/** What comes of a call about what is nobody else's. Nobody in the users comes with a password. */
 export function expectedOfAccount(needs: AccountNeeds, who: CallerFacts): Expected {
   if (needs.byPassword) return userOf(who)?.archived ? 'BAD_CREDENTIALS' : 'PASSWORD_REQUIRED'
   const refused = atTheDoor(needs, who)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CALLER_NAMES, callerFacts } from './cast.ts'
 import { type Cell, type Matrix, matrixOf } from './cells.ts'
 import { expectedOfOrganization, ORGANIZATION_GATES } from './model.ts'
 import { ORGANIZATION_ROWS, type OrganizationRow } from './organization-rows.ts'
 import { describeRefusals, named } from './refusals.ts'
 import { type MatrixStage, openMatrixStage } from './stage.ts'
+import { CALLER_NAMES, callerFacts } from './test-users.ts'
 
 let stage: MatrixStage
 let matrix: Matrix

@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
-import { CALLER_NAMES, callerFacts, isHidden, pathOf, STRANGERS } from './cast.ts'
 import { type Cell, type Matrix, matrixOf } from './cells.ts'
 import { expectedOfRepository, REPOSITORY_GATES } from './model.ts'
 import { describeRefusals, named } from './refusals.ts'
 import { REPOSITORY_ROWS, type RepositoryRow } from './repository-rows.ts'
 import { type MatrixStage, openMatrixStage } from './stage.ts'
+import { CALLER_NAMES, callerFacts, isHidden, pathOf, STRANGERS } from './test-users.ts'
 
 let stage: MatrixStage
 let matrix: Matrix

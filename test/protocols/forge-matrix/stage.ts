@@ -3,13 +3,14 @@ import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.t
 import { restAt, type SendRest } from '../../support/rest.ts'
 import {
   type Actor,
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   signIn,
   startTestServer,
+  type TestUsers,
 } from '../../support/server.ts'
+import type { OrganizationTarget } from './organization-rows.ts'
 import {
   CALLER_NAMES,
   type CallerName,
@@ -26,8 +27,7 @@ import {
   type UserFacts,
   type Username,
   userFacts,
-} from './cast.ts'
-import type { OrganizationTarget } from './organization-rows.ts'
+} from './test-users.ts'
 
 /** A repository that there is. */
 export interface Place extends PlaceFacts {
@@ -39,7 +39,7 @@ export interface Organization extends OrganizationTarget {
   readonly name: OrganizationName
 }
 
-/** A server with the whole cast, its organisations and their repositories. */
+/** A server with the whole users, its organisations and their repositories. */
 export interface MatrixStage {
   readonly url: string
   /** Values of the Authorization header. */
@@ -64,30 +64,32 @@ export async function openMatrixStage(): Promise<MatrixStage> {
     webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
     settings: { gitHooks: true },
   })
-  const cast = await inviteCast(server.url)
+  const users = await createTestUsers(server.url)
   const rest = restAt(server.url)
-  const actors = await inviteUsers(server.url, rest, cast)
+  const actors = await inviteUsers(server.url, rest, users)
   const organizations: Organization[] = []
   for (const name of ORGANIZATION_NAMES) {
-    await must(rest(cast.bob, 'POST', '/orgs', { username: name, visibility: ORGANIZATIONS[name] }))
-    organizations.push({ name, ...(await makeTeams(rest, cast.bob, name)) })
+    await must(
+      rest(users.bob, 'POST', '/orgs', { username: name, visibility: ORGANIZATIONS[name] }),
+    )
+    organizations.push({ name, ...(await makeTeams(rest, users.bob, name)) })
   }
   const places: Place[] = []
   for (const facts of PLACES) {
-    const place = await makeRepository(rest, cast.bob, upstream, facts)
-    await share(rest, cast.bob, place)
-    if (hasPull(place)) await propose(rest, cast.bob, place)
-    await settle(rest, cast.bob, place)
+    const place = await makeRepository(rest, users.bob, upstream, facts)
+    await share(rest, users.bob, place)
+    if (hasPull(place)) await propose(rest, users.bob, place)
+    await settle(rest, users.bob, place)
     places.push(place)
   }
   const authorization = {} as Record<CallerName, string | undefined>
   for (const name of CALLER_NAMES) authorization[name] = await authorize(server.url, actors, name)
-  await must(rest(cast.ada, 'PATCH', '/admin/users/erin', { prohibit_login: true }))
+  await must(rest(users.ada, 'PATCH', '/admin/users/erin', { prohibit_login: true }))
   let copies = 0
   let lastCopy: Promise<unknown> = Promise.resolve()
   const copy = async (facts: PlaceFacts) => {
-    const place = await makeRepository(rest, cast.bob, upstream, facts)
-    await settle(rest, cast.bob, place)
+    const place = await makeRepository(rest, users.bob, upstream, facts)
+    await settle(rest, users.bob, place)
     return place
   }
   return {
@@ -106,10 +108,10 @@ export async function openMatrixStage(): Promise<MatrixStage> {
     async fork(place, owner) {
       const name = `fork-of-${place.owner}`
       const { body } = await must(
-        rest(cast.bob, 'POST', `/repos/${pathOf(place)}/forks`, { organization: owner, name }),
+        rest(users.bob, 'POST', `/repos/${pathOf(place)}/forks`, { organization: owner, name }),
       )
       const fork: Place = { owner, name, id: body.id, ...(body.private && { private: true }) }
-      await share(rest, cast.bob, fork)
+      await share(rest, users.bob, fork)
       return fork
     },
     async close() {
@@ -121,13 +123,13 @@ export async function openMatrixStage(): Promise<MatrixStage> {
 
 type Actors = Readonly<Record<Username, Actor>>
 
-async function inviteUsers(url: string, rest: SendRest, cast: Cast): Promise<Actors> {
-  const actors: Partial<Record<Username, Actor>> = { ...cast }
+async function inviteUsers(url: string, rest: SendRest, users: TestUsers): Promise<Actors> {
+  const actors: Partial<Record<Username, Actor>> = { ...users }
   for (const username of Object.keys(USERS) as Username[]) {
     if (actors[username]) continue
     const user = { username, email: `${username}@example.org`, password: PASSWORD }
     await must(
-      rest(cast.ada, 'POST', '/admin/users', {
+      rest(users.ada, 'POST', '/admin/users', {
         ...user,
         restricted: userFacts(username).restricted === true,
       }),

@@ -87,7 +87,7 @@ function byKey(sort: PullSort) {
 }
 
 describe('lists of pull requests', () => {
-  it.each(SORTS)('by %s are the same from either end', async (sort) => {
+  it.each(SORTS)('by %s are the same from both ends', async (sort) => {
     for (const isOpen of [undefined, true, false]) {
       const filter = { ...ALL, isOpen }
       const expected = pulls.filter(
@@ -111,7 +111,7 @@ describe('lists of pull requests', () => {
     }
   })
 
-  it('are walked by an index in the order of the list, on the first page and on the last', async () => {
+  it('are read by an index in the order of the list, on the first page and on the last', async () => {
     const indexOf: Record<PullSort, string> = {
       newest: 'creation',
       oldest: 'creation',
@@ -178,7 +178,7 @@ describe('lists of pull requests', () => {
     expect(count).toEqual([found])
   })
 
-  it('and what they show are found by indexes', async () => {
+  it('and their content are found by indexes', async () => {
     const plans = await plansOf(db, async (watched) => {
       await findPullRequest(watched, 1, 1)
       await findPullRequestByMergeCommit(watched, 1, 'merge')

@@ -16,8 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => db.destroy())
 
-describe('queries in the transaction of each change of a pull request, and about what is said of one', () => {
-  it('read by indexes alone, however many webhooks, reviews, comments and labels there are', async () => {
+describe('queries in the transaction of each change of a pull request', () => {
+  it('use only indexes, whatever the number of webhooks, reviews, comments and labels', async () => {
     const names = ['bug', 'late']
     const plans = await plansOf(db, (watched) =>
       transaction(watched, async (tx) => {

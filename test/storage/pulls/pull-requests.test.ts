@@ -42,7 +42,7 @@ function inRepository<T>(
 }
 
 describe('pull requests', () => {
-  it('get the numbers of their repository one after the other, and never one again', async () => {
+  it('get consecutive numbers of their repository, which are never reused', async () => {
     const numbers = await inRepository('numbers', async (tx, repository_id) => {
       const first = await addPull(tx, { repository_id })
       const second = await addPull(tx, { repository_id })
@@ -52,7 +52,7 @@ describe('pull requests', () => {
     expect(numbers).toEqual([1, 2, 3])
   })
 
-  it('are refused, and not by a fault, when their repository has gone', async () => {
+  it('are refused without a fault when their repository was deleted', async () => {
     const refused = inRepository('gone', async (tx, repository_id) => {
       await deleteRepository(tx, repository_id)
       await addPull(tx, { repository_id, head_repository_id: null })
@@ -60,7 +60,7 @@ describe('pull requests', () => {
     await expect(refused).rejects.toSatisfy(isForeignKeyViolation)
   })
 
-  it('that are open never ask for the same twice', async () => {
+  it('never have the same branches twice while they are open', async () => {
     const twice = inRepository('twice', async (tx, repository_id) => {
       const branches = { repository_id, head_branch: 'fix' }
       await addPull(tx, { ...branches, state: 'CLOSED' })
@@ -86,7 +86,7 @@ describe('pull requests', () => {
     })
   })
 
-  it('are counted by their repository and their milestones as they open, close, move and go', async () => {
+  it('are counted by their repository and their milestones as they open, close, move and are deleted', async () => {
     await inRepository('counted', async (tx, repository_id) => {
       const texts = { title: 'v1', description: '', state: 'open' as const }
       const times = { due_time: null, close_time: null, create_time: 0, update_time: 0 }
@@ -118,7 +118,7 @@ describe('pull requests', () => {
 })
 
 describe('participants', () => {
-  it('have not seen what others change, have seen what they change themselves, and see all when they look', async () => {
+  it('have not seen changes by others, have seen their own changes, and see all when they look', async () => {
     await inRepository('seen', async (tx, repository_id) => {
       const { id } = await addPull(tx, { repository_id })
       const unread = async () =>

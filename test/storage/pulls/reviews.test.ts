@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => db.destroy())
 
 describe('reviews', () => {
-  it('and whose word counts are found by indexes, without a look at other pull requests', async () => {
+  it('and official votes are found by indexes, without reading other pull requests', async () => {
     const viewer = {
       userId: 1,
       teams: { organizationId: 1, viewer: { userId: 1, isMember: true } },
@@ -65,8 +65,8 @@ describe('reviews', () => {
   })
 })
 
-describe('what was reviewed', () => {
-  it('is looked at first, or alone, where it counts, however much others say', async () => {
+describe('reviewed commits', () => {
+  it('are compared first, or alone, if their reviews count, whatever the number of others', async () => {
     const app = await testApp()
     const { id: reviewer_id } = await addUser(app, 'bob')
     await transaction(app.db, async (tx) => {

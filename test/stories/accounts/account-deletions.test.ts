@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { withRepositoryLock } from '../../../src/git/repositories/repositories.ts'
-import { invitePullCast, type PullCast, pullForge, refusalOf } from '../../support/pull-forge.ts'
+import {
+  createPullTestUsers,
+  type PullTestUsers,
+  pullForge,
+  refusalOf,
+} from '../../support/pull-forge.ts'
 import {
   type Actor,
   PASSWORD,
@@ -15,12 +20,12 @@ import {
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
 })
 afterAll(() => server.stop())
@@ -30,7 +35,7 @@ const usersAs = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') 
 
 /** Creates an account. */
 async function invite(username: string): Promise<Actor> {
-  await usersAs(cast.ada).createUser({
+  await usersAs(users.ada).createUser({
     user: { username, password: PASSWORD, role: User_Role.USER },
   })
   return signIn(server.url, username)
@@ -81,50 +86,50 @@ describe('an account cannot be deleted without force', () => {
   it.each(makers.map(([what, make], i) => [what, make, `author${i}`] as const))(
     'if it is the author of %s',
     async (_what, make, name) => {
-      const { path } = await forge.repository(cast.bob, `shared-${name}`)
-      await forge.change(cast.bob, path, 'topic')
-      await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+      const { path } = await forge.repository(users.bob, `shared-${name}`)
+      await forge.change(users.bob, path, 'topic')
+      await forge.ask(users.bob, 'POST', `${path}/pulls`, {
         title: 'topic',
         head: 'topic',
         base: 'main',
       })
       const author = await invite(name)
-      await forge.ask(cast.bob, 'PUT', `${path}/collaborators/${name}`, { permission: 'write' })
+      await forge.ask(users.bob, 'PUT', `${path}/collaborators/${name}`, { permission: 'write' })
       await make(author, path)
 
       for (const protocol of RPC_PROTOCOLS) {
         const { reason } = await refusalOf(
-          usersAs(cast.ada, protocol).deleteUser({ name: `users/${name}` }),
+          usersAs(users.ada, protocol).deleteUser({ name: `users/${name}` }),
         )
         expect(reason).toBe('HAS_ASSOCIATED_DATA')
       }
-      expect((await forge.rest(cast.ada, 'DELETE', `/users/${name}`)).status).toBe(400)
-      expect((await forge.rest(cast.ada, 'DELETE', `/admin/users/${name}`)).status).toBe(422)
+      expect((await forge.rest(users.ada, 'DELETE', `/users/${name}`)).status).toBe(400)
+      expect((await forge.rest(users.ada, 'DELETE', `/admin/users/${name}`)).status).toBe(422)
       expect((await forge.rest(author, 'GET', '/user')).status).toBe(200)
-      await usersAs(cast.ada).deleteUser({ name: `users/${name}`, force: true })
-      expect((await forge.rest(cast.ada, 'GET', `/users/${name}`)).status).toBe(404)
+      await usersAs(users.ada).deleteUser({ name: `users/${name}`, force: true })
+      expect((await forge.rest(users.ada, 'GET', `/users/${name}`)).status).toBe(404)
     },
   )
 
   it('unless none of its content matters to others', async () => {
-    const { path } = await forge.repository(cast.bob, 'shared')
-    await forge.change(cast.bob, path, 'topic')
-    await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+    const { path } = await forge.repository(users.bob, 'shared')
+    await forge.change(users.bob, path, 'topic')
+    await forge.ask(users.bob, 'POST', `${path}/pulls`, {
       title: 'topic',
       head: 'topic',
       base: 'main',
     })
     const reader = await invite('reader')
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/reader`, { permission: 'write' })
-    await forge.ask(cast.bob, 'POST', `${path}/pulls/1/requested_reviewers`, {
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/reader`, { permission: 'write' })
+    await forge.ask(users.bob, 'POST', `${path}/pulls/1/requested_reviewers`, {
       reviewers: ['reader'],
     })
     await forge.ask(reader, 'POST', `${path}/pulls/1/reviews`, {
       body: 'not yet sent',
       comments: [{ path: 'topic.txt', new_position: 1, body: 'draft' }],
     })
-    await usersAs(cast.ada).deleteUser({ name: 'users/reader' })
-    expect((await forge.rest(cast.ada, 'GET', '/users/reader')).status).toBe(404)
+    await usersAs(users.ada).deleteUser({ name: 'users/reader' })
+    expect((await forge.rest(users.ada, 'GET', '/users/reader')).status).toBe(404)
   })
 })
 
@@ -137,26 +142,26 @@ describe('the repositories of a deleted account', () => {
       finish = resolve
     })
     const work = withRepositoryLock(server.app.git, id, () => isDone)
-    const deleted = forge.rest(cast.ada, 'DELETE', '/users/leaver?force=true')
+    const deleted = forge.rest(users.ada, 'DELETE', '/users/leaver?force=true')
     // More than enough for a deletion that does not wait.
     for (let i = 0; i < 50; i += 1) {
-      expect((await forge.rest(cast.ada, 'GET', '/repos/leaver/own')).status).toBe(200)
+      expect((await forge.rest(users.ada, 'GET', '/repos/leaver/own')).status).toBe(200)
     }
     finish()
     await work
     expect((await deleted).status).toBe(200)
-    expect((await forge.rest(cast.ada, 'GET', '/repos/leaver/own')).status).toBe(404)
+    expect((await forge.rest(users.ada, 'GET', '/repos/leaver/own')).status).toBe(404)
   })
 
   it.each([0, 2, 4])(
     'leave the heads of other people’s pull requests behind (after %i pushes)',
     async (pushes) => {
-      const { path } = await forge.repository(cast.bob, `base-${pushes}`)
+      const { path } = await forge.repository(users.bob, `base-${pushes}`)
       const leaver = await invite(`leaver${pushes}`)
       const fork = await forge.fork(leaver, path)
       const known = [await forge.change(leaver, fork.path, 'topic')]
       const head = `${leaver.username}:topic`
-      const { number } = await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+      const { number } = await forge.ask(users.bob, 'POST', `${path}/pulls`, {
         title: 'x',
         head,
         base: 'main',
@@ -176,12 +181,12 @@ describe('the repositories of a deleted account', () => {
         if (status !== 201) break
         known.push(body.commit.sha)
         if (i === pushes)
-          deleted = forge.rest(cast.ada, 'DELETE', `/users/${leaver.username}?force=true`)
+          deleted = forge.rest(users.ada, 'DELETE', `/users/${leaver.username}?force=true`)
       }
       await deleted
-      const pull = await forge.ask(cast.bob, 'GET', `${path}/pulls/${number}`)
+      const pull = await forge.ask(users.bob, 'GET', `${path}/pulls/${number}`)
       expect(known.indexOf(pull.head.sha)).toBeGreaterThan(pushes)
-      await forge.ask(cast.bob, 'GET', `${path}/git/commits/${pull.head.sha}`)
+      await forge.ask(users.bob, 'GET', `${path}/git/commits/${pull.head.sha}`)
       expect(server.logged.filter(({ level }) => level === 'error')).toEqual([])
     },
   )

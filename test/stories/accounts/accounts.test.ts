@@ -5,7 +5,7 @@ import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import {
   type Actor,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   signIn,
   startTestServer,
@@ -51,7 +51,7 @@ describe('the first account', () => {
 describe('a repeated create request', () => {
   it('creates one account, even if all copies arrive at once', async () => {
     server = await startTestServer()
-    const { ada } = await inviteCast(server.url)
+    const { ada } = await createTestUsers(server.url)
     const request = { user: { username: 'eve', password: PASSWORD }, requestId: 'c0ffee' }
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => users(ada).createUser(request)),
@@ -63,7 +63,7 @@ describe('a repeated create request', () => {
 
   it('is refused if it differs in any field, including the password', async () => {
     server = await startTestServer()
-    const { ada } = await inviteCast(server.url)
+    const { ada } = await createTestUsers(server.url)
     const user = { username: 'eve', password: PASSWORD }
     await users(ada).createUser({ user, requestId: 'once' })
     for (const other of [
@@ -78,7 +78,7 @@ describe('a repeated create request', () => {
 
   it('is a new request if another caller sends it', async () => {
     server = await startTestServer({ settings: { registration: 'open' } })
-    const { ada } = await inviteCast(server.url)
+    const { ada } = await createTestUsers(server.url)
     await users(ada).createUser({
       user: { username: 'eve', password: PASSWORD },
       requestId: 'once',
@@ -92,7 +92,7 @@ describe('a repeated create request', () => {
 describe('registration', () => {
   it('creates users but no administrators, whatever the request says', async () => {
     server = await startTestServer({ settings: { registration: 'open' } })
-    await inviteCast(server.url)
+    await createTestUsers(server.url)
     const eve = await users().createUser({
       user: { username: 'eve', password: PASSWORD, role: User_Role.ADMIN, state: State.ARCHIVED },
     })
@@ -103,7 +103,7 @@ describe('registration', () => {
 describe('paging through accounts', () => {
   it('neither repeats nor misses an account while others are created and deleted', async () => {
     server = await startTestServer()
-    const { ada } = await inviteCast(server.url)
+    const { ada } = await createTestUsers(server.url)
     const seen: string[] = []
     let pageToken = ''
     for (let page = 0; page === 0 || pageToken !== ''; page++) {
@@ -120,7 +120,7 @@ describe('paging through accounts', () => {
 
   it('ends on the last page, even if that page is full', async () => {
     server = await startTestServer()
-    const { ada } = await inviteCast(server.url)
+    const { ada } = await createTestUsers(server.url)
     const response = await fetch(`${server.url}/api/v1/users?pageSize=3`, {
       headers: { authorization: ada.authorization },
     })
@@ -129,7 +129,7 @@ describe('paging through accounts', () => {
 
   it('accepts a page token only for its own list', async () => {
     server = await startTestServer()
-    const { ada } = await inviteCast(server.url)
+    const { ada } = await createTestUsers(server.url)
     const { nextPageToken } = await users(ada).listUsers({ pageSize: 1 })
     await expect(
       users(ada).listUsers({ pageToken: nextPageToken, showDeleted: true }),
@@ -146,7 +146,7 @@ describe('paging through accounts', () => {
 describe('changing an account', () => {
   it('loses no change when fifty requests change different fields at once', async () => {
     server = await startTestServer()
-    const { bob } = await inviteCast(server.url)
+    const { bob } = await createTestUsers(server.url)
     const name = 'users/bob'
     const changes = Array.from({ length: 50 }, (_, i) => {
       const [path, user] = [
@@ -166,7 +166,7 @@ describe('changing an account', () => {
 
   it('uses the fields of a REST body as the mask if there is none', async () => {
     server = await startTestServer()
-    const { bob } = await inviteCast(server.url)
+    const { bob } = await createTestUsers(server.url)
     const patch = async (body: object) => {
       const headers = { authorization: bob.authorization, 'content-type': 'application/json' }
       const response = await fetch(`${server.url}/api/v1/users/bob`, {
@@ -202,7 +202,7 @@ describe('changing an account', () => {
 
   it('to another name frees the old one at once, and keeps the session', async () => {
     server = await startTestServer()
-    const { bob, carol } = await inviteCast(server.url)
+    const { bob, carol } = await createTestUsers(server.url)
     const renamed = await users(bob).updateUser({
       user: { name: 'users/bob', username: 'robert' },
       updateMask: { paths: ['username'] },
@@ -229,7 +229,7 @@ describe('changing an account', () => {
 
   it('to another password ends all other sessions, and every access token', async () => {
     server = await startTestServer()
-    const { bob } = await inviteCast(server.url)
+    const { bob } = await createTestUsers(server.url)
     const elsewhere = await signIn(server.url, 'bob')
     await users(bob).updateUser({
       user: { name: 'users/bob', password: 'another horse' },
@@ -243,7 +243,7 @@ describe('changing an account', () => {
 
   it('to archived locks the account out at once, until it is restored', async () => {
     server = await startTestServer()
-    const { ada, bob } = await inviteCast(server.url)
+    const { ada, bob } = await createTestUsers(server.url)
     const setState = (state: State) =>
       users(ada).updateUser({
         user: { name: 'users/bob', state },
@@ -258,7 +258,7 @@ describe('changing an account', () => {
 
   it('keeps one administrator when two demote themselves at once', async () => {
     server = await startTestServer()
-    const { ada } = await inviteCast(server.url)
+    const { ada } = await createTestUsers(server.url)
     await users(ada).updateUser({
       user: { name: 'users/bob', role: User_Role.ADMIN },
       updateMask: { paths: ['role'] },
@@ -277,7 +277,7 @@ describe('changing an account', () => {
 describe('deleting an account', () => {
   it('frees its name and revokes its credentials for good', async () => {
     server = await startTestServer()
-    const { ada, bob } = await inviteCast(server.url)
+    const { ada, bob } = await createTestUsers(server.url)
     await users(bob).deleteUser({ name: 'users/bob' })
     await expect(users(bob).getUser({ name: 'users/carol' })).rejects.toThrow('credentials')
     const again = await users(ada).createUser({ user: { username: 'bob', password: PASSWORD } })
@@ -291,7 +291,7 @@ describe('an avatar', () => {
 
   it('is returned as the path that serves it, as a picture only', async () => {
     server = await startTestServer()
-    const { bob } = await inviteCast(server.url)
+    const { bob } = await createTestUsers(server.url)
     const avatarUrl = `data:image/png;base64,${PNG.toString('base64')}`
     const updated = await users(bob).updateUser({
       user: { name: 'users/bob', avatarUrl },

@@ -3,25 +3,25 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type TestClock, testClock } from '../../support/app.ts'
 import {
-  type Cast,
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   signIn,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../../support/server.ts'
 
 const NEW_PASSWORD = 'another horse'
 
 let server: TestServer
 let clock: TestClock
-let cast: Cast
+let users: TestUsers
 
 beforeEach(async () => {
   clock = testClock()
   server = await startTestServer({ clock })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
 })
 afterEach(() => server.stop())
 
@@ -186,7 +186,7 @@ describe('a stranger who requests resets', () => {
 describe("a thief with a user's token", () => {
   it('gets no mail to an address of their own', async () => {
     const readMail = await withMail()
-    const token = `Bearer ${await createToken(server.url, cast.bob, ['write:user'])}`
+    const token = `Bearer ${await createToken(server.url, users.bob, ['write:user'])}`
     expect((await patchBob({ email: 'thief@example.org' }, token)).status).toBe(200)
     await post('auth/password:requestReset', { email: 'thief@example.org' })
     await post('auth/password:requestReset', { username: 'bob' })
@@ -209,7 +209,7 @@ describe('without mail', () => {
     const made = await post(
       'users/bob:createPasswordResetToken',
       {},
-      { authorization: cast.ada.authorization },
+      { authorization: users.ada.authorization },
     )
     const { token, expireTime } = (await made.json()) as Record<string, string>
     expect(expireTime).toBe(
@@ -249,7 +249,7 @@ describe('a password change', () => {
     const cookies = await Promise.all(Array.from({ length: 8 }, () => signInForCookie()))
     const refresh = (cookie: string) => post('auth/refresh', {}, { cookie })
     const [changed, ...refreshes] = await Promise.all([
-      patchBob({ password: NEW_PASSWORD }, cast.ada.authorization),
+      patchBob({ password: NEW_PASSWORD }, users.ada.authorization),
       ...cookies.map(refresh),
     ])
     expect(changed?.status).toBe(200)
@@ -265,7 +265,7 @@ describe('a password change', () => {
 describe('archiving', () => {
   it('locks an account out everywhere, and restoring it restores no session', async () => {
     const statuses = await surfaces()
-    expect((await patchBob({ state: 'ARCHIVED' }, cast.ada.authorization)).status).toBe(200)
+    expect((await patchBob({ state: 'ARCHIVED' }, users.ada.authorization)).status).toBe(200)
     expect(await statuses()).toEqual({
       access: 401,
       refresh: 401,
@@ -273,7 +273,7 @@ describe('archiving', () => {
       signIn: 403,
       pat: 401,
     })
-    expect((await patchBob({ state: 'NORMAL' }, cast.ada.authorization)).status).toBe(200)
+    expect((await patchBob({ state: 'NORMAL' }, users.ada.authorization)).status).toBe(200)
     expect(await statuses()).toEqual({
       access: 401,
       refresh: 401,

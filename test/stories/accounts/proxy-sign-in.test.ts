@@ -7,12 +7,12 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import type { ProxyAuth } from '../../../src/config.ts'
 import {
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   RPC_PROTOCOLS,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
@@ -20,7 +20,7 @@ let server: TestServer
 afterEach(() => server.stop())
 
 /** Starts a server that trusts only 127.0.0.1 to name callers. */
-async function start(proxyAuth: Partial<ProxyAuth> = {}): Promise<Cast> {
+async function start(proxyAuth: Partial<ProxyAuth> = {}): Promise<TestUsers> {
   const trustedProxies = new BlockList()
   trustedProxies.addAddress('127.0.0.1')
   const names = { header: 'x-webauth-user', emailHeader: undefined, nameHeader: undefined }
@@ -28,7 +28,7 @@ async function start(proxyAuth: Partial<ProxyAuth> = {}): Promise<Cast> {
     trustedProxies,
     proxyAuth: { ...names, api: false, register: false, ...proxyAuth },
   })
-  return inviteCast(server.url)
+  return createTestUsers(server.url)
 }
 
 interface Answer {
@@ -241,7 +241,7 @@ describe('a forged header', () => {
 
   it('is ignored if no proxy is trusted, even on this machine', async () => {
     server = await startTestServer()
-    await inviteCast(server.url)
+    await createTestUsers(server.url)
     expect(await me()).toMatchObject(refused(401, 'UNAUTHENTICATED'))
     expect(await send('auth/refresh')).toMatchObject(refused(401, 'UNAUTHENTICATED'))
   })

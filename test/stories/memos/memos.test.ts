@@ -7,25 +7,25 @@ import { State } from '#gen/branchline/v1/state_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let testUsers: TestUsers
 beforeEach(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  testUsers = await createTestUsers(server.url)
 })
 afterEach(() => server.stop())
 
 const memos = (actor?: Actor) =>
   createClient(MemoService, transportTo(server.url, 'gRPC', actor?.authorization))
 const publicMemo = (memoId: string, seconds?: number) =>
-  memos(cast.bob).createMemo({
+  memos(testUsers.bob).createMemo({
     memo: {
       visibility: Visibility.PUBLIC,
       ...(seconds && { createTime: { seconds: BigInt(seconds) } }),
@@ -36,7 +36,7 @@ const publicMemo = (memoId: string, seconds?: number) =>
 describe('memos with the same id', () => {
   it('are created once, even with concurrent requests', async () => {
     const attempts = Array.from({ length: 10 }, (_, i) =>
-      memos(i % 2 ? cast.bob : cast.carol).createMemo({
+      memos(i % 2 ? testUsers.bob : testUsers.carol).createMemo({
         memo: { content: `${i}` },
         memoId: 'same',
       }),
@@ -62,21 +62,21 @@ describe('changing a memo', () => {
     ]
     const requests = Array.from({ length: 50 }, (_, i) => {
       const [path, values] = changes[i % changes.length] ?? ['', {}]
-      return memos(cast.bob).updateMemo({
+      return memos(testUsers.bob).updateMemo({
         memo: { ...values, name },
         updateMask: { paths: [path] },
       })
     })
     await Promise.all(requests)
     const all = Object.assign({}, ...changes.map(([, values]) => values))
-    expect(await memos(cast.bob).getMemo({ name })).toMatchObject({ ...all, tags: ['done'] })
+    expect(await memos(testUsers.bob).getMemo({ name })).toMatchObject({ ...all, tags: ['done'] })
   })
 
   it('uses the members of a REST body as the mask when there is none', async () => {
     await publicMemo('one')
     const response = await fetch(`${server.url}/api/v1/memos/one`, {
       method: 'PATCH',
-      headers: { authorization: cast.bob.authorization, 'content-type': 'application/json' },
+      headers: { authorization: testUsers.bob.authorization, 'content-type': 'application/json' },
       body: JSON.stringify({
         name: 'memos/one',
         content: 'new',
@@ -94,19 +94,19 @@ describe('changing a memo', () => {
 
   it('to private hides comments, also from their authors, who can still delete them', async () => {
     const { name } = await publicMemo('one')
-    const comment = await memos(cast.carol).createMemoComment({
+    const comment = await memos(testUsers.carol).createMemoComment({
       name,
       comment: { content: 'Nice' },
     })
-    await memos(cast.bob).updateMemo({
+    await memos(testUsers.bob).updateMemo({
       memo: { name, visibility: Visibility.PRIVATE },
       updateMask: { paths: ['visibility'] },
     })
-    await expect(memos(cast.carol).getMemo({ name: comment.name })).rejects.toThrow(
+    await expect(memos(testUsers.carol).getMemo({ name: comment.name })).rejects.toThrow(
       'does not have permission',
     )
-    await memos(cast.carol).deleteMemo({ name: comment.name })
-    expect((await memos(cast.bob).listMemoComments({ name })).memos).toEqual([])
+    await memos(testUsers.carol).deleteMemo({ name: comment.name })
+    expect((await memos(testUsers.bob).listMemoComments({ name })).memos).toEqual([])
   })
 })
 
@@ -118,7 +118,7 @@ describe('paging through memos', () => {
     const seen: string[] = []
     let pageToken = ''
     do {
-      const page = await memos(cast.carol).listMemos({ ...request, pageSize: 2, pageToken })
+      const page = await memos(testUsers.carol).listMemos({ ...request, pageSize: 2, pageToken })
       seen.push(...page.memos.map(({ name }) => name.slice('memos/'.length)))
       pageToken = page.nextPageToken
       await between()
@@ -132,8 +132,8 @@ describe('paging through memos', () => {
     const seen = await walk({}, async () => {
       step += 1
       await publicMemo(`late-${step}`)
-      if (step === 1) await memos(cast.bob).deleteMemo({ name: 'memos/m8' })
-      if (step === 2) await memos(cast.bob).deleteMemo({ name: 'memos/m3' })
+      if (step === 1) await memos(testUsers.bob).deleteMemo({ name: 'memos/m8' })
+      if (step === 2) await memos(testUsers.bob).deleteMemo({ name: 'memos/m3' })
     })
     expect(seen).toEqual(['m9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm2', 'm1'])
   })
@@ -180,7 +180,10 @@ describe('paging through memos', () => {
 describe('an archived account', () => {
   it('leaves its memos and its statistics to others', async () => {
     await publicMemo('one')
-    const users = createClient(UserService, transportTo(server.url, 'gRPC', cast.ada.authorization))
+    const users = createClient(
+      UserService,
+      transportTo(server.url, 'gRPC', testUsers.ada.authorization),
+    )
     await users.updateUser({
       user: { name: 'users/bob', state: State.ARCHIVED },
       updateMask: { paths: ['state'] },

@@ -75,16 +75,16 @@ async function waiting(id: number): Promise<{ counted: number; kept: number }> {
 }
 
 it('pending deliveries of a webhook are limited, and changes continue', async () => {
-  const { cast } = forge
-  const full = await addWebhook(cast.bob)
-  const other = await addWebhook(cast.bob)
+  const { users: testUsers } = forge
+  const full = await addWebhook(testUsers.bob)
+  const other = await addWebhook(testUsers.bob)
   await queue(full.id, OF_WEBHOOK)
   expect(await waiting(full.id)).toEqual({ counted: OF_WEBHOOK, kept: OF_WEBHOOK })
-  const memos = forge.grpc(MemoService, cast.bob)
+  const memos = forge.grpc(MemoService, testUsers.bob)
   await memos.createMemo({ memo: { content: 'told to one of the two' } })
   expect(await waiting(full.id)).toEqual({ counted: OF_WEBHOOK, kept: OF_WEBHOOK })
   expect((await waiting(other.id)).kept).toBe(1)
-  const users = forge.grpc(UserService, cast.bob)
+  const users = forge.grpc(UserService, testUsers.bob)
   expect(await refusalOf(users.testUserWebhook({ name: full.name }))).toMatchObject({
     code: 'ResourceExhausted',
     reason: 'RATE_LIMITED',
@@ -97,16 +97,16 @@ it('pending deliveries of a webhook are limited, and changes continue', async ()
 })
 
 it('pending deliveries of an account are limited, independently of other accounts', async () => {
-  const { cast } = forge
+  const { users: testUsers } = forge
   const webhooks = []
   for (let i = 0; i < OF_ACCOUNT / OF_WEBHOOK + 1; i += 1)
-    webhooks.push(await addWebhook(cast.carol))
+    webhooks.push(await addWebhook(testUsers.carol))
   for (const { id } of webhooks.slice(1)) await queue(id, OF_WEBHOOK)
-  const users = forge.grpc(UserService, cast.carol)
+  const users = forge.grpc(UserService, testUsers.carol)
   expect(await refusalOf(users.testUserWebhook({ name: webhooks[0]?.name ?? '' }))).toMatchObject({
     reason: 'RATE_LIMITED',
   })
-  const ofAda = await addWebhook(cast.ada)
-  await forge.grpc(UserService, cast.ada).testUserWebhook({ name: ofAda.name })
+  const ofAda = await addWebhook(testUsers.ada)
+  await forge.grpc(UserService, testUsers.ada).testUserWebhook({ name: ofAda.name })
   expect((await waiting(ofAda.id)).kept).toBe(1)
 })

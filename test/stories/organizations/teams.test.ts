@@ -4,14 +4,14 @@ import { tokenOf } from '../../support/callers.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   startTestServer,
   type TestServer,
+  type TestUsers,
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let rest: SendRest
 /** An organisation of bob; new for each test. */
 let org: string
@@ -19,7 +19,7 @@ let owners: number
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   rest = restAt(server.url)
 })
 afterAll(async () => {
@@ -32,8 +32,8 @@ let made = 0
 beforeEach(async () => {
   made += 1
   org = `acme-${made}`
-  await rest(cast.bob, 'POST', '/orgs', { username: org })
-  owners = (await rest(cast.bob, 'GET', `/orgs/${org}/teams`)).body[0].id
+  await rest(users.bob, 'POST', '/orgs', { username: org })
+  owners = (await rest(users.bob, 'GET', `/orgs/${org}/teams`)).body[0].id
 })
 
 const names = (list: { name?: string; login?: string }[]) =>
@@ -45,16 +45,19 @@ async function makeTeam(
   settings: object = { units: ['repo.code'] },
   members: string[] = [],
 ) {
-  const { status, body } = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, { name, ...settings })
+  const { status, body } = await rest(users.bob, 'POST', `/orgs/${org}/teams`, {
+    name,
+    ...settings,
+  })
   expect(status).toBe(201)
   for (const member of members) {
-    expect((await rest(cast.bob, 'PUT', `/teams/${body.id}/members/${member}`)).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `/teams/${body.id}/members/${member}`)).status).toBe(204)
   }
   return body.id as number
 }
 
 async function makeRepository(name: string, settings: object = {}): Promise<void> {
-  expect((await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name, ...settings })).status).toBe(
+  expect((await rest(users.bob, 'POST', `/orgs/${org}/repos`, { name, ...settings })).status).toBe(
     201,
   )
 }
@@ -69,7 +72,7 @@ describe('a team', () => {
       can_create_org_repo: true,
       visibility: 'private',
     }
-    const answer = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, settings)
+    const answer = await rest(users.bob, 'POST', `/orgs/${org}/teams`, settings)
     expect(answer.status).toBe(201)
     expect(answer.body).toMatchObject({
       ...settings,
@@ -78,14 +81,14 @@ describe('a team', () => {
       organization: { name: org, username: org },
     })
     const { id } = answer.body
-    expect((await rest(cast.bob, 'GET', `/teams/${id}`)).body).toEqual(answer.body)
+    expect((await rest(users.bob, 'GET', `/teams/${id}`)).body).toEqual(answer.body)
 
     const edit = {
       name: 'crew',
       units_map: { 'repo.code': 'read', 'repo.wiki': 'none' },
       description: '',
     }
-    const edited = await rest(cast.bob, 'PATCH', `/teams/${id}`, edit)
+    const edited = await rest(users.bob, 'PATCH', `/teams/${id}`, edit)
     expect(edited.status).toBe(200)
     expect(edited.body).toMatchObject({
       ...edit,
@@ -103,10 +106,10 @@ describe('a team', () => {
       units_map: null,
       visibility: '',
     }
-    expect((await rest(cast.bob, 'PATCH', `/teams/${id}`, same)).body).toEqual(edited.body)
+    expect((await rest(users.bob, 'PATCH', `/teams/${id}`, same)).body).toEqual(edited.body)
 
-    expect((await rest(cast.bob, 'DELETE', `/teams/${id}`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/teams/${id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `/teams/${id}`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/teams/${id}`)).status).toBe(404)
   })
 
   it.each([
@@ -134,7 +137,7 @@ describe('a team', () => {
     ],
     [{ name: 'owners', permission: 'admin' }, 'team already exists [name: owners]'],
   ])('cannot be created from %j', async (body, message) => {
-    const refused = await rest(cast.bob, 'POST', `/orgs/${org}/teams`, body)
+    const refused = await rest(users.bob, 'POST', `/orgs/${org}/teams`, body)
     expect(refused.body).toEqual({
       message: expect.stringContaining(message),
       url: '/openapi.json',
@@ -144,12 +147,14 @@ describe('a team', () => {
 
   it('cannot have the name of another one', async () => {
     const id = await makeTeam('crew')
-    const refused = await rest(cast.bob, 'PATCH', `/teams/${id}`, { name: 'OWNERS' })
+    const refused = await rest(users.bob, 'PATCH', `/teams/${id}`, { name: 'OWNERS' })
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'team already exists [name: OWNERS]',
     ])
-    expect((await rest(cast.bob, 'PATCH', `/teams/${id}`, { name: 'Crew' })).body.name).toBe('Crew')
+    expect((await rest(users.bob, 'PATCH', `/teams/${id}`, { name: 'Crew' })).body.name).toBe(
+      'Crew',
+    )
   })
 
   it.each<[string, string, object?]>([
@@ -162,19 +167,19 @@ describe('a team', () => {
     ['PATCH', '', { includes_all_repositories: false }],
     ['PATCH', '', { can_create_org_repo: false }],
   ])('of owners keeps its rights against %s %s %j', async (method, path, body) => {
-    const before = await rest(cast.bob, 'GET', `/teams/${owners}`)
-    const refused = await rest(cast.bob, method, `/teams/${owners}${path}`, body)
+    const before = await rest(users.bob, 'GET', `/teams/${owners}`)
+    const refused = await rest(users.bob, method, `/teams/${owners}${path}`, body)
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'the name and the permissions of the Owners team cannot be changed',
     ])
-    expect((await rest(cast.bob, 'GET', `/teams/${owners}`)).body).toEqual(before.body)
+    expect((await rest(users.bob, 'GET', `/teams/${owners}`)).body).toEqual(before.body)
   })
 
   it('of owners may be edited in its description, and repeat its rights', async () => {
-    const { body } = await rest(cast.bob, 'GET', `/teams/${owners}`)
+    const { body } = await rest(users.bob, 'GET', `/teams/${owners}`)
     const { id: _, organization: __, ...said } = body
-    const edited = await rest(cast.bob, 'PATCH', `/teams/${owners}`, {
+    const edited = await rest(users.bob, 'PATCH', `/teams/${owners}`, {
       ...said,
       description: 'who decides',
     })
@@ -192,7 +197,7 @@ describe('a team', () => {
       '9007199254740993',
       '99999999999999999999',
     ]) {
-      expect([id, (await rest(cast.bob, 'GET', `/teams/${id}`)).status]).toEqual([id, 404])
+      expect([id, (await rest(users.bob, 'GET', `/teams/${id}`)).status]).toEqual([id, 404])
     }
   })
 })
@@ -227,11 +232,11 @@ describe('the visibility of a team', () => {
     const expected =
       who === 'owner' || who === 'administrator' || who === 'member' ? 'others' : undefined
     const callers: Record<string, Actor> = {
-      stranger: cast.carol,
-      member: cast.carol,
-      owner: cast.bob,
-      administrator: cast.ada,
-      'public-only owner': await tokenOf(server.url, cast.bob, ['all', 'public-only']),
+      stranger: users.carol,
+      member: users.carol,
+      owner: users.bob,
+      administrator: users.ada,
+      'public-only owner': await tokenOf(server.url, users.bob, ['all', 'public-only']),
     }
     const caller = callers[who]
     const listed = await rest(caller, 'GET', `/orgs/${org}/teams`)
@@ -250,7 +255,7 @@ describe('the visibility of a team', () => {
   it('applies to searches by name and description, in pages', async () => {
     await makeTeams()
     const search = async (query: string) =>
-      rest(cast.bob, 'GET', `/orgs/${org}/teams/search?${query}`)
+      rest(users.bob, 'GET', `/orgs/${org}/teams/search?${query}`)
     const found = await search('q=LI')
     expect(found.body).toEqual({
       ok: true,
@@ -265,14 +270,14 @@ describe('the visibility of a team', () => {
 
   it('includes the teams of the caller', async () => {
     const id = await makeTeam('crew', { units: ['repo.code'], visibility: 'private' }, ['carol'])
-    const own = await rest(cast.carol, 'GET', '/user/teams?limit=50')
+    const own = await rest(users.carol, 'GET', '/user/teams?limit=50')
     expect(own.body).toContainEqual(
       expect.objectContaining({ id, organization: expect.objectContaining({ name: org }) }),
     )
     expect(
       (
         await rest(
-          await tokenOf(server.url, cast.carol, ['all', 'public-only']),
+          await tokenOf(server.url, users.carol, ['all', 'public-only']),
           'GET',
           '/user/teams',
         )
@@ -288,34 +293,34 @@ describe('members of a team', () => {
       await makeTeam('first', undefined, ['carol']),
       await makeTeam('second'),
     ]
-    expect((await rest(cast.carol, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'PUT', `/teams/${second}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'PUT', `/teams/${second}/members/Carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/teams/${second}/members/carol`)).body).toMatchObject({
+    expect((await rest(users.carol, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `/teams/${second}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `/teams/${second}/members/Carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/teams/${second}/members/carol`)).body).toMatchObject({
       login: 'carol',
     })
-    expect((await rest(cast.bob, 'DELETE', `/teams/${first}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'DELETE', `/teams/${first}/members/carol`)).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', `/teams/${second}`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
-    expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual(['bob'])
+    expect((await rest(users.bob, 'DELETE', `/teams/${first}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `/teams/${first}/members/carol`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `/teams/${second}`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/orgs/${org}/members/carol`)).status).toBe(404)
+    expect(names((await rest(users.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual(['bob'])
   })
 
   it('are added by owners, and removed by owners or themselves', async () => {
     const crew = await makeTeam('crew', undefined, ['carol'])
-    expect((await rest(cast.carol, 'PUT', `/teams/${crew}/members/ada`)).status).toBe(403)
-    expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/members/bob`)).status).toBe(403)
-    expect((await rest(cast.carol, 'PUT', `/teams/${owners}/members/carol`)).status).toBe(403)
+    expect((await rest(users.carol, 'PUT', `/teams/${crew}/members/ada`)).status).toBe(403)
+    expect((await rest(users.carol, 'DELETE', `/teams/${crew}/members/bob`)).status).toBe(403)
+    expect((await rest(users.carol, 'PUT', `/teams/${owners}/members/carol`)).status).toBe(403)
     expect(
-      (await rest(cast.carol, 'PATCH', `/teams/${crew}`, { permission: 'admin' })).status,
+      (await rest(users.carol, 'PATCH', `/teams/${crew}`, { permission: 'admin' })).status,
     ).toBe(403)
-    expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/nobody`)).status).toBe(404)
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/${org}`)).status).toBe(404)
+    expect((await rest(users.carol, 'DELETE', `/teams/${crew}/members/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `/teams/${crew}/members/nobody`)).status).toBe(404)
+    expect((await rest(users.bob, 'PUT', `/teams/${crew}/members/${org}`)).status).toBe(404)
     // A blocked user cannot be added.
-    expect((await rest(cast.bob, 'PUT', `/orgs/${org}/blocks/carol`)).status).toBe(204)
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/members/carol`)).status).toBe(403)
+    expect((await rest(users.bob, 'PUT', `/orgs/${org}/blocks/carol`)).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `/teams/${crew}/members/carol`)).status).toBe(403)
   })
 
   it('are visible to outsiders if they choose to be', async () => {
@@ -323,25 +328,25 @@ describe('members of a team', () => {
       'bob',
       'ada',
     ])
-    await rest(cast.bob, 'PUT', `/orgs/${org}/public_members/bob`)
-    expect(names((await rest(cast.bob, 'GET', `/teams/${crew}/members`)).body)).toEqual([
+    await rest(users.bob, 'PUT', `/orgs/${org}/public_members/bob`)
+    expect(names((await rest(users.bob, 'GET', `/teams/${crew}/members`)).body)).toEqual([
       'ada',
       'bob',
     ])
-    const seen = await rest(cast.carol, 'GET', `/teams/${crew}/members`)
+    const seen = await rest(users.carol, 'GET', `/teams/${crew}/members`)
     expect(names(seen.body)).toEqual(['bob'])
     expect(seen.headers.get('x-total-count')).toBe('1')
-    expect((await rest(cast.carol, 'GET', `/teams/${crew}/members/ada`)).status).toBe(404)
-    expect((await rest(cast.carol, 'GET', `/teams/${crew}/members/bob`)).status).toBe(200)
+    expect((await rest(users.carol, 'GET', `/teams/${crew}/members/ada`)).status).toBe(404)
+    expect((await rest(users.carol, 'GET', `/teams/${crew}/members/bob`)).status).toBe(200)
   })
 
   it('are removed with their account', async () => {
-    await rest(cast.ada, 'POST', '/users', { username: 'eve', password: 'long enough for it' })
+    await rest(users.ada, 'POST', '/users', { username: 'eve', password: 'long enough for it' })
     const crew = await makeTeam('crew', undefined, ['eve'])
-    await rest(cast.bob, 'PUT', `/teams/${owners}/members/eve`)
-    expect((await rest(cast.ada, 'DELETE', '/users/eve')).status).toBe(200)
-    expect((await rest(cast.bob, 'GET', `/teams/${crew}/members`)).body).toEqual([])
-    expect(names((await rest(cast.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual(['bob'])
+    await rest(users.bob, 'PUT', `/teams/${owners}/members/eve`)
+    expect((await rest(users.ada, 'DELETE', '/users/eve')).status).toBe(200)
+    expect((await rest(users.bob, 'GET', `/teams/${crew}/members`)).body).toEqual([])
+    expect(names((await rest(users.bob, 'GET', `/orgs/${org}/members`)).body)).toEqual(['bob'])
   })
 })
 
@@ -349,32 +354,32 @@ describe('repositories of a team', () => {
   it('are assigned and unassigned by owners', async () => {
     const crew = await makeTeam('crew', undefined, ['carol'])
     for (const name of ['engine', 'wheel']) await makeRepository(name, { private: true })
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
-    const listed = await rest(cast.carol, 'GET', `/teams/${crew}/repos`)
+    expect((await rest(users.bob, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
+    expect((await rest(users.bob, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
+    const listed = await rest(users.carol, 'GET', `/teams/${crew}/repos`)
     expect(names(listed.body)).toEqual(['engine'])
     expect(listed.body[0]).toMatchObject({ permissions: { admin: false, push: false, pull: true } })
     expect(listed.headers.get('x-total-count')).toBe('1')
     expect(
-      (await rest(cast.carol, 'GET', `/teams/${crew}/repos/${org}/ENGINE`)).body,
+      (await rest(users.carol, 'GET', `/teams/${crew}/repos/${org}/ENGINE`)).body,
     ).toMatchObject({ name: 'engine' })
-    expect((await rest(cast.bob, 'GET', `/teams/${crew}/repos/${org}/wheel`)).status).toBe(404)
-    expect((await rest(cast.carol, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(403)
-    expect((await rest(cast.carol, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(
+    expect((await rest(users.bob, 'GET', `/teams/${crew}/repos/${org}/wheel`)).status).toBe(404)
+    expect((await rest(users.carol, 'PUT', `/teams/${crew}/repos/${org}/engine`)).status).toBe(403)
+    expect((await rest(users.carol, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(
       403,
     )
-    expect((await rest(cast.bob, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
-    expect((await rest(cast.bob, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(422)
-    expect((await rest(cast.carol, 'GET', `/teams/${crew}/repos`)).body).toEqual([])
+    expect((await rest(users.bob, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `/teams/${crew}/repos/${org}/engine`)).status).toBe(422)
+    expect((await rest(users.carol, 'GET', `/teams/${crew}/repos`)).body).toEqual([])
   })
 
   it('must belong to its organisation', async () => {
     const crew = await makeTeam('crew')
-    await rest(cast.bob, 'POST', '/user/repos', { name: `of-bob-${made}` })
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/bob/of-bob-${made}`)).status).toBe(
+    await rest(users.bob, 'POST', '/user/repos', { name: `of-bob-${made}` })
+    expect((await rest(users.bob, 'PUT', `/teams/${crew}/repos/bob/of-bob-${made}`)).status).toBe(
       404,
     )
-    expect((await rest(cast.bob, 'PUT', `/teams/${crew}/repos/${org}/nothing`)).status).toBe(404)
+    expect((await rest(users.bob, 'PUT', `/teams/${crew}/repos/${org}/nothing`)).status).toBe(404)
   })
 
   it('include all present and future ones for a team that includes all', async () => {
@@ -383,11 +388,11 @@ describe('repositories of a team', () => {
       'carol',
     ])
     await makeRepository('wheel', { private: true })
-    expect(names((await rest(cast.carol, 'GET', `/teams/${all}/repos`)).body)).toEqual([
+    expect(names((await rest(users.carol, 'GET', `/teams/${all}/repos`)).body)).toEqual([
       'engine',
       'wheel',
     ])
-    const refused = await rest(cast.bob, 'DELETE', `/teams/${all}/repos/${org}/engine`)
+    const refused = await rest(users.bob, 'DELETE', `/teams/${all}/repos/${org}/engine`)
     expect([refused.status, refused.body.message]).toEqual([
       422,
       "team 'all' was not added to repo",
@@ -398,12 +403,12 @@ describe('repositories of a team', () => {
     const crew = await makeTeam('crew', { units: ['repo.code'], visibility: 'public' })
     for (const name of ['open', 'secret']) {
       await makeRepository(name, { private: name === 'secret' })
-      await rest(cast.bob, 'PUT', `/teams/${crew}/repos/${org}/${name}`)
+      await rest(users.bob, 'PUT', `/teams/${crew}/repos/${org}/${name}`)
     }
-    const listed = await rest(cast.carol, 'GET', `/teams/${crew}/repos`)
+    const listed = await rest(users.carol, 'GET', `/teams/${crew}/repos`)
     expect(names(listed.body)).toEqual(['open'])
     expect(listed.headers.get('x-total-count')).toBe('1')
-    expect((await rest(cast.carol, 'GET', `/teams/${crew}/repos/${org}/secret`)).status).toBe(404)
+    expect((await rest(users.carol, 'GET', `/teams/${crew}/repos/${org}/secret`)).status).toBe(404)
   })
 })
 
@@ -411,40 +416,40 @@ describe('teams of a repository', () => {
   it('are chosen by its administrators if the organisation allows that', async () => {
     await makeRepository('engine', { private: true })
     const admins = await makeTeam('admins', { permission: 'admin' }, ['carol'])
-    await rest(cast.bob, 'PUT', `/teams/${admins}/repos/${org}/engine`)
+    await rest(users.bob, 'PUT', `/teams/${admins}/repos/${org}/engine`)
     await makeTeam('crew')
     const path = `/repos/${org}/engine/teams`
-    const refused = await rest(cast.carol, 'PUT', `${path}/crew`)
+    const refused = await rest(users.carol, 'PUT', `${path}/crew`)
     expect([refused.status, refused.body.message]).toEqual([403, 'Must be an organization owner'])
-    await rest(cast.bob, 'PATCH', `/orgs/${org}`, { repo_admin_change_team_access: true })
-    expect((await rest(cast.carol, 'PUT', `${path}/Crew`)).status).toBe(204)
-    const again = await rest(cast.carol, 'PUT', `${path}/crew`)
+    await rest(users.bob, 'PATCH', `/orgs/${org}`, { repo_admin_change_team_access: true })
+    expect((await rest(users.carol, 'PUT', `${path}/Crew`)).status).toBe(204)
+    const again = await rest(users.carol, 'PUT', `${path}/crew`)
     expect([again.status, again.body.message]).toEqual([
       422,
       "team 'crew' is already added to repo",
     ])
-    const listed = await rest(cast.carol, 'GET', path)
+    const listed = await rest(users.carol, 'GET', path)
     expect(names(listed.body)).toEqual(['admins', 'crew', 'Owners'])
     expect(listed.headers.get('link')).toBeNull()
-    expect(names((await rest(cast.carol, 'GET', `${path}?limit=1&page=2`)).body)).toEqual(['crew'])
-    expect((await rest(cast.carol, 'GET', `${path}/crew`)).body).toMatchObject({ name: 'crew' })
-    expect((await rest(cast.carol, 'DELETE', `${path}/crew`)).status).toBe(204)
-    const gone = await rest(cast.carol, 'DELETE', `${path}/crew`)
+    expect(names((await rest(users.carol, 'GET', `${path}?limit=1&page=2`)).body)).toEqual(['crew'])
+    expect((await rest(users.carol, 'GET', `${path}/crew`)).body).toMatchObject({ name: 'crew' })
+    expect((await rest(users.carol, 'DELETE', `${path}/crew`)).status).toBe(204)
+    const gone = await rest(users.carol, 'DELETE', `${path}/crew`)
     expect([gone.status, gone.body.message]).toEqual([422, "team 'crew' was not added to repo"])
-    expect((await rest(cast.carol, 'GET', `${path}/crew`)).status).toBe(404)
-    expect((await rest(cast.carol, 'PUT', `${path}/nothing`)).status).toBe(404)
-    expect((await rest(cast.carol, 'DELETE', `${path}/owners`)).status).toBe(422)
+    expect((await rest(users.carol, 'GET', `${path}/crew`)).status).toBe(404)
+    expect((await rest(users.carol, 'PUT', `${path}/nothing`)).status).toBe(404)
+    expect((await rest(users.carol, 'DELETE', `${path}/owners`)).status).toBe(422)
   })
 
   it('do not exist for a repository of a user', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: `own-${made}` })
+    await rest(users.bob, 'POST', '/user/repos', { name: `own-${made}` })
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/crew'],
       ['PUT', '/crew'],
       ['DELETE', '/crew'],
     ] as const) {
-      const refused = await rest(cast.bob, method, `/repos/bob/own-${made}/teams${path}`)
+      const refused = await rest(users.bob, method, `/repos/bob/own-${made}/teams${path}`)
       expect([refused.status, refused.body.message]).toEqual([
         405,
         'repo is not owned by an organization',
@@ -460,16 +465,16 @@ describe('teams of a repository', () => {
       visibility: 'public',
     })
     const path = `/repos/${org}/engine/teams`
-    expect(names((await rest(cast.carol, 'GET', path)).body)).toEqual(['crew'])
-    expect((await rest(cast.carol, 'GET', `${path}/owners`)).status).toBe(404)
-    expect((await rest(cast.carol, 'PUT', `${path}/crew`)).status).toBe(403)
+    expect(names((await rest(users.carol, 'GET', path)).body)).toEqual(['crew'])
+    expect((await rest(users.carol, 'GET', `${path}/owners`)).status).toBe(404)
+    expect((await rest(users.carol, 'PUT', `${path}/crew`)).status).toBe(403)
     expect((await rest(undefined, 'GET', path)).status).toBe(401)
-    await rest(cast.bob, 'PATCH', `/repos/${org}/engine`, { private: true })
-    expect((await rest(cast.carol, 'GET', path)).status).toBe(404)
-    expect((await rest(cast.carol, 'PUT', `${path}/crew`)).status).toBe(404)
-    await rest(cast.bob, 'PATCH', `/repos/${org}/engine`, { archived: true })
-    expect((await rest(cast.bob, 'PUT', `${path}/crew`)).status).toBe(423)
-    const reader = await tokenOf(server.url, cast.bob, ['read:repository'])
+    await rest(users.bob, 'PATCH', `/repos/${org}/engine`, { private: true })
+    expect((await rest(users.carol, 'GET', path)).status).toBe(404)
+    expect((await rest(users.carol, 'PUT', `${path}/crew`)).status).toBe(404)
+    await rest(users.bob, 'PATCH', `/repos/${org}/engine`, { archived: true })
+    expect((await rest(users.bob, 'PUT', `${path}/crew`)).status).toBe(423)
+    const reader = await tokenOf(server.url, users.bob, ['read:repository'])
     expect((await rest(reader, 'GET', path)).status).toBe(200)
     expect((await rest(reader, 'PUT', `${path}/crew`)).status).toBe(403)
   })
@@ -481,7 +486,7 @@ describe('teams of a repository', () => {
       includes_all_repositories: true,
       visibility: 'public',
     })
-    const token = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
+    const token = await tokenOf(server.url, users.bob, ['all', 'public-only'])
     const path = `/repos/${org}/engine/teams`
     expect(names((await rest(token, 'GET', path)).body)).toEqual(['crew'])
     expect((await rest(token, 'GET', `${path}/owners`)).status).toBe(404)
@@ -490,12 +495,12 @@ describe('teams of a repository', () => {
 
 it('teams remain unchanged after a restart', async () => {
   const crew = await makeTeam('crew', { units_map: { 'repo.code': 'write' } }, ['carol'])
-  const before = await rest(cast.carol, 'GET', `/teams/${crew}`)
+  const before = await rest(users.carol, 'GET', `/teams/${crew}`)
   await server.close(0)
   const { data } = server
   server = await startTestServer({ data })
   rest = restAt(server.url)
-  expect(await rest(cast.carol, 'GET', `/teams/${crew}`)).toMatchObject({
+  expect(await rest(users.carol, 'GET', `/teams/${crew}`)).toMatchObject({
     status: 200,
     body: before.body,
   })

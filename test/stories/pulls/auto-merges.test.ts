@@ -10,10 +10,16 @@ import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-me
 import { tokenOf } from '../../support/callers.ts'
 import { openForge } from '../../support/forge.ts'
 import { restAt } from '../../support/rest.ts'
-import { type Actor, inviteCast, PASSWORD, signIn, startTestServer } from '../../support/server.ts'
+import {
+  type Actor,
+  createTestUsers,
+  PASSWORD,
+  signIn,
+  startTestServer,
+} from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, rest, ask } = forge
+const { server, users, rest, ask } = forge
 afterAll(async () => {
   await forge.checkObjects()
   await forge.stop()
@@ -42,20 +48,20 @@ async function proposal(
   rule: object | undefined = { enable_status_check: true, status_check_contexts: ['ci/*'] },
 ) {
   const name = `auto-${++made}`
-  await ask(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await ask(users.bob, 'POST', '/user/repos', { name, auto_init: true })
   const path = `/repos/bob/${name}`
-  await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+  await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
   if (rule)
-    await ask(cast.bob, 'POST', `${path}/branch_protections`, {
+    await ask(users.bob, 'POST', `${path}/branch_protections`, {
       rule_name: 'main',
       enable_push: true,
       ...rule,
     })
-  const head = await write(cast.carol, path, 'beds.txt', 'roses\n', {
+  const head = await write(users.carol, path, 'beds.txt', 'roses\n', {
     branch: 'main',
     new_branch: 'beds',
   })
-  const { number } = await ask(cast.carol, 'POST', `${path}/pulls`, {
+  const { number } = await ask(users.carol, 'POST', `${path}/pulls`, {
     title: 'Beds',
     head: 'beds',
     base: 'main',
@@ -70,7 +76,7 @@ const report = (who: Actor, path: string, sha: string, state: string, context = 
 
 async function isMerged(pull: string): Promise<boolean> {
   await finishScheduledMerges(server.app)
-  return (await rest(cast.bob, 'GET', `${pull}/merge`)).status === 204
+  return (await rest(users.bob, 'GET', `${pull}/merge`)).status === 204
 }
 
 /** The pull request whose head was a commit, as it is stored. */
@@ -81,34 +87,34 @@ const rowOf = (head: string) =>
     .where('head_commit', '=', head)
     .executeTakeFirstOrThrow()
 
-describe('a merge that waits for its checks', () => {
-  it('happens when the last of them succeeds', async () => {
+describe('a scheduled merge', () => {
+  it('happens when the last required check succeeds', async () => {
     const { path, pull, head } = await proposal()
     expect(
-      (await rest(cast.carol, 'POST', `${pull}/merge`, { ...SOON, MergeTitleField: 'At last' }))
+      (await rest(users.carol, 'POST', `${pull}/merge`, { ...SOON, MergeTitleField: 'At last' }))
         .status,
     ).toBe(201)
-    await report(cast.carol, path, head, 'success', 'ci/lint')
-    await report(cast.carol, path, head, 'pending')
+    await report(users.carol, path, head, 'success', 'ci/lint')
+    await report(users.carol, path, head, 'pending')
     expect(await isMerged(pull)).toBe(false)
-    await report(cast.carol, path, head, 'success')
+    await report(users.carol, path, head, 'success')
     expect(await isMerged(pull)).toBe(true)
-    const { merged_by, merge_commit_sha } = await ask(cast.bob, 'GET', pull)
-    const { commit } = await ask(cast.bob, 'GET', `${path}/git/commits/${merge_commit_sha}`)
+    const { merged_by, merge_commit_sha } = await ask(users.bob, 'GET', pull)
+    const { commit } = await ask(users.bob, 'GET', `${path}/git/commits/${merge_commit_sha}`)
     expect([merged_by.login, commit.message]).toEqual(['carol', 'At last\n'])
   })
 
-  it('happens at once when they have succeeded already', async () => {
+  it('happens at once if the checks have succeeded already', async () => {
     const { path, pull, head } = await proposal()
-    await report(cast.carol, path, head, 'success')
-    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(200)
+    await report(users.carol, path, head, 'success')
+    expect((await rest(users.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(200)
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('is ordered once, over REST and over gRPC', async () => {
+  it('can be scheduled once, over REST and over gRPC', async () => {
     const { pull, number, name } = await proposal()
-    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
-    const again = await rest(cast.bob, 'POST', `${pull}/merge`, SOON)
+    expect((await rest(users.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    const again = await rest(users.bob, 'POST', `${pull}/merge`, SOON)
     expect([again.status, again.headers.get('x-error-reason')]).toEqual([
       409,
       'AUTO_MERGE_SCHEDULED',
@@ -117,7 +123,7 @@ describe('a merge that waits for its checks', () => {
       /^pull request is already scheduled to auto merge when checks succeed \[pull_id: \d+\]$/,
     )
     const refused = await forge
-      .grpc(PullMergeService, cast.bob)
+      .grpc(PullMergeService, users.bob)
       .mergePullRequest({
         owner: 'bob',
         repo: name,
@@ -129,48 +135,48 @@ describe('a merge that waits for its checks', () => {
     expect(refused.findDetails(ErrorInfoSchema)[0]?.reason).toBe('AUTO_MERGE_SCHEDULED')
   })
 
-  it('is taken back by who ordered it, and by who may merge, and by nobody else', async () => {
+  it('can be cancelled by the user who scheduled it and by users who may merge, and by no one else', async () => {
     const { pull } = await proposal()
     const cancel = async (who: Actor) => {
       const { status, headers } = await rest(who, 'DELETE', `${pull}/merge`)
       return [status, headers.get('x-error-reason')]
     }
-    expect(await cancel(cast.carol)).toEqual([404, 'AUTO_MERGE_NOT_SCHEDULED'])
-    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    expect(await cancel(users.carol)).toEqual([404, 'AUTO_MERGE_NOT_SCHEDULED'])
+    expect((await rest(users.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
     const erin = { username: 'erin', email: 'erin@example.org', password: PASSWORD }
-    await ask(cast.ada, 'POST', '/admin/users', erin)
+    await ask(users.ada, 'POST', '/admin/users', erin)
     expect(await cancel(await signIn(server.url, 'erin'))).toEqual([
       403,
       'AUTO_MERGE_CANCEL_DENIED',
     ])
-    expect(await cancel(cast.bob)).toEqual([204, null])
-    expect((await rest(cast.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
-    expect(await cancel(cast.carol)).toEqual([204, null])
-    expect((await rest(cast.carol, 'DELETE', `${pull}9/merge`)).status).toBe(404)
+    expect(await cancel(users.bob)).toEqual([204, null])
+    expect((await rest(users.carol, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+    expect(await cancel(users.carol)).toEqual([204, null])
+    expect((await rest(users.carol, 'DELETE', `${pull}9/merge`)).status).toBe(404)
   })
 
-  it('does not happen any more once it is taken back', async () => {
+  it('does not happen after it was cancelled', async () => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await ask(cast.carol, 'DELETE', `${pull}/merge`)
-    await report(cast.carol, path, head, 'success')
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(users.carol, 'DELETE', `${pull}/merge`)
+    await report(users.carol, path, head, 'success')
     expect(await isMerged(pull)).toBe(false)
   })
 
-  it('waits for the checks of what was pushed since', async () => {
+  it('waits for the checks of commits that are pushed later', async () => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    const pushed = await write(cast.carol, path, 'more.txt', 'tulips\n', { branch: 'beds' })
-    await report(cast.carol, path, head, 'success')
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    const pushed = await write(users.carol, path, 'more.txt', 'tulips\n', { branch: 'beds' })
+    await report(users.carol, path, head, 'success')
     expect(await isMerged(pull)).toBe(false)
-    await report(cast.carol, path, pushed, 'success')
+    await report(users.carol, path, pushed, 'success')
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('happens when an approval comes, and not when it has gone', async () => {
+  it('happens when an approval arrives, but not after the approval was dismissed', async () => {
     const { pull } = await proposal({ required_approvals: 1, dismiss_stale_approvals: true })
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    const approve = () => ask(cast.bob, 'POST', `${pull}/reviews`, { event: 'APPROVED' })
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    const approve = () => ask(users.bob, 'POST', `${pull}/reviews`, { event: 'APPROVED' })
     expect(await isMerged(pull)).toBe(false)
     await approve()
     expect(await isMerged(pull)).toBe(true)
@@ -180,26 +186,26 @@ describe('a merge that waits for its checks', () => {
       enable_status_check: true,
       status_check_contexts: ['ci'],
     })
-    await ask(cast.carol, 'POST', `${other.pull}/merge`, SOON)
-    const { id } = await ask(cast.bob, 'POST', `${other.pull}/reviews`, { event: 'APPROVED' })
-    await ask(cast.bob, 'POST', `${other.pull}/reviews/${id}/dismissals`, { message: 'Not yet.' })
-    await report(cast.carol, other.path, other.head, 'success', 'ci')
+    await ask(users.carol, 'POST', `${other.pull}/merge`, SOON)
+    const { id } = await ask(users.bob, 'POST', `${other.pull}/reviews`, { event: 'APPROVED' })
+    await ask(users.bob, 'POST', `${other.pull}/reviews/${id}/dismissals`, { message: 'Not yet.' })
+    await report(users.carol, other.path, other.head, 'success', 'ci')
     expect(await isMerged(other.pull)).toBe(false)
   })
 
-  it('happens when the rule no longer wants what it waits for', async () => {
+  it('happens when the protection rule no longer requires what is missing', async () => {
     const { path, pull } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     expect(await isMerged(pull)).toBe(false)
-    await ask(cast.bob, 'PATCH', `${path}/branch_protections/main`, { enable_status_check: false })
+    await ask(users.bob, 'PATCH', `${path}/branch_protections/main`, { enable_status_check: false })
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('happens by the rights that who ordered it has by then', async () => {
+  it('uses the rights that the user who scheduled it has at that time', async () => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
-    await report(cast.bob, path, head, 'success')
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(users.bob, 'DELETE', `${path}/collaborators/carol`)
+    await report(users.bob, path, head, 'success')
     expect(await isMerged(pull)).toBe(false)
   })
 
@@ -207,17 +213,17 @@ describe('a merge that waits for its checks', () => {
     ['a public repository', false],
     ['a private repository', true],
   ])(
-    'is over when who ordered it has lost the right, also if they get it back: %s',
+    'ends when the user who scheduled it loses the right, even if the right returns: %s',
     async (_, isPrivate) => {
       const { path, pull, head } = await proposal()
-      await ask(cast.bob, 'PATCH', path, { private: isPrivate })
-      await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-      await ask(cast.bob, 'DELETE', `${path}/collaborators/carol`)
-      await report(cast.bob, path, head, 'success')
+      await ask(users.bob, 'PATCH', path, { private: isPrivate })
+      await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+      await ask(users.bob, 'DELETE', `${path}/collaborators/carol`)
+      await report(users.bob, path, head, 'success')
       expect(await isMerged(pull)).toBe(false)
-      await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+      await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
       expect(await isMerged(pull)).toBe(false)
-      expect((await ask(cast.bob, 'GET', pull)).auto_merge).toBeNull()
+      expect((await ask(users.bob, 'GET', pull)).auto_merge).toBeNull()
     },
   )
 
@@ -227,47 +233,47 @@ describe('a merge that waits for its checks', () => {
     ['hides its pull requests', { has_pull_requests: false }, { has_pull_requests: true }],
   ])('waits while the repository %s', async (_, closed, open) => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await report(cast.carol, path, head, 'pending')
-    await ask(cast.bob, 'PATCH', path, closed)
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    await report(users.carol, path, head, 'pending')
+    await ask(users.bob, 'PATCH', path, closed)
     // As no client could say it of an archived one.
     await server.app.db.updateTable('commit_status_contexts').set({ state: 'success' }).execute()
     await finishScheduledMerges(server.app)
     expect((await rowOf(head)).state).toBe('OPEN')
-    await ask(cast.bob, 'PATCH', path, open)
+    await ask(users.bob, 'PATCH', path, open)
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('sees no more than the token that it was ordered with', async () => {
+  it('sees no more than the token that scheduled it', async () => {
     const { path, pull, head } = await proposal()
-    const token = await tokenOf(server.url, cast.carol, ['write:repository', 'public-only'])
+    const token = await tokenOf(server.url, users.carol, ['write:repository', 'public-only'])
     expect((await rest(token, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
-    await ask(cast.bob, 'PATCH', path, { private: true })
-    await report(cast.carol, path, head, 'success')
+    await ask(users.bob, 'PATCH', path, { private: true })
+    await report(users.carol, path, head, 'success')
     expect(await isMerged(pull)).toBe(false)
-    await ask(cast.bob, 'PATCH', path, { private: false })
+    await ask(users.bob, 'PATCH', path, { private: false })
     expect(await isMerged(pull)).toBe(true)
   })
 
-  it('is no look at the pull request by who ordered it', async () => {
+  it('does not mark the pull request as seen by the user who scheduled it', async () => {
     const { path, pull, number } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await ask(cast.bob, 'POST', `${path}/issues/${number}/comments`, { body: 'Wait.' })
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(users.bob, 'POST', `${path}/issues/${number}/comments`, { body: 'Wait.' })
     expect(await isMerged(pull)).toBe(false)
-    expect((await ask(cast.carol, 'GET', pull)).unread).toBe(true)
+    expect((await ask(users.carol, 'GET', pull)).unread).toBe(true)
   })
 
-  it('is taken back or happens, and never both', async () => {
+  it('is either cancelled or happens, never both', async () => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await finishScheduledMerges(server.app)
     const { id } = await rowOf(head)
     const [merging, cancelling] = await withPullLock(server.app, id, async () => {
-      await report(cast.carol, path, head, 'success')
+      await report(users.carol, path, head, 'success')
       const merging = finishScheduledMerges(server.app)
-      const cancelling = rest(cast.carol, 'DELETE', `${pull}/merge`)
+      const cancelling = rest(users.carol, 'DELETE', `${pull}/merge`)
       // Both are at the door by then, or one of them has got past it.
-      const looking = Array.from({ length: 5 }, () => ask(cast.bob, 'GET', pull))
+      const looking = Array.from({ length: 5 }, () => ask(users.bob, 'GET', pull))
       await Promise.race([cancelling, Promise.all(looking)])
       return [merging, cancelling]
     })
@@ -276,15 +282,15 @@ describe('a merge that waits for its checks', () => {
     expect(await isMerged(pull)).toBe(status === 404)
   })
 
-  it('is tried again later, and lets others go first, when the server fails', async () => {
+  it('is tried again later after a fault of the server, without delaying other merges', async () => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
     await finishScheduledMerges(server.app)
     const { id } = await rowOf(head)
     const broken = { head_commit: 'broken', head_ref_commit: 'broken' }
     await server.app.db.updateTable('pull_requests').set(broken).where('id', '=', id).execute()
     const before = Date.now()
-    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
+    await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'admin' })
     const failure = 'a scheduled merge failed'
     await vi.waitFor(() => expect(server.logged.some(({ msg }) => msg === failure)).toBe(true), {
       timeout: 10_000,
@@ -297,60 +303,60 @@ describe('a merge that waits for its checks', () => {
     await server.app.db.deleteFrom('auto_merges').execute()
   })
 
-  it('is over when the pull request is closed', async () => {
+  it('ends when the pull request is closed', async () => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    await ask(cast.carol, 'PATCH', pull, { state: 'closed' })
-    await report(cast.carol, path, head, 'success')
-    await ask(cast.carol, 'PATCH', pull, { state: 'open' })
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    await ask(users.carol, 'PATCH', pull, { state: 'closed' })
+    await report(users.carol, path, head, 'success')
+    await ask(users.carol, 'PATCH', pull, { state: 'open' })
     expect(await isMerged(pull)).toBe(false)
   })
 
-  it('is over when the pull request goes to another branch, and goes along with a new name of it', async () => {
+  it('ends when the base branch changes, and follows a rename of the base branch', async () => {
     for (const [change, expected] of [
-      [(pull: string) => ask(cast.carol, 'PATCH', pull, { base: 'main' }), false],
+      [(pull: string) => ask(users.carol, 'PATCH', pull, { base: 'main' }), false],
       [
         (_: string, path: string) =>
-          ask(cast.bob, 'PATCH', `${path}/branches/next`, { name: 'later' }),
+          ask(users.bob, 'PATCH', `${path}/branches/next`, { name: 'later' }),
         true,
       ],
     ] as const) {
       const { path, pull } = await proposal()
-      await ask(cast.bob, 'DELETE', `${path}/branch_protections/main`)
-      await ask(cast.bob, 'POST', `${path}/branches`, { new_branch_name: 'next' })
-      await ask(cast.carol, 'PATCH', pull, { base: 'next' })
+      await ask(users.bob, 'DELETE', `${path}/branch_protections/main`)
+      await ask(users.bob, 'POST', `${path}/branches`, { new_branch_name: 'next' })
+      await ask(users.carol, 'PATCH', pull, { base: 'next' })
       const rule = { enable_push: true, enable_status_check: true, status_check_contexts: ['ci/*'] }
-      const { rule_name } = await ask(cast.bob, 'POST', `${path}/branch_protections`, {
+      const { rule_name } = await ask(users.bob, 'POST', `${path}/branch_protections`, {
         ...rule,
         rule_name: 'next',
       })
-      expect((await rest(cast.bob, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
+      expect((await rest(users.bob, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
       // Ready, but for its title.
-      await ask(cast.carol, 'PATCH', pull, { title: 'WIP: beds' })
-      await ask(cast.bob, 'DELETE', `${path}/branch_protections/${rule_name}`)
+      await ask(users.carol, 'PATCH', pull, { title: 'WIP: beds' })
+      await ask(users.bob, 'DELETE', `${path}/branch_protections/${rule_name}`)
       await change(pull, path)
-      await ask(cast.carol, 'PATCH', pull, { title: 'Beds' })
+      await ask(users.carol, 'PATCH', pull, { title: 'Beds' })
       expect(await isMerged(pull)).toBe(expected)
     }
   })
 
-  it('has one outcome when it is closed at the same moment', async () => {
+  it('has one outcome when the pull request is closed at the same moment', async () => {
     const { path, pull, head } = await proposal()
-    await ask(cast.carol, 'POST', `${pull}/merge`, SOON)
-    const closing = report(cast.carol, path, head, 'success').then(() =>
-      rest(cast.carol, 'PATCH', pull, { state: 'closed' }),
+    await ask(users.carol, 'POST', `${pull}/merge`, SOON)
+    const closing = report(users.carol, path, head, 'success').then(() =>
+      rest(users.carol, 'PATCH', pull, { state: 'closed' }),
     )
     const [{ status }] = await Promise.all([closing, finishScheduledMerges(server.app)])
-    const { state, merged } = await ask(cast.bob, 'GET', pull)
+    const { state, merged } = await ask(users.bob, 'GET', pull)
     expect([state, merged]).toEqual(['closed', status === 412])
-    const files = await ask(cast.bob, 'GET', `${path}/contents`)
+    const files = await ask(users.bob, 'GET', `${path}/contents`)
     expect(files.some(({ name }: { name: string }) => name === 'beds.txt')).toBe(merged)
   })
 
-  it('survives a restart, and what happened meanwhile', async () => {
+  it('survives a restart, and notices what happened meanwhile', async () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-'))
     const first = await startTestServer({ data })
-    const people = await inviteCast(first.url)
+    const people = await createTestUsers(first.url)
     const send = restAt(first.url)
     const at = '/repos/bob/restart'
     await send(people.bob, 'POST', '/user/repos', { name: 'restart', auto_init: true })
@@ -379,7 +385,7 @@ describe('a merge that waits for its checks', () => {
   })
 })
 
-describe('whether a pull request can be merged', () => {
+describe('the mergeability of a pull request', () => {
   const mergeabilityOf = async (who: Actor, pull: string) => {
     await server.app.background.settled()
     const { mergeable } = await ask(who, 'GET', pull)
@@ -390,21 +396,21 @@ describe('whether a pull request can be merged', () => {
   const failedChecks = () =>
     server.logged.filter((line) => line.work === 'mergeability check').length
 
-  it('is known when it is made, and anew after its head or its base has moved', async () => {
+  it('is known after creation, and again after head or base has moved', async () => {
     const { path, pull, number } = await proposal(undefined)
-    const { body } = await rest(cast.bob, 'GET', `${path}/pulls`)
+    const { body } = await rest(users.bob, 'GET', `${path}/pulls`)
     expect(body).toMatchObject([{ number, mergeable: true }])
-    await write(cast.bob, path, 'beds.txt', 'thistles\n', { branch: 'main' })
-    expect(await mergeabilityOf(cast.bob, pull)).toEqual([false, false])
-    await ask(cast.bob, 'DELETE', `${path}/contents/beds.txt`, {
+    await write(users.bob, path, 'beds.txt', 'thistles\n', { branch: 'main' })
+    expect(await mergeabilityOf(users.bob, pull)).toEqual([false, false])
+    await ask(users.bob, 'DELETE', `${path}/contents/beds.txt`, {
       branch: 'main',
-      sha: (await ask(cast.bob, 'GET', `${path}/contents/beds.txt`)).sha,
+      sha: (await ask(users.bob, 'GET', `${path}/contents/beds.txt`)).sha,
     })
     // The first answer is from before: reading starts the check.
-    expect((await mergeabilityOf(cast.bob, pull))[1]).toBe(true)
+    expect((await mergeabilityOf(users.bob, pull))[1]).toBe(true)
   })
 
-  it('is found out after all where it could not be before', async () => {
+  it('is determined later if it could not be determined before', async () => {
     const { pull, head } = await proposal(undefined)
     const { id } = await rowOf(head)
     await server.app.background.settled()
@@ -413,10 +419,10 @@ describe('whether a pull request can be merged', () => {
       .set({ mergeability: 'ERROR' })
       .where('id', '=', id)
       .execute()
-    expect(await mergeabilityOf(cast.carol, pull)).toEqual([false, true])
+    expect(await mergeabilityOf(users.carol, pull)).toEqual([false, true])
   })
 
-  it('is not asked again and again where it cannot be found out', async () => {
+  it('is not checked repeatedly while the check fails', async () => {
     const { pull, head } = await proposal(undefined)
     const { id } = await rowOf(head)
     await server.app.background.settled()
@@ -424,38 +430,38 @@ describe('whether a pull request can be merged', () => {
     const columns = { head_commit: lost, head_ref_commit: lost }
     await server.app.db.updateTable('pull_requests').set(columns).where('id', '=', id).execute()
     const before = failedChecks()
-    expect(await mergeabilityOf(cast.carol, pull)).toEqual([false, false])
+    expect(await mergeabilityOf(users.carol, pull)).toEqual([false, false])
     expect(failedChecks() - before).toBe(1)
   })
 
-  it('keeps nobody waiting whose repositories are those of another owner', async () => {
+  it('is checked without delaying repositories of other owners', async () => {
     const { pull, path } = await proposal(undefined)
-    await write(cast.bob, path, 'base.txt', 'moved\n', { branch: 'main' })
-    await ask(cast.carol, 'POST', '/user/repos', { name: 'mine', auto_init: true })
-    await write(cast.carol, '/repos/carol/mine', 'beds.txt', 'roses\n', {
+    await write(users.bob, path, 'base.txt', 'moved\n', { branch: 'main' })
+    await ask(users.carol, 'POST', '/user/repos', { name: 'mine', auto_init: true })
+    await write(users.carol, '/repos/carol/mine', 'beds.txt', 'roses\n', {
       branch: 'main',
       new_branch: 'beds',
     })
-    const { id: bobId } = await ask(cast.bob, 'GET', '/user')
+    const { id: bobId } = await ask(users.bob, 'GET', '/user')
     const release = await new Promise<() => void>((resolve) => {
       withCheckLock(server.app, bobId, () => new Promise<void>((done) => resolve(done)))
     })
-    expect((await ask(cast.bob, 'GET', pull)).mergeable).toBe(false)
-    const made = await ask(cast.carol, 'POST', '/repos/carol/mine/pulls', {
+    expect((await ask(users.bob, 'GET', pull)).mergeable).toBe(false)
+    const made = await ask(users.carol, 'POST', '/repos/carol/mine/pulls', {
       title: 'Beds',
       head: 'beds',
       base: 'main',
     })
     expect(made.mergeable).toBe(true)
     release()
-    expect((await mergeabilityOf(cast.bob, pull))[1]).toBe(true)
+    expect((await mergeabilityOf(users.bob, pull))[1]).toBe(true)
   })
 
-  it('is not without a common history, and not while it is work in progress', async () => {
+  it('is not given without a common history and for work in progress', async () => {
     const { pull } = await proposal(undefined)
-    await ask(cast.carol, 'PATCH', pull, { title: 'wip: Beds' })
-    expect((await mergeabilityOf(cast.carol, pull))[1]).toBe(false)
-    await ask(cast.carol, 'PATCH', pull, { title: 'Beds' })
-    expect((await mergeabilityOf(cast.carol, pull))[1]).toBe(true)
+    await ask(users.carol, 'PATCH', pull, { title: 'wip: Beds' })
+    expect((await mergeabilityOf(users.carol, pull))[1]).toBe(false)
+    await ask(users.carol, 'PATCH', pull, { title: 'Beds' })
+    expect((await mergeabilityOf(users.carol, pull))[1]).toBe(true)
   })
 })

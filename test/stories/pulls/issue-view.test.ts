@@ -3,18 +3,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
-import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import { type Actor, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof reviewForge>
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
-  forge = reviewForge(server, cast)
+  users = await createPullTestUsers(server.url)
+  forge = reviewForge(server, users)
 })
 afterAll(() => server.stop())
 
@@ -30,18 +30,18 @@ async function labels({ path }: ReviewedPull, ...names: string[]): Promise<numbe
   for (const name of names) {
     const exclusive = name.includes('/')
     ids.push(
-      (await forge.ask(cast.bob, 'POST', `${path}/labels`, { name, color: 'abc', exclusive })).id,
+      (await forge.ask(users.bob, 'POST', `${path}/labels`, { name, color: 'abc', exclusive })).id,
     )
   }
   return ids
 }
 
 describe('a pull request as an issue', () => {
-  it('has what both have in common, and what makes it a pull request', async () => {
+  it('has the common fields and the marker of pull requests', async () => {
     const pull = await forge.pull('common')
-    const seen = await forge.ask(cast.carol, 'GET', pull.pull)
+    const seen = await forge.ask(users.carol, 'GET', pull.pull)
     const url = `${server.url}/bob/common/pulls/1`
-    expect(await forge.ask(cast.carol, 'GET', issueOf(pull))).toEqual({
+    expect(await forge.ask(users.carol, 'GET', issueOf(pull))).toEqual({
       id: seen.id,
       url: `${server.url}/api/v1/repos/bob/common/issues/1`,
       html_url: url,
@@ -69,8 +69,8 @@ describe('a pull request as an issue', () => {
       pin_order: 0,
       content_version: 0,
     })
-    await forge.ask(cast.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
-    const merged = await forge.ask(cast.bob, 'GET', pull.pull)
+    await forge.ask(users.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
+    const merged = await forge.ask(users.bob, 'GET', pull.pull)
     expect((await forge.rest(undefined, 'GET', issueOf(pull))).body).toMatchObject({
       state: 'closed',
       closed_at: merged.closed_at,
@@ -81,7 +81,7 @@ describe('a pull request as an issue', () => {
   it('is edited by the rules of pull requests', async () => {
     const pull = await forge.pull('edited')
     const issue = issueOf(pull)
-    const { id: milestone } = await forge.ask(cast.bob, 'POST', `${pull.path}/milestones`, {
+    const { id: milestone } = await forge.ask(users.bob, 'POST', `${pull.path}/milestones`, {
       title: 'One',
     })
     const changes = {
@@ -91,7 +91,7 @@ describe('a pull request as an issue', () => {
       assignees: ['eve'],
       milestone,
     }
-    const edited = await forge.rest(cast.bob, 'PATCH', issue, { ...changes, state: 'closed' })
+    const edited = await forge.rest(users.bob, 'PATCH', issue, { ...changes, state: 'closed' })
     expect(edited.status).toBe(201)
     expect(edited.body).toMatchObject({
       title: 'WIP: it',
@@ -103,7 +103,7 @@ describe('a pull request as an issue', () => {
       pull_request: { draft: true },
       content_version: 1,
     })
-    const seen = await forge.ask(cast.bob, 'GET', issue)
+    const seen = await forge.ask(users.bob, 'GET', issue)
     expect(seen).toEqual(edited.body)
     // As the clients send it that know no absent members.
     const nothing = {
@@ -116,20 +116,20 @@ describe('a pull request as an issue', () => {
       due_date: null,
     }
     expect(
-      (await forge.ask(cast.bob, 'PATCH', issue, { ...nothing, unset_due_date: null })).title,
+      (await forge.ask(users.bob, 'PATCH', issue, { ...nothing, unset_due_date: null })).title,
     ).toBe('WIP: it')
     expect(
-      await forge.ask(cast.bob, 'PATCH', issue, { unset_due_date: true, assignees: [] }),
+      await forge.ask(users.bob, 'PATCH', issue, { unset_due_date: true, assignees: [] }),
     ).toMatchObject({
       due_date: null,
       assignees: [],
     })
     for (const [who, body, status, text] of [
-      [cast.bob, { body: 'x', content_version: 0 }, 409, 'the issue is already changed'],
-      [cast.bob, { state: 'merged' }, 412, 'unknown state: merged'],
-      [cast.bob, { assignees: ['nobody-at-all'] }, 422, 'Assignee does not exist'],
-      [cast.bob, { milestone: 99 }, 404, 'not found'],
-      [cast.eve, { title: 'Mine' }, 403, undefined],
+      [users.bob, { body: 'x', content_version: 0 }, 409, 'the issue is already changed'],
+      [users.bob, { state: 'merged' }, 412, 'unknown state: merged'],
+      [users.bob, { assignees: ['nobody-at-all'] }, 422, 'Assignee does not exist'],
+      [users.bob, { milestone: 99 }, 404, 'not found'],
+      [users.eve, { title: 'Mine' }, 403, undefined],
       [undefined, { title: 'Mine' }, 401, 'sign in first'],
     ] as const) {
       const refused = await forge.rest(who, 'PATCH', issue, body)
@@ -140,7 +140,7 @@ describe('a pull request as an issue', () => {
     }
   })
 
-  it('does not exist for whoever may not read it, nor by another number', async () => {
+  it('is not found by callers who may not read it, or by another number', async () => {
     const pull = await forge.pull('hidden', { private: true })
     for (const [method, path, body] of [
       ['GET', issueOf(pull), undefined],
@@ -151,19 +151,21 @@ describe('a pull request as an issue', () => {
       ['DELETE', labelsOf(pull), undefined],
       ['DELETE', `${labelsOf(pull)}/1`, undefined],
     ] as const) {
-      expect((await forge.rest(cast.eve, method, path, body)).status, `${method} ${path}`).toBe(404)
+      expect((await forge.rest(users.eve, method, path, body)).status, `${method} ${path}`).toBe(
+        404,
+      )
       const elsewhere = path.replace('issues/1', 'issues/7')
       expect(
-        (await forge.rest(cast.bob, method, elsewhere, body)).status,
+        (await forge.rest(users.bob, method, elsewhere, body)).status,
         `${method} ${elsewhere}`,
       ).toBe(404)
     }
   })
 
-  it('is the same by gRPC', async () => {
+  it('is the same over gRPC', async () => {
     await forge.pull('grpc')
     const place = { owner: 'bob', repo: 'grpc', index: 1n }
-    const [bob, eve] = [grpcAs(cast.bob), grpcAs(cast.eve)]
+    const [bob, eve] = [grpcAs(users.bob), grpcAs(users.eve)]
     expect(await eve.getIssue(place)).toMatchObject({ number: 1n, pullRequest: { merged: false } })
     expect((await bob.editIssue({ ...place, title: 'Better' })).title).toBe('Better')
     const reasonOf = async (made: Promise<unknown>) => (await refusalOf(made)).reason
@@ -182,60 +184,60 @@ describe('a pull request as an issue', () => {
 })
 
 describe('labels of a pull request', () => {
-  it('are added, replaced, taken away one by one and all at once, by number and by name', async () => {
+  it('are added, replaced and removed one by one or together, by number and by name', async () => {
     const pull = await forge.pull('labels')
     const [bug, late] = await labels(pull, 'bug', 'late', 'more')
     expect(
-      namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: ['late', bug] })),
+      namesOf(await forge.ask(users.carol, 'POST', labelsOf(pull), { labels: ['late', bug] })),
     ).toEqual(['bug', 'late'])
     expect(
-      namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: ['more', 'late'] })),
+      namesOf(await forge.ask(users.carol, 'POST', labelsOf(pull), { labels: ['more', 'late'] })),
     ).toEqual(['bug', 'late', 'more'])
     expect((await forge.rest(undefined, 'GET', labelsOf(pull))).body).toEqual(
-      (await forge.ask(cast.bob, 'GET', pull.pull)).labels,
+      (await forge.ask(users.bob, 'GET', pull.pull)).labels,
     )
-    expect((await forge.rest(cast.carol, 'DELETE', `${labelsOf(pull)}/${bug}`)).status).toBe(204)
+    expect((await forge.rest(users.carol, 'DELETE', `${labelsOf(pull)}/${bug}`)).status).toBe(204)
     // What it does not have cannot be taken from it, which is as well.
-    expect((await forge.rest(cast.carol, 'DELETE', `${labelsOf(pull)}/${bug}`)).status).toBe(204)
-    expect((await forge.rest(cast.carol, 'DELETE', `${labelsOf(pull)}/999`)).status).toBe(404)
-    expect(namesOf(await forge.ask(cast.bob, 'GET', labelsOf(pull)))).toEqual(['late', 'more'])
-    expect(namesOf(await forge.ask(cast.carol, 'PUT', labelsOf(pull), { labels: [bug] }))).toEqual([
-      'bug',
-    ])
+    expect((await forge.rest(users.carol, 'DELETE', `${labelsOf(pull)}/${bug}`)).status).toBe(204)
+    expect((await forge.rest(users.carol, 'DELETE', `${labelsOf(pull)}/999`)).status).toBe(404)
+    expect(namesOf(await forge.ask(users.bob, 'GET', labelsOf(pull)))).toEqual(['late', 'more'])
+    expect(namesOf(await forge.ask(users.carol, 'PUT', labelsOf(pull), { labels: [bug] }))).toEqual(
+      ['bug'],
+    )
     // Unknown ones are ignored, whatever they are.
     const unknown = { labels: ['none', 999, -1, late] }
-    expect(namesOf(await forge.ask(cast.carol, 'PUT', labelsOf(pull), unknown))).toEqual(['late'])
-    expect((await forge.rest(cast.carol, 'DELETE', labelsOf(pull))).status).toBe(204)
-    expect(await forge.ask(cast.bob, 'GET', labelsOf(pull))).toEqual([])
-    expect(await forge.ask(cast.carol, 'POST', labelsOf(pull), {})).toEqual([])
+    expect(namesOf(await forge.ask(users.carol, 'PUT', labelsOf(pull), unknown))).toEqual(['late'])
+    expect((await forge.rest(users.carol, 'DELETE', labelsOf(pull))).status).toBe(204)
+    expect(await forge.ask(users.bob, 'GET', labelsOf(pull))).toEqual([])
+    expect(await forge.ask(users.carol, 'POST', labelsOf(pull), {})).toEqual([])
   })
 
-  it('exclude others of their scope', async () => {
+  it('exclude other labels of their scope', async () => {
     const pull = await forge.pull('scopes')
     const [low, high] = await labels(pull, 'priority/low', 'priority/high', 'plain')
-    await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: [low, 'plain'] })
+    await forge.ask(users.carol, 'POST', labelsOf(pull), { labels: [low, 'plain'] })
     expect(
-      namesOf(await forge.ask(cast.carol, 'POST', labelsOf(pull), { labels: [high] })),
+      namesOf(await forge.ask(users.carol, 'POST', labelsOf(pull), { labels: [high] })),
     ).toEqual(['plain', 'priority/high'])
   })
 
-  it('may be those of the organisation, of which the repository has precedence', async () => {
-    await forge.ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
-    const { id } = await forge.ask(cast.bob, 'POST', '/orgs/acme/labels', {
+  it('may belong to the organisation, after those of the repository', async () => {
+    await forge.ask(users.bob, 'POST', '/orgs', { username: 'acme' })
+    const { id } = await forge.ask(users.bob, 'POST', '/orgs/acme/labels', {
       name: 'bug',
       color: 'abc',
     })
-    await forge.ask(cast.bob, 'POST', '/orgs/acme/labels', { name: 'ours', color: 'abc' })
-    await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
+    await forge.ask(users.bob, 'POST', '/orgs/acme/labels', { name: 'ours', color: 'abc' })
+    await forge.ask(users.bob, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
     const path = '/repos/acme/engine'
-    const own = await forge.ask(cast.bob, 'POST', `${path}/labels`, { name: 'bug', color: 'def' })
-    await forge.change(cast.bob, path, 'topic')
-    await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+    const own = await forge.ask(users.bob, 'POST', `${path}/labels`, { name: 'bug', color: 'def' })
+    await forge.change(users.bob, path, 'topic')
+    await forge.ask(users.bob, 'POST', `${path}/pulls`, {
       head: 'topic',
       base: 'main',
       title: 'A change',
     })
-    const given = await forge.ask(cast.bob, 'POST', `${path}/issues/1/labels`, {
+    const given = await forge.ask(users.bob, 'POST', `${path}/issues/1/labels`, {
       labels: ['ours', 'bug'],
     })
     expect(namesOf(given)).toEqual(['bug', 'ours'])
@@ -244,22 +246,22 @@ describe('labels of a pull request', () => {
       url: expect.stringContaining('/repos/acme/engine/labels/'),
     })
     expect(given[1].url).toContain('/orgs/acme/labels/')
-    const both = await forge.ask(cast.bob, 'PUT', `${path}/issues/1/labels`, { labels: [id] })
+    const both = await forge.ask(users.bob, 'PUT', `${path}/issues/1/labels`, { labels: [id] })
     expect(both).toMatchObject([{ id }])
     // Those of another repository are none of its own.
-    const { id: foreign } = await forge.ask(cast.bob, 'POST', '/repos/bob/labels/labels', {
+    const { id: foreign } = await forge.ask(users.bob, 'POST', '/repos/bob/labels/labels', {
       name: 'x',
       color: 'abc',
     })
     expect(
-      await forge.ask(cast.bob, 'PUT', `${path}/issues/1/labels`, { labels: [foreign, 'x'] }),
+      await forge.ask(users.bob, 'PUT', `${path}/issues/1/labels`, { labels: [foreign, 'x'] }),
     ).toEqual([])
     expect(
-      (await forge.rest(cast.bob, 'DELETE', `${path}/issues/1/labels/${foreign}`)).status,
+      (await forge.rest(users.bob, 'DELETE', `${path}/issues/1/labels/${foreign}`)).status,
     ).toBe(404)
   })
 
-  it('are for those who may write to pull requests, in a repository that is in use', async () => {
+  it('can be changed by users who may write pull requests, unless the repository is archived', async () => {
     const pull = await forge.pull('rights')
     const [bug] = await labels(pull, 'bug')
     const cases = [
@@ -268,18 +270,18 @@ describe('labels of a pull request', () => {
       ['DELETE', labelsOf(pull), undefined],
       ['DELETE', `${labelsOf(pull)}/${bug}`, undefined],
     ] as const
-    const reading = await tokenOf(server.url, cast.carol, ['read:issue', 'write:repository'])
-    const publicOnly = await tokenOf(server.url, cast.carol, ['write:issue', 'public-only'])
+    const reading = await tokenOf(server.url, users.carol, ['read:issue', 'write:repository'])
+    const publicOnly = await tokenOf(server.url, users.carol, ['write:issue', 'public-only'])
     for (const [method, path, body] of cases) {
       const statuses: number[] = []
-      for (const who of [undefined, cast.eve, reading])
+      for (const who of [undefined, users.eve, reading])
         statuses.push((await forge.rest(who, method, path, body)).status)
       expect(statuses, `${method} ${path}`).toEqual([401, 403, 403])
       expect((await forge.rest(publicOnly, method, path, body)).status).toBeLessThan(300)
     }
-    await forge.ask(cast.bob, 'PATCH', pull.path, { archived: true })
+    await forge.ask(users.bob, 'PATCH', pull.path, { archived: true })
     for (const [method, path, body] of cases)
-      expect((await forge.rest(cast.bob, method, path, body)).status).toBe(423)
+      expect((await forge.rest(users.bob, method, path, body)).status).toBe(423)
   })
 
   it.each<[title: string, body: object]>([
@@ -292,16 +294,16 @@ describe('labels of a pull request', () => {
   ])('are refused as %s', async (_, body) => {
     bad ??= forge.pull('bad')
     for (const method of ['POST', 'PUT'])
-      expect((await forge.rest(cast.bob, method, labelsOf(await bad), body)).status).toBe(422)
+      expect((await forge.rest(users.bob, method, labelsOf(await bad), body)).status).toBe(422)
   })
   let bad: Promise<ReviewedPull> | undefined
 
-  it('are told of when they have changed, and else not', async () => {
+  it('cause an event only when they change', async () => {
     const pull = await forge.pull('told')
     const [bug] = await labels(pull, 'bug')
     const { db } = server.app
     const told = async () => {
-      const { id } = await forge.ask(cast.bob, 'GET', pull.pull)
+      const { id } = await forge.ask(users.bob, 'GET', pull.pull)
       const { change_count } = await db
         .selectFrom('pull_requests')
         .select('change_count')
@@ -317,23 +319,23 @@ describe('labels of a pull request', () => {
     }
     const [changes = 0, events = 0] = await told()
     for (const labels of [[bug], [bug, 'bug'], []])
-      await forge.ask(cast.bob, 'POST', labelsOf(pull), { labels })
+      await forge.ask(users.bob, 'POST', labelsOf(pull), { labels })
     expect(await told()).toEqual([changes + 1, events + 1])
-    await forge.ask(cast.bob, 'DELETE', labelsOf(pull))
-    await forge.ask(cast.bob, 'DELETE', labelsOf(pull))
+    await forge.ask(users.bob, 'DELETE', labelsOf(pull))
+    await forge.ask(users.bob, 'DELETE', labelsOf(pull))
     expect(await told()).toEqual([changes + 2, events + 2])
   })
 })
 
-describe('a pull request that waits for another one', () => {
+describe('a pull request that depends on another one', () => {
   /**
    * A repository with three pull requests of carol's, and what of the first one there is to ask.
    */
   async function three(name: string) {
     const pull = await forge.pull(name)
     for (const head of ['second', 'third']) {
-      await forge.change(cast.carol, pull.path, head)
-      await forge.ask(cast.carol, 'POST', `${pull.path}/pulls`, {
+      await forge.change(users.carol, pull.path, head)
+      await forge.ask(users.carol, 'POST', `${pull.path}/pulls`, {
         head,
         base: 'main',
         title: `The ${head}`,
@@ -343,42 +345,42 @@ describe('a pull request that waits for another one', () => {
   }
   const numbersOf = (issues: { number: number }[]) => issues.map(({ number }) => number)
 
-  it('is neither closed nor merged while that is open', async () => {
+  it('can neither be closed nor merged while the other one is open', async () => {
     const { path, pull, dependencies } = await three('waiting')
-    const made = await forge.rest(cast.carol, 'POST', dependencies, { index: 3 })
+    const made = await forge.rest(users.carol, 'POST', dependencies, { index: 3 })
     expect([made.status, made.body.number]).toEqual([201, 1])
-    await forge.ask(cast.carol, 'POST', dependencies, { index: 2, owner: 'BOB', repo: 'Waiting' })
+    await forge.ask(users.carol, 'POST', dependencies, { index: 2, owner: 'BOB', repo: 'Waiting' })
     const { body, headers } = await forge.rest(undefined, 'GET', dependencies)
     expect([numbersOf(body), headers.get('x-total-count')]).toEqual([[2, 3], '2'])
-    const closed = await forge.rest(cast.carol, 'PATCH', pull, { state: 'closed' })
+    const closed = await forge.rest(users.carol, 'PATCH', pull, { state: 'closed' })
     expect([closed.status, closed.body.message]).toEqual([
       412,
       'cannot close this issue or pull request because it still has open dependencies',
     ])
-    await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).mergeable).toBe(true)
-    const merged = await forge.rest(cast.bob, 'POST', `${pull}/merge`, {
+    await expect.poll(async () => (await forge.ask(users.bob, 'GET', pull)).mergeable).toBe(true)
+    const merged = await forge.rest(users.bob, 'POST', `${pull}/merge`, {
       Do: 'merge',
       force_merge: true,
     })
     expect([merged.status, merged.body.message]).toEqual([405, 'is blocked by an open dependency'])
-    expect((await forge.ask(cast.bob, 'GET', pull)).state).toBe('open')
+    expect((await forge.ask(users.bob, 'GET', pull)).state).toBe('open')
 
-    await forge.ask(cast.carol, 'PATCH', `${path}/pulls/2`, { state: 'closed' })
-    const removed = await forge.rest(cast.carol, 'DELETE', dependencies, { index: 3 })
+    await forge.ask(users.carol, 'PATCH', `${path}/pulls/2`, { state: 'closed' })
+    const removed = await forge.rest(users.carol, 'DELETE', dependencies, { index: 3 })
     expect([removed.status, removed.body.number]).toEqual([200, 1])
-    expect(numbersOf(await forge.ask(cast.bob, 'GET', dependencies))).toEqual([2])
-    expect((await forge.rest(cast.bob, 'POST', `${pull}/merge`, { Do: 'merge' })).status).toBe(200)
+    expect(numbersOf(await forge.ask(users.bob, 'GET', dependencies))).toEqual([2])
+    expect((await forge.rest(users.bob, 'POST', `${pull}/merge`, { Do: 'merge' })).status).toBe(200)
   })
 
-  it('waits for each once, for none that waits for it, and not for itself', async () => {
+  it('cannot depend on one twice, on itself, or on one that depends on it', async () => {
     const { path, dependencies } = await three('once')
-    for (const index of [2, 2]) await forge.ask(cast.carol, 'POST', dependencies, { index })
-    expect(numbersOf(await forge.ask(cast.bob, 'GET', dependencies))).toEqual([2])
+    for (const index of [2, 2]) await forge.ask(users.carol, 'POST', dependencies, { index })
+    expect(numbersOf(await forge.ask(users.bob, 'GET', dependencies))).toEqual([2])
     for (const [place, index] of [
       [dependencies, 1],
       [`${path}/issues/2/dependencies`, 1],
     ] as const)
-      expect((await forge.rest(cast.carol, 'POST', place, { index })).status).toBe(422)
+      expect((await forge.rest(users.carol, 'POST', place, { index })).status).toBe(422)
     for (const body of [
       { index: 9 },
       {},
@@ -386,44 +388,44 @@ describe('a pull request that waits for another one', () => {
       { index: 1, repo: 'labels' },
     ])
       for (const method of ['POST', 'DELETE'])
-        expect((await forge.rest(cast.carol, method, dependencies, body)).status).toBe(404)
+        expect((await forge.rest(users.carol, method, dependencies, body)).status).toBe(404)
   })
 
-  it('is made to by those who may write to pull requests, in a repository that is in use', async () => {
+  it('gets its dependencies from users who may write pull requests, unless the repository is archived', async () => {
     const { path, dependencies } = await three('whose')
     for (const method of ['POST', 'DELETE']) {
-      expect((await forge.rest(cast.eve, method, dependencies, { index: 2 })).status).toBe(403)
+      expect((await forge.rest(users.eve, method, dependencies, { index: 2 })).status).toBe(403)
       expect((await forge.rest(undefined, method, dependencies, { index: 2 })).status).toBe(401)
     }
-    await forge.ask(cast.bob, 'PATCH', path, { archived: true })
+    await forge.ask(users.bob, 'PATCH', path, { archived: true })
     for (const method of ['POST', 'DELETE'])
-      expect((await forge.rest(cast.bob, method, dependencies, { index: 2 })).status).toBe(423)
-    await forge.ask(cast.bob, 'PATCH', path, { archived: false, private: true })
-    expect((await forge.rest(cast.eve, 'GET', dependencies)).status).toBe(404)
+      expect((await forge.rest(users.bob, method, dependencies, { index: 2 })).status).toBe(423)
+    await forge.ask(users.bob, 'PATCH', path, { archived: false, private: true })
+    expect((await forge.rest(users.eve, 'GET', dependencies)).status).toBe(404)
   })
 
-  it('is merged when it is ready and that is done, if that was ordered', async () => {
+  it('is merged by a scheduled merge once the other one is merged', async () => {
     const { path, pull, head, dependencies } = await three('ordered')
     const rule = { rule_name: 'main', enable_status_check: true, status_check_contexts: ['ci'] }
-    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, rule)
-    await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).mergeable).toBe(true)
+    await forge.ask(users.bob, 'POST', `${path}/branch_protections`, rule)
+    await expect.poll(async () => (await forge.ask(users.bob, 'GET', pull)).mergeable).toBe(true)
     const order = { Do: 'merge', merge_when_checks_succeed: true }
-    expect((await forge.rest(cast.bob, 'POST', `${pull}/merge`, order)).status).toBe(201)
-    await forge.ask(cast.bob, 'POST', dependencies, { index: 2 })
-    await forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, {
+    expect((await forge.rest(users.bob, 'POST', `${pull}/merge`, order)).status).toBe(201)
+    await forge.ask(users.bob, 'POST', dependencies, { index: 2 })
+    await forge.ask(users.bob, 'POST', `${path}/statuses/${head}`, {
       state: 'success',
       context: 'ci',
     })
     await finishScheduledMerges(server.app)
-    expect((await forge.ask(cast.bob, 'GET', pull)).merged).toBe(false)
-    await forge.ask(cast.bob, 'PATCH', `${path}/pulls/2`, { state: 'closed' })
+    expect((await forge.ask(users.bob, 'GET', pull)).merged).toBe(false)
+    await forge.ask(users.bob, 'PATCH', `${path}/pulls/2`, { state: 'closed' })
     await finishScheduledMerges(server.app)
-    await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).merged).toBe(true)
+    await expect.poll(async () => (await forge.ask(users.bob, 'GET', pull)).merged).toBe(true)
   })
 
-  it('does so by gRPC, too', async () => {
+  it('behaves the same over gRPC', async () => {
     await three('waits-by-grpc')
-    const [bob, place] = [grpcAs(cast.bob), { owner: 'bob', repo: 'waits-by-grpc', index: 1n }]
+    const [bob, place] = [grpcAs(users.bob), { owner: 'bob', repo: 'waits-by-grpc', index: 1n }]
     expect((await bob.addIssueDependency({ ...place, dependency: { index: 2n } })).number).toBe(1n)
     expect(await bob.listIssueDependencies(place)).toMatchObject({
       issues: [{ number: 2n }],

@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { createToken, PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { gitHooks: true } })
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   client = await openGitClient()
 })
@@ -30,12 +30,12 @@ afterAll(async () => {
  * to; with a clone of the fork.
  */
 async function proposed(name: string, pull: object = { allow_maintainer_edit: true }) {
-  const base = await forge.repository(cast.bob, name)
-  await forge.ask(cast.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
-  const fork = await forge.fork(cast.eve, base.path)
-  await forge.change(cast.eve, fork.path, 'theirs')
-  await forge.change(cast.eve, fork.path, 'others')
-  await forge.ask(cast.eve, 'POST', base.pulls, {
+  const base = await forge.repository(users.bob, name)
+  await forge.ask(users.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
+  const fork = await forge.fork(users.eve, base.path)
+  await forge.change(users.eve, fork.path, 'theirs')
+  await forge.change(users.eve, fork.path, 'others')
+  await forge.ask(users.eve, 'POST', base.pulls, {
     head: 'eve:theirs',
     base: 'main',
     title: 'Mend it',
@@ -64,12 +64,12 @@ async function proposed(name: string, pull: object = { allow_maintainer_edit: tr
 
 const DENIED = 'User permission denied for writing.'
 
-describe('who could merge a pull request', () => {
-  it('pushes to the branch of the fork that it is of, and to no other', async () => {
+describe('a user who may merge a pull request', () => {
+  it('may push to its head branch in the fork, and to no other branch', async () => {
     const { commit, push, pulls, git } = await proposed('edited')
     const edited = await commit()
     expect(await push('carol')).toBe('ok')
-    expect((await forge.ask(cast.bob, 'GET', `${pulls}/1`)).head.sha).toBe(edited)
+    expect((await forge.ask(users.bob, 'GET', `${pulls}/1`)).head.sha).toBe(edited)
     await git('commit', '-q', '--amend', '--allow-empty', '-m', 'forced')
     expect(await push('bob')).toBe('ok')
     await commit()
@@ -94,26 +94,26 @@ describe('who could merge a pull request', () => {
     ).rejects.toThrow(DENIED)
   })
 
-  it('moves that branch over the API as well', async () => {
+  it('may change that branch over the API as well', async () => {
     const { fork } = await proposed('moved')
-    const to = (await forge.ask(cast.eve, 'GET', `${fork.path}/branches/others`)).commit.id
+    const to = (await forge.ask(users.eve, 'GET', `${fork.path}/branches/others`)).commit.id
     const move = (branch: string) =>
-      forge.rest(cast.carol, 'PUT', `${fork.path}/branches/${branch}`, {
+      forge.rest(users.carol, 'PUT', `${fork.path}/branches/${branch}`, {
         new_commit_id: to,
         force: true,
       })
     expect((await move('theirs')).status).toBe(204)
     expect((await move('main')).status).toBe(403)
-    expect((await forge.ask(cast.eve, 'GET', `${fork.path}/branches/theirs`)).commit.id).toBe(to)
-    expect((await forge.rest(cast.carol, 'DELETE', `${fork.path}/branches/theirs`)).status).toBe(
+    expect((await forge.ask(users.eve, 'GET', `${fork.path}/branches/theirs`)).commit.id).toBe(to)
+    expect((await forge.rest(users.carol, 'DELETE', `${fork.path}/branches/theirs`)).status).toBe(
       403,
     )
-    expect((await forge.rest(cast.carol, 'PATCH', fork.path, { description: 'mine' })).status).toBe(
-      403,
-    )
+    expect(
+      (await forge.rest(users.carol, 'PATCH', fork.path, { description: 'mine' })).status,
+    ).toBe(403)
   })
 
-  it('does so only while all of it holds', async () => {
+  it('may do so only while all conditions hold', async () => {
     const { path, pulls, fork, commit, push } = await proposed('held')
     const outcome = async (who = 'carol') => {
       await commit()
@@ -122,78 +122,78 @@ describe('who could merge a pull request', () => {
     const pull = `${pulls}/1`
     expect(await outcome()).toBe('ok')
     // The poster lets nobody any more.
-    await forge.ask(cast.eve, 'PATCH', pull, { allow_maintainer_edit: false })
+    await forge.ask(users.eve, 'PATCH', pull, { allow_maintainer_edit: false })
     expect(await outcome()).toBe('403')
-    await forge.ask(cast.eve, 'PATCH', pull, { allow_maintainer_edit: true })
+    await forge.ask(users.eve, 'PATCH', pull, { allow_maintainer_edit: true })
     // It is closed.
-    await forge.ask(cast.bob, 'PATCH', pull, { state: 'closed' })
+    await forge.ask(users.bob, 'PATCH', pull, { state: 'closed' })
     expect(await outcome()).toBe('403')
-    await forge.ask(cast.bob, 'PATCH', pull, { state: 'open' })
+    await forge.ask(users.bob, 'PATCH', pull, { state: 'open' })
     // Carol may not merge any more, or by a list of the rule alone.
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
     expect(await outcome()).toBe('403')
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const list = {
       rule_name: 'main',
       enable_merge_whitelist: true,
       merge_whitelist_usernames: ['carol'],
     }
-    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, list)
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
+    await forge.ask(users.bob, 'POST', `${path}/branch_protections`, list)
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
     expect([await outcome(), await outcome('bob')]).toEqual(['ok', '403'])
-    await forge.ask(cast.bob, 'DELETE', `${path}/branch_protections/main`)
+    await forge.ask(users.bob, 'DELETE', `${path}/branch_protections/main`)
     // The base is archived, and so is the fork.
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    await forge.ask(cast.bob, 'PATCH', path, { archived: true })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(users.bob, 'PATCH', path, { archived: true })
     expect(await outcome()).toBe('403')
-    await forge.ask(cast.bob, 'PATCH', path, { archived: false })
-    await forge.ask(cast.eve, 'PATCH', fork.path, { archived: true })
+    await forge.ask(users.bob, 'PATCH', path, { archived: false })
+    await forge.ask(users.eve, 'PATCH', fork.path, { archived: true })
     expect(await outcome()).toBe('403')
-    await forge.ask(cast.eve, 'PATCH', fork.path, { archived: false })
+    await forge.ask(users.eve, 'PATCH', fork.path, { archived: false })
     expect(await outcome()).toBe('ok')
     // Nobody pushes to what they cannot see, by a token of theirs either.
-    const seeing = await createToken(server.url, cast.carol, ['read:repository'])
+    const seeing = await createToken(server.url, users.carol, ['read:repository'])
     await commit()
     expect(await push('carol', 'HEAD:theirs', seeing)).toBe('403')
-    await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
+    await forge.ask(users.eve, 'PATCH', fork.path, { private: true })
     expect(await push('carol')).toMatch(/Repository not found|not found/)
   })
 
-  it('does so for nobody who may not push there', async () => {
+  it('may not do so after the poster has lost the right to push', async () => {
     const { pulls, fork, commit, push } = await proposed('lent', {})
-    await forge.ask(cast.eve, 'PUT', `${fork.path}/collaborators/ada`, { permission: 'write' })
-    await forge.change(cast.eve, fork.path, 'lent')
+    await forge.ask(users.eve, 'PUT', `${fork.path}/collaborators/ada`, { permission: 'write' })
+    await forge.change(users.eve, fork.path, 'lent')
     const user = {
       username: 'finn',
       email: 'finn@example.org',
       password: PASSWORD,
       must_change_password: false,
     }
-    await forge.ask(cast.ada, 'POST', '/admin/users', user)
+    await forge.ask(users.ada, 'POST', '/admin/users', user)
     const finn = { authorization: `Basic ${Buffer.from(`finn:${PASSWORD}`).toString('base64')}` }
-    await forge.ask(cast.eve, 'PUT', `${fork.path}/collaborators/finn`, { permission: 'write' })
+    await forge.ask(users.eve, 'PUT', `${fork.path}/collaborators/finn`, { permission: 'write' })
     const draft = { head: 'eve:lent', base: 'main', title: 'x', allow_maintainer_edit: true }
     await forge.ask(finn, 'POST', pulls, draft)
     await commit()
     expect(await push('carol', 'HEAD:lent')).toBe('ok')
-    await forge.ask(cast.eve, 'DELETE', `${fork.path}/collaborators/finn`)
+    await forge.ask(users.eve, 'DELETE', `${fork.path}/collaborators/finn`)
     await commit()
     expect(await push('carol', 'HEAD:lent')).toBe(DENIED)
   })
 
-  it('is nobody who maintains a fork of what it is of, whatever is usual there', async () => {
-    const { path } = await forge.repository(cast.bob, 'upstream')
-    const fork = await forge.fork(cast.carol, path)
-    const second = await forge.fork(cast.eve, fork.path)
-    await forge.change(cast.bob, path, 'next')
+  it('gains no right in the parent of a fork that they maintain', async () => {
+    const { path } = await forge.repository(users.bob, 'upstream')
+    const fork = await forge.fork(users.carol, path)
+    const second = await forge.fork(users.eve, fork.path)
+    await forge.change(users.bob, path, 'next')
     for (const [who, down] of [
-      [cast.carol, fork],
-      [cast.eve, second],
+      [users.carol, fork],
+      [users.eve, second],
     ] as const) {
       await forge.ask(who, 'PATCH', down.path, { default_allow_maintainer_edit: true })
       const draft = { head: 'bob/upstream:next', base: 'main', title: 'What is new' }
       const { allow_maintainer_edit } = await forge.ask(
-        cast.bob,
+        users.bob,
         'POST',
         `${down.path}/pulls`,
         draft,
@@ -217,37 +217,37 @@ describe('who could merge a pull request', () => {
     }
   })
 
-  it('goes by the rules of the fork, as one who may write', async () => {
+  it('is under the branch rules of the fork, like users with write access', async () => {
     const { fork, commit, push } = await proposed('ruled')
     const rule = `${fork.path}/branch_protections`
-    await forge.ask(cast.eve, 'POST', rule, { rule_name: 'theirs', enable_push: true })
+    await forge.ask(users.eve, 'POST', rule, { rule_name: 'theirs', enable_push: true })
     await commit()
     expect(await push('carol')).toBe('ok')
-    await forge.ask(cast.eve, 'PATCH', `${rule}/theirs`, { enable_push_whitelist: true })
+    await forge.ask(users.eve, 'PATCH', `${rule}/theirs`, { enable_push_whitelist: true })
     await commit()
     expect(await push('carol')).toBe('Not allowed to push to protected branch theirs')
   })
 
-  it('is nobody whose pull request is of the repository that it goes to', async () => {
-    const base = await forge.repository(cast.bob, 'within')
-    await forge.change(cast.bob, base.path, 'own')
-    await forge.ask(cast.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
+  it('gains no right from a pull request within one repository', async () => {
+    const base = await forge.repository(users.bob, 'within')
+    await forge.change(users.bob, base.path, 'own')
+    await forge.ask(users.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
     const draft = { head: 'own', base: 'main', title: 'x', allow_maintainer_edit: true }
-    await forge.ask(cast.bob, 'POST', base.pulls, draft)
+    await forge.ask(users.bob, 'POST', base.pulls, draft)
     const list = {
       rule_name: 'main',
       enable_merge_whitelist: true,
       merge_whitelist_usernames: ['carol'],
     }
-    await forge.ask(cast.bob, 'POST', `${base.path}/branch_protections`, list)
-    await forge.ask(cast.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'read' })
+    await forge.ask(users.bob, 'POST', `${base.path}/branch_protections`, list)
+    await forge.ask(users.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'read' })
     await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/within'), 'within')
     const remote = remoteOf(server.url, 'bob/within', 'carol', PASSWORD)
     await expect(client.git('within', 'push', '-q', remote, 'HEAD:own')).rejects.toThrow('403')
   })
 })
 
-describe('who pushes', () => {
+describe('a user who pushes', () => {
   /** What git shows of a push, without what it says itself. */
   async function saidTo(folder: string, ...args: string[]): Promise<string[]> {
     await client.git(folder, 'config', 'alias.told', '!f() { git push "$@" 2>&1; }; f')
@@ -255,7 +255,7 @@ describe('who pushes', () => {
     return output.split('\n').flatMap((line) => /^remote: ?(.*?)\s*$/.exec(line)?.[1] || [])
   }
 
-  it('is told where the pull request of the branch is, or is to be opened', async () => {
+  it('sees the URL of the pull request of the branch, or the URL to open one', async () => {
     const { path, pulls, fork, git } = await proposed('told')
     const url = (rest: string) => `  ${server.url}/bob/told${rest}`
     await client.git(
@@ -272,7 +272,7 @@ describe('who pushes', () => {
       url('/compare/main...new/one'),
     ])
     await client.commit('told-base', 'more')
-    await forge.ask(cast.bob, 'POST', pulls, { head: 'new/one', base: 'main', title: 'x' })
+    await forge.ask(users.bob, 'POST', pulls, { head: 'new/one', base: 'main', title: 'x' })
     await client.commit('told-base', 'even more')
     expect(await saidTo('told-base', 'origin', 'HEAD:new/one')).toEqual([
       'Visit the existing pull request:',
@@ -288,14 +288,14 @@ describe('who pushes', () => {
       "Create a new pull request for 'eve:fresh':",
       url('/compare/main...eve:fresh'),
     ])
-    await forge.ask(cast.bob, 'PATCH', path, { has_pull_requests: false })
+    await forge.ask(users.bob, 'PATCH', path, { has_pull_requests: false })
     expect(await saidTo('told-base', 'origin', 'HEAD:another')).toEqual([])
     await git('fetch', '-q')
     expect(fork.id).toBeGreaterThan(0)
   })
 
-  it('is told of branches that have moved, and not of one that Git could not move', async () => {
-    const { id } = await forge.repository(cast.bob, 'stuck')
+  it('sees it for branches that have moved, but not for one that Git could not move', async () => {
+    const { id } = await forge.repository(users.bob, 'stuck')
     await client.git(
       '.',
       'clone',
@@ -311,17 +311,17 @@ describe('who pushes', () => {
         stdout.split('\n').flatMap((line) => /^remote: ?(.*?)\s*$/.exec(line)?.[1] || []),
     )
     await unlink(lock)
-    const { body } = await forge.rest(cast.bob, 'GET', '/repos/bob/stuck/branches')
+    const { body } = await forge.rest(users.bob, 'GET', '/repos/bob/stuck/branches')
     expect(body.map(({ name }: { name: string }) => name)).toEqual(['free', 'main'])
     expect(said.filter((line) => line.includes('pull request'))).toEqual([
       "Create a new pull request for 'free':",
     ])
   })
 
-  it('is told so behind what a hook says', async () => {
-    const { path } = await forge.repository(cast.bob, 'hooked')
+  it('sees it after the output of a hook', async () => {
+    const { path } = await forge.repository(users.bob, 'hooked')
     for (const hook of ['pre-receive', 'post-receive']) {
-      await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/${hook}`, {
+      await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/${hook}`, {
         content: `#!/bin/sh\necho ${hook} ran\n`,
       })
     }

@@ -9,9 +9,14 @@ import {
   waitingScript,
   withFolder,
 } from '../../support/process.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
+import {
+  createTestUsers,
+  startTestServer,
+  type TestServer,
+  transportTo,
+} from '../../support/server.ts'
 
 /** Two servers start and end, and a hook between them. */
 const TIMEOUT_MS = 120_000
@@ -22,7 +27,7 @@ describe('the deletion of a head branch after its merge', () => {
     async (how) => {
       await withFolder(async (data) => {
         const first = await serveProcess(data, ['--git-hooks', 'on'])
-        const { ada, bob } = await inviteCast(first.url)
+        const { ada, bob } = await createTestUsers(first.url)
         const path = '/repos/bob/killed'
         const ask = askBy(restAt(first.url))
         await ask(bob, 'POST', '/user/repos', { name: 'killed', auto_init: true })
@@ -84,29 +89,29 @@ describe('the deletion of a head branch after its merge', () => {
   )
 })
 
-describe('what follows from a merge', () => {
+describe('the follow-ups of a merge', () => {
   let server: TestServer
-  let cast: PullCast
+  let users: PullTestUsers
   let forge: ReturnType<typeof pullForge>
   beforeAll(async () => {
     server = await startTestServer()
-    cast = await invitePullCast(server.url)
+    users = await createPullTestUsers(server.url)
     forge = pullForge(server)
   })
   afterAll(() => server.stop())
 
   /** A pull request of two commits, into a branch that has gone on since. */
   async function proposal(name: string, fields: object = {}) {
-    const { path, pulls, id } = await forge.repository(cast.bob, name, fields)
-    const first = await forge.change(cast.bob, path, 'topic', 'main', 'one.txt')
-    const second = await forge.change(cast.bob, path, 'topic', 'main', 'two.txt')
-    const base = await forge.change(cast.bob, path, 'main', 'main', 'three.txt')
-    await forge.ask(cast.bob, 'POST', pulls, { title: 'Two', head: 'topic', base: 'main' })
+    const { path, pulls, id } = await forge.repository(users.bob, name, fields)
+    const first = await forge.change(users.bob, path, 'topic', 'main', 'one.txt')
+    const second = await forge.change(users.bob, path, 'topic', 'main', 'two.txt')
+    const base = await forge.change(users.bob, path, 'main', 'main', 'three.txt')
+    await forge.ask(users.bob, 'POST', pulls, { title: 'Two', head: 'topic', base: 'main' })
     return { id, path, first, second, base, pull: `${pulls}/1` }
   }
 
   const pullOf = async (path: string, sha: string) => {
-    const { status, body } = await forge.rest(cast.bob, 'GET', `${path}/commits/${sha}/pull`)
+    const { status, body } = await forge.rest(users.bob, 'GET', `${path}/commits/${sha}/pull`)
     return status === 200 ? body.number : status
   }
 
@@ -115,15 +120,15 @@ describe('what follows from a merge', () => {
     async (style) => {
       const { path, first, second, base, pull } = await proposal(`bring-${style}`)
       expect([await pullOf(path, first), await pullOf(path, second)]).toEqual([404, 404])
-      await forge.ask(cast.bob, 'POST', `${pull}/merge`, { Do: style })
-      const { merge_commit_sha } = await forge.ask(cast.bob, 'GET', pull)
+      await forge.ask(users.bob, 'POST', `${pull}/merge`, { Do: style })
+      const { merge_commit_sha } = await forge.ask(users.bob, 'GET', pull)
       expect([
         await pullOf(path, first),
         await pullOf(path, second),
         await pullOf(path, merge_commit_sha),
       ]).toEqual([1, 1, 1])
       expect(await pullOf(path, base)).toBe(404)
-      const onMain = await forge.ask(cast.bob, 'GET', `${path}/commits?sha=main&limit=50`)
+      const onMain = await forge.ask(users.bob, 'GET', `${path}/commits?sha=main&limit=50`)
       const numbers = await Promise.all(onMain.map(({ sha }: { sha: string }) => pullOf(path, sha)))
       // All that is new on the base, and nothing that was there before.
       expect(numbers.filter((number) => number === 1)).toHaveLength(
@@ -132,30 +137,30 @@ describe('what follows from a merge', () => {
     },
   )
 
-  it('finds it by its commits where somebody has merged it by hand', async () => {
+  it('let a pull request that was merged by hand be found by its commits', async () => {
     const { path, first, second, pull } = await proposal('manual')
-    await forge.ask(cast.bob, 'PATCH', path, { allow_manual_merge: true })
-    await forge.change(cast.bob, path, 'side')
-    await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+    await forge.ask(users.bob, 'PATCH', path, { allow_manual_merge: true })
+    await forge.change(users.bob, path, 'side')
+    await forge.ask(users.bob, 'POST', `${path}/pulls`, {
       title: 'Side',
       head: 'side',
       base: 'main',
     })
-    await forge.ask(cast.bob, 'POST', `${path}/pulls/2/merge`, { Do: 'merge' })
-    const { merge_commit_sha: MergeCommitID } = await forge.ask(cast.bob, 'GET', `${path}/pulls/2`)
-    await forge.ask(cast.bob, 'POST', `${pull}/merge`, { Do: 'manually-merged', MergeCommitID })
+    await forge.ask(users.bob, 'POST', `${path}/pulls/2/merge`, { Do: 'merge' })
+    const { merge_commit_sha: MergeCommitID } = await forge.ask(users.bob, 'GET', `${path}/pulls/2`)
+    await forge.ask(users.bob, 'POST', `${pull}/merge`, { Do: 'manually-merged', MergeCommitID })
     expect([await pullOf(path, first), await pullOf(path, second)]).toEqual([1, 1])
   })
 
-  it('leaves a branch that has moved since, or whose deleter has lost the right', async () => {
+  it('keep a head branch that has moved since, or whose deleter has lost the right', async () => {
     const { path, pull, id } = await proposal('kept')
-    await forge.ask(cast.bob, 'POST', `${pull}/merge`, {
+    await forge.ask(users.bob, 'POST', `${pull}/merge`, {
       Do: 'merge',
       delete_branch_after_merge: false,
     })
-    const { user, head } = await forge.ask(cast.bob, 'GET', pull)
-    const { id: pull_request_id } = await forge.ask(cast.bob, 'GET', pull)
-    const { id: carolId } = await forge.ask(cast.carol, 'GET', '/user')
+    const { user, head } = await forge.ask(users.bob, 'GET', pull)
+    const { id: pull_request_id } = await forge.ask(users.bob, 'GET', pull)
+    const { id: carolId } = await forge.ask(users.carol, 'GET', '/user')
     const wanted = async (deleter_id: number, token_uuid: string | null = null) => {
       const row = {
         pull_request_id,
@@ -171,13 +176,13 @@ describe('what follows from a merge', () => {
         .execute()
       server.app.signals.mergeFollowUps.notify()
       await expect.poll(() => pendingOf(pull_request_id)).toBe(0)
-      return (await forge.rest(cast.bob, 'GET', `${path}/branches/${head.label}`)).status
+      return (await forge.rest(users.bob, 'GET', `${path}/branches/${head.label}`)).status
     }
     expect(await wanted(carolId)).toBe(200)
     expect(await wanted(user.id, 'a token that is gone')).toBe(200)
-    const moved = await forge.change(cast.bob, path, 'topic', 'main', 'later.txt')
+    const moved = await forge.change(users.bob, path, 'topic', 'main', 'later.txt')
     expect(await wanted(user.id)).toBe(200)
-    expect((await forge.ask(cast.bob, 'GET', `${path}/branches/topic`)).commit.id).toBe(moved)
+    expect((await forge.ask(users.bob, 'GET', `${path}/branches/topic`)).commit.id).toBe(moved)
     await server.app.db
       .updateTable('pull_requests')
       .set({ head_commit: moved })

@@ -4,7 +4,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { markSeenUpTo } from '../../../src/storage/pulls/pull-participants.ts'
 import { findPullRequestById } from '../../../src/storage/pulls/pull-requests.ts'
 import { tokenOf } from '../../support/callers.ts'
-import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import {
   type Actor,
@@ -16,7 +16,7 @@ import {
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof reviewForge>
 /**
  * A pull request of carol's in a repository of bob's, for whatever does not change it for others.
@@ -25,8 +25,8 @@ let pull: ReviewedPull
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
-  forge = reviewForge(server, cast)
+  users = await createPullTestUsers(server.url)
+  forge = reviewForge(server, users)
   pull = await forge.pull('shared')
 })
 afterAll(() => server.stop())
@@ -46,14 +46,14 @@ const textsOf = (comments: { body: string }[]) => comments.map(({ body }) => bod
  */
 async function privatePull(name: string) {
   const made = await forge.pull(name, { private: true })
-  const { body } = await say(cast.carol, made, 'Between us.')
+  const { body } = await say(users.carol, made, 'Between us.')
   return { ...made, comment: `${made.path}/issues/comments/${body.id}`, id: BigInt(body.id) }
 }
 
 describe('a comment on a pull request', () => {
-  it('is read as it was written, by itself and in the list', async () => {
+  it('has the same content alone and in the list', async () => {
     const own = await forge.pull('said')
-    const { status, body } = await say(cast.eve, own, 'A *remark*.')
+    const { status, body } = await say(users.eve, own, 'A *remark*.')
     expect(status).toBe(201)
     expect(body).toEqual({
       id: expect.any(Number),
@@ -68,19 +68,21 @@ describe('a comment on a pull request', () => {
       created_at: expect.stringMatching(/^20\d\d-/),
       updated_at: body.created_at,
     })
-    expect(await forge.ask(cast.eve, 'GET', `${own.path}/issues/comments/${body.id}`)).toEqual(body)
+    expect(await forge.ask(users.eve, 'GET', `${own.path}/issues/comments/${body.id}`)).toEqual(
+      body,
+    )
     expect((await forge.rest(undefined, 'GET', commentsOf(own))).body).toMatchObject([
       { id: body.id },
     ])
-    expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(1)
+    expect((await forge.ask(users.bob, 'GET', own.pull)).comments).toBe(1)
   })
 
-  it('may be made by whoever reads the pull request, open or closed, on all sides of it', async () => {
+  it('may be created by every reader, on open and closed pull requests', async () => {
     const own = await forge.pull('everybody')
-    await forge.ask(cast.carol, 'PATCH', own.pull, { state: 'closed' })
-    for (const who of [cast.carol, cast.bob, cast.eve, cast.ada])
+    await forge.ask(users.carol, 'PATCH', own.pull, { state: 'closed' })
+    for (const who of [users.carol, users.bob, users.eve, users.ada])
       expect((await say(who, own, 'x')).status).toBe(201)
-    expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(4)
+    expect((await forge.ask(users.bob, 'GET', own.pull)).comments).toBe(4)
   })
 
   it.each<[title: string, body: unknown, text: string]>([
@@ -90,70 +92,70 @@ describe('a comment on a pull request', () => {
     ['null', null, 'body'],
     ['a number', 5, 'body'],
     ['too much', 'x'.repeat(65_537), 'body is longer than 65536 characters'],
-  ])('is refused when it says %s', async (_, body, text) => {
-    const { status, body: answer } = await say(cast.eve, pull, body)
+  ])('is refused when it %s', async (_, body, text) => {
+    const { status, body: answer } = await say(users.eve, pull, body)
     expect([status, answer.message]).toEqual([422, expect.stringContaining(text)])
   })
 
-  it('is changed by who wrote it and by who may write to pull requests, and by nobody else', async () => {
+  it('can be changed by its author and by users who may write pull requests, and by no one else', async () => {
     const own = await forge.pull('changes')
-    const { id, created_at } = (await say(cast.eve, own, 'One.')).body
+    const { id, created_at } = (await say(users.eve, own, 'One.')).body
     const comment = `${own.path}/issues/comments/${id}`
-    expect(await forge.ask(cast.eve, 'PATCH', comment, { body: 'Two.' })).toMatchObject({
+    expect(await forge.ask(users.eve, 'PATCH', comment, { body: 'Two.' })).toMatchObject({
       body: 'Two.',
       created_at,
     })
-    expect(await forge.ask(cast.bob, 'PATCH', comment, { body: 'Three.' })).toMatchObject({
+    expect(await forge.ask(users.bob, 'PATCH', comment, { body: 'Three.' })).toMatchObject({
       body: 'Three.',
       user: { login: 'eve' },
     })
-    const stranger = await tokenOf(server.url, cast.eve, ['read:issue'])
+    const stranger = await tokenOf(server.url, users.eve, ['read:issue'])
     expect((await forge.rest(stranger, 'PATCH', comment, { body: 'x' })).status).toBe(403)
-    await forge.ask(cast.bob, 'DELETE', `${own.path}/collaborators/carol`)
+    await forge.ask(users.bob, 'DELETE', `${own.path}/collaborators/carol`)
     for (const method of ['PATCH', 'DELETE']) {
-      const refused = await forge.rest(cast.carol, method, comment, { body: 'x' })
+      const refused = await forge.rest(users.carol, method, comment, { body: 'x' })
       expect([refused.status, refused.headers.get('x-error-reason')]).toEqual([
         403,
         'ISSUE_COMMENT_DENIED',
       ])
       expect((await forge.rest(undefined, method, comment, { body: 'x' })).status).toBe(401)
     }
-    expect((await forge.rest(cast.eve, 'PATCH', comment, { body: '' })).status).toBe(422)
-    expect((await forge.rest(cast.eve, 'DELETE', comment)).status).toBe(204)
-    expect((await forge.rest(cast.eve, 'DELETE', comment)).status).toBe(404)
-    expect((await forge.ask(cast.bob, 'GET', own.pull)).comments).toBe(0)
+    expect((await forge.rest(users.eve, 'PATCH', comment, { body: '' })).status).toBe(422)
+    expect((await forge.rest(users.eve, 'DELETE', comment)).status).toBe(204)
+    expect((await forge.rest(users.eve, 'DELETE', comment)).status).toBe(404)
+    expect((await forge.ask(users.bob, 'GET', own.pull)).comments).toBe(0)
   })
 
-  it('is not found by another number, nor in another repository', async () => {
-    const { id } = (await say(cast.eve, pull, 'Here.')).body
-    const { path } = await forge.repository(cast.bob, 'elsewhere')
+  it('is not found by another number or in another repository', async () => {
+    const { id } = (await say(users.eve, pull, 'Here.')).body
+    const { path } = await forge.repository(users.bob, 'elsewhere')
     for (const place of [
       `${path}/issues/comments/${id}`,
       `${pull.path}/issues/comments/${id + 1000}`,
     ])
       for (const [method, fields] of [['GET'], ['PATCH', { body: 'x' }], ['DELETE']] as const)
-        expect((await forge.rest(cast.bob, method, place, fields)).status).toBe(404)
+        expect((await forge.rest(users.bob, method, place, fields)).status).toBe(404)
     for (const word of ['x', '0', '-1', '9'.repeat(30)])
       expect(
-        (await forge.rest(cast.bob, 'GET', `${pull.path}/issues/comments/${word}`)).status,
+        (await forge.rest(users.bob, 'GET', `${pull.path}/issues/comments/${word}`)).status,
       ).toBe(404)
     for (const number of ['2', '0', 'x'])
       for (const [method, fields] of [['GET'], ['POST', { body: 'x' }]] as const)
         expect(
-          (await forge.rest(cast.bob, method, `${pull.path}/issues/${number}/comments`, fields))
+          (await forge.rest(users.bob, method, `${pull.path}/issues/${number}/comments`, fields))
             .status,
         ).toBe(404)
   })
 
-  it('is made by nobody whom the owner, or who opened the pull request, has blocked', async () => {
+  it('is refused from users whom the owner or the poster has blocked', async () => {
     const own = await forge.pull('blocked')
-    const { id } = (await say(cast.eve, own, 'Before.')).body
-    for (const blocker of [cast.bob, cast.carol]) {
+    const { id } = (await say(users.eve, own, 'Before.')).body
+    for (const blocker of [users.bob, users.carol]) {
       await forge.ask(blocker, 'PUT', '/user/blocks/eve')
       try {
-        const refused = await say(cast.eve, own, 'After.')
+        const refused = await say(users.eve, own, 'After.')
         expect([refused.status, refused.body.message]).toEqual([403, 'user is blocked'])
-        const edit = await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, {
+        const edit = await forge.rest(users.eve, 'PATCH', `${own.path}/issues/comments/${id}`, {
           body: 'x',
         })
         expect(edit.status).toBe(403)
@@ -162,30 +164,30 @@ describe('a comment on a pull request', () => {
       }
     }
     // What they said before is theirs to take back.
-    await forge.ask(cast.bob, 'PUT', '/user/blocks/eve')
-    expect((await forge.rest(cast.eve, 'DELETE', `${own.path}/issues/comments/${id}`)).status).toBe(
-      204,
-    )
-    await forge.ask(cast.bob, 'DELETE', '/user/blocks/eve')
+    await forge.ask(users.bob, 'PUT', '/user/blocks/eve')
+    expect(
+      (await forge.rest(users.eve, 'DELETE', `${own.path}/issues/comments/${id}`)).status,
+    ).toBe(204)
+    await forge.ask(users.bob, 'DELETE', '/user/blocks/eve')
   })
 
-  it('stays as it is in an archived repository', async () => {
+  it('cannot be changed in an archived repository', async () => {
     const own = await forge.pull('archived')
-    const { id } = (await say(cast.eve, own, 'Before.')).body
-    await forge.ask(cast.bob, 'PATCH', own.path, { archived: true })
+    const { id } = (await say(users.eve, own, 'Before.')).body
+    await forge.ask(users.bob, 'PATCH', own.path, { archived: true })
     const comment = `${own.path}/issues/comments/${id}`
-    expect((await say(cast.eve, own, 'After.')).status).toBe(423)
-    expect((await forge.rest(cast.eve, 'PATCH', comment, { body: 'x' })).status).toBe(423)
-    expect((await forge.rest(cast.eve, 'DELETE', comment)).status).toBe(423)
-    expect((await forge.ask(cast.eve, 'GET', comment)).body).toBe('Before.')
+    expect((await say(users.eve, own, 'After.')).status).toBe(423)
+    expect((await forge.rest(users.eve, 'PATCH', comment, { body: 'x' })).status).toBe(423)
+    expect((await forge.rest(users.eve, 'DELETE', comment)).status).toBe(423)
+    expect((await forge.ask(users.eve, 'GET', comment)).body).toBe('Before.')
   })
 
-  it('does not exist for whoever may not read it', async () => {
+  it('is not found by callers who may not read the pull request', async () => {
     const hidden = await privatePull('hidden')
     for (const who of [
-      cast.eve,
+      users.eve,
       undefined,
-      await tokenOf(server.url, cast.bob, ['all', 'public-only']),
+      await tokenOf(server.url, users.bob, ['all', 'public-only']),
     ]) {
       expect((await forge.rest(who, 'GET', commentsOf(hidden))).status).toBe(404)
       expect((await forge.rest(who, 'GET', hidden.comment)).status).toBe(404)
@@ -194,24 +196,24 @@ describe('a comment on a pull request', () => {
       expect((await forge.rest(who, 'PATCH', hidden.comment, { body: 'x' })).status).toBe(status)
       expect((await forge.rest(who, 'DELETE', hidden.comment)).status).toBe(status)
     }
-    await forge.ask(cast.bob, 'PATCH', hidden.path, { private: false, has_pull_requests: false })
-    expect((await forge.rest(cast.bob, 'GET', hidden.comment)).status).toBe(404)
-    expect((await forge.rest(cast.bob, 'GET', commentsOf(hidden))).status).toBe(404)
+    await forge.ask(users.bob, 'PATCH', hidden.path, { private: false, has_pull_requests: false })
+    expect((await forge.rest(users.bob, 'GET', hidden.comment)).status).toBe(404)
+    expect((await forge.rest(users.bob, 'GET', commentsOf(hidden))).status).toBe(404)
   })
 
-  it('takes a token that is for issues', async () => {
+  it('can be written with a token for issues', async () => {
     const [reads, writes] = [
-      await tokenOf(server.url, cast.eve, ['read:issue']),
-      await tokenOf(server.url, cast.eve, ['write:issue']),
+      await tokenOf(server.url, users.eve, ['read:issue']),
+      await tokenOf(server.url, users.eve, ['write:issue']),
     ]
-    const other = await tokenOf(server.url, cast.eve, ['write:repository'])
+    const other = await tokenOf(server.url, users.eve, ['write:repository'])
     expect((await forge.rest(reads, 'GET', commentsOf(pull))).status).toBe(200)
     expect((await say(reads, pull, 'x')).status).toBe(403)
     expect((await say(writes, pull, 'x')).status).toBe(201)
     expect((await forge.rest(other, 'GET', commentsOf(pull))).status).toBe(403)
   })
 
-  it('outlives the account of who made it', async () => {
+  it('outlives the account of its author', async () => {
     const own = await forge.pull('survives')
     const mallory = {
       username: 'mallory',
@@ -219,22 +221,22 @@ describe('a comment on a pull request', () => {
       password: PASSWORD,
       must_change_password: false,
     }
-    await forge.ask(cast.ada, 'POST', '/admin/users', mallory)
+    await forge.ask(users.ada, 'POST', '/admin/users', mallory)
     const { id } = (await say(await signIn(server.url, 'mallory'), own, 'Goodbye.')).body
-    await forge.ask(cast.ada, 'DELETE', '/admin/users/mallory?purge=true')
-    expect(await forge.ask(cast.eve, 'GET', `${own.path}/issues/comments/${id}`)).toMatchObject({
+    await forge.ask(users.ada, 'DELETE', '/admin/users/mallory?purge=true')
+    expect(await forge.ask(users.eve, 'GET', `${own.path}/issues/comments/${id}`)).toMatchObject({
       body: 'Goodbye.',
       user: { id: -1, login: 'Ghost' },
     })
     expect(
-      (await forge.rest(cast.eve, 'PATCH', `${own.path}/issues/comments/${id}`, { body: 'x' }))
+      (await forge.rest(users.eve, 'PATCH', `${own.path}/issues/comments/${id}`, { body: 'x' }))
         .status,
     ).toBe(403)
   })
 
-  it('goes the same way over gRPC, with reasons', async () => {
+  it('behaves the same over gRPC, with reasons', async () => {
     await forge.pull('grpc')
-    const [eve, nobody] = [grpcAs(cast.eve), grpcAs(undefined)]
+    const [eve, nobody] = [grpcAs(users.eve), grpcAs(undefined)]
     const place = { owner: 'bob', repo: 'grpc' }
     const { id, user } = await eve.createIssueComment({ ...place, index: 1n, body: 'One.' })
     expect(user?.login).toBe('eve')
@@ -262,7 +264,7 @@ describe('a comment on a pull request', () => {
   })
 })
 
-describe('who comments', () => {
+describe('a user who comments', () => {
   const unreadFor = async (who: Actor, { path }: ReviewedPull) =>
     (await forge.ask(who, 'GET', `${path}/pulls`))[0].unread as boolean
   /** Looks at it, until that is noted. @returns whether there was something new. */
@@ -272,56 +274,56 @@ describe('who comments', () => {
     return body.unread as boolean
   }
 
-  it('takes part from then on, and learns that there is more until they have looked', async () => {
+  it('becomes a participant, for whom later changes are unread until they look', async () => {
     const own = await forge.pull('participants')
-    await say(cast.bob, own, 'Before.')
-    expect(await unreadFor(cast.eve, own)).toBe(false)
-    await say(cast.eve, own, 'Mine.')
-    expect(await unreadFor(cast.eve, own)).toBe(false)
-    await say(cast.carol, own, 'An answer.')
-    expect(await unreadFor(cast.eve, own)).toBe(true)
+    await say(users.bob, own, 'Before.')
+    expect(await unreadFor(users.eve, own)).toBe(false)
+    await say(users.eve, own, 'Mine.')
+    expect(await unreadFor(users.eve, own)).toBe(false)
+    await say(users.carol, own, 'An answer.')
+    expect(await unreadFor(users.eve, own)).toBe(true)
     // To read lists is not to look.
-    expect(await unreadFor(cast.eve, own)).toBe(true)
-    await look(cast.eve, own, 'HEAD')
-    await look(await tokenOf(server.url, cast.eve, ['all', 'public-only']), own)
-    expect(await unreadFor(cast.eve, own)).toBe(true)
-    expect(await look(cast.eve, own)).toBe(true)
-    expect(await look(cast.eve, own)).toBe(false)
-    await say(cast.carol, own, 'One more.')
-    const token = await tokenOf(server.url, cast.eve, ['read:repository'])
-    expect([await look(token, own), await unreadFor(cast.eve, own)]).toEqual([true, false])
-    await say(cast.carol, own, 'And one.')
-    await forge.ask(cast.eve, 'GET', `${own.path}/issues/1`)
+    expect(await unreadFor(users.eve, own)).toBe(true)
+    await look(users.eve, own, 'HEAD')
+    await look(await tokenOf(server.url, users.eve, ['all', 'public-only']), own)
+    expect(await unreadFor(users.eve, own)).toBe(true)
+    expect(await look(users.eve, own)).toBe(true)
+    expect(await look(users.eve, own)).toBe(false)
+    await say(users.carol, own, 'One more.')
+    const token = await tokenOf(server.url, users.eve, ['read:repository'])
+    expect([await look(token, own), await unreadFor(users.eve, own)]).toEqual([true, false])
+    await say(users.carol, own, 'And one.')
+    await forge.ask(users.eve, 'GET', `${own.path}/issues/1`)
     await server.app.background.settled()
-    expect(await unreadFor(cast.eve, own)).toBe(false)
+    expect(await unreadFor(users.eve, own)).toBe(false)
   })
 
-  it('has not seen what came after the look, however late that is noted', async () => {
+  it('has not seen changes after their look, however late the look is recorded', async () => {
     const own = await forge.pull('late')
     for (const [who, body] of [
-      [cast.eve, 'One.'],
-      [cast.carol, 'Two.'],
+      [users.eve, 'One.'],
+      [users.carol, 'Two.'],
     ] as const)
       await say(who, own, body)
-    const { id } = await forge.ask(cast.bob, 'GET', own.pull)
+    const { id } = await forge.ask(users.bob, 'GET', own.pull)
     const last = (await findPullRequestById(server.app.db, id))?.change_count ?? 0
-    const eve = await forge.ask(cast.eve, 'GET', '/user')
+    const eve = await forge.ask(users.eve, 'GET', '/user')
     for (const [changes, unread] of [
       [last - 1, true],
       [last, false],
       [last - 1, false],
     ] as const) {
       await markSeenUpTo(server.app.db, id, eve.id, changes)
-      expect(await unreadFor(cast.eve, own)).toBe(unread)
+      expect(await unreadFor(users.eve, own)).toBe(unread)
     }
   })
 })
 
 describe('the list of comments', () => {
-  it('is whole unless a page is asked for', async () => {
+  it('is complete unless a page is requested', async () => {
     const own = await forge.pull('many')
     const all = Array.from({ length: 33 }, (_, i) => `Comment ${i}.`)
-    for (const body of all) expect((await say(cast.eve, own, body)).status).toBe(201)
+    for (const body of all) expect((await say(users.eve, own, body)).status).toBe(201)
     const page = async (query: string) => {
       const { body, headers } = await forge.rest(undefined, 'GET', `${commentsOf(own)}${query}`)
       expect(headers.get('x-total-count')).toBe('33')
@@ -338,11 +340,11 @@ describe('the list of comments', () => {
     expect((await page('?page=99')).texts).toEqual([])
   })
 
-  it('has those of a time, as of when they were changed last', async () => {
+  it('can be limited to a period of the last change', async () => {
     const own = await forge.pull('times')
-    for (const body of ['One.', 'Two.', 'Three.']) await say(cast.eve, own, body)
+    for (const body of ['One.', 'Two.', 'Three.']) await say(users.eve, own, body)
     const { db } = server.app
-    const ids = (await forge.ask(cast.eve, 'GET', commentsOf(own))).map(
+    const ids = (await forge.ask(users.eve, 'GET', commentsOf(own))).map(
       ({ id }: { id: number }) => id,
     )
     for (const [i, id] of ids.entries()) {
@@ -354,7 +356,7 @@ describe('the list of comments', () => {
         .execute()
     }
     const listed = async (query: string) => {
-      const { body, headers } = await forge.rest(cast.eve, 'GET', `${commentsOf(own)}?${query}`)
+      const { body, headers } = await forge.rest(users.eve, 'GET', `${commentsOf(own)}?${query}`)
       expect(headers.get('x-total-count')).toBe(String(body.length))
       return textsOf(body)
     }
@@ -362,7 +364,7 @@ describe('the list of comments', () => {
     expect(await listed('before=2025-01-02T01:00:00%2B01:00')).toEqual(['One.', 'Two.'])
     expect(await listed('since=2025-01-02T00:00:00Z&before=2025-01-02T00:00:00Z')).toEqual(['Two.'])
     expect(await listed('since=2030-01-01T00:00:00Z')).toEqual([])
-    expect((await forge.rest(cast.eve, 'GET', `${commentsOf(own)}?since=yesterday`)).status).toBe(
+    expect((await forge.rest(users.eve, 'GET', `${commentsOf(own)}?since=yesterday`)).status).toBe(
       422,
     )
   })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { branchline, serveProcess } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, PASSWORD } from '../../support/server.ts'
+import { createTestUsers, PASSWORD } from '../../support/server.ts'
 
 /** Lives of the server, each ended by SIGKILL at a moment that differs. */
 const LIVES = 3
@@ -16,7 +16,7 @@ const ASKED = 12
 
 const TIMEOUT_MS = 240_000
 
-describe('a server that is killed while pull requests are opened, and their branches pushed to', () => {
+describe('a server that is killed while pull requests are opened and their branches move', () => {
   let data: string
   let client: GitClient
 
@@ -30,10 +30,10 @@ describe('a server that is killed while pull requests are opened, and their bran
   })
 
   it(
-    'has each of them in whole or not at all, with its ref where its branch is',
+    'has each of them complete or not at all, with its ref at its branch',
     async () => {
       const first = await serveProcess(data)
-      const { bob, carol } = await inviteCast(first.url)
+      const { bob, carol } = await createTestUsers(first.url)
       await restAt(first.url)(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
       await restAt(first.url)(carol, 'POST', '/repos/bob/engine/forks', {})
       await client.git('.', 'clone', '-q', remoteOf(first.url, 'carol/engine'), 'fork')

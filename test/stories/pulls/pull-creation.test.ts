@@ -4,11 +4,16 @@ import { CreatePullRequestRequestSchema } from '#gen/branchline/v1/pull_request_
 import { MAX_TRANSFERS, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge, refusalOf } from '../../support/pull-forge.ts'
+import {
+  createPullTestUsers,
+  type PullTestUsers,
+  pullForge,
+  refusalOf,
+} from '../../support/pull-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let client: GitClient
 /** Unix milliseconds; the server's clock. */
@@ -16,7 +21,7 @@ const now = Date.UTC(2026, 4, 1, 10)
 
 beforeAll(async () => {
   server = await startTestServer({ clock: { now: () => now } })
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   client = await openGitClient()
 })
@@ -33,22 +38,22 @@ const refsOf = (path: string) =>
 
 /** Bob's repository that eve has forked, each with a branch of its own. */
 async function forked(name: string, fields: object = {}) {
-  const base = await forge.repository(cast.bob, name, fields)
-  const own = await forge.change(cast.bob, base.path, 'own')
-  const fork = await forge.fork(cast.eve, base.path)
-  const theirs = await forge.change(cast.eve, fork.path, 'theirs')
+  const base = await forge.repository(users.bob, name, fields)
+  const own = await forge.change(users.bob, base.path, 'own')
+  const fork = await forge.fork(users.eve, base.path)
+  const theirs = await forge.change(users.eve, fork.path, 'theirs')
   return { ...base, fork, own, theirs }
 }
 
-describe('a pull request that is opened', () => {
-  it('has what was asked for, and its commits in the repository that it goes to, under its ref', async () => {
+describe('a new pull request', () => {
+  it('has the requested fields, and its commits in the base repository under its ref', async () => {
     const { path, pulls, fork, theirs } = await forked('whole')
-    const bug = await forge.ask(cast.bob, 'POST', `${path}/labels`, {
+    const bug = await forge.ask(users.bob, 'POST', `${path}/labels`, {
       name: 'bug',
       color: '#ff0000',
     })
-    const milestone = await forge.ask(cast.bob, 'POST', `${path}/milestones`, { title: 'v1' })
-    const made = await forge.rest(cast.eve, 'POST', pulls, {
+    const milestone = await forge.ask(users.bob, 'POST', `${path}/milestones`, { title: 'v1' })
+    const made = await forge.rest(users.eve, 'POST', pulls, {
       head: 'eve:theirs',
       base: 'main',
       title: ' Mend\0\nit ',
@@ -81,23 +86,23 @@ describe('a pull request that is opened', () => {
       closed_at: null,
     })
     expect(made.body.merge_base).toBe(
-      (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit.id,
+      (await forge.ask(users.bob, 'GET', `${path}/branches/main`)).commit.id,
     )
     // Also of nobody's branch the commit is there for whoever fetches.
     expect(await refsOf(path)).toContain(`${theirs}\trefs/pull/1/head`)
     await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/whole'), 'whole')
     await client.git('whole', 'fetch', '-q', 'origin', 'refs/pull/1/head')
     expect(await client.git('whole', 'rev-parse', 'FETCH_HEAD')).toBe(theirs)
-    expect((await forge.ask(cast.eve, 'GET', `${pulls}/1`)).head.sha).toBe(theirs)
+    expect((await forge.ask(users.eve, 'GET', `${pulls}/1`)).head.sha).toBe(theirs)
     // A fork takes none of that with it.
     expect(await refsOf(fork.path)).not.toContain('refs/pull')
   })
 
-  it('is the same by gRPC, with the usual where nothing was said', async () => {
+  it('is the same over gRPC, with defaults for missing fields', async () => {
     const { path, pulls, own } = await forked('usual')
-    await forge.ask(cast.bob, 'PATCH', path, { default_allow_maintainer_edit: true })
+    await forge.ask(users.bob, 'PATCH', path, { default_allow_maintainer_edit: true })
     const made = await forge
-      .grpcAs(cast.bob)
+      .grpcAs(users.bob)
       .createPullRequest({ owner: 'bob', repo: 'usual', head: 'own', base: 'main' })
     expect(made).toMatchObject({
       number: 1n,
@@ -107,32 +112,32 @@ describe('a pull request that is opened', () => {
       labels: [],
     })
     expect(made.head?.sha).toBe(own)
-    expect(await forge.ask(cast.bob, 'GET', `${pulls}/1`)).toMatchObject({
+    expect(await forge.ask(users.bob, 'GET', `${pulls}/1`)).toMatchObject({
       due_date: null,
       milestone: null,
     })
     // Numbers go on from there, whatever becomes of the pull requests.
-    await forge.change(cast.bob, path, 'second')
-    const next = await forge.ask(cast.bob, 'POST', pulls, {
+    await forge.change(users.bob, path, 'second')
+    const next = await forge.ask(users.bob, 'POST', pulls, {
       head: 'second',
       base: 'main',
       title: 'x',
     })
     expect(next.number).toBe(2)
-    expect((await forge.ask(cast.bob, 'GET', path)).open_pr_counter).toBe(2)
+    expect((await forge.ask(users.bob, 'GET', path)).open_pr_counter).toBe(2)
   })
 
-  it('has of labels that go together with none of their scope the last, and none of an organisation that hides', async () => {
-    await forge.ask(cast.bob, 'POST', '/orgs', { username: 'veiled', visibility: 'private' })
-    const { id } = await forge.ask(cast.bob, 'POST', '/orgs/veiled/repos', {
+  it('has the last label of each scope, and no label of a hidden organisation', async () => {
+    await forge.ask(users.bob, 'POST', '/orgs', { username: 'veiled', visibility: 'private' })
+    const { id } = await forge.ask(users.bob, 'POST', '/orgs/veiled/repos', {
       name: 'scopes',
       auto_init: true,
     })
-    await forge.ask(cast.bob, 'PUT', '/repos/veiled/scopes/collaborators/carol', {
+    await forge.ask(users.bob, 'PUT', '/repos/veiled/scopes/collaborators/carol', {
       permission: 'write',
     })
     const label = async (path: string, name: string, exclusive = true) =>
-      (await forge.ask(cast.bob, 'POST', `${path}/labels`, { name, color: '#00ff00', exclusive }))
+      (await forge.ask(users.bob, 'POST', `${path}/labels`, { name, color: '#00ff00', exclusive }))
         .id
     const repository = '/repos/veiled/scopes'
     const low = await label(repository, 'level/low')
@@ -140,61 +145,61 @@ describe('a pull request that is opened', () => {
     const plain = await label(repository, 'level/plain', false)
     const shared = await label('/orgs/veiled', 'shared', false)
     const named = async (who: Actor, branch: string, labels: number[]) => {
-      await forge.change(cast.bob, repository, branch)
+      await forge.change(users.bob, repository, branch)
       const { number } = await forge.ask(who, 'POST', `${repository}/pulls`, {
         head: branch,
         base: 'main',
         labels,
       })
-      const made = await forge.ask(cast.bob, 'GET', `${repository}/pulls/${number}`)
+      const made = await forge.ask(users.bob, 'GET', `${repository}/pulls/${number}`)
       return made.labels.map(({ name }: { name: string }) => name)
     }
     expect(id).toBeGreaterThan(0)
-    expect(await named(cast.bob, 'one', [low, plain, high, shared])).toEqual([
+    expect(await named(users.bob, 'one', [low, plain, high, shared])).toEqual([
       'level/high',
       'level/plain',
       'shared',
     ])
-    expect(await named(cast.bob, 'two', [high, low, high])).toEqual(['level/high'])
-    expect(await named(cast.carol, 'three', [shared, low])).toEqual(['level/low'])
+    expect(await named(users.bob, 'two', [high, low, high])).toEqual(['level/high'])
+    expect(await named(users.carol, 'three', [shared, low])).toEqual(['level/low'])
   })
 
-  it('may go from a fork to a fork, to a parent, and by three spellings of its head', async () => {
+  it('may go from a fork to a fork or to a parent, with three spellings of its head', async () => {
     const { path, pulls, fork } = await forked('spelled')
-    await forge.change(cast.eve, fork.path, 'a/b')
+    await forge.change(users.eve, fork.path, 'a/b')
     const heads = ['eve:theirs', 'EVE/spelled:a/b', 'bob:own', 'bob/spelled:main']
     const bases = ['main', 'main', 'main', 'own']
     for (const [i, head] of heads.entries()) {
-      const who = head.toLowerCase().startsWith('eve') ? cast.eve : cast.bob
+      const who = head.toLowerCase().startsWith('eve') ? users.eve : users.bob
       const made = await forge.rest(who, 'POST', pulls, { head, base: bases[i], title: head })
       expect([made.status, made.body.head?.ref]).toEqual([201, head.split(':')[1]])
     }
     // From the parent to its fork, and between forks.
-    const sibling = await forge.fork(cast.carol, path)
-    await forge.change(cast.carol, sibling.path, 'sib')
-    const down = await forge.rest(cast.eve, 'POST', `${fork.path}/pulls`, {
+    const sibling = await forge.fork(users.carol, path)
+    await forge.change(users.carol, sibling.path, 'sib')
+    const down = await forge.rest(users.eve, 'POST', `${fork.path}/pulls`, {
       head: 'bob:own',
       base: 'main',
       title: 'd',
     })
     expect([down.status, down.body.head?.repo.full_name]).toEqual([201, 'bob/spelled'])
     const across = { head: 'carol/spelled:sib', base: 'main', title: 'across' }
-    const aside = await forge.rest(cast.carol, 'POST', `${fork.path}/pulls`, across)
+    const aside = await forge.rest(users.carol, 'POST', `${fork.path}/pulls`, across)
     expect([aside.status, aside.body.head?.repo.full_name]).toEqual([201, 'carol/spelled'])
   })
 })
 
 describe('a pull request from a private fork', () => {
-  it('shows what it proposes and, to who may not read the fork, nothing else of it', async () => {
+  it('shows what it proposes, and nothing else of the fork', async () => {
     const { pulls, path, fork, theirs } = await forked('veiled-fork')
-    await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
-    const made = await forge.ask(cast.eve, 'POST', pulls, {
+    await forge.ask(users.eve, 'PATCH', fork.path, { private: true })
+    const made = await forge.ask(users.eve, 'POST', pulls, {
       head: 'eve:theirs',
       base: 'main',
       title: 'x',
     })
     expect(made.head).toMatchObject({ label: 'theirs', repo: { private: true } })
-    const seen = await forge.ask(cast.bob, 'GET', `${pulls}/1`)
+    const seen = await forge.ask(users.bob, 'GET', `${pulls}/1`)
     expect(seen.head).toMatchObject({
       repo: null,
       repo_id: -1,
@@ -204,14 +209,14 @@ describe('a pull request from a private fork', () => {
     expect(await refsOf(path)).toContain(`${theirs}\trefs/pull/1/head`)
     // There is no fork to ask about, or to open another one from.
     const again = { head: 'eve:theirs', base: 'own', title: 'y' }
-    expect((await forge.rest(cast.bob, 'POST', pulls, again)).status).toBe(404)
+    expect((await forge.rest(users.bob, 'POST', pulls, again)).status).toBe(404)
   })
 })
 
-describe('what cannot be opened', () => {
+describe('creation is refused for', () => {
   type Case = [
     name: string,
-    who: keyof PullCast,
+    who: keyof PullTestUsers,
     body: JsonObject,
     status: number,
     reason: string,
@@ -371,7 +376,7 @@ describe('what cannot be opened', () => {
     refused ??= prepare()
     const { pulls } = await refused
     const asked = { head: 'own', base: 'main', title: 'A change', ...body }
-    const answer = await forge.rest(cast[who], 'POST', pulls, asked)
+    const answer = await forge.rest(users[who], 'POST', pulls, asked)
     const expected = typeof text === 'string' ? text : expect.stringMatching(text)
     expect([answer.status, answer.body.message]).toEqual([status, expected])
     const request = fromJson(CreatePullRequestRequestSchema, {
@@ -379,11 +384,11 @@ describe('what cannot be opened', () => {
       repo: 'refused',
       ...asked,
     })
-    expect(await refusalOf(forge.grpcAs(cast[who]).createPullRequest(request))).toMatchObject({
+    expect(await refusalOf(forge.grpcAs(users[who]).createPullRequest(request))).toMatchObject({
       reason,
     })
     // Nothing is left of it: no row, no number, no ref.
-    expect((await forge.ask(cast.bob, 'GET', `${pulls}?state=all`)).length).toBe(0)
+    expect((await forge.ask(users.bob, 'GET', `${pulls}?state=all`)).length).toBe(0)
     expect(await refsOf('/repos/bob/refused')).not.toContain('refs/pull')
   })
 
@@ -391,104 +396,104 @@ describe('what cannot be opened', () => {
 
   async function prepare() {
     const made = await forked('refused')
-    await forge.repository(cast.eve, 'apart')
-    await forge.change(cast.eve, '/repos/eve/apart', 'side')
-    await forge.change(cast.eve, made.fork.path, 'hidden')
-    await forge.ask(cast.eve, 'PATCH', made.fork.path, { private: true })
-    await forge.ask(cast.bob, 'POST', `${made.path}/tags`, { tag_name: 'v1', target: 'own' })
-    await forge.ask(cast.bob, 'POST', '/orgs', { username: 'crowd' })
-    await forge.ask(cast.bob, 'PUT', '/user/blocks/carol')
+    await forge.repository(users.eve, 'apart')
+    await forge.change(users.eve, '/repos/eve/apart', 'side')
+    await forge.change(users.eve, made.fork.path, 'hidden')
+    await forge.ask(users.eve, 'PATCH', made.fork.path, { private: true })
+    await forge.ask(users.bob, 'POST', `${made.path}/tags`, { tag_name: 'v1', target: 'own' })
+    await forge.ask(users.bob, 'POST', '/orgs', { username: 'crowd' })
+    await forge.ask(users.bob, 'PUT', '/user/blocks/carol')
     return made
   }
 
-  it('what is open already, until it is closed, however many ask at once', async () => {
-    await forge.rest(cast.bob, 'DELETE', '/user/blocks/carol')
+  it('an open pull request with the same branches, however many requests arrive at once', async () => {
+    await forge.rest(users.bob, 'DELETE', '/user/blocks/carol')
     const { pulls, own, id } = await forked('twice')
     const body = { head: 'own', base: 'main', title: 'once' }
     const answers = await Promise.all(
-      Array.from({ length: 8 }, () => forge.rest(cast.bob, 'POST', pulls, body)),
+      Array.from({ length: 8 }, () => forge.rest(users.bob, 'POST', pulls, body)),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)])
     const made = answers.find(({ status }) => status === 201)?.body
     expect(made.number).toBe(1)
-    const second = await forge.rest(cast.bob, 'POST', pulls, body)
+    const second = await forge.rest(users.bob, 'POST', pulls, body)
     expect([second.status, second.body.message]).toEqual([
       409,
       `pull request already exists for these targets [id: ${made.id}, issue_id: ${made.id}, head_repo_id: ${id}, ` +
         `base_repo_id: ${id}, head_branch: own, base_branch: main]`,
     ])
     const request = { owner: 'bob', repo: 'twice', ...body }
-    expect(await refusalOf(forge.grpcAs(cast.bob).createPullRequest(request))).toMatchObject({
+    expect(await refusalOf(forge.grpcAs(users.bob).createPullRequest(request))).toMatchObject({
       code: 'AlreadyExists',
       reason: 'PULL_REQUEST_EXISTS',
     })
-    await forge.ask(cast.bob, 'PATCH', `${pulls}/1`, { state: 'closed' })
-    const third = await forge.ask(cast.bob, 'POST', pulls, body)
+    await forge.ask(users.bob, 'PATCH', `${pulls}/1`, { state: 'closed' })
+    const third = await forge.ask(users.bob, 'POST', pulls, body)
     expect([third.number, third.head.sha]).toEqual([2, own])
   })
 
-  it('what its caller may not see, or write to: private repositories, archived ones, those without pull requests', async () => {
+  it('repositories that the caller may not see or write to, archived ones, and those without pull requests', async () => {
     const { path, pulls } = await forked('closed')
     const body = { head: 'own', base: 'main', title: 'x' }
     const statusOf = async (who: Actor) => (await forge.rest(who, 'POST', pulls, body)).status
-    await forge.ask(cast.bob, 'PATCH', path, { archived: true })
-    const archived = await forge.rest(cast.bob, 'POST', pulls, { ...body, head: '' })
+    await forge.ask(users.bob, 'PATCH', path, { archived: true })
+    const archived = await forge.rest(users.bob, 'POST', pulls, { ...body, head: '' })
     expect([archived.status, archived.body.message]).toEqual([423, 'repo is archived'])
-    await forge.ask(cast.bob, 'PATCH', path, { archived: false, has_pull_requests: false })
-    expect(await statusOf(cast.bob)).toBe(404)
-    await forge.ask(cast.bob, 'PATCH', path, { has_pull_requests: true, private: true })
-    expect(await statusOf(cast.carol)).toBe(404)
+    await forge.ask(users.bob, 'PATCH', path, { archived: false, has_pull_requests: false })
+    expect(await statusOf(users.bob)).toBe(404)
+    await forge.ask(users.bob, 'PATCH', path, { has_pull_requests: true, private: true })
+    expect(await statusOf(users.carol)).toBe(404)
     // A token that sees public data only sees neither.
     expect(
-      await statusOf(await tokenOf(server.url, cast.bob, ['write:repository', 'public-only'])),
+      await statusOf(await tokenOf(server.url, users.bob, ['write:repository', 'public-only'])),
     ).toBe(404)
-    expect(await statusOf(await tokenOf(server.url, cast.bob, ['read:repository']))).toBe(403)
+    expect(await statusOf(await tokenOf(server.url, users.bob, ['read:repository']))).toBe(403)
     expect((await forge.rest(undefined, 'POST', pulls, body)).status).toBe(401)
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'read' })
     // Whoever belongs to it may propose something.
-    expect(await statusOf(cast.carol)).toBe(201)
+    expect(await statusOf(users.carol)).toBe(201)
   })
 
-  it('what the members of a team may not read the code of', async () => {
-    await forge.ask(cast.bob, 'POST', '/orgs', { username: 'guild' })
-    await forge.ask(cast.bob, 'POST', '/orgs/guild/repos', {
+  it('a team whose members may not read the code', async () => {
+    await forge.ask(users.bob, 'POST', '/orgs', { username: 'guild' })
+    await forge.ask(users.bob, 'POST', '/orgs/guild/repos', {
       name: 'inner',
       auto_init: true,
       private: true,
     })
-    await forge.change(cast.bob, '/repos/guild/inner', 'own')
+    await forge.change(users.bob, '/repos/guild/inner', 'own')
     const units_map = { 'repo.pulls': 'write' }
-    const team = await forge.ask(cast.bob, 'POST', '/orgs/guild/teams', {
+    const team = await forge.ask(users.bob, 'POST', '/orgs/guild/teams', {
       name: 'clerks',
       units_map,
       includes_all_repositories: true,
     })
-    await forge.ask(cast.bob, 'PUT', `/teams/${team.id}/members/carol`)
+    await forge.ask(users.bob, 'PUT', `/teams/${team.id}/members/carol`)
     const body = { head: 'own', base: 'main', title: 'x' }
-    expect((await forge.rest(cast.carol, 'POST', '/repos/guild/inner/pulls', body)).status).toBe(
+    expect((await forge.rest(users.carol, 'POST', '/repos/guild/inner/pulls', body)).status).toBe(
       404,
     )
   })
 
-  it('what its caller loses access to while the commits are being fetched', async () => {
+  it('a caller who loses access while the commits are fetched', async () => {
     const { path, pulls } = await forked('lost')
     const { transfers } = server.app.git
     const places = await Promise.all(
       Array.from({ length: MAX_TRANSFERS }, () => transfers.acquire()),
     )
     const entering = vi.spyOn(transfers, 'acquire')
-    const asked = forge.rest(cast.eve, 'POST', pulls, {
+    const asked = forge.rest(users.eve, 'POST', pulls, {
       head: 'eve:theirs',
       base: 'main',
       title: 'x',
     })
     await expect.poll(() => entering.mock.calls.length).toBe(1)
     entering.mockRestore()
-    await forge.ask(cast.bob, 'PATCH', path, { private: true })
+    await forge.ask(users.bob, 'PATCH', path, { private: true })
     for (const leave of places) leave()
     const { status, body } = await asked
     const text = /^user doesn't have access to repo \[user_id: \d+, repo_name: lost\]$/
     expect([status, body.message]).toEqual([400, expect.stringMatching(text)])
-    expect((await forge.ask(cast.bob, 'GET', `${pulls}?state=all`)).length).toBe(0)
+    expect((await forge.ask(users.bob, 'GET', `${pulls}?state=all`)).length).toBe(0)
   })
 })

@@ -2,27 +2,32 @@ import { fromJson, type JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EditPullRequestRequestSchema } from '#gen/branchline/v1/pull_request_service_pb.ts'
 import { tokenOf } from '../../support/callers.ts'
-import { invitePullCast, type PullCast, pullForge, refusalOf } from '../../support/pull-forge.ts'
+import {
+  createPullTestUsers,
+  type PullTestUsers,
+  pullForge,
+  refusalOf,
+} from '../../support/pull-forge.ts'
 import { startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
 })
 afterAll(() => server.stop())
 
 /** Bob's repository, to which carol may write, with an open pull request of eve from her fork. */
 async function proposed(name: string) {
-  const base = await forge.repository(cast.bob, name)
-  await forge.ask(cast.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
-  await forge.change(cast.bob, base.path, 'next')
-  const fork = await forge.fork(cast.eve, base.path)
-  const head = await forge.change(cast.eve, fork.path, 'theirs')
+  const base = await forge.repository(users.bob, name)
+  await forge.ask(users.bob, 'PUT', `${base.path}/collaborators/carol`, { permission: 'write' })
+  await forge.change(users.bob, base.path, 'next')
+  const fork = await forge.fork(users.eve, base.path)
+  const head = await forge.change(users.eve, fork.path, 'theirs')
   const draft = {
     head: 'eve:theirs',
     base: 'main',
@@ -30,15 +35,15 @@ async function proposed(name: string) {
     body: 'first',
     allow_maintainer_edit: false,
   }
-  const { number } = await forge.ask(cast.eve, 'POST', base.pulls, draft)
+  const { number } = await forge.ask(users.eve, 'POST', base.pulls, draft)
   const pull = `${base.pulls}/${number}`
   return {
     ...base,
     fork,
     head,
     pull,
-    edit: (who: keyof PullCast, body: object) => forge.rest(cast[who], 'PATCH', pull, body),
-    read: () => forge.ask(cast.bob, 'GET', pull),
+    edit: (who: keyof PullTestUsers, body: object) => forge.rest(users[who], 'PATCH', pull, body),
+    read: () => forge.ask(users.bob, 'GET', pull),
     /** Makes a pull request merged, as far as its rows say. */
     markMerged: () =>
       server.app.db
@@ -50,13 +55,13 @@ async function proposed(name: string) {
 }
 
 describe('an edit', () => {
-  it('of the poster changes title, text, date and base, and counts how often the text has changed', async () => {
+  it('by the poster changes title, text, due date and base, and counts changes of the text', async () => {
     const { edit, read } = await proposed('posters')
-    const bug = await forge.ask(cast.bob, 'POST', '/repos/bob/posters/labels', {
+    const bug = await forge.ask(users.bob, 'POST', '/repos/bob/posters/labels', {
       name: 'bug',
       color: '#ff0000',
     })
-    const milestone = await forge.ask(cast.bob, 'POST', '/repos/bob/posters/milestones', {
+    const milestone = await forge.ask(users.bob, 'POST', '/repos/bob/posters/milestones', {
       title: 'v1',
     })
     const edited = await edit('eve', {
@@ -81,7 +86,7 @@ describe('an edit', () => {
       labels: [],
       milestone: null,
     })
-    const next = (await forge.ask(cast.bob, 'GET', '/repos/bob/posters/branches/next')).commit.id
+    const next = (await forge.ask(users.bob, 'GET', '/repos/bob/posters/branches/next')).commit.id
     expect(edited.body.merge_base).not.toBe(next)
     // The same text again is no change, nor is an empty title.
     expect((await edit('eve', { title: '', body: 'second' })).body).toMatchObject({
@@ -96,14 +101,14 @@ describe('an edit', () => {
     expect(await read()).toMatchObject({ title: 'x', content_version: 2 })
   })
 
-  it('of a writer sets assignees, milestone and labels as well', async () => {
+  it('by a writer also sets assignees, milestone and labels', async () => {
     const { edit, path } = await proposed('writers')
     const label = async (name: string) =>
-      (await forge.ask(cast.bob, 'POST', `${path}/labels`, { name, color: '#ff0000' })).id
+      (await forge.ask(users.bob, 'POST', `${path}/labels`, { name, color: '#ff0000' })).id
     const [a, b] = [await label('a'), await label('b')]
     const [first, second] = [
-      await forge.ask(cast.bob, 'POST', `${path}/milestones`, { title: 'v1' }),
-      await forge.ask(cast.bob, 'POST', `${path}/milestones`, { title: 'v2' }),
+      await forge.ask(users.bob, 'POST', `${path}/milestones`, { title: 'v1' }),
+      await forge.ask(users.bob, 'POST', `${path}/milestones`, { title: 'v2' }),
     ]
     const seen = async (body: object) => {
       const { status, body: answer } = await edit('carol', body)
@@ -142,17 +147,17 @@ describe('an edit', () => {
       [],
       'v2',
     ])
-    const milestones = await forge.ask(cast.bob, 'GET', `${path}/milestones`)
+    const milestones = await forge.ask(users.bob, 'GET', `${path}/milestones`)
     expect(milestones.map(({ open_issues }: { open_issues: number }) => open_issues)).toEqual([
       0, 1,
     ])
     await edit('carol', { state: 'closed' })
     expect(
-      (await forge.ask(cast.bob, 'GET', `${path}/milestones/${second.id}`)).closed_issues,
+      (await forge.ask(users.bob, 'GET', `${path}/milestones/${second.id}`)).closed_issues,
     ).toBe(1)
   })
 
-  it('has a date end with its day, where the day is', async () => {
+  it('sets a due date that ends with its day in its time zone', async () => {
     const { edit } = await proposed('days')
     const dateOf = async (body: object) => {
       const { status, body: answer } = await edit('eve', body)
@@ -170,7 +175,7 @@ describe('an edit', () => {
     expect(await dateOf({ remove_deadline: true, deadline: '2026-06-02T00:00:00Z' })).toBe(null)
   })
 
-  it('is told to those who watch the repository, by the course that the pull request takes', async () => {
+  it('causes the event that its kind has', async () => {
     const { edit, id } = await proposed('watched')
     await edit('eve', { title: 'other', base: 'next' })
     await edit('eve', { title: 'other', state: 'closed' })
@@ -206,14 +211,14 @@ describe('an edit', () => {
     ])
   })
 
-  it('closes, and opens again with what the branch holds by then', async () => {
+  it('closes, and reopens with the present commit of the branch', async () => {
     const { edit, fork, read } = await proposed('reopened')
     expect((await edit('eve', { state: 'closed' })).body).toMatchObject({
       state: 'closed',
       merged: false,
     })
     expect((await read()).closed_at).toEqual(expect.any(String))
-    const moved = await forge.change(cast.eve, fork.path, 'theirs', 'main', 'more.txt')
+    const moved = await forge.change(users.eve, fork.path, 'theirs', 'main', 'more.txt')
     // What is closed follows nothing.
     expect(
       (
@@ -225,33 +230,33 @@ describe('an edit', () => {
       )?.head_commit,
     ).not.toBe(moved)
     const opened = await forge
-      .grpcAs(cast.carol)
+      .grpcAs(users.carol)
       .editPullRequest({ owner: 'bob', repo: 'reopened', index: 1n, state: 'open' })
     expect([opened.state, opened.head?.sha, opened.closedAt]).toEqual(['open', moved, undefined])
     // The same once more is no change, and no fault.
     expect((await edit('eve', { state: 'open' })).status).toBe(201)
   })
 
-  it('says of maintainer edits only what the poster says, who may push there', async () => {
+  it('lets only the poster, who may push there, change maintainer edits', async () => {
     const { edit, path } = await proposed('letting')
     const refusal = [403, 'SetAllowEdits: user not allowed to do this action']
-    const outcome = async (who: keyof PullCast) => {
+    const outcome = async (who: keyof PullTestUsers) => {
       const { status, body } = await edit(who, { allow_maintainer_edit: true })
       return [status, body.message ?? body.allow_maintainer_edit]
     }
     expect(await outcome('bob')).toEqual(refusal)
     expect(await outcome('carol')).toEqual(refusal)
     expect(await outcome('eve')).toEqual([201, true])
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'write' })
-    await forge.ask(cast.eve, 'DELETE', '/repos/eve/letting')
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'write' })
+    await forge.ask(users.eve, 'DELETE', '/repos/eve/letting')
     expect(await outcome('eve')).toEqual(refusal)
   })
 })
 
-describe('an edit that is refused', () => {
+describe('a refused edit', () => {
   type Case = [
     name: string,
-    who: keyof PullCast,
+    who: keyof PullTestUsers,
     body: JsonObject,
     status: number,
     reason: string,
@@ -377,7 +382,7 @@ describe('an edit that is refused', () => {
       index: 1,
       ...asked,
     })
-    expect(await refusalOf(forge.grpcAs(cast[who]).editPullRequest(request))).toMatchObject({
+    expect(await refusalOf(forge.grpcAs(users[who]).editPullRequest(request))).toMatchObject({
       reason,
     })
     // All or nothing.
@@ -388,22 +393,26 @@ describe('an edit that is refused', () => {
 
   async function prepare() {
     const made = await proposed('refusing')
-    await forge.change(cast.bob, made.path, 'taken')
-    await forge.ask(cast.eve, 'POST', made.pulls, { head: 'eve:theirs', base: 'taken', title: 'x' })
-    await forge.ask(cast.ada, 'PUT', '/user/blocks/carol')
+    await forge.change(users.bob, made.path, 'taken')
+    await forge.ask(users.eve, 'POST', made.pulls, {
+      head: 'eve:theirs',
+      base: 'taken',
+      title: 'x',
+    })
+    await forge.ask(users.ada, 'PUT', '/user/blocks/carol')
     return made
   }
 
-  it('to a stranger says nothing at all, and to who may not read it that there is none', async () => {
+  it('reveals nothing to strangers and to users who may not read the pull request', async () => {
     const { path, pull } = await proposed('strange')
     const sayNothing = await fetch(`${server.url}/api/v1${pull}`, {
       method: 'PATCH',
-      headers: { authorization: cast.ada.authorization, 'content-type': 'application/json' },
+      headers: { authorization: users.ada.authorization, 'content-type': 'application/json' },
       body: '{"title":"mine"}',
     })
     // An administrator of the site writes everywhere.
     expect(sayNothing.status).toBe(201)
-    const outsider = await tokenOf(server.url, cast.ada, ['write:repository'])
+    const outsider = await tokenOf(server.url, users.ada, ['write:repository'])
     const denied = await fetch(`${server.url}/api/v1${pull}`, {
       method: 'PATCH',
       headers: { authorization: outsider.authorization, 'content-type': 'application/json' },
@@ -418,26 +427,28 @@ describe('an edit that is refused', () => {
     const statusOf = async (who: { authorization: string } | undefined, path: string) =>
       (await forge.rest(who, 'PATCH', path, { title: 'mine' })).status
     expect(await statusOf(undefined, pull)).toBe(401)
-    expect(await statusOf(cast.bob, `${path}/pulls/77`)).toBe(404)
-    expect(await statusOf(await tokenOf(server.url, cast.bob, ['read:repository']), pull)).toBe(403)
-    await forge.ask(cast.bob, 'PATCH', path, { private: true })
+    expect(await statusOf(users.bob, `${path}/pulls/77`)).toBe(404)
+    expect(await statusOf(await tokenOf(server.url, users.bob, ['read:repository']), pull)).toBe(
+      403,
+    )
+    await forge.ask(users.bob, 'PATCH', path, { private: true })
     expect(await statusOf(outsider, pull)).toBe(404)
     expect(
       await statusOf(
-        await tokenOf(server.url, cast.bob, ['write:repository', 'public-only']),
+        await tokenOf(server.url, users.bob, ['write:repository', 'public-only']),
         pull,
       ),
     ).toBe(404)
-    await forge.ask(cast.bob, 'PATCH', path, { private: false, archived: true })
-    expect(await statusOf(cast.bob, pull)).toBe(423)
-    await forge.ask(cast.bob, 'PATCH', path, { archived: false })
+    await forge.ask(users.bob, 'PATCH', path, { private: false, archived: true })
+    expect(await statusOf(users.bob, pull)).toBe(423)
+    await forge.ask(users.bob, 'PATCH', path, { archived: false })
     // Whom the owner has blocked, and who has no more than what they opened.
-    await forge.ask(cast.bob, 'PUT', '/user/blocks/eve')
-    expect(await statusOf(cast.eve, pull)).toBe(403)
-    await forge.ask(cast.bob, 'DELETE', '/user/blocks/eve')
+    await forge.ask(users.bob, 'PUT', '/user/blocks/eve')
+    expect(await statusOf(users.eve, pull)).toBe(403)
+    await forge.ask(users.bob, 'DELETE', '/user/blocks/eve')
   })
 
-  it('since it is merged', async () => {
+  it('because the pull request is merged', async () => {
     const { edit, markMerged } = await proposed('merged')
     await markMerged()
     const fixed = [412, 'cannot change state of this pull request, it was already merged']
@@ -456,13 +467,13 @@ describe('an edit that is refused', () => {
       merged: true,
     })
     const request = { owner: 'bob', repo: 'merged', index: 1n, state: 'closed' }
-    expect(await refusalOf(forge.grpcAs(cast.bob).editPullRequest(request))).toMatchObject({
+    expect(await refusalOf(forge.grpcAs(users.bob).editPullRequest(request))).toMatchObject({
       code: 'FailedPrecondition',
       reason: 'PULL_REQUEST_STATE_FIXED',
     })
   })
 
-  it('since it is closed', async () => {
+  it('because the pull request is closed', async () => {
     const { edit } = await proposed('shut')
     await edit('eve', { state: 'closed' })
     expect((await edit('eve', { base: 'next' })).status).toBe(422)
@@ -472,10 +483,10 @@ describe('an edit that is refused', () => {
     })
   })
 
-  it('since it cannot be opened again: without its branches, or beside another one', async () => {
+  it('because it cannot be reopened: a branch is missing, or another pull request has the same branches', async () => {
     const { edit, path, pulls, fork } = await proposed('gone')
     await edit('eve', { state: 'closed' })
-    const other = await forge.ask(cast.eve, 'POST', pulls, {
+    const other = await forge.ask(users.eve, 'POST', pulls, {
       head: 'eve:theirs',
       base: 'main',
       title: 'again',
@@ -486,13 +497,13 @@ describe('an edit that is refused', () => {
       expect.stringContaining(`[id: ${other.id}, `),
     ])
     // To who may not read it the repository of the head has no number.
-    await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
-    const third = await forge.ask(cast.eve, 'POST', pulls, {
+    await forge.ask(users.eve, 'PATCH', fork.path, { private: true })
+    const third = await forge.ask(users.eve, 'POST', pulls, {
       head: 'eve:theirs',
       base: 'next',
       title: 'elsewhere',
     })
-    const moved = await forge.rest(cast.carol, 'PATCH', `${pulls}/${other.number}`, {
+    const moved = await forge.rest(users.carol, 'PATCH', `${pulls}/${other.number}`, {
       base: 'next',
     })
     expect([moved.status, moved.body.message]).toEqual([
@@ -500,22 +511,22 @@ describe('an edit that is refused', () => {
       expect.stringContaining('head_repo_id: -1,'),
     ])
     for (const { number } of [other, third]) {
-      await forge.ask(cast.eve, 'PATCH', `${pulls}/${number}`, { state: 'closed' })
+      await forge.ask(users.eve, 'PATCH', `${pulls}/${number}`, { state: 'closed' })
     }
     // Nor do they get at what has come to it since.
-    const secret = await forge.change(cast.eve, fork.path, 'theirs', 'main', 'secret.txt')
+    const secret = await forge.change(users.eve, fork.path, 'theirs', 'main', 'secret.txt')
     expect((await edit('carol', { state: 'open' })).status).toBe(412)
-    expect((await forge.rest(cast.carol, 'GET', `${path}/git/commits/${secret}`)).status).toBe(404)
-    await forge.ask(cast.eve, 'DELETE', `${fork.path}/branches/theirs`)
+    expect((await forge.rest(users.carol, 'GET', `${path}/git/commits/${secret}`)).status).toBe(404)
+    await forge.ask(users.eve, 'DELETE', `${fork.path}/branches/theirs`)
     const without = await edit('eve', { state: 'open' })
     expect([without.status, without.body.message]).toEqual([
       412,
       'cannot reopen this pull request because branch theirs does not exist',
     ])
-    await forge.change(cast.eve, fork.path, 'theirs')
+    await forge.change(users.eve, fork.path, 'theirs')
     await edit('eve', { state: 'open', base: 'next' })
     await edit('eve', { state: 'closed' })
-    await forge.ask(cast.bob, 'DELETE', `${path}/branches/next`)
+    await forge.ask(users.bob, 'DELETE', `${path}/branches/next`)
     expect((await edit('eve', { state: 'open' })).body.message).toContain(
       'branch next does not exist',
     )
@@ -525,7 +536,7 @@ describe('an edit that is refused', () => {
     })
   })
 
-  it('by one of two that change the text at once', async () => {
+  it('because another edit of the text won a race', async () => {
     const { edit, read } = await proposed('racing')
     const texts = Array.from({ length: 6 }, (_, i) => `text ${i}`)
     const answers = await Promise.all(
@@ -535,17 +546,17 @@ describe('an edit that is refused', () => {
     expect(await read()).toMatchObject({ content_version: 1 })
   })
 
-  it('by a race: two pull requests go to one branch, or one is opened there meanwhile', async () => {
+  it('because two pull requests would have the same branches at the same time', async () => {
     const { pulls, path, pull } = await proposed('crossing')
     for (let round = 0; round < 5; round += 1) {
       const base = `base-${round}`
-      await forge.change(cast.bob, path, base)
+      await forge.change(users.bob, path, base)
       const [moved, made] = await Promise.all([
-        forge.rest(cast.eve, 'PATCH', pull, { base }),
-        forge.rest(cast.eve, 'POST', pulls, { head: 'eve:theirs', base, title: 'x' }),
+        forge.rest(users.eve, 'PATCH', pull, { base }),
+        forge.rest(users.eve, 'POST', pulls, { head: 'eve:theirs', base, title: 'x' }),
       ])
       expect([moved.status, made.status].sort()).toEqual([201, 409])
-      const open = await forge.ask(cast.bob, 'GET', `${pulls}?base_branch=${base}`)
+      const open = await forge.ask(users.bob, 'GET', `${pulls}?base_branch=${base}`)
       expect(open.length).toBe(1)
     }
   })

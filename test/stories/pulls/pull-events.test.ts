@@ -3,20 +3,20 @@ import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
-import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
 import { type Watcher, watchRepository } from '../../support/watch.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof reviewForge>
 const watchers: Watcher<WatchRepositoryResponse>[] = []
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
-  forge = reviewForge(server, cast)
+  users = await createPullTestUsers(server.url)
+  forge = reviewForge(server, users)
 })
 afterEach(() => {
   for (const watcher of watchers.splice(0)) watcher.leave()
@@ -33,7 +33,7 @@ async function watch(who: Pick<Actor, 'authorization'> | undefined, repo: string
   return {
     /** All that is sent until the repository has another description, which it gets now. */
     async events(): Promise<Event[]> {
-      await forge.ask(cast.bob, 'PATCH', `/repos/bob/${repo}`, {
+      await forge.ask(users.bob, 'PATCH', `/repos/bob/${repo}`, {
         description: String(Math.random()),
       })
       const events: Event[] = []
@@ -72,19 +72,19 @@ async function toldOf(
 const comment = { path: 'topic.txt', new_position: 1, body: 'Why?' }
 
 describe('events of pull requests', () => {
-  it('tell what they are about, as of then, and who did it', async () => {
-    const { path } = await forge.repository(cast.bob, 'facts')
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+  it('have the subject as of then, and the user', async () => {
+    const { path } = await forge.repository(users.bob, 'facts')
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
     const watcher = await watch(undefined, 'facts')
-    const head = await forge.change(cast.carol, path, 'topic')
+    const head = await forge.change(users.carol, path, 'topic')
     const draft = { head: 'topic', base: 'main', title: 'A change' }
-    const { id } = await forge.ask(cast.carol, 'POST', `${path}/pulls`, draft)
-    const after = await forge.change(cast.carol, path, 'topic', 'main', 'more.txt')
-    await forge.ask(cast.bob, 'POST', `${path}/branches`, {
+    const { id } = await forge.ask(users.carol, 'POST', `${path}/pulls`, draft)
+    const after = await forge.change(users.carol, path, 'topic', 'main', 'more.txt')
+    await forge.ask(users.bob, 'POST', `${path}/branches`, {
       new_branch_name: 'other',
       old_ref_name: 'main',
     })
-    await forge.ask(cast.bob, 'PATCH', `${path}/pulls/1`, { base: 'other' })
+    await forge.ask(users.bob, 'PATCH', `${path}/pulls/1`, { base: 'other' })
     const events = (await watcher.events()).filter(({ subject }) => subject.case === 'pullRequest')
     expect(summary(events)).toEqual(['OPENED carol', 'HEAD_MOVED carol', 'RETARGETED bob'])
     expect(events.map(({ subject }) => subject.value)).toMatchObject([
@@ -97,24 +97,26 @@ describe('events of pull requests', () => {
   it.each<[name: string, change: (pull: ReviewedPull) => Promise<unknown>, told: string[]]>([
     [
       'edit',
-      ({ pull }) => forge.ask(cast.carol, 'PATCH', pull, { title: 'Two', body: 'B' }),
+      ({ pull }) => forge.ask(users.carol, 'PATCH', pull, { title: 'Two', body: 'B' }),
       ['EDITED carol'],
     ],
-    ['nothing', ({ pull }) => forge.ask(cast.carol, 'PATCH', pull, { title: 'A change' }), []],
+    ['nothing', ({ pull }) => forge.ask(users.carol, 'PATCH', pull, { title: 'A change' }), []],
     [
       'close and reopen',
       async ({ pull }) => {
-        await forge.ask(cast.carol, 'PATCH', pull, { state: 'closed', title: 'Closed' })
-        await forge.ask(cast.carol, 'PATCH', pull, { state: 'closed' })
-        await forge.ask(cast.bob, 'PATCH', pull, { state: 'open' })
+        await forge.ask(users.carol, 'PATCH', pull, { state: 'closed', title: 'Closed' })
+        await forge.ask(users.carol, 'PATCH', pull, { state: 'closed' })
+        await forge.ask(users.bob, 'PATCH', pull, { state: 'open' })
       },
       ['CLOSED carol', 'REOPENED bob'],
     ],
     [
       'merge',
       async ({ pull }) => {
-        await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).mergeable).toBe(true)
-        await forge.ask(cast.bob, 'POST', `${pull}/merge`, {
+        await expect
+          .poll(async () => (await forge.ask(users.bob, 'GET', pull)).mergeable)
+          .toBe(true)
+        await forge.ask(users.bob, 'POST', `${pull}/merge`, {
           Do: 'squash',
           delete_branch_after_merge: true,
         })
@@ -124,75 +126,75 @@ describe('events of pull requests', () => {
     [
       'comment',
       async ({ path }) => {
-        const { id } = await forge.ask(cast.eve, 'POST', `${path}/issues/1/comments`, {
+        const { id } = await forge.ask(users.eve, 'POST', `${path}/issues/1/comments`, {
           body: 'Hm.',
         })
-        await forge.ask(cast.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Hm?' })
-        await forge.ask(cast.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Hm?' })
-        await forge.ask(cast.bob, 'DELETE', `${path}/issues/comments/${id}`)
+        await forge.ask(users.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Hm?' })
+        await forge.ask(users.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Hm?' })
+        await forge.ask(users.bob, 'DELETE', `${path}/issues/comments/${id}`)
       },
       ['COMMENTED eve', 'COMMENTED eve', 'COMMENTED bob'],
     ],
     [
       'reviews',
       async (pull) => {
-        const { id } = await forge.review(cast.bob, pull, 'APPROVED')
-        await forge.ask(cast.bob, 'POST', `${pull.reviews}/${id}/dismissals`, { message: 'No.' })
-        await forge.ask(cast.bob, 'POST', `${pull.reviews}/${id}/undismissals`)
-        await forge.ask(cast.bob, 'DELETE', `${pull.reviews}/${id}`)
+        const { id } = await forge.review(users.bob, pull, 'APPROVED')
+        await forge.ask(users.bob, 'POST', `${pull.reviews}/${id}/dismissals`, { message: 'No.' })
+        await forge.ask(users.bob, 'POST', `${pull.reviews}/${id}/undismissals`)
+        await forge.ask(users.bob, 'DELETE', `${pull.reviews}/${id}`)
       },
       ['REVIEWED bob', 'REVIEWED bob', 'REVIEWED bob', 'REVIEWED bob'],
     ],
     [
       'pending',
       async (pull) => {
-        const { id } = await forge.review(cast.eve, pull, 'PENDING', 'Wait.', {
+        const { id } = await forge.review(users.eve, pull, 'PENDING', 'Wait.', {
           comments: [comment],
         })
-        await forge.ask(cast.eve, 'POST', `${pull.reviews}/${id}/comments`, comment)
-        const [{ id: line }] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
-        await forge.ask(cast.eve, 'DELETE', `${pull.reviews}/${id}/comments/${line}`)
-        await forge.ask(cast.eve, 'DELETE', `${pull.reviews}/${id}`)
+        await forge.ask(users.eve, 'POST', `${pull.reviews}/${id}/comments`, comment)
+        const [{ id: line }] = await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}/comments`)
+        await forge.ask(users.eve, 'DELETE', `${pull.reviews}/${id}/comments/${line}`)
+        await forge.ask(users.eve, 'DELETE', `${pull.reviews}/${id}`)
       },
       [],
     ],
     [
       'submit',
       async (pull) => {
-        const { id } = await forge.review(cast.eve, pull, 'PENDING', 'Wait.', {
+        const { id } = await forge.review(users.eve, pull, 'PENDING', 'Wait.', {
           comments: [comment],
         })
-        await forge.ask(cast.eve, 'POST', `${pull.reviews}/${id}`, {
+        await forge.ask(users.eve, 'POST', `${pull.reviews}/${id}`, {
           event: 'COMMENT',
           body: 'Now.',
         })
-        const [{ id: line }] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
-        await forge.ask(cast.eve, 'DELETE', `${pull.reviews}/${id}/comments/${line}`)
+        const [{ id: line }] = await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}/comments`)
+        await forge.ask(users.eve, 'DELETE', `${pull.reviews}/${id}/comments/${line}`)
       },
       ['REVIEWED eve', 'COMMENTED eve'],
     ],
     [
       'requests',
       async ({ requested }) => {
-        await forge.ask(cast.carol, 'POST', requested, { reviewers: ['eve', 'bob'] })
-        await forge.ask(cast.eve, 'DELETE', requested, { reviewers: ['eve'] })
+        await forge.ask(users.carol, 'POST', requested, { reviewers: ['eve', 'bob'] })
+        await forge.ask(users.eve, 'DELETE', requested, { reviewers: ['eve'] })
       },
       ['REVIEW_REQUESTED carol', 'REVIEW_REQUESTED eve'],
     ],
     [
       'head deleted',
-      ({ path }) => forge.ask(cast.bob, 'DELETE', `${path}/branches/topic`),
+      ({ path }) => forge.ask(users.bob, 'DELETE', `${path}/branches/topic`),
       ['CLOSED bob'],
     ],
     [
       'base renamed',
       async ({ path, pull }) => {
-        await forge.ask(cast.bob, 'POST', `${path}/branches`, {
+        await forge.ask(users.bob, 'POST', `${path}/branches`, {
           new_branch_name: 'other',
           old_ref_name: 'main',
         })
-        await forge.ask(cast.carol, 'PATCH', pull, { base: 'other' })
-        await forge.ask(cast.bob, 'PATCH', `${path}/branches/other`, { name: 'another' })
+        await forge.ask(users.carol, 'PATCH', pull, { base: 'other' })
+        await forge.ask(users.bob, 'PATCH', `${path}/branches/other`, { name: 'another' })
       },
       ['RETARGETED carol', 'RETARGETED nobody'],
     ],
@@ -200,19 +202,21 @@ describe('events of pull requests', () => {
       'ordered',
       async ({ path, pull }) => {
         const rule = { rule_name: 'main', enable_status_check: true, status_check_contexts: ['ci'] }
-        await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, rule)
-        await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).mergeable).toBe(true)
+        await forge.ask(users.bob, 'POST', `${path}/branch_protections`, rule)
+        await expect
+          .poll(async () => (await forge.ask(users.bob, 'GET', pull)).mergeable)
+          .toBe(true)
         const order = { Do: 'merge', merge_when_checks_succeed: true }
-        await forge.ask(cast.bob, 'POST', `${pull}/merge`, order)
-        await forge.ask(cast.bob, 'DELETE', `${pull}/merge`)
-        await forge.ask(cast.bob, 'POST', `${pull}/merge`, order)
-        const { head } = await forge.ask(cast.bob, 'GET', pull)
-        await forge.ask(cast.bob, 'POST', `${path}/statuses/${head.sha}`, {
+        await forge.ask(users.bob, 'POST', `${pull}/merge`, order)
+        await forge.ask(users.bob, 'DELETE', `${pull}/merge`)
+        await forge.ask(users.bob, 'POST', `${pull}/merge`, order)
+        const { head } = await forge.ask(users.bob, 'GET', pull)
+        await forge.ask(users.bob, 'POST', `${path}/statuses/${head.sha}`, {
           state: 'success',
           context: 'ci',
         })
         await finishScheduledMerges(server.app)
-        await expect.poll(async () => (await forge.ask(cast.bob, 'GET', pull)).merged).toBe(true)
+        await expect.poll(async () => (await forge.ask(users.bob, 'GET', pull)).merged).toBe(true)
       },
       [
         'AUTO_MERGE_SCHEDULED bob',
@@ -221,35 +225,35 @@ describe('events of pull requests', () => {
         'MERGED bob',
       ],
     ],
-  ])('are one for each change: %s', async (name, change, told) => {
+  ])('occur once for each change: %s', async (name, change, told) => {
     expect(await toldOf(name.replaceAll(' ', '-'), change)).toEqual(told)
   })
 
-  it('are for those who may read pull requests, and nobody else even knows that there is something', async () => {
+  it('are visible only to readers of pull requests', async () => {
     await forge.pull('private', { private: true })
     for (const who of [
-      cast.eve,
+      users.eve,
       undefined,
-      await tokenOf(server.url, cast.bob, ['all', 'public-only']),
+      await tokenOf(server.url, users.bob, ['all', 'public-only']),
     ]) {
       const { reason } = await refusalOf(watch(who, 'private'))
       expect(reason).toBe('REPOSITORY_NOT_FOUND')
     }
-    const member = await watch(cast.carol, 'private')
-    await forge.ask(cast.bob, 'PATCH', '/repos/bob/private/pulls/1', { title: 'Inside' })
+    const member = await watch(users.carol, 'private')
+    await forge.ask(users.bob, 'PATCH', '/repos/bob/private/pulls/1', { title: 'Inside' })
     expect(summary(await member.events())).toEqual(['EDITED bob'])
   })
 
-  it('are left out while pull requests are switched off', async () => {
+  it('are left out while pull requests are disabled', async () => {
     await forge.pull('off')
-    const watcher = await watch(cast.carol, 'off')
-    await forge.ask(cast.carol, 'PATCH', '/repos/bob/off/pulls/1', { title: 'Before' })
+    const watcher = await watch(users.carol, 'off')
+    await forge.ask(users.carol, 'PATCH', '/repos/bob/off/pulls/1', { title: 'Before' })
     expect(summary(await watcher.events())).toEqual(['EDITED carol'])
-    await forge.ask(cast.carol, 'PATCH', '/repos/bob/off/pulls/1', { title: 'Unseen' })
-    const late = await watch(cast.carol, 'off')
-    await forge.ask(cast.bob, 'PATCH', '/repos/bob/off', { has_pull_requests: false })
+    await forge.ask(users.carol, 'PATCH', '/repos/bob/off/pulls/1', { title: 'Unseen' })
+    const late = await watch(users.carol, 'off')
+    await forge.ask(users.bob, 'PATCH', '/repos/bob/off', { has_pull_requests: false })
     // What moves the head is told of, as a push of somebody who reads the code.
-    await forge.change(cast.carol, '/repos/bob/off', 'topic', 'main', 'more.txt')
+    await forge.change(users.carol, '/repos/bob/off', 'topic', 'main', 'more.txt')
     expect(summary(await late.events())).toEqual([])
   })
 })

@@ -11,25 +11,25 @@ import { restAt, type SendRest } from '../../support/rest.ts'
 import { SUBMODULE_ID } from '../../support/sample-repository.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   RPC_PROTOCOLS,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 const MAX_LINES = 60
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let rest: SendRest
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { diffMaxLines: MAX_LINES } })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   rest = restAt(server.url)
   client = await openGitClient()
 })
@@ -44,10 +44,10 @@ async function pushHistory(
   history: readonly ScriptedCommit[],
   settings: object = {},
 ): Promise<void> {
-  await rest(cast.bob, 'POST', '/user/repos', { name, ...settings })
+  await rest(users.bob, 'POST', '/user/repos', { name, ...settings })
   await client.git('.', 'init', '-q', '-b', 'main', name)
   importHistory(join(client.home, name), history)
-  await push(name, cast.bob, `bob/${name}`, 'refs/heads/*')
+  await push(name, users.bob, `bob/${name}`, 'refs/heads/*')
 }
 
 function push(folder: string, who: Actor, repository: string, ...refs: string[]): Promise<string> {
@@ -61,7 +61,7 @@ function push(folder: string, who: Actor, repository: string, ...refs: string[])
 }
 
 /** Opens a pull request into `main` of `bob/{name}`, and returns its number. */
-async function openPull(name: string, head: string, who = cast.bob): Promise<number> {
+async function openPull(name: string, head: string, who = users.bob): Promise<number> {
   const opened = await rest(who, 'POST', `/repos/bob/${name}/pulls`, {
     head,
     base: 'main',
@@ -71,7 +71,7 @@ async function openPull(name: string, head: string, who = cast.bob): Promise<num
   return opened.body.number
 }
 
-const get = (path: string, who: Pick<Actor, 'authorization'> | undefined = cast.carol) =>
+const get = (path: string, who: Pick<Actor, 'authorization'> | undefined = users.carol) =>
   rest(who, 'GET', `/repos/bob${path}`)
 
 async function textAt(path: string): Promise<string> {
@@ -158,7 +158,7 @@ const EVERYTHING: readonly ScriptedCommit[] = [
   },
 ]
 
-describe('what a pull request changes', () => {
+describe('the changes of a pull request', () => {
   let pull: string
   let head: string
 
@@ -168,7 +168,7 @@ describe('what a pull request changes', () => {
     head = await client.git('everything', 'rev-parse', 'topic')
   })
 
-  it('is listed by file, since it left its base', async () => {
+  it('are listed by file, since the merge base', async () => {
     const { status, body, headers } = await get(`${pull}/files`, undefined)
     expect(status).toBe(200)
     const brief = ({ filename, status, additions, deletions }: Record<string, unknown>) =>
@@ -224,7 +224,7 @@ describe('what a pull request changes', () => {
     ['?skip-to=nothing', [], ['13', '1', '30', '1', 'false']],
     ['?skip-to=--all', [], ['13', '1', '30', '1', 'false']],
     ['?skip-to=', undefined, ['13', '1', '30', '1', 'false']],
-  ])('is listed by pages: %s', async (query, paths, headers) => {
+  ])('are listed by pages: %s', async (query, paths, headers) => {
     const page = await get(`${pull}/files${query}`)
     expect(page.status).toBe(200)
     if (paths) expect(pathsOf(page.body)).toEqual(paths)
@@ -232,7 +232,7 @@ describe('what a pull request changes', () => {
     expect(PAGING.map((name) => page.headers.get(name))).toEqual(headers)
   })
 
-  it('keeps what came from where on each page', async () => {
+  it('keep the former paths of renamed files on each page', async () => {
     for (const [page, expected] of [
       [3, { filename: 'c copy', status: 'copied' }],
       [
@@ -252,7 +252,7 @@ describe('what a pull request changes', () => {
     ['ignore-change', 'unchanged'],
     ['ignore-all', 'unchanged'],
     ['anything', 'changed'],
-  ])('counts white space as it is told: %s', async (whitespace, status) => {
+  ])('count white space as requested: %s', async (whitespace, status) => {
     const { body, headers } = await get(
       `${pull}/files?whitespace=${whitespace}&skip-to=k%20blank&limit=1`,
     )
@@ -260,7 +260,7 @@ describe('what a pull request changes', () => {
     expect(headers.get('x-total-count')).toBe('13')
   })
 
-  it('is listed by commit, newest first', async () => {
+  it('are listed by commit, newest first', async () => {
     const { status, body, headers } = await get(`${pull}/commits`, undefined)
     expect([status, messagesOf(body)]).toEqual([200, ['odds', 'change\n\nIn full.\n']])
     expect(body[0]).toMatchObject({
@@ -280,13 +280,13 @@ describe('what a pull request changes', () => {
     ['?limit=1&page=2', ['change\n\nIn full.\n'], ['2', '2', '1', '2', 'false']],
     ['?limit=1&page=3', [], ['2', '3', '1', '2', 'false']],
     ['?page=2147483647', [], ['2', '2147483647', '30', '1', 'false']],
-  ])('is listed by pages of commits: %s', async (query, messages, headers) => {
+  ])('are listed by pages of commits: %s', async (query, messages, headers) => {
     const page = await get(`${pull}/commits${query}`)
     expect([page.status, messagesOf(page.body)]).toEqual([200, messages])
     expect(PAGING.map((name) => page.headers.get(name))).toEqual(headers)
   })
 
-  it('says no more of commits than it is asked for', async () => {
+  it('contain no more about commits than requested', async () => {
     const [commit] = (await get(`${pull}/commits?verification=false&files=false`)).body
     expect(commit).toMatchObject({ files: null, commit: { verification: null } })
     const [other] = (await get(`${pull}/commits?verification=1&files=true`)).body
@@ -296,7 +296,7 @@ describe('what a pull request changes', () => {
     })
   })
 
-  it('tells scripts of other origins where a page is', async () => {
+  it('have paging headers that scripts of other origins can read', async () => {
     for (const list of ['commits', 'files']) {
       const url = `${server.url}/api/v1/repos/bob${pull}/${list}?limit=1`
       const { headers } = await fetch(url, { headers: { origin: 'https://elsewhere.example' } })
@@ -306,7 +306,7 @@ describe('what a pull request changes', () => {
     }
   })
 
-  it('is there as text, of which git makes what is at its head', async () => {
+  it('are available as text, which Git applies to get the head', async () => {
     const tree = await client.git('everything', 'rev-parse', 'topic^{tree}')
     const base = await client.git('everything', 'merge-base', 'main', 'topic')
     expect(await treeOf(await textAt(`${pull}.diff?binary=true`), 'everything', base)).toBe(tree)
@@ -335,15 +335,15 @@ describe('what a pull request changes', () => {
     ['/everything/pulls/9223372036854775807/commits', 404, 'not found'],
     ['/nothing/pulls/1/files', 404, 'not found'],
     ['/nothing/pulls/1.diff', 404, 'not found'],
-  ])('is not there at %s', async (path, status, message) => {
+  ])('are not found at %s', async (path, status, message) => {
     const refused = await get(path)
     expect([refused.status, refused.body.message]).toEqual([status, message])
   })
 
-  it.each(RPC_PROTOCOLS)('is the same over RPC: %s', async (protocol) => {
+  it.each(RPC_PROTOCOLS)('are the same over RPC: %s', async (protocol) => {
     const rpc = createClient(
       PullFileService,
-      transportTo(server.url, protocol, cast.carol.authorization),
+      transportTo(server.url, protocol, users.carol.authorization),
     )
     const request = { owner: 'bob', repo: 'everything', index: 1n }
     const listed = await rpc.listPullRequestFiles({
@@ -403,35 +403,35 @@ describe('what a pull request changes', () => {
     ).rejects.toMatchObject(notFound)
   })
 
-  it('follows pushes to the head and to the base', async () => {
+  it('follow pushes to the head and to the base', async () => {
     await pushHistory('moving', EVERYTHING)
     const path = `/moving/pulls/${await openPull('moving', 'topic')}`
     await client.git('moving', 'checkout', '-q', 'topic')
     await client.commit('moving', 'pushed')
-    await push('moving', cast.bob, 'bob/moving', 'topic')
+    await push('moving', users.bob, 'bob/moving', 'topic')
     expect(messagesOf((await get(`${path}/commits`)).body)).toEqual([
       'pushed\n',
       'odds',
       'change\n\nIn full.\n',
     ])
-    await push('moving', cast.bob, 'bob/moving', '+topic~3:main')
+    await push('moving', users.bob, 'bob/moving', '+topic~3:main')
     expect(messagesOf((await get(`${path}/commits`)).body)).toHaveLength(3)
     // What the base has got meanwhile is no longer a change.
-    await push('moving', cast.bob, 'bob/moving', '+topic~1:main')
+    await push('moving', users.bob, 'bob/moving', '+topic~1:main')
     expect(messagesOf((await get(`${path}/commits`)).body)).toEqual(['pushed\n'])
     expect((await get(`${path}/files`)).body).toEqual([])
     expect(await textAt(`${path}.diff`)).toBe('')
   })
 })
 
-describe('what a pull request from a fork changes', () => {
-  it('is there when the fork is not', async () => {
+describe('the changes of a pull request from a fork', () => {
+  it('are available after the deletion of the fork', async () => {
     await pushHistory('parent', EVERYTHING)
-    await rest(cast.carol, 'POST', '/repos/bob/parent/forks', {})
+    await rest(users.carol, 'POST', '/repos/bob/parent/forks', {})
     await client.git('parent', 'checkout', '-q', 'topic')
     await client.commit('parent', 'of a fork')
-    await push('parent', cast.carol, 'carol/parent', 'HEAD:refs/heads/work')
-    const path = `/parent/pulls/${await openPull('parent', 'carol:work', cast.carol)}`
+    await push('parent', users.carol, 'carol/parent', 'HEAD:refs/heads/work')
+    const path = `/parent/pulls/${await openPull('parent', 'carol:work', users.carol)}`
     const look = async () => [
       messagesOf((await get(`${path}/commits`)).body),
       pathsOf((await get(`${path}/files`)).body).length,
@@ -440,7 +440,7 @@ describe('what a pull request from a fork changes', () => {
     ]
     const before = await look()
     expect(before.slice(0, 2)).toEqual([['of a fork\n', 'odds', 'change\n\nIn full.\n'], 13])
-    expect((await rest(cast.carol, 'DELETE', '/repos/carol/parent')).status).toBe(204)
+    expect((await rest(users.carol, 'DELETE', '/repos/carol/parent')).status).toBe(204)
     expect(await look()).toEqual(before)
   })
 })
@@ -449,11 +449,11 @@ describe('a pull request whose base', () => {
   it.each([
     ['is gone after it was closed', true],
     ['goes while it is open, which closes it', false],
-  ])('%s keeps its commits, files and difference', async (_, isClosedBefore) => {
+  ])('%s keeps its commits, files and diff', async (_, isClosedBefore) => {
     const name = `departed-${isClosedBefore}`
     const path = `/repos/bob/${name}`
     const send = async (method: string, at: string, body?: object) => {
-      const answer = await rest(cast.bob, method, at, body)
+      const answer = await rest(users.bob, method, at, body)
       expect([answer.status, answer.body.message]).toEqual([
         expect.toSatisfy((status) => status < 300),
         undefined,
@@ -487,13 +487,13 @@ describe('a pull request whose base', () => {
     const before = await look()
     expect(before[1]).toEqual(['topic.txt'])
     await client.git('.', 'init', '-q', name)
-    await push(name, cast.bob, `bob/${name}`, ':next')
+    await push(name, users.bob, `bob/${name}`, ':next')
     const { state, base } = (await get(`/${name}/pulls/1`)).body
     expect([state, base.sha]).toEqual(['closed', ''])
     expect(await look()).toEqual(before)
   })
 
-  it('is gone has no range any more', async () => {
+  it('was deleted has no range any more', async () => {
     await pushHistory('baseless', EVERYTHING)
     const number = await openPull('baseless', 'topic')
     // As by hand, in Git: the forge moves or closes what goes to a branch that is deleted.
@@ -520,20 +520,20 @@ describe('a pull request whose base', () => {
     })
   })
 
-  it('has nothing in common with it any more, has none either', async () => {
+  it('has no common history any more has no range either', async () => {
     await pushHistory('unrelated', EVERYTHING)
     const number = await openPull('unrelated', 'topic')
     importHistory(join(client.home, 'unrelated'), [
       { on: 'refs/heads/other', message: 'other', files: { o: 'o\n' } },
     ])
-    await push('unrelated', cast.bob, 'bob/unrelated', '+other:topic')
+    await push('unrelated', users.bob, 'bob/unrelated', '+other:topic')
     const refused = await get(`/unrelated/pulls/${number}/commits`)
     expect([refused.status, refused.body.message]).toEqual([404, 'invalid base branch or revision'])
   })
 })
 
-describe('what a merged pull request has changed', () => {
-  it('stays what it was, and is found by the commit of the merge', async () => {
+describe('the changes of a merged pull request', () => {
+  it('stay the same, and the merge commit finds the pull request', async () => {
     await pushHistory('merged', EVERYTHING)
     const number = await openPull('merged', 'topic')
     const look = async () => [
@@ -544,12 +544,12 @@ describe('what a merged pull request has changed', () => {
     ]
     const before = await look()
     expect(
-      (await rest(cast.bob, 'POST', `/repos/bob/merged/pulls/${number}/merge`, { Do: 'merge' }))
+      (await rest(users.bob, 'POST', `/repos/bob/merged/pulls/${number}/merge`, { Do: 'merge' }))
         .status,
     ).toBe(200)
     const { merge_commit_sha: merge } = (await get(`/merged/pulls/${number}`)).body
     expect(await look()).toEqual(before)
-    await push('merged', cast.bob, 'bob/merged', ':topic')
+    await push('merged', users.bob, 'bob/merged', ':topic')
     expect(await look()).toEqual(before)
 
     for (const name of [merge, merge.slice(0, 12), 'main']) {
@@ -569,10 +569,10 @@ describe('what a merged pull request has changed', () => {
 
 /** The repository's number. */
 async function idOf(name: string): Promise<number> {
-  return (await get(`/${name}`, cast.bob)).body.id
+  return (await get(`/${name}`, users.bob)).body.id
 }
 
-describe('a pull request that is too large for a text', () => {
+describe('the text of a pull request that is too large', () => {
   beforeAll(async () => {
     const bytes = Buffer.alloc(65 * 1024 * 1024)
     await pushHistory('large', [
@@ -599,7 +599,7 @@ describe('a pull request that is too large for a text', () => {
       },
       { on: 'refs/heads/many', parents: [`${large}~1`], message: 'many', files: texts },
     ])
-    await push('large', cast.bob, 'bob/large', 'topic', 'many')
+    await push('large', users.bob, 'bob/large', 'topic', 'many')
     await openPull('large', 'topic')
     await openPull('large', 'many')
   })
@@ -624,7 +624,7 @@ describe('a pull request that is too large for a text', () => {
     ])
   })
 
-  it('takes a git with it when the client leaves', async () => {
+  it('ends its Git process when the client disconnects', async () => {
     const folder = repositoryPath(server.app.git, await idOf('large'))
     // Kept for what comes next.
     const kept = await gitsIn(folder)
@@ -648,7 +648,7 @@ async function gitsIn(folder: string): Promise<string[]> {
   return pids.filter((_, index) => variables[index]?.includes(`GIT_DIR=${folder}`))
 }
 
-describe('what a pull request of a private repository changes', () => {
+describe('the changes of a pull request of a private repository', () => {
   beforeAll(async () => {
     await pushHistory('secret', EVERYTHING, { private: true })
     await openPull('secret', 'topic')
@@ -658,7 +658,7 @@ describe('what a pull request of a private repository changes', () => {
     'is there for nobody else: %s',
     async (path) => {
       const statusFor = async (name: string) => {
-        const who = await callerNamed(server.url, cast, name)
+        const who = await callerNamed(server.url, users, name)
         const headers: Record<string, string> = who ? { authorization: who.authorization } : {}
         return (await fetch(`${server.url}/api/v1/repos/bob/secret/${path}`, { headers })).status
       }
@@ -672,19 +672,19 @@ describe('what a pull request of a private repository changes', () => {
     },
   )
 
-  it('is not there where pull requests are switched off, and is where it is archived', async () => {
-    await rest(cast.bob, 'PATCH', '/repos/bob/secret', { archived: true })
-    expect((await get('/secret/pulls/1/files', cast.bob)).status).toBe(200)
-    await rest(cast.bob, 'PATCH', '/repos/bob/secret', { archived: false })
-    await rest(cast.bob, 'PATCH', '/repos/bob/secret', { has_pull_requests: false })
+  it('are hidden where pull requests are disabled, and visible where it is archived', async () => {
+    await rest(users.bob, 'PATCH', '/repos/bob/secret', { archived: true })
+    expect((await get('/secret/pulls/1/files', users.bob)).status).toBe(200)
+    await rest(users.bob, 'PATCH', '/repos/bob/secret', { archived: false })
+    await rest(users.bob, 'PATCH', '/repos/bob/secret', { has_pull_requests: false })
     for (const path of ['pulls/1/files', 'pulls/1/commits', 'pulls/1.diff', 'commits/main/pull']) {
-      expect((await get(`/secret/${path}`, cast.bob)).status).toBe(404)
+      expect((await get(`/secret/${path}`, users.bob)).status).toBe(404)
     }
   })
 })
 
 describe('Git', () => {
-  it('has nothing to complain about', async () => {
+  it('finds no fault in the repositories', async () => {
     for (const name of ['everything', 'parent', 'moving']) {
       const folder = repositoryPath(server.app.git, await idOf(name))
       expect(

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { pullForge } from '../../support/pull-forge.ts'
-import { inviteCast, startTestServer, type TestServer } from '../../support/server.ts'
+import { createTestUsers, startTestServer, type TestServer } from '../../support/server.ts'
 
 /** More than were left out of a look for the next one. */
 const FAILING = 600
@@ -17,10 +17,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-it('refs of many pull requests that cannot follow are tried once each, and then left for a while', {
+it('refs of many pull requests that cannot be updated are tried once each, then again later', {
   timeout: 120_000,
 }, async () => {
-  const { bob } = await inviteCast(server.url)
+  const { bob } = await createTestUsers(server.url)
   const forge = pullForge(server)
   const { id, path, pulls } = await forge.repository(bob, 'heads')
   await forge.change(bob, path, 'topic')

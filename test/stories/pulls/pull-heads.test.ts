@@ -5,17 +5,17 @@ import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { markAllRepositoriesPending } from '../../../src/storage/database/maintenance.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   client = await openGitClient()
 })
@@ -46,12 +46,12 @@ async function held(path: string, ref: string): Promise<string> {
  * pulled; with clones.
  */
 async function proposed(name: string) {
-  const base = await forge.repository(cast.bob, name)
-  const own = await forge.change(cast.bob, base.path, 'own')
-  const fork = await forge.fork(cast.eve, base.path)
-  const theirs = await forge.change(cast.eve, fork.path, 'theirs')
-  await forge.ask(cast.bob, 'POST', base.pulls, { head: 'own', base: 'main', title: 'Mine' })
-  await forge.ask(cast.eve, 'POST', base.pulls, {
+  const base = await forge.repository(users.bob, name)
+  const own = await forge.change(users.bob, base.path, 'own')
+  const fork = await forge.fork(users.eve, base.path)
+  const theirs = await forge.change(users.eve, fork.path, 'theirs')
+  await forge.ask(users.bob, 'POST', base.pulls, { head: 'own', base: 'main', title: 'Mine' })
+  await forge.ask(users.eve, 'POST', base.pulls, {
     head: 'eve:theirs',
     base: 'main',
     title: 'Theirs',
@@ -65,7 +65,7 @@ async function proposed(name: string) {
     fork,
     git: (...args: string[]) => client.git(name, ...args),
     forkGit: (...args: string[]) => client.git(`${name}-fork`, ...args),
-    read: (number: number) => forge.ask(cast.bob, 'GET', `${base.pulls}/${number}`),
+    read: (number: number) => forge.ask(users.bob, 'GET', `${base.pulls}/${number}`),
   }
 }
 
@@ -99,12 +99,12 @@ describe('the head of a pull request', () => {
       expect(await held(path, `refs/pull/${number}/head`)).toBe(forced)
     }
     // By the API as well.
-    const written = await forge.change(cast.eve, fork.path, 'theirs', 'main', 'more.txt')
+    const written = await forge.change(users.eve, fork.path, 'theirs', 'main', 'more.txt')
     expect(await held(path, 'refs/pull/2/head')).toBe(written)
     expect((await read(2)).head).toMatchObject({ ref: 'theirs', sha: written })
   })
 
-  it('is nothing that people push to', async () => {
+  it('cannot be pushed to', async () => {
     const { git } = await proposed('kept')
     await client.commit('kept', 'mine')
     await expect(git('push', '-q', 'origin', 'HEAD:refs/pull/1/head')).rejects.toThrow(
@@ -117,10 +117,10 @@ describe('the head of a pull request', () => {
     expect(await git('ls-remote', 'origin', 'refs/pull/1/head')).not.toBe('')
   })
 
-  it('outlives its branch, whose pull requests are closed then', async () => {
+  it('outlives its branch, whose deletion closes the pull request', async () => {
     const { id, path, fork, git, forkGit, read, own, theirs } = await proposed('deleted')
     await git('push', '-q', 'origin', ':own')
-    await forge.ask(cast.eve, 'DELETE', `${fork.path}/branches/theirs`)
+    await forge.ask(users.eve, 'DELETE', `${fork.path}/branches/theirs`)
     for (const [number, commit] of [
       [1, own],
       [2, theirs],
@@ -132,14 +132,14 @@ describe('the head of a pull request', () => {
       })
       expect(await held(path, `refs/pull/${number}/head`)).toBe(commit)
     }
-    expect((await forge.ask(cast.bob, 'GET', path)).open_pr_counter).toBe(0)
+    expect((await forge.ask(users.bob, 'GET', path)).open_pr_counter).toBe(0)
     // A branch that gets the name of an old one has nothing to do with what is closed.
     await forkGit('commit', '-q', '--allow-empty', '-m', 'anew')
     await forkGit('push', '-q', 'origin', 'HEAD:theirs')
     expect((await rowOf(id, 2)).head_commit).toBe(theirs)
   })
 
-  it('outlives its repository with what was pushed last, and says nothing of it any more', async () => {
+  it('outlives its repository with the last pushed commit, and reveals nothing of the repository', async () => {
     const { path, id, fork, forkGit, read } = await proposed('orphaned')
     const last = await client.commit('orphaned-fork', 'last')
     await forkGit('push', '-q')
@@ -159,7 +159,7 @@ describe('the head of a pull request', () => {
       '-d',
       'refs/pull/2/head',
     )
-    await forge.ask(cast.eve, 'DELETE', fork.path)
+    await forge.ask(users.eve, 'DELETE', fork.path)
     expect(await held(path, 'refs/pull/2/head')).toBe(last)
     const seen = await read(2)
     expect([seen.state, seen.head.repo, seen.head.repo_id, seen.head.sha]).toEqual([
@@ -171,7 +171,7 @@ describe('the head of a pull request', () => {
     expect(JSON.stringify(seen.head)).not.toContain('eve')
   })
 
-  it('outlives the account that it was from', async () => {
+  it('outlives the account of its fork', async () => {
     const { path, pulls, read } = await proposed('left')
     const user = {
       username: 'gone',
@@ -179,7 +179,7 @@ describe('the head of a pull request', () => {
       password: PASSWORD,
       must_change_password: false,
     }
-    await forge.ask(cast.ada, 'POST', '/admin/users', user)
+    await forge.ask(users.ada, 'POST', '/admin/users', user)
     const gone = {
       username: 'gone',
       authorization: `Basic ${Buffer.from(`gone:${PASSWORD}`).toString('base64')}`,
@@ -191,7 +191,7 @@ describe('the head of a pull request', () => {
       base: 'main',
       title: 'x',
     })
-    await forge.ask(cast.ada, 'DELETE', '/admin/users/gone?purge=true')
+    await forge.ask(users.ada, 'DELETE', '/admin/users/gone?purge=true')
     expect(await read(number)).toMatchObject({
       user: { login: 'Ghost' },
       head: { repo: null, sha: commit },
@@ -199,13 +199,13 @@ describe('the head of a pull request', () => {
     expect(await held(path, `refs/pull/${number}/head`)).toBe(commit)
   })
 
-  it('follows its branch to another name, and so does the base', async () => {
+  it('follows a rename of its branch, and so does the base', async () => {
     const { path, pulls, fork, read } = await proposed('renamed')
-    await forge.change(cast.bob, path, 'stable')
-    await forge.ask(cast.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
-    await forge.ask(cast.eve, 'PATCH', `${fork.path}/branches/theirs`, { name: 'new/name' })
-    await forge.ask(cast.bob, 'PATCH', `${path}/branches/stable`, { name: 'solid' })
-    await forge.ask(cast.bob, 'PATCH', `${path}/branches/main`, { name: 'trunk' })
+    await forge.change(users.bob, path, 'stable')
+    await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
+    await forge.ask(users.eve, 'PATCH', `${fork.path}/branches/theirs`, { name: 'new/name' })
+    await forge.ask(users.bob, 'PATCH', `${path}/branches/stable`, { name: 'solid' })
+    await forge.ask(users.bob, 'PATCH', `${path}/branches/main`, { name: 'trunk' })
     expect(await read(2)).toMatchObject({
       state: 'open',
       head: { ref: 'new/name' },
@@ -216,31 +216,31 @@ describe('the head of a pull request', () => {
       head: { ref: 'own' },
       base: { ref: 'trunk' },
     })
-    const moved = await forge.change(cast.eve, fork.path, 'new/name', 'main', 'more.txt')
+    const moved = await forge.change(users.eve, fork.path, 'new/name', 'main', 'more.txt')
     expect((await read(2)).head.sha).toBe(moved)
   })
 })
 
 describe('the base of a pull request', () => {
-  it('is deleted over the API by nobody while something open goes there', async () => {
+  it('cannot be deleted over the API while an open pull request goes there', async () => {
     const { path, pulls } = await proposed('targeted')
-    await forge.change(cast.bob, path, 'stable')
-    await forge.ask(cast.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
-    const refused = await forge.rest(cast.bob, 'DELETE', `${path}/branches/stable`)
+    await forge.change(users.bob, path, 'stable')
+    await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { base: 'stable' })
+    const refused = await forge.rest(users.bob, 'DELETE', `${path}/branches/stable`)
     expect([refused.status, refused.body.message]).toEqual([
       403,
       'can not delete default or pull request target branch',
     ])
-    await forge.ask(cast.eve, 'PATCH', `${pulls}/2`, { state: 'closed' })
-    expect((await forge.rest(cast.bob, 'DELETE', `${path}/branches/stable`)).status).toBe(204)
+    await forge.ask(users.eve, 'PATCH', `${pulls}/2`, { state: 'closed' })
+    expect((await forge.rest(users.bob, 'DELETE', `${path}/branches/stable`)).status).toBe(204)
   })
 
-  it('gives way to the default branch when a push deletes it, unless that makes no sense', async () => {
+  it('changes to the default branch when a push deletes it, unless that is impossible', async () => {
     const { path, pulls, git, fork, read } = await proposed('retargeted')
-    for (const name of ['alpha', 'beta']) await forge.change(cast.bob, path, name)
-    await forge.change(cast.eve, fork.path, 'second')
+    for (const name of ['alpha', 'beta']) await forge.change(users.bob, path, name)
+    await forge.change(users.eve, fork.path, 'second')
     const open = async (who: 'bob' | 'eve', head: string, base: string): Promise<number> =>
-      (await forge.ask(cast[who], 'POST', pulls, { head, base, title: `${head} to ${base}` }))
+      (await forge.ask(users[who], 'POST', pulls, { head, base, title: `${head} to ${base}` }))
         .number
     const moves = await open('eve', 'eve:second', 'alpha')
     // There is one to the default branch already.
@@ -258,7 +258,7 @@ describe('the base of a pull request', () => {
 })
 
 describe('after a crash', () => {
-  it('refs follow the rows, whichever of the two it came before', async () => {
+  it('refs follow the rows, whether the crash was before or after the row', async () => {
     const { id, path, theirs, forkGit } = await proposed('crashed')
     const folder = repositoryPath(server.app.git, id)
     const inside = (...args: string[]) => client.git('.', '-C', folder, ...args)
@@ -280,8 +280,8 @@ describe('after a crash', () => {
     expect(await problems()).toEqual([
       'refs/pull/3/head belongs to no pull request: --fix repairs it',
     ])
-    const next = await forge.change(cast.bob, path, 'third')
-    const made = await forge.ask(cast.bob, 'POST', `${path}/pulls`, {
+    const next = await forge.change(users.bob, path, 'third')
+    const made = await forge.ask(users.bob, 'POST', `${path}/pulls`, {
       head: 'third',
       base: 'main',
       title: 'x',
@@ -297,11 +297,11 @@ describe('after a crash', () => {
     expect((await rowOf(id, 2)).head_ref_commit).toBe(late)
   })
 
-  it('what a push or a backup has left unrecorded is recorded at the start, pull requests and all', async () => {
+  it('unrecorded refs of a push or a backup are recorded at the start, with their pull requests', async () => {
     const data = server.data
     const first = await startTestServer({ data: `${data}-again` })
     const own = pullForge(first)
-    const people = await invitePullCast(first.url)
+    const people = await createPullTestUsers(first.url)
     const { path, pulls, id } = await own.repository(people.bob, 'restarted')
     const before = await own.change(people.bob, path, 'own')
     await own.change(people.bob, path, 'gone')
@@ -341,7 +341,7 @@ describe('after a crash', () => {
     await rm(`${data}-again`, { recursive: true })
   })
 
-  it('an operator is told of refs that are not what rows say, and has them repaired', async () => {
+  it('doctor reports refs that differ from their rows, and repairs them', async () => {
     const { id, own, theirs } = await proposed('examined')
     const inside = (...args: string[]) =>
       client.git('.', '-C', repositoryPath(server.app.git, id), ...args)

@@ -5,19 +5,19 @@ import { checkMergeability } from '../../../src/domain/pulls/merging/mergeabilit
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { pullMerges } from '../../support/pull-merges.ts'
 import { type Actor, PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let merges: ReturnType<typeof pullMerges>
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { gitHooks: true } })
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   merges = pullMerges(server)
   client = await openGitClient()
@@ -35,16 +35,16 @@ let names = 0
 /** A pull request of bob's from `topic` to `main`, to which carol may write, and eve may not. */
 async function proposed(fields: object = {}) {
   names += 1
-  const { id, path, pulls } = await forge.repository(cast.bob, `gate${names}`, {})
-  await forge.ask(cast.bob, 'PATCH', path, fields)
-  await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-  const head = await forge.change(cast.bob, path, 'topic')
+  const { id, path, pulls } = await forge.repository(users.bob, `gate${names}`, {})
+  await forge.ask(users.bob, 'PATCH', path, fields)
+  await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+  const head = await forge.change(users.bob, path, 'topic')
   const open = (more: object = {}) =>
-    forge.ask(cast.bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic', ...more })
+    forge.ask(users.bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic', ...more })
   const protect = (rule: object) =>
-    forge.ask(cast.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', ...rule })
+    forge.ask(users.bob, 'POST', `${path}/branch_protections`, { rule_name: 'main', ...rule })
   const tip = async (branch = 'main') =>
-    (await forge.ask(cast.bob, 'GET', `${path}/branches/${branch}`)).commit.id
+    (await forge.ask(users.bob, 'GET', `${path}/branches/${branch}`)).commit.id
   return { id, path, pulls, pull: `${pulls}/1`, head, open, protect, tip }
 }
 
@@ -69,7 +69,7 @@ const GATES: Readonly<Record<string, Gate>> = {
   'one that is merged': {
     async prepare({ open, pull }) {
       await open()
-      expect((await merges.merge(cast.bob, pull)).status).toBe(200)
+      expect((await merges.merge(users.bob, pull)).status).toBe(200)
       return undefined
     },
     refusal: notReady('The PR is already merged', 'PULL_REQUEST_MERGED'),
@@ -77,23 +77,23 @@ const GATES: Readonly<Record<string, Gate>> = {
   'one that is merged, before anything else is asked': {
     async prepare({ open, pull }) {
       await open()
-      await merges.merge(cast.bob, pull)
-      return { who: cast.eve, body: { do: 'nothing' } }
+      await merges.merge(users.bob, pull)
+      return { who: users.eve, body: { do: 'nothing' } }
     },
     refusal: notReady('The PR is already merged', 'PULL_REQUEST_MERGED'),
   },
   'one that is closed': {
     async prepare({ open, pull }) {
       await open()
-      await forge.ask(cast.bob, 'PATCH', pull, { state: 'closed' })
-      return { who: cast.eve }
+      await forge.ask(users.bob, 'PATCH', pull, { state: 'closed' })
+      return { who: users.eve }
     },
     refusal: [404, 'not found', 'FailedPrecondition', 'PULL_REQUEST_CLOSED'],
   },
   'who may not write': {
     async prepare({ open }) {
       await open({ title: 'WIP: Topic' })
-      return { who: cast.eve }
+      return { who: users.eve }
     },
     refusal: [405, 'User not allowed to merge PR', 'PermissionDenied', 'MERGE_DENIED'],
   },
@@ -101,7 +101,7 @@ const GATES: Readonly<Record<string, Gate>> = {
     async prepare({ open, protect }) {
       await protect({ enable_merge_whitelist: true, merge_whitelist_usernames: ['bob'] })
       await open()
-      return { who: cast.carol }
+      return { who: users.carol }
     },
     refusal: [405, 'User not allowed to merge PR', 'PermissionDenied', 'MERGE_DENIED'],
   },
@@ -116,7 +116,7 @@ const GATES: Readonly<Record<string, Gate>> = {
   'what is in its base already': {
     async prepare({ open, path, head }) {
       await open()
-      await forge.ask(cast.bob, 'PUT', `${path}/branches/main`, { new_commit_id: head })
+      await forge.ask(users.bob, 'PUT', `${path}/branches/main`, { new_commit_id: head })
       return undefined
     },
     refusal: notReady(TRY_LATER, 'PULL_REQUEST_NOT_MERGEABLE'),
@@ -145,7 +145,7 @@ const GATES: Readonly<Record<string, Gate>> = {
     async prepare({ open, protect, pull }) {
       await protect({ block_on_rejected_reviews: true })
       await open()
-      await forge.ask(cast.carol, 'POST', `${pull}/reviews`, {
+      await forge.ask(users.carol, 'POST', `${pull}/reviews`, {
         event: 'REQUEST_CHANGES',
         body: 'No.',
       })
@@ -169,7 +169,7 @@ const GATES: Readonly<Record<string, Gate>> = {
         protected_file_patterns: 'topic.*',
       })
       await open()
-      await forge.change(cast.bob, path, 'main', 'main', 'other.txt')
+      await forge.change(users.bob, path, 'main', 'main', 'other.txt')
       return undefined
     },
     refusal: notReady('The head branch is behind the base branch', 'HEAD_BEHIND_BASE'),
@@ -186,7 +186,7 @@ const GATES: Readonly<Record<string, Gate>> = {
     async prepare({ open, protect }) {
       await protect({ required_approvals: 1 })
       await open()
-      return { who: cast.carol, body: { force_merge: true } }
+      return { who: users.carol, body: { force_merge: true } }
     },
     refusal: notReady('Does not have enough approvals', 'APPROVALS_MISSING'),
   },
@@ -277,7 +277,7 @@ const GATES: Readonly<Record<string, Gate>> = {
     async prepare({ open, path }) {
       await open()
       const content = '#!/bin/sh\necho "not on $GITEA_PUSH_TRIGGER of $GITEA_PR_INDEX"\nexit 1\n'
-      await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
+      await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
       return undefined
     },
     refusal: [
@@ -290,7 +290,7 @@ const GATES: Readonly<Record<string, Gate>> = {
   'what a hook refuses without a word': {
     async prepare({ open, path }) {
       await open()
-      await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/update`, {
+      await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/update`, {
         content: '#!/bin/sh\nexit 1\n',
       })
       return undefined
@@ -305,8 +305,8 @@ const GATES: Readonly<Record<string, Gate>> = {
   'an archived repository': {
     async prepare({ open, path }) {
       await open()
-      await forge.ask(cast.bob, 'PATCH', path, { archived: true })
-      return { who: cast.eve }
+      await forge.ask(users.bob, 'PATCH', path, { archived: true })
+      return { who: users.eve }
     },
     refusal: [423, 'repo is archived', 'FailedPrecondition', 'REPOSITORY_ARCHIVED'],
   },
@@ -314,7 +314,7 @@ const GATES: Readonly<Record<string, Gate>> = {
     async prepare({ open, protect, pull }) {
       await protect({ required_approvals: 1 })
       const { id } = await open()
-      const scheduled = await merges.merge(cast.bob, pull, { merge_when_checks_succeed: true })
+      const scheduled = await merges.merge(users.bob, pull, { merge_when_checks_succeed: true })
       expect([scheduled.status, scheduled.body]).toEqual([201, {}])
       ids.push(id)
       return { body: { merge_when_checks_succeed: true } }
@@ -326,10 +326,10 @@ const GATES: Readonly<Record<string, Gate>> = {
 /** Of the pull requests that are scheduled. */
 const ids: number[] = []
 
-describe('a merge is refused for', () => {
+describe('a merge is refused because of', () => {
   it.each(Object.entries(GATES))('%s', async (_, { prepare, settings, refusal }) => {
     const made = await proposed(settings)
-    const { who = cast.bob, body = {} } = (await prepare(made)) ?? {}
+    const { who = users.bob, body = {} } = (await prepare(made)) ?? {}
     const base = await made.tip()
     const [status, message, code, reason] = refusal
     const text =
@@ -353,11 +353,11 @@ describe('a merge is refused for', () => {
 read -r old new ref
 while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
 `
-    await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
+    await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
     const git = (...args: string[]) =>
       client.git('.', '-C', repositoryPath(server.app.git, id), ...args)
     let isRefused = false
-    const refused = merges.refusalOf(cast.bob, pull).finally(() => {
+    const refused = merges.refusalOf(users.bob, pull).finally(() => {
       isRefused = true
     })
     for (let i = 0; !isRefused; i++) {
@@ -377,25 +377,25 @@ while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
       code: 'Aborted',
       reason: 'MERGE_OUT_OF_DATE',
     })
-    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({ state: 'open', merged: false })
+    expect(await forge.ask(users.bob, 'GET', pull)).toMatchObject({ state: 'open', merged: false })
   })
 
-  it('a repository that is not there, or that a token may not see', async () => {
+  it('a repository that does not exist or that a token may not see', async () => {
     const { path, open, pull } = await proposed()
     await open()
-    await forge.ask(cast.bob, 'PATCH', path, { private: true })
+    await forge.ask(users.bob, 'PATCH', path, { private: true })
     const missing = {
       status: 404,
       message: 'not found',
       code: 'NotFound',
       reason: 'REPOSITORY_NOT_FOUND',
     }
-    expect(await merges.refusalOf(cast.eve, pull)).toEqual(missing)
+    expect(await merges.refusalOf(users.eve, pull)).toEqual(missing)
     expect(
-      await merges.refusalOf(await tokenOf(server.url, cast.bob, ['all', 'public-only']), pull),
+      await merges.refusalOf(await tokenOf(server.url, users.bob, ['all', 'public-only']), pull),
     ).toEqual(missing)
     expect(
-      await merges.refusalOf(await tokenOf(server.url, cast.bob, ['read:repository']), pull),
+      await merges.refusalOf(await tokenOf(server.url, users.bob, ['read:repository']), pull),
     ).toMatchObject({
       status: 403,
       reason: 'SCOPE_MISSING',
@@ -407,7 +407,7 @@ while [ "$(git rev-parse "$ref")" = "$old" ]; do :; done
   })
 })
 
-describe('a merge that Git cannot do is answered with', () => {
+describe('a merge that Git refuses reports', () => {
   const conflict = (style: string, more: object = {}) => ({
     Style: style,
     StdOut: expect.any(String),
@@ -420,11 +420,11 @@ describe('a merge that Git cannot do is answered with', () => {
   it.each(['merge', 'squash'])('what Git says: %s', async (style) => {
     const { open, path, pull } = await proposed()
     await open()
-    await forge.change(cast.bob, path, 'main', 'main', 'topic.txt')
-    const { status, body } = await merges.merge(cast.bob, pull, { Do: style })
+    await forge.change(users.bob, path, 'main', 'main', 'topic.txt')
+    const { status, body } = await merges.merge(users.bob, pull, { Do: style })
     expect([status, body]).toEqual([409, conflict(style)])
     expect(body.StdOut).toContain('topic.txt')
-    expect(await merges.mergeByGrpc(cast.bob, pull, { do: style }).catch(String)).toContain(
+    expect(await merges.mergeByGrpc(users.bob, pull, { do: style }).catch(String)).toContain(
       'conflict',
     )
   })
@@ -434,10 +434,10 @@ describe('a merge that Git cannot do is answered with', () => {
     async (style) => {
       const { open, path, pull } = await proposed()
       const { id } = await open()
-      await forge.change(cast.bob, path, 'main', 'main', 'topic.txt')
+      await forge.change(users.bob, path, 'main', 'main', 'topic.txt')
       const before = [
-        await merges.merge(cast.bob, pull, { Do: style }),
-        await merges.refusalOf(cast.bob, pull, { Do: style }),
+        await merges.merge(users.bob, pull, { Do: style }),
+        await merges.refusalOf(users.bob, pull, { Do: style }),
       ]
       await checkMergeability(server.app, id)
       const { mergeability } = await server.app.db
@@ -447,8 +447,8 @@ describe('a merge that Git cannot do is answered with', () => {
         .executeTakeFirstOrThrow()
       expect(mergeability).toBe('CONFLICT')
       const after = [
-        await merges.merge(cast.bob, pull, { Do: style }),
-        await merges.refusalOf(cast.bob, pull, { Do: style }),
+        await merges.merge(users.bob, pull, { Do: style }),
+        await merges.refusalOf(users.bob, pull, { Do: style }),
       ]
       const told = (answers: typeof before) =>
         answers.map((answer) => ({ ...answer, headers: undefined }))
@@ -457,29 +457,29 @@ describe('a merge that Git cannot do is answered with', () => {
     },
   )
 
-  it('the commit that a rebase ends at', async () => {
+  it('the commit at which a rebase stops', async () => {
     const { open, path, pull, head } = await proposed()
-    const { commit } = await forge.ask(cast.bob, 'DELETE', `${path}/contents/topic.txt`, {
-      sha: (await forge.ask(cast.bob, 'GET', `${path}/contents/topic.txt?ref=topic`)).sha,
+    const { commit } = await forge.ask(users.bob, 'DELETE', `${path}/contents/topic.txt`, {
+      sha: (await forge.ask(users.bob, 'GET', `${path}/contents/topic.txt?ref=topic`)).sha,
       branch: 'topic',
     })
     expect(commit.parents[0].sha).toBe(head)
     await open()
-    await forge.ask(cast.bob, 'POST', `${path}/contents/topic.txt`, {
+    await forge.ask(users.bob, 'POST', `${path}/contents/topic.txt`, {
       content: Buffer.from('other\n').toString('base64'),
       branch: 'main',
     })
     for (const style of ['rebase', 'rebase-merge']) {
-      const { status, body } = await merges.merge(cast.bob, pull, { Do: style })
+      const { status, body } = await merges.merge(users.bob, pull, { Do: style })
       expect([status, body]).toEqual([409, conflict(style, { CommitSHA: head })])
     }
   })
 
-  it('that a fast-forward loses commits', async () => {
+  it('that a fast-forward would lose commits', async () => {
     const { open, path, pull } = await proposed()
     await open()
-    await forge.change(cast.bob, path, 'main', 'main', 'other.txt')
-    const { status, body } = await merges.merge(cast.bob, pull, { Do: 'fast-forward-only' })
+    await forge.change(users.bob, path, 'main', 'main', 'other.txt')
+    const { status, body } = await merges.merge(users.bob, pull, { Do: 'fast-forward-only' })
     expect([status, body]).toEqual([409, conflict('fast-forward-only')])
   })
 
@@ -499,7 +499,7 @@ describe('a merge that Git cannot do is answered with', () => {
       await client.git(folder, 'checkout', '-q', '--orphan', 'anew')
       await client.commit(folder, 'anew')
       await client.git(folder, 'push', '-q', '-f', 'origin', 'anew:main')
-      const { status, body } = await merges.merge(cast.bob, pull, { Do: style })
+      const { status, body } = await merges.merge(users.bob, pull, { Do: style })
       expect([status, body]).toEqual([
         409,
         conflict(style, { StdOut: 'refusing to merge unrelated histories' }),
@@ -508,8 +508,8 @@ describe('a merge that Git cannot do is answered with', () => {
   )
 })
 
-describe('a merge that is not ready is forced', () => {
-  it('by an administrator, and by who is on the list for that', async () => {
+describe('a merge of a pull request that is not ready can be forced', () => {
+  it('by an administrator, if the user is on the list', async () => {
     const one = await proposed()
     await one.protect({
       required_approvals: 1,
@@ -517,7 +517,7 @@ describe('a merge that is not ready is forced', () => {
       enable_status_check: true,
     })
     await one.open()
-    expect(await merges.merge(cast.bob, one.pull, { force_merge: true })).toMatchObject({
+    expect(await merges.merge(users.bob, one.pull, { force_merge: true })).toMatchObject({
       status: 200,
       body: {},
     })
@@ -528,18 +528,18 @@ describe('a merge that is not ready is forced', () => {
       bypass_allowlist_usernames: ['carol'],
     })
     await two.open()
-    expect(await merges.mergeByGrpc(cast.carol, two.pull, { force_merge: true })).toMatchObject({
+    expect(await merges.mergeByGrpc(users.carol, two.pull, { force_merge: true })).toMatchObject({
       scheduled: false,
     })
-    expect((await forge.ask(cast.eve, 'GET', two.pull)).merged_by.login).toBe('carol')
+    expect((await forge.ask(users.eve, 'GET', two.pull)).merged_by.login).toBe('carol')
   })
 })
 
-describe('who may read and no more', () => {
+describe('a user with read access only', () => {
   it.each([
     ['a public repository', {}],
     ['a private repository', { private: true }],
-  ])('merges where a list says so, now or when it is ready: %s', async (_, fields) => {
+  ])('may merge if a list contains the user, at once or scheduled: %s', async (_, fields) => {
     for (const [rule, body] of [
       [{}, { Do: 'squash', delete_branch_after_merge: true }],
       [
@@ -548,37 +548,37 @@ describe('who may read and no more', () => {
       ],
     ]) {
       const { open, protect, pull, path, head } = await proposed(fields)
-      await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
+      await forge.ask(users.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
       await protect({ enable_merge_whitelist: true, merge_whitelist_usernames: ['eve'], ...rule })
       await open()
-      const token = await tokenOf(server.url, cast.eve, ['write:repository'])
+      const token = await tokenOf(server.url, users.eve, ['write:repository'])
       const { status, body: answer } = await merges.merge(token, pull, body as JsonObject)
       expect([status, answer]).toEqual([
         rule && 'enable_status_check' in rule ? 201 : 200,
         expect.anything(),
       ])
       if (status === 201)
-        await forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, {
+        await forge.ask(users.bob, 'POST', `${path}/statuses/${head}`, {
           state: 'success',
           context: 'ci',
         })
       await finishScheduledMerges(server.app)
-      expect((await forge.ask(cast.bob, 'GET', pull)).merged_by?.login).toBe('eve')
+      expect((await forge.ask(users.bob, 'GET', pull)).merged_by?.login).toBe('eve')
       // To merge is all that the list lets them do.
-      expect((await forge.rest(cast.bob, 'GET', `${path}/branches/topic`)).status).toBe(200)
+      expect((await forge.rest(users.bob, 'GET', `${path}/branches/topic`)).status).toBe(200)
     }
   })
 })
 
-describe('who may not write any more', () => {
-  it('merges where a list says so', async () => {
+describe('a user who has lost write access', () => {
+  it('may merge if a list contains the user', async () => {
     const { open, protect, pull, path } = await proposed()
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'write' })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'write' })
     await protect({ enable_merge_whitelist: true, merge_whitelist_usernames: ['eve'] })
     await open()
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
-    expect(await merges.merge(cast.eve, pull)).toMatchObject({ status: 200, body: {} })
-    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/eve`, { permission: 'read' })
+    expect(await merges.merge(users.eve, pull)).toMatchObject({ status: 200, body: {} })
+    expect(await forge.ask(users.bob, 'GET', pull)).toMatchObject({
       merged: true,
       merged_by: { login: 'eve' },
     })
@@ -586,10 +586,10 @@ describe('who may not write any more', () => {
 })
 
 describe('an instance that does not sign', () => {
-  it('merges nothing to a branch that requires signatures but what is signed already', async () => {
+  it('merges only signed commits into a branch that requires signatures', async () => {
     const other = await startTestServer({ settings: { signing: false } })
     try {
-      const { bob } = await invitePullCast(other.url)
+      const { bob } = await createPullTestUsers(other.url)
       const unsigned = pullForge(other)
       const { path, pulls } = await unsigned.repository(bob, 'unsigned')
       await unsigned.change(bob, path, 'topic')

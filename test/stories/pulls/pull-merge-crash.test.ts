@@ -7,7 +7,7 @@ import { type GitClient, openGitClient, remoteOf } from '../../support/git-clien
 import { importHistory } from '../../support/histories.ts'
 import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { type Actor, inviteCast, PASSWORD } from '../../support/server.ts'
+import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
 
 /** Pull requests of each repository, each of one file, which its number names. */
 const PULLS = 50
@@ -22,7 +22,7 @@ const STYLES = ['merge', 'squash', 'rebase', 'rebase-merge']
 /** Ten lives and the look at everything after each take a minute on an idle machine. */
 const TIMEOUT_MS = 600_000
 
-describe('a server that is killed again and again while it merges', () => {
+describe('a server that is killed repeatedly while it merges', () => {
   let data: string
   let client: GitClient
 
@@ -36,10 +36,10 @@ describe('a server that is killed again and again while it merges', () => {
   })
 
   it(
-    `leaves each of ${PULLS * REPOSITORIES.length} pull requests merged, or as it was`,
+    `leaves each of ${PULLS * REPOSITORIES.length} pull requests merged or unchanged`,
     async () => {
       const first = await serveProcess(data)
-      const { bob } = await inviteCast(first.url)
+      const { bob } = await createTestUsers(first.url)
       for (const name of REPOSITORIES) await propose(first, bob, name)
       /** By repository and number, as `r0/7`. */
       const acknowledged = new Set<string>()

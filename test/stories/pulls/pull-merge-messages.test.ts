@@ -4,19 +4,19 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { pullMerges } from '../../support/pull-merges.ts'
 import { type Actor, PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let merges: ReturnType<typeof pullMerges>
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   merges = pullMerges(server)
   client = await openGitClient()
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 /** The address by which everybody knows somebody. */
 async function addressOf({ username }: Actor): Promise<string> {
-  return (await forge.rest(cast.eve, 'GET', `/users/search?q=${username}`)).body.data[0].email
+  return (await forge.rest(users.eve, 'GET', `/users/search?q=${username}`)).body.data[0].email
 }
 
 let names = 0
@@ -60,7 +60,7 @@ async function proposed({
 }: Proposal) {
   names += 1
   const name = `message${names}`
-  const { path, pulls } = await forge.repository(cast.bob, name)
+  const { path, pulls } = await forge.repository(users.bob, name)
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   await git('checkout', '-q', '-b', 'topic')
@@ -77,17 +77,17 @@ async function proposed({
   await git('push', '-q', 'origin', 'topic')
   for (const [file, content] of Object.entries({ base: 'base\n', ...templates })) {
     const place = file.includes('_TEMPLATE') ? `.gitea/default_merge_message/${file}` : file
-    await forge.ask(cast.bob, 'POST', `${path}/contents/${place}`, {
+    await forge.ask(users.bob, 'POST', `${path}/contents/${place}`, {
       content: Buffer.from(placed(content)).toString('base64'),
     })
   }
-  await forge.ask(cast.bob, 'POST', pulls, { head: 'topic', base: 'main', title, body })
+  await forge.ask(users.bob, 'POST', pulls, { head: 'topic', base: 'main', title, body })
   return {
     path,
     pull: `${pulls}/1`,
     /** The message of the commit by which it is merged, by ada. */
     async mergedBy(order: JsonObject) {
-      const { status, body: answer } = await merges.merge(cast.ada, `${pulls}/1`, order)
+      const { status, body: answer } = await merges.merge(users.ada, `${pulls}/1`, order)
       expect([status, answer]).toEqual([200, {}])
       await git('fetch', '-q', 'origin')
       return git('log', '-1', '--format=%B', 'origin/main')
@@ -95,7 +95,7 @@ async function proposed({
   }
 }
 
-describe('the commit of a merge says', () => {
+describe('the message of a merge commit contains', () => {
   const merge = "Merge pull request 'Mend it' (#1) from topic into main"
   it.each<[what: string, order: JsonObject, message: string]>([
     ['the usual', {}, merge],
@@ -128,22 +128,22 @@ describe('the commit of a merge says', () => {
     expect(await (await proposed({})).mergedBy(order)).toBe(message)
   })
 
-  it('of a head that is in a fork where it is, unless that is not for everybody', async () => {
+  it('the fork of the head, unless the fork is private', async () => {
     const ofFork = async (fields: object, isGone = false) => {
       names += 1
-      const { path, pulls } = await forge.repository(cast.bob, `message${names}`)
-      const fork = await forge.fork(cast.eve, path)
-      await forge.change(cast.eve, fork.path, 'topic')
-      await forge.ask(cast.eve, 'POST', pulls, {
+      const { path, pulls } = await forge.repository(users.bob, `message${names}`)
+      const fork = await forge.fork(users.eve, path)
+      await forge.change(users.eve, fork.path, 'topic')
+      await forge.ask(users.eve, 'POST', pulls, {
         head: 'eve:topic',
         base: 'main',
         title: 'Mend it',
       })
-      await forge.ask(cast.eve, 'PATCH', fork.path, fields)
-      if (isGone) await forge.ask(cast.eve, 'DELETE', fork.path)
-      const { status } = await merges.merge(cast.bob, `${pulls}/1`)
+      await forge.ask(users.eve, 'PATCH', fork.path, fields)
+      if (isGone) await forge.ask(users.eve, 'DELETE', fork.path)
+      const { status } = await merges.merge(users.bob, `${pulls}/1`)
       if (status !== 200) return undefined
-      return (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit.message.trim()
+      return (await forge.ask(users.bob, 'GET', `${path}/branches/main`)).commit.message.trim()
     }
     expect(await ofFork({})).toBe(
       `Merge pull request 'Mend it' (#1) from eve/message${names}:topic into main`,
@@ -158,7 +158,7 @@ describe('the commit of a merge says', () => {
   })
 })
 
-describe('a template of the repository', () => {
+describe('a message template of the repository', () => {
   const all = [
     '<BaseRepoOwnerName> <BaseRepoName> <BaseBranch>',
     '<HeadRepoOwnerName> <HeadRepoName> <HeadBranch>',
@@ -169,14 +169,14 @@ describe('a template of the repository', () => {
     '[<ClosingIssues><Nothing>] $BaseBranch',
   ].join('\n')
 
-  it('says what is known, in the places that it has for that', async () => {
+  it('is filled in with the known values', async () => {
     const { mergedBy, pull, path } = await proposed({
       templates: { 'MERGE_TEMPLATE.md': all },
       title: placed('Mend <BaseBranch>'),
       body: 'With care.',
     })
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(users.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
     const name = path.split('/').at(-1)
     expect(await mergedBy({ Do: 'merge' })).toBe(
       [
@@ -186,7 +186,7 @@ describe('a template of the repository', () => {
         placed('Mend <BaseBranch> bob 1 #1'),
         'With care.',
         `Reviewed-on: ${server.url}/bob/${name}/pulls/1`,
-        `Reviewed-by: carol <${await addressOf(cast.carol)}>`,
+        `Reviewed-by: carol <${await addressOf(users.carol)}>`,
         '[] $BaseBranch',
       ].join('\n'),
     )
@@ -198,12 +198,12 @@ describe('a template of the repository', () => {
     ['rebase', 'REBASE_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
     ['rebase-merge', 'REBASE-MERGE_TEMPLATE.md', 'Title of 1\n\nBody of topic.'],
     ['merge', 'SQUASH_TEMPLATE.md', "Merge pull request 'Mend it' (#1) from topic into main"],
-  ])('is for its style: %s by %s', async (style, file, message) => {
+  ])('is selected by the style: %s by %s', async (style, file, message) => {
     const templates = { [file]: 'Title of <PullRequestIndex>\r\n\r\nBody of <HeadBranch>.\r\n' }
     expect(await (await proposed({ templates })).mergedBy({ Do: style })).toBe(message)
   })
 
-  it('makes way for what somebody wants', async () => {
+  it('has no effect if the caller gives a message', async () => {
     const templates = {
       'MERGE_TEMPLATE.md': 'Title\nBody\n',
       'SQUASH_TEMPLATE.md': '\n<Nothing>\n',
@@ -215,23 +215,23 @@ describe('a template of the repository', () => {
     expect(await (await proposed({ templates })).mergedBy({ Do: 'squash' })).toBe('Mend it (#1)')
   })
 
-  it('has each of those who approve on one line', async () => {
-    const user = await forge.ask(cast.carol, 'GET', '/user')
+  it('lists each approver on one line', async () => {
+    const user = await forge.ask(users.carol, 'GET', '/user')
     const rename = (display_name: string) =>
       server.app.db.updateTable('users').set({ display_name }).where('id', '=', user.id).execute()
     const { mergedBy, pull, path } = await proposed({
       templates: { 'MERGE_TEMPLATE.md': 'Title\n\n<ReviewedBy>' },
     })
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    await forge.ask(cast.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.ask(users.carol, 'POST', `${pull}/reviews`, { event: 'APPROVED', body: '' })
     await rename('C. <c@example.org>\nSigned-off-by: Bob')
     expect(await mergedBy({})).toBe(
-      `Title\n\nReviewed-by: C. c@example.orgSigned-off-by: Bob <${await addressOf(cast.carol)}>`,
+      `Title\n\nReviewed-by: C. c@example.orgSigned-off-by: Bob <${await addressOf(users.carol)}>`,
     )
     await rename('')
   })
 
-  it('is read as far as it is of some length', async () => {
+  it('is read up to a maximum length', async () => {
     const templates = { 'MERGE_TEMPLATE.md': `Title\n\n${'x'.repeat(6000)}` }
     expect(await (await proposed({ templates })).mergedBy({})).toBe(
       `Title\n\n${'x'.repeat(5120 - 7)}`,
@@ -240,7 +240,7 @@ describe('a template of the repository', () => {
 })
 
 describe('a squash', () => {
-  it('gives credit to whoever has written commits of it, beside its author', async () => {
+  it('credits all authors of its commits beside its author', async () => {
     const authors = [
       'Dora <dora@example.org>',
       'Bob the Builder <BOB@example.org>',
@@ -251,12 +251,12 @@ describe('a squash', () => {
     expect(await mergedBy({ Do: 'squash', MergeMessageField: 'So it is.' })).toBe(
       'Mend it (#1)\n\nSo it is.\n\nCo-authored-by: Dora <dora@example.org>\nCo-authored-by: carol <carol@example.org>',
     )
-    const { commit } = await forge.ask(cast.bob, 'GET', `${path}/branches/main`)
+    const { commit } = await forge.ask(users.bob, 'GET', `${path}/branches/main`)
     expect([commit.author.username, commit.committer.username]).toEqual(['bob', 'ada'])
     expect(commit.author.email).toBe('BOB@example.org')
   })
 
-  it('keeps whom its commits give credit to, each once', async () => {
+  it('keeps the co-authors of its commits, each once', async () => {
     const { mergedBy } = await proposed({
       authors: ['bob <bob@example.org>', 'Dora <dora@example.org>', 'bob <bob@example.org>'],
       trailers: [
@@ -276,7 +276,7 @@ describe('a squash', () => {
     )
   })
 
-  it('gives it once', async () => {
+  it('credits each author once', async () => {
     const { mergedBy } = await proposed({
       authors: ['Dora <dora@example.org>', 'Finn <finn@example.org>'],
     })
@@ -286,14 +286,14 @@ describe('a squash', () => {
     )
   })
 
-  it('tells nobody an address of who opened it that is in none of its commits, unless they merge it', async () => {
+  it('reveals no address of the poster that its commits do not contain, unless the poster merges', async () => {
     for (const [who, email] of [
-      [cast.ada, await addressOf(cast.bob)],
-      [cast.bob, 'bob@example.org'],
+      [users.ada, await addressOf(users.bob)],
+      [users.bob, 'bob@example.org'],
     ] as const) {
       const { pull, path } = await proposed({ authors: ['Dora <dora@example.org>'] })
       expect((await merges.merge(who, pull, { Do: 'squash' })).status).toBe(200)
-      const { author } = (await forge.ask(cast.bob, 'GET', `${path}/branches/main`)).commit
+      const { author } = (await forge.ask(users.bob, 'GET', `${path}/branches/main`)).commit
       expect(author).toMatchObject({ name: 'bob', username: 'bob', email })
     }
   })

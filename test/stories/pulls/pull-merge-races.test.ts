@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { pullMerges } from '../../support/pull-merges.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
@@ -9,14 +9,14 @@ import { PASSWORD, startTestServer, type TestServer } from '../../support/server
 const ROUNDS = 4
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let merges: ReturnType<typeof pullMerges>
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   merges = pullMerges(server)
   client = await openGitClient()
@@ -37,15 +37,15 @@ let names = 0
 async function proposed() {
   names += 1
   const name = `race${names}`
-  const { path, pulls } = await forge.repository(cast.bob, name)
-  const head = await forge.change(cast.bob, path, 'topic')
-  await forge.change(cast.bob, path, 'release')
-  await forge.ask(cast.bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic' })
+  const { path, pulls } = await forge.repository(users.bob, name)
+  const head = await forge.change(users.bob, path, 'topic')
+  await forge.change(users.bob, path, 'release')
+  await forge.ask(users.bob, 'POST', pulls, { head: 'topic', base: 'main', title: 'Topic' })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const tip = async (branch = 'main') =>
-    (await forge.ask(cast.bob, 'GET', `${path}/branches/${branch}`)).commit.id
-  const read = () => forge.ask(cast.bob, 'GET', `${pulls}/1`)
+    (await forge.ask(users.bob, 'GET', `${path}/branches/${branch}`)).commit.id
+  const read = () => forge.ask(users.bob, 'GET', `${pulls}/1`)
   /** Whether a branch leads to a commit. */
   const leadsTo = async (commit: string, branch = 'main') => {
     await git('fetch', '-q', 'origin')
@@ -59,32 +59,32 @@ async function proposed() {
 
 const rounds = Array.from({ length: ROUNDS }, (_, round) => round)
 
-describe('of two that happen at the same time', () => {
-  it('one merges a pull request, and the other is told that it is merged', async () => {
+describe('of two concurrent operations', () => {
+  it('one merges the pull request, and the other reports that it is merged', async () => {
     const { pull, git, head } = await proposed()
     const answers = await Promise.all([
-      merges.merge(cast.bob, pull, { Do: 'merge' }),
-      merges.merge(cast.ada, pull, { Do: 'squash' }),
-      merges.merge(cast.bob, pull, { Do: 'rebase' }),
-      merges.merge(cast.bob, pull, { Do: 'manually-merged', MergeCommitID: head }),
+      merges.merge(users.bob, pull, { Do: 'merge' }),
+      merges.merge(users.ada, pull, { Do: 'squash' }),
+      merges.merge(users.bob, pull, { Do: 'rebase' }),
+      merges.merge(users.bob, pull, { Do: 'manually-merged', MergeCommitID: head }),
     ])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 405, 405, 405])
     await git('fetch', '-q', 'origin')
     expect((await git('rev-list', '--first-parent', 'origin/main')).split('\n')).toHaveLength(2)
   })
 
-  it('merges of different pull requests to a branch both happen', async () => {
+  it('merges of different pull requests into one branch both happen', async () => {
     const { path, pulls, git } = await proposed()
     const numbers = [1]
     for (const branch of ['b', 'c', 'd']) {
-      await forge.change(cast.bob, path, branch)
+      await forge.change(users.bob, path, branch)
       numbers.push(
-        (await forge.ask(cast.bob, 'POST', pulls, { head: branch, base: 'main', title: branch }))
+        (await forge.ask(users.bob, 'POST', pulls, { head: branch, base: 'main', title: branch }))
           .number,
       )
     }
     const answers = await Promise.all(
-      numbers.map((number) => merges.merge(cast.bob, `${pulls}/${number}`)),
+      numbers.map((number) => merges.merge(users.bob, `${pulls}/${number}`)),
     )
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     await git('fetch', '-q', 'origin')
@@ -98,7 +98,7 @@ describe('of two that happen at the same time', () => {
       () => true,
       () => false,
     )
-    const [{ status, body }, isPushed] = await Promise.all([merges.merge(cast.bob, pull), push])
+    const [{ status, body }, isPushed] = await Promise.all([merges.merge(users.bob, pull), push])
     expect([200, 409]).toContain(status)
     if (status === 409) expect(body.message).toBe('merge push out of date')
     expect(status === 200 || isPushed).toBe(true)
@@ -112,7 +112,7 @@ describe('of two that happen at the same time', () => {
     await git('checkout', '-q', 'topic')
     const pushed = await client.commit(name, 'pushed')
     const [{ status }] = await Promise.all([
-      merges.merge(cast.bob, pull, { delete_branch_after_merge: true }),
+      merges.merge(users.bob, pull, { delete_branch_after_merge: true }),
       git('push', '-q', 'origin', 'topic').catch(() => {}),
     ])
     const { merged, head: now } = await read()
@@ -126,30 +126,33 @@ describe('of two that happen at the same time', () => {
     if (branch === '') expect(merged).toBe(true)
   })
 
-  it.each(rounds)('a merge and a new base: it goes to one of the two (%i)', async (round) => {
-    const { pull, head, leadsTo, read } = await proposed()
-    const retarget = () => forge.rest(cast.bob, 'PATCH', pull, { base: 'release' })
-    const merge = () => merges.merge(cast.bob, pull, { Do: 'merge' })
-    const [merged, moved] =
-      round % 2 === 0
-        ? await Promise.all([merge(), retarget()])
-        : await Promise.all([retarget(), merge()]).then(
-            ([second, first]) => [first, second] as const,
-          )
-    expect(merged.status).toBe(200)
-    expect([201, 409]).toContain(moved.status)
-    const base = moved.status === 201 ? 'release' : 'main'
-    expect(await read()).toMatchObject({ merged: true, base: { ref: base } })
-    expect([await leadsTo(head, 'main'), await leadsTo(head, 'release')]).toEqual([
-      base === 'main',
-      base === 'release',
-    ])
-  })
+  it.each(rounds)(
+    'a merge and a change of the base end with one of the two (%i)',
+    async (round) => {
+      const { pull, head, leadsTo, read } = await proposed()
+      const retarget = () => forge.rest(users.bob, 'PATCH', pull, { base: 'release' })
+      const merge = () => merges.merge(users.bob, pull, { Do: 'merge' })
+      const [merged, moved] =
+        round % 2 === 0
+          ? await Promise.all([merge(), retarget()])
+          : await Promise.all([retarget(), merge()]).then(
+              ([second, first]) => [first, second] as const,
+            )
+      expect(merged.status).toBe(200)
+      expect([201, 409]).toContain(moved.status)
+      const base = moved.status === 201 ? 'release' : 'main'
+      expect(await read()).toMatchObject({ merged: true, base: { ref: base } })
+      expect([await leadsTo(head, 'main'), await leadsTo(head, 'release')]).toEqual([
+        base === 'main',
+        base === 'release',
+      ])
+    },
+  )
 
-  it.each(rounds)('a merge and a closing: it is the one or the other (%i)', async (round) => {
+  it.each(rounds)('a merge and closing end with one of the two (%i)', async (round) => {
     const { pull, head, leadsTo, read } = await proposed()
-    const close = () => forge.rest(cast.bob, 'PATCH', pull, { state: 'closed' })
-    const merge = () => merges.merge(cast.bob, pull)
+    const close = () => forge.rest(users.bob, 'PATCH', pull, { state: 'closed' })
+    const merge = () => merges.merge(users.bob, pull)
     const [merged, closed] =
       round % 2 === 0
         ? await Promise.all([merge(), close()])
@@ -163,12 +166,12 @@ describe('of two that happen at the same time', () => {
   })
 
   it.each(rounds)(
-    'a merge and a rule against it: it happens whole or not at all (%i)',
+    'a merge and a rule against it: the merge is complete or absent (%i)',
     async () => {
       const { pull, path, head, leadsTo, read } = await proposed()
       const [{ status }] = await Promise.all([
-        merges.merge(cast.bob, pull),
-        forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+        merges.merge(users.bob, pull),
+        forge.ask(users.bob, 'POST', `${path}/branch_protections`, {
           rule_name: 'main',
           required_approvals: 1,
         }),
@@ -176,15 +179,15 @@ describe('of two that happen at the same time', () => {
       expect([200, 405, 409]).toContain(status)
       expect((await read()).merged).toBe(status === 200)
       expect(await leadsTo(head)).toBe(status === 200)
-      if (status !== 200) expect((await merges.merge(cast.bob, pull)).status).toBe(405)
+      if (status !== 200) expect((await merges.merge(users.bob, pull)).status).toBe(405)
     },
   )
 
-  it.each(rounds)('a merge and the end of its repository', async () => {
+  it.each(rounds)('a merge and the deletion of its repository', async () => {
     const { pull, path } = await proposed()
     const [{ status }, deleted] = await Promise.all([
-      merges.merge(cast.bob, pull),
-      forge.rest(cast.bob, 'DELETE', path),
+      merges.merge(users.bob, pull),
+      forge.rest(users.bob, 'DELETE', path),
     ])
     expect(deleted.status).toBe(204)
     expect([200, 404, 405, 409]).toContain(status)

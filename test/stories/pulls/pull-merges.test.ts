@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_DELETION } from '../../../src/domain/pulls/merging/open-merges.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { pullMerges } from '../../support/pull-merges.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let merges: ReturnType<typeof pullMerges>
 let client: GitClient
@@ -19,7 +19,7 @@ const now = Date.UTC(2026, 4, 1, 10)
 
 beforeAll(async () => {
   server = await startTestServer({ clock: { now: () => now }, settings: { gitHooks: true } })
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   merges = pullMerges(server)
   client = await openGitClient()
@@ -41,10 +41,10 @@ let names = 0
 async function proposed(fields: object = {}) {
   names += 1
   const name = `merge${names}`
-  const { id, path, pulls } = await forge.repository(cast.bob, name)
-  await forge.ask(cast.bob, 'PATCH', path, { allow_manual_merge: true, ...fields })
-  await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-  const fork = await forge.fork(cast.eve, path)
+  const { id, path, pulls } = await forge.repository(users.bob, name)
+  await forge.ask(users.bob, 'PATCH', path, { allow_manual_merge: true, ...fields })
+  await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+  const fork = await forge.fork(users.eve, path)
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   await git('checkout', '-q', '-b', 'topic')
@@ -60,14 +60,14 @@ async function proposed(fields: object = {}) {
   const head = await git('rev-parse', 'HEAD')
   await git('push', '-q', remoteOf(server.url, `eve/${name}`, 'eve', PASSWORD), 'topic')
   const mergeBase = await git('rev-parse', 'main')
-  const base = await forge.change(cast.bob, path, 'main', 'main', 'base.txt')
-  const { id: pullId } = await forge.ask(cast.eve, 'POST', pulls, {
+  const base = await forge.change(users.bob, path, 'main', 'main', 'base.txt')
+  const { id: pullId } = await forge.ask(users.eve, 'POST', pulls, {
     head: 'eve:topic',
     base: 'main',
     title: 'Letters',
   })
   const tip = async (branch = 'main') =>
-    (await forge.rest(cast.bob, 'GET', `${path}/branches/${branch}`)).body.commit?.id
+    (await forge.rest(users.bob, 'GET', `${path}/branches/${branch}`)).body.commit?.id
   return {
     id,
     name,
@@ -100,10 +100,10 @@ describe('a pull request is merged by', () => {
     ['squash', { Do: 'squash' }, 'base'],
     ['rebase', { Do: 'rebase' }, 'rebased'],
     ['rebase-merge', { Do: 'rebase-merge' }, 'rebased'],
-  ])('%s, as git does it', async (_, body, kind) => {
+  ])('%s, with the result of git', async (_, body, kind) => {
     const { git, name, pull, head, base, mergeBase, tip } = await proposed()
     const title = `Merge pull request 'Letters' (#1) from eve/${name}:topic into main`
-    expect(await merges.merge(cast.bob, pull, body)).toMatchObject({ status: 200, body: {} })
+    expect(await merges.merge(users.bob, pull, body)).toMatchObject({ status: 200, body: {} })
     await git('fetch', '-q', 'origin')
     const merged = await git('rev-parse', 'origin/main')
     expect(await tip()).toBe(merged)
@@ -126,7 +126,7 @@ describe('a pull request is merged by', () => {
     await git('checkout', '-q', '--detach', base)
     await git('merge', '-q', '--no-edit', head)
     expect(await git('rev-parse', `${merged}^{tree}`)).toBe(await git('rev-parse', 'HEAD^{tree}'))
-    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', pull)).toMatchObject({
       state: 'closed',
       merged: true,
       merged_at: '2026-05-01T10:00:00Z',
@@ -138,26 +138,26 @@ describe('a pull request is merged by', () => {
     })
     expect((await forge.rest(undefined, 'GET', `${pull}/merge`)).status).toBe(204)
     expect(await git('ls-remote', 'origin', 'refs/pull/1/head')).toBe(`${head}\trefs/pull/1/head`)
-    const commits = await forge.ask(cast.eve, 'GET', `${pull}/commits`)
+    const commits = await forge.ask(users.eve, 'GET', `${pull}/commits`)
     expect(commits.map(({ sha }: { sha: string }) => sha)).toContain(head)
     expect(commits).toHaveLength(3)
   })
 
-  it('fast-forward-only, which makes no commit', async () => {
+  it('fast-forward-only, without a new commit', async () => {
     const { git, pull, head, base, tip, name, fork } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('rebase', '-q', base, 'topic')
     await git('push', '-q', '-f', remoteOf(server.url, `eve/${name}`, 'eve', PASSWORD), 'topic')
     const rebased = await git('rev-parse', 'topic')
     expect(rebased).not.toBe(head)
-    expect((await forge.ask(cast.eve, 'GET', `${fork.path}/branches/topic`)).commit.id).toBe(
+    expect((await forge.ask(users.eve, 'GET', `${fork.path}/branches/topic`)).commit.id).toBe(
       rebased,
     )
-    expect(await merges.mergeByGrpc(cast.carol, pull, { do: 'fast-forward-only' })).toMatchObject({
+    expect(await merges.mergeByGrpc(users.carol, pull, { do: 'fast-forward-only' })).toMatchObject({
       scheduled: false,
     })
     expect(await tip()).toBe(rebased)
-    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', pull)).toMatchObject({
       merged: true,
       merge_commit_sha: rebased,
       merge_base: base,
@@ -165,23 +165,23 @@ describe('a pull request is merged by', () => {
     })
   })
 
-  it('rebase, of what the base has already: nothing is left to do', async () => {
+  it('rebase of commits that the base already has, without a change', async () => {
     const { git, name, pull, path, tip } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('checkout', '-q', '-B', 'main', 'origin/main')
     await git('cherry-pick', 'topic~3..topic')
     await git('push', '-q', 'origin', 'main')
     const base = await tip()
-    expect((await merges.merge(cast.bob, pull, { Do: 'rebase' })).status).toBe(200)
+    expect((await merges.merge(users.bob, pull, { Do: 'rebase' })).status).toBe(200)
     expect(await tip()).toBe(base)
-    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', pull)).toMatchObject({
       merged: true,
       merge_commit_sha: base,
     })
-    expect((await forge.ask(cast.bob, 'GET', path)).name).toBe(name)
+    expect((await forge.ask(users.bob, 'GET', path)).name).toBe(name)
   })
 
-  it('somebody who says that Git has done it', async () => {
+  it('a user who states the commit that merged it in Git', async () => {
     const { git, pull, head, mergeBase, tip } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('checkout', '-q', '-B', 'main', 'origin/main')
@@ -189,20 +189,20 @@ describe('a pull request is merged by', () => {
     await git('push', '-q', 'origin', 'main')
     const merged = await git('rev-parse', 'main')
     const order = { Do: 'manually-merged', MergeCommitID: merged.toUpperCase() }
-    expect((await merges.merge(cast.carol, pull, order)).status).toBe(200)
+    expect((await merges.merge(users.carol, pull, order)).status).toBe(200)
     expect(await tip()).toBe(merged)
-    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', pull)).toMatchObject({
       merged: true,
       merge_commit_sha: merged,
       merge_base: mergeBase,
       merged_by: { login: 'carol' },
     })
-    expect(await forge.ask(cast.eve, 'GET', `${pull}/commits`)).toHaveLength(3)
+    expect(await forge.ask(users.eve, 'GET', `${pull}/commits`)).toHaveLength(3)
   })
 })
 
-describe('whether a pull request is merged', () => {
-  it('is told to its readers', async () => {
+describe('the merged state of a pull request', () => {
+  it('is visible to its readers', async () => {
     const { pull, path } = await proposed()
     const grpc = merges.grpcAs(undefined)
     const index = { owner: 'bob', repo: path.split('/')[3] ?? '', index: 1n }
@@ -210,20 +210,20 @@ describe('whether a pull request is merged', () => {
     expect(await grpc.checkPullRequestMerged(index).catch(String)).toContain('not found')
     expect((await forge.rest(undefined, 'GET', `${path}/pulls/2/merge`)).status).toBe(404)
     expect((await forge.rest(undefined, 'GET', `${path}/pulls/x/merge`)).status).toBe(404)
-    await merges.merge(cast.bob, pull)
+    await merges.merge(users.bob, pull)
     const told = await forge.rest(undefined, 'GET', `${pull}/merge`)
     expect([told.status, told.body]).toEqual([204, {}])
     expect(await grpc.checkPullRequestMerged(index)).toMatchObject({})
-    await forge.ask(cast.bob, 'PATCH', path, { private: true })
-    expect((await forge.rest(cast.eve, 'GET', `${pull}/merge`)).status).toBe(404)
+    await forge.ask(users.bob, 'PATCH', path, { private: true })
+    expect((await forge.rest(users.eve, 'GET', `${pull}/merge`)).status).toBe(404)
   })
 })
 
 describe('a merge', () => {
-  it('counts for its repository and its milestone, and is read by whoever did it', async () => {
+  it('counts for its repository and its milestone, and is read by the user who merged', async () => {
     const { pull, path, pullId } = await proposed()
-    const milestone = await forge.ask(cast.bob, 'POST', `${path}/milestones`, { title: 'v1' })
-    await forge.ask(cast.bob, 'PATCH', pull, {
+    const milestone = await forge.ask(users.bob, 'POST', `${path}/milestones`, { title: 'v1' })
+    await forge.ask(users.bob, 'PATCH', pull, {
       milestone: milestone.id,
       assignees: ['bob', 'carol'],
     })
@@ -237,17 +237,17 @@ describe('a merge', () => {
             .execute()
         ).map(({ user_id, seen: count }) => [user_id, count]),
       )
-    const idOf = async (who: PullCast['bob']) => (await forge.ask(who, 'GET', '/user')).id
-    const [bob, carol] = [await idOf(cast.bob), await idOf(cast.carol)]
+    const idOf = async (who: PullTestUsers['bob']) => (await forge.ask(who, 'GET', '/user')).id
+    const [bob, carol] = [await idOf(users.bob), await idOf(users.carol)]
     // Even one that is refused is a look.
-    await merges.merge(cast.carol, pull, { Do: 'nothing' })
+    await merges.merge(users.carol, pull, { Do: 'nothing' })
     const before = await server.app.db
       .selectFrom('pull_requests')
       .selectAll()
       .where('id', '=', pullId)
       .executeTakeFirst()
     expect((await seen()).get(carol)).toBe(before?.change_count)
-    expect((await merges.merge(cast.bob, pull)).status).toBe(200)
+    expect((await merges.merge(users.bob, pull)).status).toBe(200)
     const after = await server.app.db
       .selectFrom('pull_requests')
       .selectAll()
@@ -256,40 +256,40 @@ describe('a merge', () => {
     expect(after?.change_count).toBe((before?.change_count ?? 0) + 1)
     expect((await seen()).get(bob)).toBe(after?.change_count)
     expect((await seen()).get(carol)).toBe(before?.change_count)
-    expect((await forge.ask(cast.bob, 'GET', path)).open_pr_counter).toBe(0)
-    expect(await forge.ask(cast.bob, 'GET', `${path}/milestones/${milestone.id}`)).toMatchObject({
+    expect((await forge.ask(users.bob, 'GET', path)).open_pr_counter).toBe(0)
+    expect(await forge.ask(users.bob, 'GET', `${path}/milestones/${milestone.id}`)).toMatchObject({
       open_issues: 0,
       closed_issues: 1,
     })
   })
 
-  it('takes back that it was to happen later', async () => {
+  it('cancels its scheduled merge', async () => {
     const { pull, path } = await proposed()
-    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+    await forge.ask(users.bob, 'POST', `${path}/branch_protections`, {
       rule_name: 'main',
       required_approvals: 1,
     })
-    expect((await merges.merge(cast.bob, pull, { MergeWhenChecksSucceed: true })).status).toBe(201)
-    expect((await merges.merge(cast.bob, pull, { force_merge: true })).status).toBe(200)
+    expect((await merges.merge(users.bob, pull, { MergeWhenChecksSucceed: true })).status).toBe(201)
+    expect((await merges.merge(users.bob, pull, { force_merge: true })).status).toBe(200)
     expect(await server.app.db.selectFrom('auto_merges').selectAll().execute()).toEqual([])
-    expect((await forge.rest(cast.bob, 'DELETE', `${pull}/merge`)).status).toBe(404)
+    expect((await forge.rest(users.bob, 'DELETE', `${pull}/merge`)).status).toBe(404)
   })
 
-  it('that was to wait for nothing happens at once', async () => {
+  it('happens at once if it is scheduled and nothing is missing', async () => {
     const { pull } = await proposed()
     expect(
-      await merges.mergeByGrpc(cast.bob, pull, { merge_when_checks_succeed: true }),
+      await merges.mergeByGrpc(users.bob, pull, { merge_when_checks_succeed: true }),
     ).toMatchObject({
       scheduled: false,
     })
     expect((await forge.rest(undefined, 'GET', `${pull}/merge`)).status).toBe(204)
   })
 
-  it('is told to hooks, as whose doing it is', async () => {
+  it('tells hooks who merges', async () => {
     const { pull, path, pullId } = await proposed()
     const content = '#!/bin/sh\nenv | grep -E "^GITEA_P" | sort\nexit 1\n'
-    await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
-    const { body } = await merges.merge(cast.carol, pull)
+    await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/pre-receive`, { content })
+    const { body } = await merges.merge(users.carol, pull)
     expect(body.message.split('\n')).toEqual(
       expect.arrayContaining([
         `PushRejected with remote message: GITEA_PR_ID=${pullId}`,
@@ -300,27 +300,29 @@ describe('a merge', () => {
     )
   })
 
-  it('is signed by the instance, and goes to a branch that wants signatures', async () => {
+  it('is signed by the instance, and accepted by a branch that requires signatures', async () => {
     const { pull, path, tip } = await proposed()
-    await forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+    await forge.ask(users.bob, 'POST', `${path}/branch_protections`, {
       rule_name: 'main',
       require_signed_commits: true,
     })
-    expect((await merges.merge(cast.bob, pull, { Do: 'merge' })).body.message).toContain('verified')
-    expect((await merges.merge(cast.bob, pull, { Do: 'squash' })).status).toBe(200)
-    const { commit } = await forge.ask(cast.bob, 'GET', `${path}/git/commits/${await tip()}`)
+    expect((await merges.merge(users.bob, pull, { Do: 'merge' })).body.message).toContain(
+      'verified',
+    )
+    expect((await merges.merge(users.bob, pull, { Do: 'squash' })).status).toBe(200)
+    const { commit } = await forge.ask(users.bob, 'GET', `${path}/git/commits/${await tip()}`)
     expect(commit.verification).toMatchObject({ verified: true })
   })
 })
 
-describe('a merge that a failure has cut in two', () => {
+describe('a merge that a failure has interrupted', () => {
   /** What a merge writes down before Git is asked, as a failure leaves it. */
   async function note(
     { id, pullId, head, mergeBase }: Awaited<ReturnType<typeof proposed>>,
     commit: string,
   ) {
     const { db } = server.app
-    const [merger_id, time] = [(await forge.ask(cast.bob, 'GET', '/user')).id, now / 1000]
+    const [merger_id, time] = [(await forge.ask(users.bob, 'GET', '/user')).id, now / 1000]
     const pending = { repository_id: id, create_time: time }
     const { id: note_id } = await db
       .insertInto('pending_ref_updates')
@@ -349,12 +351,12 @@ describe('a merge that a failure has cut in two', () => {
     return { git, commit: await git('commit-tree', tree, '-p', base, '-p', head, '-m', 'Merge') }
   }
 
-  it('is whole to whoever reads next, where Git has done its part', async () => {
+  it('is complete for the next reader if Git has moved the branch', async () => {
     const made = await proposed()
     const { git, commit } = await mergeCommit(made)
     await note(made, commit)
     await git('update-ref', 'refs/heads/main', commit)
-    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', made.pull)).toMatchObject({
       merged: true,
       merge_commit_sha: commit,
       merge_base: made.mergeBase,
@@ -363,51 +365,51 @@ describe('a merge that a failure has cut in two', () => {
     expect(await made.tip()).toBe(commit)
   })
 
-  it('is whole where somebody has pushed since', async () => {
+  it('is complete if another push has followed', async () => {
     const made = await proposed()
     const { git, commit } = await mergeCommit(made)
     await note(made, commit)
     const later = await git('commit-tree', `${commit}^{tree}`, '-p', commit, '-m', 'later')
     await git('update-ref', 'refs/heads/main', later)
-    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', made.pull)).toMatchObject({
       merged: true,
       merge_commit_sha: commit,
     })
   })
 
-  it('has not been where Git has not, and can be done again', async () => {
+  it('has not happened if Git has not moved the branch, and can be repeated', async () => {
     const made = await proposed()
     const { commit } = await mergeCommit(made)
     await note(made, commit)
-    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', made.pull)).toMatchObject({
       state: 'open',
       merged: false,
     })
-    expect((await merges.merge(cast.bob, made.pull)).status).toBe(200)
-    expect((await forge.ask(cast.eve, 'GET', made.pull)).merge_commit_sha).not.toBe(commit)
+    expect((await merges.merge(users.bob, made.pull)).status).toBe(200)
+    expect((await forge.ask(users.eve, 'GET', made.pull)).merge_commit_sha).not.toBe(commit)
   })
 
-  it('has not been where its commit is lost', async () => {
+  it('has not happened if its commit is lost', async () => {
     const made = await proposed()
     await note(made, '1'.repeat(40))
-    expect(await forge.ask(cast.eve, 'GET', made.pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', made.pull)).toMatchObject({
       state: 'open',
       merged: false,
     })
   })
 })
 
-describe('the branch of a pull request that was merged', () => {
+describe('the head branch of a merged pull request', () => {
   /** One in the same repository. */
   async function own(fields: object = {}, branch = 'topic') {
     names += 1
-    const { path, pulls } = await forge.repository(cast.bob, `merge${names}`)
-    await forge.ask(cast.bob, 'PATCH', path, fields)
-    await forge.ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    await forge.change(cast.bob, path, branch)
-    await forge.ask(cast.bob, 'POST', pulls, { head: branch, base: 'main', title: 'Topic' })
+    const { path, pulls } = await forge.repository(users.bob, `merge${names}`)
+    await forge.ask(users.bob, 'PATCH', path, fields)
+    await forge.ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    await forge.change(users.bob, path, branch)
+    await forge.ask(users.bob, 'POST', pulls, { head: branch, base: 'main', title: 'Topic' })
     const isThere = async (name = branch) =>
-      (await forge.rest(cast.bob, 'GET', `${path}/branches/${name}`)).status === 200
+      (await forge.rest(users.bob, 'GET', `${path}/branches/${name}`)).status === 200
     return { path, pulls, pull: `${pulls}/1`, isThere }
   }
   const deletes = { default_delete_branch_after_merge: true }
@@ -425,81 +427,81 @@ describe('the branch of a pull request that was merged', () => {
     ],
   ])('%s', async (_, fields, body, expected) => {
     const { pull, isThere } = await own(fields)
-    expect((await merges.merge(cast.bob, pull, body)).status).toBe(200)
+    expect((await merges.merge(users.bob, pull, body)).status).toBe(200)
     expect(await isThere()).toBe(expected)
-    expect((await forge.ask(cast.bob, 'GET', pull)).head.sha).toMatch(/^[0-9a-f]{40}$/)
+    expect((await forge.ask(users.bob, 'GET', pull)).head.sha).toMatch(/^[0-9a-f]{40}$/)
   })
 
-  it('stays where somebody still needs it', async () => {
+  it('stays while other pull requests need it', async () => {
     const order = { delete_branch_after_merge: true }
     const twice = await own()
-    await forge.change(cast.bob, twice.path, 'second')
-    await forge.ask(cast.bob, 'POST', twice.pulls, {
+    await forge.change(users.bob, twice.path, 'second')
+    await forge.ask(users.bob, 'POST', twice.pulls, {
       head: 'topic',
       base: 'second',
       title: 'Again',
     })
-    expect((await merges.merge(cast.bob, twice.pull, order)).status).toBe(200)
+    expect((await merges.merge(users.bob, twice.pull, order)).status).toBe(200)
     expect(await twice.isThere()).toBe(true)
 
     const kept = await own()
-    await forge.ask(cast.bob, 'POST', `${kept.path}/branch_protections`, { rule_name: 'topic' })
-    expect((await merges.merge(cast.bob, kept.pull, order)).status).toBe(200)
+    await forge.ask(users.bob, 'POST', `${kept.path}/branch_protections`, { rule_name: 'topic' })
+    expect((await merges.merge(users.bob, kept.pull, order)).status).toBe(200)
     expect(await kept.isThere()).toBe(true)
 
     const target = await own()
-    await forge.ask(cast.bob, 'PATCH', target.path, { default_target_branch: 'topic' })
-    expect((await merges.merge(cast.bob, target.pull, order)).status).toBe(200)
+    await forge.ask(users.bob, 'PATCH', target.path, { default_target_branch: 'topic' })
+    expect((await merges.merge(users.bob, target.pull, order)).status).toBe(200)
     expect(await target.isThere()).toBe(true)
 
     const isDefault = await own()
-    await forge.ask(cast.bob, 'PATCH', isDefault.path, { default_branch: 'topic' })
-    expect((await merges.merge(cast.bob, isDefault.pull, order)).status).toBe(200)
+    await forge.ask(users.bob, 'PATCH', isDefault.path, { default_branch: 'topic' })
+    expect((await merges.merge(users.bob, isDefault.pull, order)).status).toBe(200)
     expect(await isDefault.isThere()).toBe(true)
   })
 
-  it('stays in a fork that the merger may not write to, and goes where they may', async () => {
+  it('stays in a fork that the merger may not write to, and is deleted where they may', async () => {
     const { pull, fork } = await proposed()
-    expect((await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).status).toBe(
+    expect((await merges.merge(users.bob, pull, { delete_branch_after_merge: true })).status).toBe(
       200,
     )
-    expect((await forge.rest(cast.eve, 'GET', `${fork.path}/branches/topic`)).status).toBe(200)
+    expect((await forge.rest(users.eve, 'GET', `${fork.path}/branches/topic`)).status).toBe(200)
     const other = await proposed()
-    await forge.ask(cast.eve, 'PUT', `${other.fork.path}/collaborators/bob`, {
+    await forge.ask(users.eve, 'PUT', `${other.fork.path}/collaborators/bob`, {
       permission: 'write',
     })
     expect(
-      (await merges.merge(cast.bob, other.pull, { delete_branch_after_merge: true })).status,
+      (await merges.merge(users.bob, other.pull, { delete_branch_after_merge: true })).status,
     ).toBe(200)
-    expect((await forge.rest(cast.eve, 'GET', `${other.fork.path}/branches/topic`)).status).toBe(
+    expect((await forge.rest(users.eve, 'GET', `${other.fork.path}/branches/topic`)).status).toBe(
       404,
     )
-    expect((await forge.ask(cast.bob, 'GET', other.pull)).head).toMatchObject({
+    expect((await forge.ask(users.bob, 'GET', other.pull)).head).toMatchObject({
       ref: 'refs/pull/1/head',
     })
   })
 
-  it('leaves what was to go there to the base that it was merged to', async () => {
+  it('is replaced by the base of the merge in pull requests that go to it', async () => {
     const { path, pulls, pull, isThere } = await own()
-    await forge.change(cast.bob, path, 'release')
-    await forge.ask(cast.bob, 'PATCH', pull, { base: 'release' })
-    await forge.change(cast.bob, path, 'child', 'topic')
-    await forge.ask(cast.bob, 'POST', pulls, { head: 'child', base: 'topic', title: 'Child' })
-    expect((await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).status).toBe(
+    await forge.change(users.bob, path, 'release')
+    await forge.ask(users.bob, 'PATCH', pull, { base: 'release' })
+    await forge.change(users.bob, path, 'child', 'topic')
+    await forge.ask(users.bob, 'POST', pulls, { head: 'child', base: 'topic', title: 'Child' })
+    expect((await merges.merge(users.bob, pull, { delete_branch_after_merge: true })).status).toBe(
       200,
     )
     expect(await isThere()).toBe(false)
-    expect(await forge.ask(cast.bob, 'GET', `${pulls}/2`)).toMatchObject({
+    expect(await forge.ask(users.bob, 'GET', `${pulls}/2`)).toMatchObject({
       state: 'open',
       base: { ref: 'release' },
     })
   })
 
-  it('stays when a hook says so, which the merge does not mind', async () => {
+  it('stays when a hook refuses its deletion, and the merge succeeds', async () => {
     const { path, pull, isThere } = await own()
     const content = '#!/bin/sh\n[ "$3" != 0000000000000000000000000000000000000000 ]\n'
-    await forge.ask(cast.ada, 'PATCH', `${path}/hooks/git/update`, { content })
-    expect(await merges.merge(cast.bob, pull, { delete_branch_after_merge: true })).toMatchObject({
+    await forge.ask(users.ada, 'PATCH', `${path}/hooks/git/update`, { content })
+    expect(await merges.merge(users.bob, pull, { delete_branch_after_merge: true })).toMatchObject({
       status: 200,
     })
     expect(await isThere()).toBe(true)
@@ -510,7 +512,7 @@ describe('a push that merges pull requests', () => {
   it.each([
     ['a merge', ['merge', '-q', '--no-ff', '--no-edit', 'topic']],
     ['a fast-forward', ['merge', '-q', '--ff-only', 'topic']],
-  ])('is found out where the repository wants that: %s', async (kind, command) => {
+  ])('marks them as merged where the repository is configured so: %s', async (kind, command) => {
     const { git, pull, path, pulls, head, base, mergeBase, name } = await proposed({
       autodetect_manual_merge: true,
     })
@@ -522,26 +524,26 @@ describe('a push that merges pull requests', () => {
     // What comes behind it is not what merged it.
     await client.commit(name, 'more')
     // Another one, which has nothing to do with that.
-    await forge.change(cast.bob, path, 'other')
-    await forge.ask(cast.bob, 'POST', pulls, { head: 'other', base: 'main', title: 'Other' })
+    await forge.change(users.bob, path, 'other')
+    await forge.ask(users.bob, 'POST', pulls, { head: 'other', base: 'main', title: 'Other' })
     await git('push', '-q', '-f', 'origin', 'main')
-    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', pull)).toMatchObject({
       merged: true,
       merge_commit_sha: by,
       merged_by: { login: 'bob' },
       merge_base: mergeBase,
       head: { sha: head },
     })
-    expect((await forge.rest(cast.bob, 'GET', `${pulls}/2/merge`)).status).toBe(404)
+    expect((await forge.rest(users.bob, 'GET', `${pulls}/2/merge`)).status).toBe(404)
   })
 
-  it('is a push where the repository does not', async () => {
+  it('has no effect on them where the repository is not', async () => {
     const { git, pull, base } = await proposed()
     await git('fetch', '-q', 'origin')
     await git('checkout', '-q', '-B', 'main', base)
     await git('merge', '-q', '--no-edit', 'topic')
     await git('push', '-q', 'origin', 'main')
     expect((await forge.rest(undefined, 'GET', `${pull}/merge`)).status).toBe(404)
-    expect(await forge.ask(cast.eve, 'GET', pull)).toMatchObject({ state: 'open', merged: false })
+    expect(await forge.ask(users.eve, 'GET', pull)).toMatchObject({ state: 'open', merged: false })
   })
 })

@@ -9,22 +9,22 @@ import { addPull } from '../../support/forge-rows.ts'
 import { type RestAnswer, restAt, type SendRest } from '../../support/rest.ts'
 import {
   type Actor,
-  type Cast,
-  inviteCast,
+  createTestUsers,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let rest: SendRest
 /** Unix milliseconds; the server's clock. */
 const now = Date.UTC(2026, 4, 1, 10)
 
 beforeAll(async () => {
   server = await startTestServer({ clock: { now: () => now } })
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   rest = restAt(server.url)
 })
 afterAll(() => server.stop())
@@ -53,7 +53,7 @@ async function ask(who: Actor, method: string, path: string, body?: object) {
 
 /** Makes a repository of bob with a first commit. */
 async function repository(name: string, fields: object = {}) {
-  const { id } = await ask(cast.bob, 'POST', '/user/repos', { name, auto_init: true, ...fields })
+  const { id } = await ask(users.bob, 'POST', '/user/repos', { name, auto_init: true, ...fields })
   return { id: id as number, path: `/repos/bob/${name}`, pulls: `/repos/bob/${name}/pulls` }
 }
 
@@ -69,7 +69,7 @@ async function branch(who: Actor, path: string, name: string, base = 'main'): Pr
  * Opens a pull request of a branch, which it makes where it is in the same repository; returns it.
  */
 async function open(who: Actor, path: string, head: string, base = 'main', fields: object = {}) {
-  if (!head.includes(':')) await branch(cast.bob, path, head)
+  if (!head.includes(':')) await branch(users.bob, path, head)
   return ask(who, 'POST', `${path}/pulls`, { head, base, title: `Pull ${head}`, ...fields })
 }
 
@@ -88,14 +88,14 @@ async function idOf(who: Actor): Promise<number> {
 }
 
 describe('a pull request', () => {
-  it('is answered whole, over REST and by gRPC alike', async () => {
+  it('is the same over REST and gRPC, with all fields', async () => {
     const { id, path, pulls } = await repository('whole')
-    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    const head = await branch(cast.bob, path, 'fix/1')
-    const main = (await ask(cast.bob, 'GET', `${path}/branches/main`)).commit.id
-    const label = await ask(cast.bob, 'POST', `${path}/labels`, { name: 'bug', color: '#ff0000' })
-    const milestone = await ask(cast.bob, 'POST', `${path}/milestones`, { title: 'v1' })
-    const made = await ask(cast.carol, 'POST', pulls, {
+    await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    const head = await branch(users.bob, path, 'fix/1')
+    const main = (await ask(users.bob, 'GET', `${path}/branches/main`)).commit.id
+    const label = await ask(users.bob, 'POST', `${path}/labels`, { name: 'bug', color: '#ff0000' })
+    const milestone = await ask(users.bob, 'POST', `${path}/milestones`, { title: 'v1' })
+    const made = await ask(users.carol, 'POST', pulls, {
       head: 'fix/1',
       base: 'main',
       title: '[wip] Fix it',
@@ -108,8 +108,8 @@ describe('a pull request', () => {
       allow_maintainer_edit: false,
     })
     const [bob, carol] = ['bob', 'carol'].map((login) => expect.objectContaining({ login }))
-    const repo = await ask(cast.bob, 'GET', path)
-    const answer = await rest(cast.bob, 'GET', `${pulls}/1`)
+    const repo = await ask(users.bob, 'GET', path)
+    const answer = await rest(users.bob, 'GET', `${pulls}/1`)
     const url = `${server.url}/bob/whole/pulls/1`
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual({
@@ -155,10 +155,10 @@ describe('a pull request', () => {
     })
     const { additions, deletions, changed_files, ...listed } = answer.body
     // Looking at one is seeing it.
-    const list = async () => (await rest(cast.bob, 'GET', pulls)).body
+    const list = async () => (await rest(users.bob, 'GET', pulls)).body
     await expect.poll(list).toEqual([{ ...listed, unread: false }])
 
-    const grpc = grpcAs(cast.bob)
+    const grpc = grpcAs(users.bob)
     const home = { owner: 'bob', repo: 'whole' }
     const read = await grpc.getPullRequest({ ...home, index: 1n })
     expect(read).toMatchObject({ number: 1n, title: '[wip] Fix it', draft: true, changedFiles: 1n })
@@ -175,33 +175,33 @@ describe('a pull request', () => {
     'numbered %j is none',
     async (index) => {
       const { pulls } = await repository(`none${index.replace('-', 'minus')}`)
-      await open(cast.bob, pulls.replace('/pulls', ''), 'fix')
-      const { status, body } = await rest(cast.bob, 'GET', `${pulls}/${index}`)
+      await open(users.bob, pulls.replace('/pulls', ''), 'fix')
+      const { status, body } = await rest(users.bob, 'GET', `${pulls}/${index}`)
       expect([status, body.message]).toEqual([404, 'not found'])
     },
   )
 
-  it('of another repository is none', async () => {
+  it('of another repository is not found', async () => {
     const one = await repository('one')
     const other = await repository('other')
-    await open(cast.bob, one.path, 'fix')
-    const missing = grpcAs(cast.bob).getPullRequest({ owner: 'bob', repo: 'other', index: 1n })
+    await open(users.bob, one.path, 'fix')
+    const missing = grpcAs(users.bob).getPullRequest({ owner: 'bob', repo: 'other', index: 1n })
     expect(await refusalOf(missing)).toEqual(['NotFound', 'PULL_REQUEST_NOT_FOUND', 'not found'])
-    expect((await rest(cast.bob, 'GET', `${other.pulls}/1`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `${other.pulls}/1`)).status).toBe(404)
   })
 
-  it('is answered without numbers where its commits are lost', async () => {
+  it('has no counts when its commits are lost', async () => {
     const { id, pulls } = await repository('lost')
     await store({ repository_id: id })
-    const { status, body } = await rest(cast.bob, 'GET', `${pulls}/1`)
+    const { status, body } = await rest(users.bob, 'GET', `${pulls}/1`)
     expect([status, body.head.sha, 'additions' in body]).toEqual([200, '1'.repeat(40), false])
   })
 
-  it('that is due after all times has no date', async () => {
+  it('has no due date when the date is beyond the calendar', async () => {
     const { path, pulls } = await repository('endless')
-    for (const head of ['year', 'age']) await branch(cast.bob, path, head)
+    for (const head of ['year', 'age']) await branch(users.bob, path, head)
     const common = { owner: 'bob', repo: 'endless', base: 'main', title: 'Some day' }
-    const made = await ask(cast.bob, 'POST', pulls, {
+    const made = await ask(users.bob, 'POST', pulls, {
       ...common,
       head: 'year',
       deadline: '9999-12-31T23:59:59Z',
@@ -209,18 +209,18 @@ describe('a pull request', () => {
     expect(made.due_date).toBeNull()
     // In JSON nobody can say so.
     const dueDate = { seconds: 10n ** 15n, nanos: 0 }
-    const other = await grpcAs(cast.bob).createPullRequest({ ...common, head: 'age', dueDate })
-    expect([other.dueDate, (await rest(cast.bob, 'GET', pulls)).body.length]).toEqual([
+    const other = await grpcAs(users.bob).createPullRequest({ ...common, head: 'age', dueDate })
+    expect([other.dueDate, (await rest(users.bob, 'GET', pulls)).body.length]).toEqual([
       undefined,
       2,
     ])
   })
 
-  it('that is merged is closed, with who merged it, even if they are gone', async () => {
+  it('that is merged is closed and has the user who merged, even after that account was deleted', async () => {
     const { id, pulls } = await repository('merged')
     const merge_commit = '2'.repeat(40)
     const merge_time = Date.UTC(2026, 4, 2) / 1000
-    const merger_id = await idOf(cast.carol)
+    const merger_id = await idOf(users.carol)
     const merged = {
       state: 'MERGED' as const,
       merge_commit,
@@ -240,59 +240,61 @@ describe('a pull request', () => {
       user: expect.objectContaining({ id: -1, login: 'Ghost' }),
       mergeable: false,
     }
-    expect((await rest(cast.bob, 'GET', `${pulls}/1`)).body).toMatchObject(expected)
+    expect((await rest(users.bob, 'GET', `${pulls}/1`)).body).toMatchObject(expected)
     await transaction(server.app.db, (tx) => updatePullRequest(tx, pullId, { merger_id: null }))
-    expect((await rest(cast.bob, 'GET', `${pulls}/1`)).body.merged_by.login).toBe('Ghost')
+    expect((await rest(users.bob, 'GET', `${pulls}/1`)).body.merged_by.login).toBe('Ghost')
   })
 
-  it('tells those who take part in it whether they have seen its last changes', async () => {
+  it('tells participants whether they have seen its last changes', async () => {
     const { path, pulls } = await repository('unread')
-    await ask(cast.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
-    const { unread } = await open(cast.bob, path, 'fix')
+    await ask(users.bob, 'PUT', `${path}/collaborators/carol`, { permission: 'write' })
+    const { unread } = await open(users.bob, path, 'fix')
     expect(unread).toBe(false)
-    await ask(cast.carol, 'PATCH', `${pulls}/1`, { title: 'Better' })
+    await ask(users.carol, 'PATCH', `${pulls}/1`, { title: 'Better' })
     const seenBy = async (who?: Actor) => (await rest(who, 'GET', pulls)).body[0].unread
-    expect([await seenBy(cast.bob), await seenBy(cast.carol), await seenBy()]).toEqual([
+    expect([await seenBy(users.bob), await seenBy(users.carol), await seenBy()]).toEqual([
       true,
       false,
       false,
     ])
   })
 
-  it('is found to be mergeable once somebody looks, until its base moves', async () => {
+  it('has its mergeability after the first read, until its base moves', async () => {
     const { path, pulls } = await repository('checked')
-    await open(cast.bob, path, 'fix')
-    await open(cast.bob, path, 'wip', 'main', { title: 'WIP: not yet' })
+    await open(users.bob, path, 'fix')
+    await open(users.bob, path, 'wip', 'main', { title: 'WIP: not yet' })
     const mergeable = async (number: number) =>
-      (await ask(cast.bob, 'GET', `${pulls}/${number}`)).mergeable
+      (await ask(users.bob, 'GET', `${pulls}/${number}`)).mergeable
     await expect.poll(() => mergeable(1)).toBe(true)
     const content = Buffer.from('in the way\n').toString('base64')
-    await ask(cast.bob, 'POST', `${path}/contents/fix.txt`, { content, branch: 'main' })
+    await ask(users.bob, 'POST', `${path}/contents/fix.txt`, { content, branch: 'main' })
     // What was found out is about another commit, at once.
     expect(await mergeable(1)).toBe(false)
-    await ask(cast.bob, 'PATCH', `${pulls}/2`, { title: 'Now' })
+    await ask(users.bob, 'PATCH', `${pulls}/2`, { title: 'Now' })
     await expect.poll(() => mergeable(2)).toBe(true)
     expect(await mergeable(1)).toBe(false)
-    await ask(cast.bob, 'PATCH', `${pulls}/2`, { title: '[WIP] No' })
+    await ask(users.bob, 'PATCH', `${pulls}/2`, { title: '[WIP] No' })
     expect(await mergeable(2)).toBe(false)
   })
 })
 
-describe('its head', () => {
+describe('the head of a pull request', () => {
   /** A repository of bob with a fork of carol's, and a pull request from there. */
   async function forked(name: string, fork: object = {}) {
     const base = await repository(name)
-    const { id } = await ask(cast.carol, 'POST', `${base.path}/forks`, { name: `${name}-of-carol` })
+    const { id } = await ask(users.carol, 'POST', `${base.path}/forks`, {
+      name: `${name}-of-carol`,
+    })
     const path = `/repos/carol/${name}-of-carol`
-    const sha = await branch(cast.carol, path, 'fix')
-    await open(cast.carol, base.path, 'carol:fix')
-    if (Object.keys(fork).length > 0) await ask(cast.carol, 'PATCH', path, fork)
+    const sha = await branch(users.carol, path, 'fix')
+    await open(users.carol, base.path, 'carol:fix')
+    if (Object.keys(fork).length > 0) await ask(users.carol, 'PATCH', path, fork)
     return { ...base, fork: { id: id as number, path }, sha }
   }
   const headOf = async (who: Actor | undefined, pulls: string) =>
     (await rest(who, 'GET', `${pulls}/1`)).body.head
 
-  it('is in a fork', async () => {
+  it('may be in a fork', async () => {
     const { pulls, fork, sha } = await forked('lib')
     expect(await headOf(undefined, pulls)).toMatchObject({
       label: 'fix',
@@ -303,13 +305,13 @@ describe('its head', () => {
     })
   })
 
-  it('in a private fork is named to nobody else', async () => {
+  it('in a private fork is hidden from others', async () => {
     const { pulls, fork, sha } = await forked('hiding', { private: true })
     const hidden = { label: 'fix', ref: 'refs/pull/1/head', sha, repo_id: -1, repo: null }
     for (const who of [
-      cast.bob,
+      users.bob,
       undefined,
-      await tokenOf(server.url, cast.carol, ['all', 'public-only']),
+      await tokenOf(server.url, users.carol, ['all', 'public-only']),
     ]) {
       for (const answer of [await rest(who, 'GET', `${pulls}/1`), await rest(who, 'GET', pulls)]) {
         expect(answer.status).toBe(200)
@@ -317,33 +319,33 @@ describe('its head', () => {
         expect(JSON.stringify(answer.body)).not.toContain('hiding-of-carol')
       }
     }
-    expect(await headOf(cast.carol, pulls)).toMatchObject({ ref: 'fix', repo_id: fork.id })
-    expect(await headOf(cast.ada, pulls)).toMatchObject({ ref: 'fix', repo_id: fork.id })
+    expect(await headOf(users.carol, pulls)).toMatchObject({ ref: 'fix', repo_id: fork.id })
+    expect(await headOf(users.ada, pulls)).toMatchObject({ ref: 'fix', repo_id: fork.id })
   })
 
-  it('outlives its branch, and its repository', async () => {
+  it('outlives its branch and its repository', async () => {
     const { pulls, fork, sha } = await forked('outlived')
-    await ask(cast.carol, 'DELETE', `${fork.path}/branches/fix`)
-    expect(await headOf(cast.bob, pulls)).toMatchObject({
+    await ask(users.carol, 'DELETE', `${fork.path}/branches/fix`)
+    expect(await headOf(users.bob, pulls)).toMatchObject({
       label: 'fix',
       ref: 'refs/pull/1/head',
       sha,
       repo_id: fork.id,
     })
-    await ask(cast.carol, 'DELETE', fork.path)
+    await ask(users.carol, 'DELETE', fork.path)
     const gone = { label: 'fix', ref: 'refs/pull/1/head', sha, repo_id: -1, repo: null }
-    expect(await headOf(cast.bob, pulls)).toEqual(gone)
-    expect((await rest(cast.bob, 'GET', `${pulls}/1`)).body).toMatchObject({
+    expect(await headOf(users.bob, pulls)).toEqual(gone)
+    expect((await rest(users.bob, 'GET', `${pulls}/1`)).body).toMatchObject({
       changed_files: 1,
       state: 'closed',
     })
   })
 
-  it('finds it, spelt in any way', async () => {
+  it('finds the pull request in any spelling', async () => {
     const { id, path, pulls } = await forked('spelt')
-    await open(cast.bob, path, 'fix/1')
-    await branch(cast.bob, path, 'release/1')
-    for (const head of ['files', 'merge/base']) await open(cast.bob, path, head)
+    await open(users.bob, path, 'fix/1')
+    await branch(users.bob, path, 'release/1')
+    for (const head of ['files', 'merge/base']) await open(users.bob, path, head)
     await store({ repository_id: id, head_branch: 'fix/1', base_branch: 'release/1' })
     for (const [spelling, number] of [
       ['main/carol:fix', 1],
@@ -376,10 +378,10 @@ describe('its head', () => {
     }
   })
 
-  it('in the parent finds it by the name of the owner', async () => {
+  it('in the parent finds the pull request by the name of the owner', async () => {
     const { fork, path } = await forked('upward')
-    const back = await branch(cast.bob, path, 'news')
-    await ask(cast.carol, 'POST', `${fork.path}/pulls`, {
+    const back = await branch(users.bob, path, 'news')
+    await ask(users.carol, 'POST', `${fork.path}/pulls`, {
       head: 'bob:news',
       base: 'main',
       title: 'News',
@@ -395,11 +397,11 @@ describe('its head', () => {
     const { pulls } = await forked('unfound', { private: true })
     const find = (who: Actor | undefined) => rest(who, 'GET', `${pulls}/main/carol:fix`)
     expect([
-      (await find(cast.carol)).status,
-      (await find(cast.bob)).status,
+      (await find(users.carol)).status,
+      (await find(users.bob)).status,
       (await find(undefined)).status,
     ]).toEqual([200, 404, 404])
-    const missing = grpcAs(cast.bob).getPullRequestByBranches({
+    const missing = grpcAs(users.bob).getPullRequestByBranches({
       owner: 'bob',
       repo: 'unfound',
       base: 'main',
@@ -415,12 +417,12 @@ describe('its head', () => {
     }
     const find = async () => (await rest(undefined, 'GET', `${pulls}/main/fix`)).body.number
     expect(await find()).toBe(2)
-    await ask(cast.bob, 'PATCH', `${pulls}/2`, { state: 'closed' })
+    await ask(users.bob, 'PATCH', `${pulls}/2`, { state: 'closed' })
     expect(await find()).toBe(3)
   })
 })
 
-describe('the list', () => {
+describe('the list of pull requests', () => {
   let pulls = ''
   const labels: number[] = []
   let milestone = 0
@@ -428,13 +430,13 @@ describe('the list', () => {
   beforeAll(async () => {
     const made = await repository('list')
     pulls = made.pulls
-    const poster_id = await idOf(cast.carol)
+    const poster_id = await idOf(users.carol)
     for (const name of ['a', 'b', 'c']) {
       labels.push(
-        (await ask(cast.bob, 'POST', `${made.path}/labels`, { name, color: '#00aabb' })).id,
+        (await ask(users.bob, 'POST', `${made.path}/labels`, { name, color: '#00aabb' })).id,
       )
     }
-    milestone = (await ask(cast.bob, 'POST', `${made.path}/milestones`, { title: 'v1' })).id
+    milestone = (await ask(users.bob, 'POST', `${made.path}/milestones`, { title: 'v1' })).id
     // Number, state, and the days of its creation, last change and end.
     for (const [number, state, created, updated, closed, comments] of [
       [1, 'OPEN', 1, 9, 0, 2],
@@ -514,7 +516,7 @@ describe('the list', () => {
     expect(numbersOf(answer)).toEqual(expected)
   })
 
-  it('has its total and links, which filters count in', async () => {
+  it('has the filtered total and links', async () => {
     const page = await rest(undefined, 'GET', `${pulls}?state=all&limit=2&page=2`)
     expect(page.headers.get('x-total-count')).toBe('6')
     const at = (number: number, rel: string) =>
@@ -554,24 +556,24 @@ describe('the list', () => {
     expect((await refusalOf(call)).slice(0, 2)).toEqual(['InvalidArgument', reason])
   })
 
-  it('by somebody who hides is refused, unless they have opened one here', async () => {
+  it('by a hidden user is refused, unless they have opened a pull request there', async () => {
     const eve = {
       user: { username: 'eve', password: 'correct horse battery', email: 'eve@example.org' },
     }
-    const refused = () => rest(cast.bob, 'GET', `${pulls}?state=all&poster=eve`)
-    const made = await rest(cast.ada, 'POST', '/admin/users', {
+    const refused = () => rest(users.bob, 'GET', `${pulls}?state=all&poster=eve`)
+    const made = await rest(users.ada, 'POST', '/admin/users', {
       ...eve.user,
       must_change_password: false,
     })
     expect(made.status).toBe(201)
-    await rest(cast.ada, 'PATCH', '/admin/users/eve', {
+    await rest(users.ada, 'PATCH', '/admin/users/eve', {
       login_name: 'eve',
       source_id: 0,
       visibility: 'private',
     })
     expect((await refused()).status).toBe(400)
-    expect((await rest(cast.ada, 'GET', `${pulls}?poster=eve`)).status).toBe(200)
-    const repository_id = (await ask(cast.bob, 'GET', '/repos/bob/list')).id
+    expect((await rest(users.ada, 'GET', `${pulls}?poster=eve`)).status).toBe(200)
+    const repository_id = (await ask(users.bob, 'GET', '/repos/bob/list')).id
     await store({ repository_id, state: 'CLOSED', poster_id: made.body.id, create_time: 0 })
     expect(numbersOf(await refused())).toEqual([7])
   })
@@ -593,15 +595,15 @@ describe('reading', () => {
     ['public-only', 'private', 404],
     ['nobody', 'closed', 404],
     ['bob', 'closed', 404],
-  ])('by %s of a repository that is %s answers %i', async (who, kind, status) => {
+  ])('by %s of a repository that is %s returns %i', async (who, kind, status) => {
     const name = `reading-${kind}`
     const path = `/repos/bob/${name}`
-    if ((await rest(cast.bob, 'GET', path)).status === 404) {
+    if ((await rest(users.bob, 'GET', path)).status === 404) {
       const made = await repository(name, { private: kind === 'private' })
-      await open(cast.bob, made.path, 'fix')
-      if (kind === 'closed') await ask(cast.bob, 'PATCH', path, { has_pull_requests: false })
+      await open(users.bob, made.path, 'fix')
+      if (kind === 'closed') await ask(users.bob, 'PATCH', path, { has_pull_requests: false })
     }
-    const caller = await callerNamed(server.url, cast, who)
+    const caller = await callerNamed(server.url, users, who)
     for (const place of ['', '/1', '/main/fix']) {
       const answer = await rest(caller, 'GET', `${path}/pulls${place}`)
       expect([place, answer.status]).toEqual([place, status])
@@ -609,25 +611,25 @@ describe('reading', () => {
     }
   })
 
-  it('takes a team that may read the code, too', async () => {
-    await ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
-    await ask(cast.bob, 'POST', '/orgs/acme/repos', {
+  it('needs a team with access to the code, too', async () => {
+    await ask(users.bob, 'POST', '/orgs', { username: 'acme' })
+    await ask(users.bob, 'POST', '/orgs/acme/repos', {
       name: 'engine',
       private: true,
       auto_init: true,
     })
     const units_map = { 'repo.pulls': 'write' }
-    const { id } = await ask(cast.bob, 'POST', '/orgs/acme/teams', { name: 'triage', units_map })
-    await ask(cast.bob, 'PUT', `/teams/${id}/repos/acme/engine`)
-    await ask(cast.bob, 'PUT', `/teams/${id}/members/carol`)
-    const read = () => rest(cast.carol, 'GET', '/repos/acme/engine/pulls')
+    const { id } = await ask(users.bob, 'POST', '/orgs/acme/teams', { name: 'triage', units_map })
+    await ask(users.bob, 'PUT', `/teams/${id}/repos/acme/engine`)
+    await ask(users.bob, 'PUT', `/teams/${id}/members/carol`)
+    const read = () => rest(users.carol, 'GET', '/repos/acme/engine/pulls')
     expect((await read()).status).toBe(403)
-    const call = grpcAs(cast.carol).listPullRequests({ owner: 'acme', repo: 'engine' })
+    const call = grpcAs(users.carol).listPullRequests({ owner: 'acme', repo: 'engine' })
     expect((await refusalOf(call)).slice(0, 2)).toEqual([
       'PermissionDenied',
       'REPOSITORY_UNIT_CLOSED',
     ])
-    await ask(cast.bob, 'PATCH', `/teams/${id}`, {
+    await ask(users.bob, 'PATCH', `/teams/${id}`, {
       units_map: { ...units_map, 'repo.code': 'read' },
     })
     expect((await read()).status).toBe(200)

@@ -5,19 +5,19 @@ import { checkMergeability } from '../../../src/domain/pulls/merging/mergeabilit
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast, pullForge } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { pullMerges } from '../../support/pull-merges.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
 let merges: ReturnType<typeof pullMerges>
 let client: GitClient
 
 beforeAll(async () => {
   server = await startTestServer({ settings: { gitHooks: true } })
-  cast = await invitePullCast(server.url)
+  users = await createPullTestUsers(server.url)
   forge = pullForge(server)
   merges = pullMerges(server)
   client = await openGitClient()
@@ -36,15 +36,20 @@ let names = 0
 async function proposed(fields: object = {}) {
   names += 1
   const name = `update${names}`
-  const { path, pulls } = await forge.repository(cast.bob, name)
-  await forge.ask(cast.bob, 'PATCH', path, fields)
-  const fork = await forge.fork(cast.eve, path)
-  const head = await forge.change(cast.eve, fork.path, 'topic')
+  const { path, pulls } = await forge.repository(users.bob, name)
+  await forge.ask(users.bob, 'PATCH', path, fields)
+  const fork = await forge.fork(users.eve, path)
+  const head = await forge.change(users.eve, fork.path, 'topic')
   const open = (more: object = {}) =>
-    forge.ask(cast.eve, 'POST', pulls, { head: 'eve:topic', base: 'main', title: 'Topic', ...more })
-  const base = await forge.change(cast.bob, path, 'main', 'main', 'base.txt')
+    forge.ask(users.eve, 'POST', pulls, {
+      head: 'eve:topic',
+      base: 'main',
+      title: 'Topic',
+      ...more,
+    })
+  const base = await forge.change(users.bob, path, 'main', 'main', 'base.txt')
   const tip = async () =>
-    (await forge.ask(cast.eve, 'GET', `${fork.path}/branches/topic`)).commit.id
+    (await forge.ask(users.eve, 'GET', `${fork.path}/branches/topic`)).commit.id
   return { name, path, fork, pulls, pull: `${pulls}/1`, head, base, open, tip }
 }
 
@@ -68,11 +73,11 @@ async function refusalOf(who: Pick<Actor, 'authorization'>, pull: string, style 
   return { status, message: body.message, code: Code[error.code], reason }
 }
 
-describe('the head of a pull request is updated', () => {
+describe('the head of a pull request can be updated', () => {
   it.each([undefined, 'merge', 'anything'])('by a merge of whoever asks: %s', async (style) => {
     const { pull, open, head, base, tip, name } = await proposed()
     await open()
-    const answer = await update(cast.eve, pull, style)
+    const answer = await update(users.eve, pull, style)
     expect([answer.status, answer.body]).toEqual([200, {}])
     await client.git('.', 'clone', '-q', '-b', 'topic', remoteOf(server.url, `eve/${name}`), name)
     const eve = 'eve <eve@example.org>'
@@ -84,23 +89,23 @@ describe('the head of a pull request is updated', () => {
     await client.git(name, 'merge', '-q', '--no-edit', base)
     expect(merged).toBe(await client.git(name, 'rev-parse', 'HEAD^{tree}'))
     const now = await tip()
-    const { id } = await forge.ask(cast.bob, 'GET', pull)
+    const { id } = await forge.ask(users.bob, 'GET', pull)
     await checkMergeability(server.app, id)
-    expect(await forge.ask(cast.bob, 'GET', pull)).toMatchObject({
+    expect(await forge.ask(users.bob, 'GET', pull)).toMatchObject({
       head: { sha: now },
       merge_base: base,
     })
     // Nothing new is no failure.
-    expect((await update(cast.eve, pull, style)).status).toBe(200)
+    expect((await update(users.eve, pull, style)).status).toBe(200)
     expect(await tip()).toBe(now)
-    expect((await merges.merge(cast.bob, pull)).status).toBe(200)
+    expect((await merges.merge(users.bob, pull)).status).toBe(200)
   })
 
   it('by a rebase', async () => {
     const { pull, open, head, base, tip, name } = await proposed()
     await open()
     const [owner, repo, index, style] = ['bob', name, 1n, 'rebase']
-    const grpc = merges.grpcAs(cast.eve)
+    const grpc = merges.grpcAs(users.eve)
     expect(await grpc.updatePullRequestHead({ owner, repo, index, style })).toMatchObject({
       updated: true,
     })
@@ -110,27 +115,27 @@ describe('the head of a pull request is updated', () => {
     expect(await client.git(name, 'log', '-1', '--format=%P|%an|%cn|%s')).toBe(
       `${base}|eve|eve|Add topic.txt`,
     )
-    expect((await forge.ask(cast.bob, 'GET', pull)).head.sha).toBe(rebased)
+    expect((await forge.ask(users.bob, 'GET', pull)).head.sha).toBe(rebased)
     expect(await grpc.updatePullRequestHead({ owner, repo, index, style })).toMatchObject({
       updated: false,
     })
-    expect((await update(cast.eve, pull, 'rebase')).status).toBe(200)
+    expect((await update(users.eve, pull, 'rebase')).status).toBe(200)
     expect(await tip()).toBe(rebased)
   })
 
-  it('by a maintainer whom its poster lets', async () => {
+  it('by a maintainer whom the poster allows', async () => {
     const { pull, open, tip, head } = await proposed()
     await open({ allow_maintainer_edit: true })
-    expect((await update(cast.bob, pull)).status).toBe(200)
+    expect((await update(users.bob, pull)).status).toBe(200)
     expect(await tip()).not.toBe(head)
   })
 
-  it('as hooks of its repository are told', async () => {
+  it('with the hooks of its repository', async () => {
     const { pull, open, fork } = await proposed()
     const { id } = await open()
     const content = '#!/bin/sh\nenv | grep -E "^GITEA_P[RU]" | sort\nexit 1\n'
-    await forge.ask(cast.ada, 'PATCH', `${fork.path}/hooks/git/pre-receive`, { content })
-    const { status, body } = await update(cast.eve, pull)
+    await forge.ask(users.ada, 'PATCH', `${fork.path}/hooks/git/pre-receive`, { content })
+    const { status, body } = await update(users.eve, pull)
     expect(status).toBe(403)
     expect(body.message.split('\n')).toEqual(
       expect.arrayContaining([
@@ -150,11 +155,11 @@ const DENIED = {
 }
 
 describe('an update is refused', () => {
-  it('of what is merged', async () => {
+  it('for a merged pull request', async () => {
     const { pull, open } = await proposed()
     await open()
-    await merges.merge(cast.bob, pull)
-    expect(await refusalOf(cast.eve, pull)).toEqual({
+    await merges.merge(users.bob, pull)
+    expect(await refusalOf(users.eve, pull)).toEqual({
       status: 422,
       message: 'pull request is already merged',
       code: 'FailedPrecondition',
@@ -162,11 +167,11 @@ describe('an update is refused', () => {
     })
   })
 
-  it('of what is closed', async () => {
+  it('for a closed pull request', async () => {
     const { pull, open } = await proposed()
     await open()
-    await forge.ask(cast.eve, 'PATCH', pull, { state: 'closed' })
-    expect(await refusalOf(cast.carol, pull)).toEqual({
+    await forge.ask(users.eve, 'PATCH', pull, { state: 'closed' })
+    expect(await refusalOf(users.carol, pull)).toEqual({
       status: 422,
       message: 'pull request is already closed',
       code: 'FailedPrecondition',
@@ -174,20 +179,20 @@ describe('an update is refused', () => {
     })
   })
 
-  it('of what is not there', async () => {
+  it('for a missing pull request', async () => {
     const { pull } = await proposed()
-    expect(await refusalOf(cast.eve, pull)).toMatchObject({
+    expect(await refusalOf(users.eve, pull)).toMatchObject({
       status: 404,
       reason: 'PULL_REQUEST_NOT_FOUND',
     })
     expect((await update(undefined, pull)).status).toBe(401)
   })
 
-  it('of a private head for a token that sees public data only', async () => {
+  it('for a private head and a token that sees public data only', async () => {
     const { pull, open, fork, tip, head } = await proposed()
     await open()
-    await forge.ask(cast.eve, 'PATCH', fork.path, { private: true })
-    const token = await tokenOf(server.url, cast.eve, ['all', 'public-only'])
+    await forge.ask(users.eve, 'PATCH', fork.path, { private: true })
+    const token = await tokenOf(server.url, users.eve, ['all', 'public-only'])
     const missing = {
       status: 404,
       message: 'not found',
@@ -196,37 +201,37 @@ describe('an update is refused', () => {
     }
     expect(await refusalOf(token, pull)).toEqual(missing)
     // Nobody else is told that there is such a repository.
-    expect(await refusalOf(cast.bob, pull)).toEqual(DENIED)
+    expect(await refusalOf(users.bob, pull)).toEqual(DENIED)
     expect(await tip()).toBe(head)
-    expect((await update(cast.eve, pull)).status).toBe(200)
+    expect((await update(users.eve, pull)).status).toBe(200)
   })
 
   it.each([
     ['merge', { allow_merge_update: false }, 'rebase'],
     ['rebase', { allow_rebase_update: false }, 'merge'],
-  ])('by a style that the repository does not allow: %s', async (style, fields, other) => {
+  ])('for a style that the repository does not allow: %s', async (style, fields, other) => {
     const { pull, open } = await proposed(fields)
     await open()
-    expect(await refusalOf(cast.eve, pull, style)).toEqual(DENIED)
-    expect((await update(cast.eve, pull, other)).status).toBe(200)
+    expect(await refusalOf(users.eve, pull, style)).toEqual(DENIED)
+    expect((await update(users.eve, pull, other)).status).toBe(200)
   })
 
-  it('to who may not push to the head', async () => {
+  it('for a user who may not push to the head', async () => {
     const { pull, open, fork } = await proposed()
     await open({ allow_maintainer_edit: false })
-    expect(await refusalOf(cast.bob, pull)).toEqual(DENIED)
-    expect(await refusalOf(cast.carol, pull)).toEqual(DENIED)
-    await forge.ask(cast.eve, 'POST', `${fork.path}/branch_protections`, {
+    expect(await refusalOf(users.bob, pull)).toEqual(DENIED)
+    expect(await refusalOf(users.carol, pull)).toEqual(DENIED)
+    await forge.ask(users.eve, 'POST', `${fork.path}/branch_protections`, {
       rule_name: 'topic',
       enable_push: true,
     })
     // Which loses commits.
-    expect(await refusalOf(cast.eve, pull, 'rebase')).toEqual(DENIED)
-    expect((await update(cast.eve, pull)).status).toBe(200)
-    await forge.ask(cast.eve, 'PATCH', `${fork.path}/branch_protections/topic`, {
+    expect(await refusalOf(users.eve, pull, 'rebase')).toEqual(DENIED)
+    expect((await update(users.eve, pull)).status).toBe(200)
+    await forge.ask(users.eve, 'PATCH', `${fork.path}/branch_protections/topic`, {
       enable_push: false,
     })
-    expect(await refusalOf(cast.eve, pull)).toEqual(DENIED)
+    expect(await refusalOf(users.eve, pull)).toEqual(DENIED)
   })
 
   it.each([
@@ -235,8 +240,8 @@ describe('an update is refused', () => {
   ])('where Git cannot do it: %s', async (style, reason) => {
     const { path, pull, open, tip, head } = await proposed()
     await open()
-    await forge.change(cast.bob, path, 'main', 'main', 'topic.txt')
-    expect(await refusalOf(cast.eve, pull, style)).toEqual({
+    await forge.change(users.bob, path, 'main', 'main', 'topic.txt')
+    expect(await refusalOf(users.eve, pull, style)).toEqual({
       status: 409,
       message: `${style} failed because of conflict`,
       code: 'FailedPrecondition',
@@ -249,18 +254,18 @@ describe('an update is refused', () => {
     const { path, pull, open, fork } = await proposed()
     await open()
     const archived = { status: 423, reason: 'REPOSITORY_ARCHIVED' }
-    await forge.ask(cast.eve, 'PATCH', fork.path, { archived: true })
-    expect(await refusalOf(cast.eve, pull)).toMatchObject(archived)
-    await forge.ask(cast.eve, 'PATCH', fork.path, { archived: false })
-    await forge.ask(cast.bob, 'PATCH', path, { archived: true })
-    expect(await refusalOf(cast.eve, pull)).toMatchObject(archived)
+    await forge.ask(users.eve, 'PATCH', fork.path, { archived: true })
+    expect(await refusalOf(users.eve, pull)).toMatchObject(archived)
+    await forge.ask(users.eve, 'PATCH', fork.path, { archived: false })
+    await forge.ask(users.bob, 'PATCH', path, { archived: true })
+    expect(await refusalOf(users.eve, pull)).toMatchObject(archived)
   })
 
-  it('of a head whose repository is gone', async () => {
+  it('for a head whose repository was deleted', async () => {
     const { pull, open, fork } = await proposed()
     await open()
-    await forge.ask(cast.eve, 'DELETE', fork.path)
-    expect(await refusalOf(cast.bob, pull)).toMatchObject({
+    await forge.ask(users.eve, 'DELETE', fork.path)
+    expect(await refusalOf(users.bob, pull)).toMatchObject({
       reason: expect.stringMatching('DENIED|CLOSED'),
     })
   })

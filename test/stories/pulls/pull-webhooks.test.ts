@@ -7,7 +7,7 @@ import { recordPullChange } from '../../../src/domain/pulls/heads/pull-changes.t
 import { changeWatched } from '../../../src/domain/repos/events/repository-events.ts'
 import { findPullRequestById } from '../../../src/storage/pulls/pull-requests.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
-import { invitePullCast, type PullCast } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers } from '../../support/pull-forge.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 import { restAt } from '../../support/rest.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
@@ -21,7 +21,7 @@ import {
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof reviewForge>
 const hooks: Hook[] = []
 
@@ -47,8 +47,8 @@ beforeAll(async () => {
     webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
     settings: { webhookRetryScheduleMs: [24 * 60 * 60 * 1000] },
   })
-  cast = await invitePullCast(server.url)
-  forge = reviewForge(server, cast)
+  users = await createPullTestUsers(server.url)
+  forge = reviewForge(server, users)
 })
 afterEach(async () => {
   for (const hook of hooks.splice(0)) await hook.remove()
@@ -104,12 +104,12 @@ const redeliver = ({ authorization }: Actor, name: string) =>
 const listed = async (who: Actor, { path }: ReviewedPull) =>
   (await forge.ask(who, 'GET', `${path}/pulls?state=all`))[0]
 
-describe('a webhook', () => {
-  it('is told of a pull request that concerns its account, as that account sees it', async () => {
+describe('a webhook about pull requests', () => {
+  it('receives those that concern its account, as the account sees them', async () => {
     const [ofOwner, ofPoster, ofStranger] = [
-      await hookOf(cast.bob),
-      await hookOf(cast.carol),
-      await hookOf(cast.eve),
+      await hookOf(users.bob),
+      await hookOf(users.carol),
+      await hookOf(users.eve),
     ]
     const pull = await forge.pull('told')
     const message = await ofOwner.next()
@@ -128,35 +128,35 @@ describe('a webhook', () => {
       }),
     })
     // It is spelt as REST spells it, whatever a check has found out in between.
-    const { mergeable: _, ...shown } = await listed(cast.bob, pull)
+    const { mergeable: _, ...shown } = await listed(users.bob, pull)
     expect(message.pull_request).toMatchObject(shown)
-    expect(Object.keys(message.pull_request)).toEqual(Object.keys(await listed(cast.bob, pull)))
+    expect(Object.keys(message.pull_request)).toEqual(Object.keys(await listed(users.bob, pull)))
     expect((await ofPoster.next()).pull_request.user.email).toBe('carol@example.org')
     expect(message.pull_request.user.email).not.toBe('carol@example.org')
     expect(await ofStranger.types()).toEqual([])
   })
 
-  it('is told of each thing that becomes of it, in order, and of nothing twice', async () => {
-    const hook = await hookOf(cast.carol)
+  it('receives each event in order, and none twice', async () => {
+    const hook = await hookOf(users.carol)
     const pull = await forge.pull('life')
     const { path } = pull
-    await forge.change(cast.bob, path, 'other')
+    await forge.change(users.bob, path, 'other')
     const comments = `${path}/issues/1/comments`
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'Another change' })
-    await forge.ask(cast.bob, 'POST', pull.requested, { reviewers: ['eve'] })
-    const { id } = await forge.ask(cast.eve, 'POST', comments, { body: 'Hm.' })
-    await forge.ask(cast.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Fine.' })
-    await forge.ask(cast.eve, 'DELETE', `${path}/issues/comments/${id}`)
-    await forge.review(cast.eve, pull, 'PENDING')
-    await forge.review(cast.bob, pull, 'APPROVED')
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { base: 'other' })
-    await forge.change(cast.carol, path, 'topic', 'main', 'more.txt')
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'closed' })
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'open' })
+    await forge.ask(users.carol, 'PATCH', pull.pull, { title: 'Another change' })
+    await forge.ask(users.bob, 'POST', pull.requested, { reviewers: ['eve'] })
+    const { id } = await forge.ask(users.eve, 'POST', comments, { body: 'Hm.' })
+    await forge.ask(users.eve, 'PATCH', `${path}/issues/comments/${id}`, { body: 'Fine.' })
+    await forge.ask(users.eve, 'DELETE', `${path}/issues/comments/${id}`)
+    await forge.review(users.eve, pull, 'PENDING')
+    await forge.review(users.bob, pull, 'APPROVED')
+    await forge.ask(users.carol, 'PATCH', pull.pull, { base: 'other' })
+    await forge.change(users.carol, path, 'topic', 'main', 'more.txt')
+    await forge.ask(users.carol, 'PATCH', pull.pull, { state: 'closed' })
+    await forge.ask(users.carol, 'PATCH', pull.pull, { state: 'open' })
     await expect
-      .poll(async () => (await forge.ask(cast.bob, 'GET', pull.pull)).mergeable)
+      .poll(async () => (await forge.ask(users.bob, 'GET', pull.pull)).mergeable)
       .toBe(true)
-    await forge.ask(cast.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
+    await forge.ask(users.bob, 'POST', `${pull.pull}/merge`, { Do: 'merge' })
     expect(await hook.types()).toEqual(
       [
         'opened',
@@ -183,28 +183,28 @@ describe('a webhook', () => {
     })
   })
 
-  it('is told by way of each part that its account has in it, once', async () => {
+  it('receives each event once, whatever the account has to do with the pull request', async () => {
     const pull = await forge.pull('parts')
-    const [first, second] = [await hookOf(cast.bob), await hookOf(cast.bob)]
-    const reviewer = await hookOf(cast.eve)
-    await forge.ask(cast.bob, 'PATCH', pull.pull, { assignees: ['bob', 'carol'] })
+    const [first, second] = [await hookOf(users.bob), await hookOf(users.bob)]
+    const reviewer = await hookOf(users.eve)
+    await forge.ask(users.bob, 'PATCH', pull.pull, { assignees: ['bob', 'carol'] })
     for (const hook of [first, second]) expect(await hook.types()).toEqual(['pull_request.edited'])
-    await forge.ask(cast.bob, 'POST', pull.requested, { reviewers: ['eve'] })
+    await forge.ask(users.bob, 'POST', pull.requested, { reviewers: ['eve'] })
     expect(await reviewer.types()).toEqual(['pull_request.review_requested'])
-    await forge.ask(cast.bob, 'PATCH', pull.pull, { assignees: ['eve'] })
+    await forge.ask(users.bob, 'PATCH', pull.pull, { assignees: ['eve'] })
     expect(await reviewer.types()).toEqual(['pull_request.edited'])
   })
 
-  it('of an organisation there is none, and its members are told for themselves', async () => {
-    await forge.ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
-    await forge.ask(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
-    const hook = await hookOf(cast.bob)
-    await forge.change(cast.bob, '/repos/acme/engine', 'topic')
-    const carol = await forge.ask(cast.carol, 'POST', '/repos/acme/engine/forks', {})
-    await forge.change(cast.carol, `/repos/${carol.full_name}`, 'mine')
+  it('of an organisation does not exist, and members receive events for themselves', async () => {
+    await forge.ask(users.bob, 'POST', '/orgs', { username: 'acme' })
+    await forge.ask(users.bob, 'POST', '/orgs/acme/repos', { name: 'engine', auto_init: true })
+    const hook = await hookOf(users.bob)
+    await forge.change(users.bob, '/repos/acme/engine', 'topic')
+    const carol = await forge.ask(users.carol, 'POST', '/repos/acme/engine/forks', {})
+    await forge.change(users.carol, `/repos/${carol.full_name}`, 'mine')
     const draft = { head: 'carol:mine', base: 'main', title: 'Theirs' }
-    await forge.ask(cast.carol, 'POST', '/repos/acme/engine/pulls', draft)
-    await forge.ask(cast.bob, 'POST', '/repos/acme/engine/pulls', {
+    await forge.ask(users.carol, 'POST', '/repos/acme/engine/pulls', draft)
+    await forge.ask(users.bob, 'POST', '/repos/acme/engine/pulls', {
       ...draft,
       head: 'topic',
       title: 'Mine',
@@ -213,54 +213,54 @@ describe('a webhook', () => {
     expect(await hook.types()).toEqual([])
   })
 
-  it('is not told of what its account may not read, though it once could', async () => {
+  it('receives nothing that its account may no longer read', async () => {
     const pull = await forge.pull('hidden', { private: true })
-    const hook = await hookOf(cast.carol)
+    const hook = await hookOf(users.carol)
     hook.takes = false
-    await forge.ask(cast.bob, 'PATCH', pull.pull, { title: 'Before' })
+    await forge.ask(users.bob, 'PATCH', pull.pull, { title: 'Before' })
     expect((await hook.next()).pull_request.title).toBe('Before')
-    await forge.ask(cast.bob, 'DELETE', `${pull.path}/collaborators/carol`)
+    await forge.ask(users.bob, 'DELETE', `${pull.path}/collaborators/carol`)
     // She is not told of what comes, and what is repeated goes.
-    await forge.ask(cast.bob, 'PATCH', pull.pull, { title: 'After' })
+    await forge.ask(users.bob, 'PATCH', pull.pull, { title: 'After' })
     hook.takes = true
     const [delivery, ...others] = await hook.deliveries()
     expect(others).toEqual([])
-    await redeliver(cast.carol, delivery?.name ?? '')
+    await redeliver(users.carol, delivery?.name ?? '')
     expect(await hook.types()).toEqual([])
     expect((await hook.deliveries()).map(({ eventType }) => eventType)).toEqual(['test'])
   })
 
-  it('is told of a pull request as it is by then, with nothing that was taken back', async () => {
+  it('receives the pull request as it is at that time, without deleted content', async () => {
     const pull = await forge.pull('corrected')
-    const hook = await hookOf(cast.bob)
+    const hook = await hookOf(users.bob)
     hook.takes = false
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { body: 'My password is hunter2.' })
+    await forge.ask(users.carol, 'PATCH', pull.pull, { body: 'My password is hunter2.' })
     expect((await hook.next()).pull_request.body).toContain('hunter2')
     const [delivery] = await hook.deliveries()
     expect(delivery?.requestBody).not.toContain('hunter2')
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { body: 'Nothing.' })
+    await forge.ask(users.carol, 'PATCH', pull.pull, { body: 'Nothing.' })
     expect((await hook.next()).pull_request.body).toBe('Nothing.')
     hook.takes = true
-    await redeliver(cast.bob, delivery?.name ?? '')
+    await redeliver(users.bob, delivery?.name ?? '')
     expect(await hook.next()).toMatchObject({
       type: 'pull_request.edited',
       pull_request: { body: 'Nothing.' },
     })
   })
 
-  it('is told nothing of a fork that its account may not read', async () => {
-    const { path } = await forge.repository(cast.bob, 'upstream')
-    const fork = await forge.fork(cast.carol, path)
-    await forge.change(cast.carol, fork.path, 'secret-plan')
-    await forge.ask(cast.carol, 'PATCH', fork.path, { private: true })
-    const [ofOwner, ofPoster] = [await hookOf(cast.bob), await hookOf(cast.carol)]
+  it('receives nothing about a fork that its account may not read', async () => {
+    const { path } = await forge.repository(users.bob, 'upstream')
+    const fork = await forge.fork(users.carol, path)
+    await forge.change(users.carol, fork.path, 'secret-plan')
+    await forge.ask(users.carol, 'PATCH', fork.path, { private: true })
+    const [ofOwner, ofPoster] = [await hookOf(users.bob), await hookOf(users.carol)]
     const draft = { head: 'carol:secret-plan', base: 'main', title: 'A change' }
-    await forge.ask(cast.carol, 'POST', `${path}/pulls`, draft)
+    await forge.ask(users.carol, 'POST', `${path}/pulls`, draft)
     expect((await ofOwner.next()).pull_request.head).toMatchObject({ repo: null, repo_id: -1 })
     expect((await ofPoster.next()).pull_request.head).toMatchObject({ repo: { private: true } })
   })
 
-  it('is told that somebody did it whose account is gone', async () => {
+  it('receives changes by deleted accounts', async () => {
     const pull = await forge.pull('gone')
     const mallory = {
       username: 'mallory',
@@ -268,8 +268,8 @@ describe('a webhook', () => {
       password: PASSWORD,
       must_change_password: false,
     }
-    await forge.ask(cast.ada, 'POST', '/admin/users', mallory)
-    const hook = await hookOf(cast.bob)
+    await forge.ask(users.ada, 'POST', '/admin/users', mallory)
+    const hook = await hookOf(users.bob)
     hook.takes = false
     const comment = { body: 'Goodbye.' }
     await forge.ask(
@@ -279,17 +279,17 @@ describe('a webhook', () => {
       comment,
     )
     expect((await hook.next()).sender.login).toBe('mallory')
-    await forge.ask(cast.ada, 'DELETE', '/admin/users/mallory?purge=true')
+    await forge.ask(users.ada, 'DELETE', '/admin/users/mallory?purge=true')
     hook.takes = true
     const [delivery] = await hook.deliveries()
-    await redeliver(cast.bob, delivery?.name ?? '')
+    await redeliver(users.bob, delivery?.name ?? '')
     expect((await hook.next()).sender).toMatchObject({ id: -1, login: 'Ghost' })
   })
 
-  it('hears no more of what is deleted, and of a change that did not come to be it never did', async () => {
+  it('receives nothing more about a deleted pull request, and nothing about a failed change', async () => {
     const pull = await forge.pull('deleted')
-    const hook = await hookOf(cast.bob)
-    const { id } = await forge.ask(cast.bob, 'GET', pull.pull)
+    const hook = await hookOf(users.bob)
+    const { id } = await forge.ask(users.bob, 'GET', pull.pull)
     const { app } = server
     const failed = changeWatched(app, async (tx) => {
       const row = await findPullRequestById(tx, id)
@@ -299,19 +299,19 @@ describe('a webhook', () => {
     await expect(failed).rejects.toThrow('no change')
     expect(await hook.deliveries()).toEqual([])
     hook.takes = false
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'Soon gone' })
+    await forge.ask(users.carol, 'PATCH', pull.pull, { title: 'Soon gone' })
     await hook.next()
-    await forge.ask(cast.bob, 'DELETE', pull.path)
+    await forge.ask(users.bob, 'DELETE', pull.path)
     hook.takes = true
     const [delivery] = await hook.deliveries()
-    await redeliver(cast.bob, delivery?.name ?? '')
+    await redeliver(users.bob, delivery?.name ?? '')
     expect(await hook.types()).toEqual([])
     expect(await app.db.selectFrom('pull_messages').selectAll().execute()).toEqual([])
   })
 })
 
-describe('a server that is killed', () => {
-  it('tells after its next start of what it had acknowledged, as that is by then', async () => {
+describe('a server that was killed', () => {
+  it('delivers acknowledged events after its next start, in their present state', async () => {
     await withFolder(async (data) => {
       await branchline(
         ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],

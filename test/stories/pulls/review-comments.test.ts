@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tokenOf } from '../../support/callers.ts'
-import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import { type Actor, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof reviewForge>
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
-  forge = reviewForge(server, cast)
+  users = await createPullTestUsers(server.url)
+  forge = reviewForge(server, users)
 })
 afterAll(() => server.stop())
 
@@ -32,13 +32,13 @@ async function write(who: Actor, path: string, branch: string, file: string, tex
 async function pullOfLines(name: string): Promise<ReviewedPull> {
   const pull = await forge.pull(name)
   const { path } = pull
-  await write(cast.bob, path, 'main', 'long.txt', linesOf(1, 30))
-  await write(cast.bob, path, 'main', 'old.txt', 'a\nb\n')
-  await forge.ask(cast.carol, 'POST', `${pull.pull}/update?style=rebase`)
-  await write(cast.carol, path, 'topic', 'long.txt', `${linesOf(1, 9)}changed\n${linesOf(11, 30)}`)
-  const { sha } = await forge.ask(cast.carol, 'GET', `${path}/contents/old.txt?ref=topic`)
-  await forge.ask(cast.carol, 'DELETE', `${path}/contents/old.txt`, { branch: 'topic', sha })
-  const { head } = await forge.ask(cast.carol, 'GET', pull.pull)
+  await write(users.bob, path, 'main', 'long.txt', linesOf(1, 30))
+  await write(users.bob, path, 'main', 'old.txt', 'a\nb\n')
+  await forge.ask(users.carol, 'POST', `${pull.pull}/update?style=rebase`)
+  await write(users.carol, path, 'topic', 'long.txt', `${linesOf(1, 9)}changed\n${linesOf(11, 30)}`)
+  const { sha } = await forge.ask(users.carol, 'GET', `${path}/contents/old.txt?ref=topic`)
+  await forge.ask(users.carol, 'DELETE', `${path}/contents/old.txt`, { branch: 'topic', sha })
+  const { head } = await forge.ask(users.carol, 'GET', pull.pull)
   return { ...pull, head: head.sha }
 }
 
@@ -55,10 +55,10 @@ const say = async (who: Actor, pull: ReviewedPull, ...lines: Line[]) => {
 }
 
 describe('a comment on a line', () => {
-  it('is shown under the end of the hunk that leads to it', async () => {
+  it('is shown under the end of the hunk before its line', async () => {
     const pull = await pullOfLines('hunks')
     const { id, listed } = await say(
-      cast.eve,
+      users.eve,
       pull,
       { path: 'long.txt', new_position: 10 },
       { path: 'long.txt', old_position: 10 },
@@ -85,7 +85,7 @@ describe('a comment on a line', () => {
       original_position: 10,
       diff_hunk: expect.stringMatching(/-line 10$/),
     })
-    expect((await forge.ask(cast.bob, 'GET', pull.pull)).review_comments).toBe(2)
+    expect((await forge.ask(users.bob, 'GET', pull.pull)).review_comments).toBe(2)
   })
 
   it.each<[title: string, line: Line, hunk: RegExp | '']>([
@@ -107,7 +107,7 @@ describe('a comment on a line', () => {
     ],
   ])('may be %s', async (_, line, hunk) => {
     places ??= pullOfLines('places')
-    const { listed } = await say(cast.eve, await places, line)
+    const { listed } = await say(users.eve, await places, line)
     expect(listed).toMatchObject([{ diff_hunk: hunk === '' ? '' : expect.stringMatching(hunk) }])
   })
   let places: Promise<ReviewedPull> | undefined
@@ -151,30 +151,30 @@ describe('a comment on a line', () => {
       { path: 'long.txt', new_position: 1, body: 'x'.repeat(65_537) },
       'body is longer than 65536 characters',
     ],
-  ])('is refused about %s, with all that comes with it', async (_, comment, text) => {
+  ])('is refused about %s, with its whole review', async (_, comment, text) => {
     places ??= pullOfLines('places')
     const pull = await places
-    const before = await forge.seen(cast.eve, pull)
+    const before = await forge.seen(users.eve, pull)
     const comments = [
       { path: 'long.txt', new_position: 1, body: 'Fine.' },
       { body: 'x', ...comment },
     ]
-    const { status, body } = await forge.rest(cast.eve, 'POST', pull.reviews, {
+    const { status, body } = await forge.rest(users.eve, 'POST', pull.reviews, {
       event: 'COMMENT',
       comments,
     })
     expect([status, body.message]).toEqual([422, expect.stringContaining(text)])
-    expect(await forge.seen(cast.eve, pull)).toEqual(before)
+    expect(await forge.seen(users.eve, pull)).toEqual(before)
   })
 
-  it('has no more of them beside it than anybody reads', async () => {
+  it('is one of a limited number in a review', async () => {
     places ??= pullOfLines('places')
     const comments = Array.from({ length: 101 }, () => ({
       path: 'long.txt',
       new_position: 1,
       body: 'x',
     }))
-    const answer = await forge.rest(cast.eve, 'POST', (await places).reviews, {
+    const answer = await forge.rest(users.eve, 'POST', (await places).reviews, {
       event: 'COMMENT',
       comments,
     })
@@ -184,20 +184,20 @@ describe('a comment on a line', () => {
     ])
   })
 
-  it('goes with its line, until that is changed', async () => {
+  it('follows its line until the line changes', async () => {
     const pull = await pullOfLines('moving')
     const lines = [10, 20, 30].map((new_position) => ({ path: 'long.txt', new_position }))
     const { id } = await say(
-      cast.eve,
+      users.eve,
       pull,
       ...lines,
       { path: 'long.txt', old_position: 10 },
       { path: 'topic.txt', new_position: 1 },
     )
     const text = `${linesOf(1, 4)}more\nand more\n${linesOf(5, 9)}changed\n${linesOf(11, 19)}other\n${linesOf(21, 28)}${linesOf(30, 30)}`
-    await write(cast.carol, pull.path, 'topic', 'long.txt', text)
-    const { head } = await forge.ask(cast.carol, 'GET', pull.pull)
-    const listed = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
+    await write(users.carol, pull.path, 'topic', 'long.txt', text)
+    const { head } = await forge.ask(users.carol, 'GET', pull.pull)
+    const listed = await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}/comments`)
     const placed = listed.map(
       ({ position, original_position, commit_id }: Record<string, unknown>) => [
         position,
@@ -214,25 +214,25 @@ describe('a comment on a line', () => {
     ])
     for (const comment of listed) {
       expect(comment.original_commit_id).toBe(pull.head)
-      const one = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments/${comment.id}`)
+      const one = await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}/comments/${comment.id}`)
       expect(one).toEqual(comment)
     }
   })
 })
 
-describe('a comment on a line of a file that moves', () => {
-  it('goes with the file, and with its line, as often as it moves', async () => {
+describe('a comment on a line of a renamed file', () => {
+  it('follows the file and its line, through several renames', async () => {
     const pull = await pullOfLines('renamed')
     const said = [10, 30].map((new_position) => ({ path: 'long.txt', new_position }))
-    const { id } = await say(cast.eve, pull, ...said, { path: 'long.txt', old_position: 10 })
+    const { id } = await say(users.eve, pull, ...said, { path: 'long.txt', old_position: 10 })
     const place = async () => {
-      const listed = await forge.ask(cast.bob, 'GET', `${pull.reviews}/${id}/comments`)
+      const listed = await forge.ask(users.bob, 'GET', `${pull.reviews}/${id}/comments`)
       return listed.map(({ path, position }: Record<string, unknown>) => [path, position])
     }
     const rename = async (from: string, to: string, text: string) => {
-      const { sha } = await forge.ask(cast.carol, 'GET', `${pull.path}/contents/${from}?ref=topic`)
+      const { sha } = await forge.ask(users.carol, 'GET', `${pull.path}/contents/${from}?ref=topic`)
       const content = Buffer.from(text).toString('base64')
-      await forge.ask(cast.carol, 'PUT', `${pull.path}/contents/${to}`, {
+      await forge.ask(users.carol, 'PUT', `${pull.path}/contents/${to}`, {
         content,
         branch: 'topic',
         sha,
@@ -252,8 +252,8 @@ describe('a comment on a line of a file that moves', () => {
       ['near.txt', 30],
       ['long.txt', 0],
     ])
-    const { sha } = await forge.ask(cast.carol, 'GET', `${pull.path}/contents/near.txt?ref=topic`)
-    await forge.ask(cast.carol, 'DELETE', `${pull.path}/contents/near.txt`, {
+    const { sha } = await forge.ask(users.carol, 'GET', `${pull.path}/contents/near.txt?ref=topic`)
+    await forge.ask(users.carol, 'DELETE', `${pull.path}/contents/near.txt`, {
       branch: 'topic',
       sha,
     })
@@ -262,12 +262,12 @@ describe('a comment on a line of a file that moves', () => {
 })
 
 describe('a conversation about a line', () => {
-  it('has replies by whoever may read, and is resolved by who opened the pull request, wrote it, or may write', async () => {
+  it('has replies by every reader, and is resolved by its author, the poster or a writer', async () => {
     const pull = await pullOfLines('talk')
-    const { id, listed } = await say(cast.eve, pull, { path: 'long.txt', new_position: 10 })
+    const { id, listed } = await say(users.eve, pull, { path: 'long.txt', new_position: 10 })
     const [{ id: comment }] = listed
     const replies = `${pull.pull}/comments/${comment}/replies`
-    const reply = await forge.rest(cast.ada, 'POST', replies, { body: 'Indeed.' })
+    const reply = await forge.rest(users.ada, 'POST', replies, { body: 'Indeed.' })
     expect(reply.status).toBe(201)
     const { path, position, original_position, commit_id, diff_hunk } = listed[0]
     const place = {
@@ -280,67 +280,70 @@ describe('a conversation about a line', () => {
     }
     expect(reply.body).toMatchObject({ ...place, user: { login: 'ada' }, body: 'Indeed.' })
     expect((await forge.rest(undefined, 'POST', replies, { body: 'x' })).status).toBe(401)
-    expect((await forge.rest(cast.ada, 'POST', replies, {})).status).toBe(422)
+    expect((await forge.rest(users.ada, 'POST', replies, {})).status).toBe(422)
     expect(
-      (await forge.rest(cast.ada, 'POST', `${pull.pull}/comments/999999/replies`, { body: 'x' }))
+      (await forge.rest(users.ada, 'POST', `${pull.pull}/comments/999999/replies`, { body: 'x' }))
         .status,
     ).toBe(404)
 
     const resolver = async () =>
-      (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments/${comment}`)).resolver
+      (await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}/comments/${comment}`)).resolver
         ?.login
     const mark = (who: Actor, what: string, which = comment) =>
       forge.rest(who, 'POST', `${pull.path}/pulls/comments/${which}/${what}`)
-    const [, ofAda] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
-    expect((await mark(cast.eve, 'resolve', ofAda.id)).status).toBe(403)
-    expect([(await mark(cast.carol, 'resolve')).status, await resolver()]).toEqual([204, 'carol'])
-    expect([(await mark(cast.bob, 'resolve')).status, await resolver()]).toEqual([204, 'carol'])
-    expect([(await mark(cast.eve, 'unresolve')).status, await resolver()]).toEqual([204, undefined])
-    expect((await mark(cast.bob, 'resolve', 999_999)).status).toBe(404)
+    const [, ofAda] = await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}/comments`)
+    expect((await mark(users.eve, 'resolve', ofAda.id)).status).toBe(403)
+    expect([(await mark(users.carol, 'resolve')).status, await resolver()]).toEqual([204, 'carol'])
+    expect([(await mark(users.bob, 'resolve')).status, await resolver()]).toEqual([204, 'carol'])
+    expect([(await mark(users.eve, 'unresolve')).status, await resolver()]).toEqual([
+      204,
+      undefined,
+    ])
+    expect((await mark(users.bob, 'resolve', 999_999)).status).toBe(404)
     expect(
-      (await forge.rest(cast.bob, 'POST', `/repos/bob/places/pulls/comments/${comment}/resolve`))
+      (await forge.rest(users.bob, 'POST', `/repos/bob/places/pulls/comments/${comment}/resolve`))
         .status,
     ).toBe(404)
   })
 
-  it('gets more comments by its reviewer, and loses them by who wrote them, or may write', async () => {
+  it('gets comments from its reviewer, and loses them by their author or a writer', async () => {
     const pull = await pullOfLines('more')
-    const { id } = await say(cast.eve, pull, { path: 'long.txt', new_position: 10 })
+    const { id } = await say(users.eve, pull, { path: 'long.txt', new_position: 10 })
     const comments = `${pull.reviews}/${id}/comments`
     const comment = { path: 'long.txt', new_position: 11, body: 'And here.' }
-    expect((await forge.rest(cast.bob, 'POST', comments, comment)).status).toBe(403)
-    const added = await forge.rest(cast.eve, 'POST', comments, comment)
+    expect((await forge.rest(users.bob, 'POST', comments, comment)).status).toBe(403)
+    const added = await forge.rest(users.eve, 'POST', comments, comment)
     expect([added.status, added.body.position]).toEqual([200, 11])
-    const listed = await forge.rest(cast.eve, 'GET', `${comments}?limit=1&page=2`)
+    const listed = await forge.rest(users.eve, 'GET', `${comments}?limit=1&page=2`)
     expect([listed.body.length, listed.body[0].id, listed.headers.get('x-total-count')]).toEqual([
       1,
       added.body.id,
       '2',
     ])
-    await forge.ask(cast.ada, 'POST', `${pull.pull}/comments/${added.body.id}/replies`, {
+    await forge.ask(users.ada, 'POST', `${pull.pull}/comments/${added.body.id}/replies`, {
       body: 'Where?',
     })
-    expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}`)).comments_count).toBe(3)
-    expect((await forge.rest(cast.ada, 'GET', `${pull.reviews}/999999/comments`)).status).toBe(404)
-    const [, , { id: ofAda }] = await forge.ask(cast.eve, 'GET', comments)
-    expect((await forge.rest(cast.eve, 'DELETE', `${comments}/${ofAda}`)).status).toBe(403)
-    expect((await forge.rest(cast.eve, 'DELETE', `${comments}/${added.body.id}`)).status).toBe(204)
-    expect((await forge.rest(cast.carol, 'DELETE', `${comments}/${ofAda}`)).status).toBe(204)
-    expect((await forge.rest(cast.carol, 'DELETE', `${comments}/${ofAda}`)).status).toBe(404)
-    expect((await forge.ask(cast.bob, 'GET', pull.pull)).review_comments).toBe(1)
-    await forge.ask(cast.eve, 'DELETE', `${pull.reviews}/${id}`)
-    expect((await forge.ask(cast.bob, 'GET', pull.pull)).review_comments ?? 0).toBe(0)
+    expect((await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}`)).comments_count).toBe(3)
+    expect((await forge.rest(users.ada, 'GET', `${pull.reviews}/999999/comments`)).status).toBe(404)
+    const [, , { id: ofAda }] = await forge.ask(users.eve, 'GET', comments)
+    expect((await forge.rest(users.eve, 'DELETE', `${comments}/${ofAda}`)).status).toBe(403)
+    expect((await forge.rest(users.eve, 'DELETE', `${comments}/${added.body.id}`)).status).toBe(204)
+    expect((await forge.rest(users.carol, 'DELETE', `${comments}/${ofAda}`)).status).toBe(204)
+    expect((await forge.rest(users.carol, 'DELETE', `${comments}/${ofAda}`)).status).toBe(404)
+    expect((await forge.ask(users.bob, 'GET', pull.pull)).review_comments).toBe(1)
+    await forge.ask(users.eve, 'DELETE', `${pull.reviews}/${id}`)
+    expect((await forge.ask(users.bob, 'GET', pull.pull)).review_comments ?? 0).toBe(0)
   })
 
-  it('is nobody else’s while its review is pending', async () => {
+  it('is hidden from others while its review is pending', async () => {
     const pull = await pullOfLines('unsaid')
-    const begun = await forge.review(cast.eve, pull, '', 'Later.', {
+    const begun = await forge.review(users.eve, pull, '', 'Later.', {
       comments: [{ path: 'long.txt', new_position: 10, body: 'x' }],
     })
     const comments = `${pull.reviews}/${begun.id}/comments`
-    const [{ id }] = await forge.ask(cast.eve, 'GET', comments)
-    const { updated_at } = await forge.ask(cast.bob, 'GET', pull.pull)
-    for (const who of [cast.bob, cast.ada]) {
+    const [{ id }] = await forge.ask(users.eve, 'GET', comments)
+    const { updated_at } = await forge.ask(users.bob, 'GET', pull.pull)
+    for (const who of [users.bob, users.ada]) {
       for (const [method, path] of [
         ['GET', comments],
         ['GET', `${comments}/${id}`],
@@ -354,13 +357,13 @@ describe('a conversation about a line', () => {
         ).toBe(404)
       }
     }
-    expect((await forge.rest(cast.eve, 'DELETE', `${comments}/${id}`)).status).toBe(204)
-    expect((await forge.ask(cast.bob, 'GET', pull.pull)).updated_at).toBe(updated_at)
+    expect((await forge.rest(users.eve, 'DELETE', `${comments}/${id}`)).status).toBe(204)
+    expect((await forge.ask(users.bob, 'GET', pull.pull)).updated_at).toBe(updated_at)
   })
 
-  it('is refused in an archived repository, to who is blocked, and to tokens that may only read', async () => {
+  it('is refused in an archived repository, from blocked users, and with tokens that may only read', async () => {
     const pull = await pullOfLines('guarded')
-    const { id, listed } = await say(cast.eve, pull, { path: 'long.txt', new_position: 10 })
+    const { id, listed } = await say(users.eve, pull, { path: 'long.txt', new_position: 10 })
     const [{ id: comment }] = listed
     const writes = [
       ['POST', `${pull.reviews}/${id}/comments`],
@@ -370,20 +373,20 @@ describe('a conversation about a line', () => {
       ['DELETE', `${pull.reviews}/${id}/comments/${comment}`],
     ] as const
     const body = { body: 'x', path: 'long.txt' }
-    const reader = await tokenOf(server.url, cast.eve, ['read:repository'])
+    const reader = await tokenOf(server.url, users.eve, ['read:repository'])
     for (const [method, path] of writes)
       expect((await forge.rest(reader, method, path, body)).status).toBe(403)
-    await forge.ask(cast.bob, 'PUT', '/user/blocks/eve', {})
+    await forge.ask(users.bob, 'PUT', '/user/blocks/eve', {})
     for (const [method, path] of writes.slice(0, 2)) {
-      expect((await forge.rest(cast.eve, method, path, body)).body.message).toBe('user is blocked')
+      expect((await forge.rest(users.eve, method, path, body)).body.message).toBe('user is blocked')
     }
-    await forge.ask(cast.bob, 'DELETE', '/user/blocks/eve')
-    await forge.ask(cast.bob, 'PATCH', pull.path, { archived: true })
+    await forge.ask(users.bob, 'DELETE', '/user/blocks/eve')
+    await forge.ask(users.bob, 'PATCH', pull.path, { archived: true })
     for (const [method, path] of writes)
-      expect((await forge.rest(cast.eve, method, path, body)).status).toBe(423)
+      expect((await forge.rest(users.eve, method, path, body)).status).toBe(423)
     const key = { owner: 'bob', repo: 'guarded', index: 1n }
     const made = forge
-      .reviewsAs(cast.eve)
+      .reviewsAs(users.eve)
       .replyToReviewComment({ ...key, comment: BigInt(comment), body: 'x' })
     expect(await refusalOf(made)).toMatchObject({ reason: 'REPOSITORY_ARCHIVED' })
   })

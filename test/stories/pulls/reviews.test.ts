@@ -3,18 +3,18 @@ import { countApprovals } from '../../../src/domain/pulls/review/approvals.ts'
 import { findRule, homeOf } from '../../../src/domain/pulls/review/review-states.ts'
 import { findPullRequest } from '../../../src/storage/pulls/pull-requests.ts'
 import { tokenOf } from '../../support/callers.ts'
-import { invitePullCast, type PullCast, refusalOf } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers, refusalOf } from '../../support/pull-forge.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import { type Actor, signIn, startTestServer, type TestServer } from '../../support/server.ts'
 
 let server: TestServer
-let cast: PullCast
+let users: PullTestUsers
 let forge: ReturnType<typeof reviewForge>
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await invitePullCast(server.url)
-  forge = reviewForge(server, cast)
+  users = await createPullTestUsers(server.url)
+  forge = reviewForge(server, users)
 })
 afterAll(() => server.stop())
 
@@ -34,16 +34,16 @@ async function approvals({ name }: ReviewedPull) {
 }
 
 const protect = (path: string, rule: object) =>
-  forge.ask(cast.bob, 'POST', `${path}/branch_protections`, {
+  forge.ask(users.bob, 'POST', `${path}/branch_protections`, {
     rule_name: 'main',
     enable_push: true,
     ...rule,
   })
 
 describe('a review', () => {
-  it('is there for everybody who may read the pull request', async () => {
+  it('is visible to every reader of the pull request', async () => {
     const pull = await forge.pull('plain')
-    const made = await forge.rest(cast.bob, 'POST', pull.reviews, {
+    const made = await forge.rest(users.bob, 'POST', pull.reviews, {
       event: 'APPROVED',
       body: '*Fine.*',
     })
@@ -67,7 +67,7 @@ describe('a review', () => {
         dismissal_message: '',
       },
     ])
-    for (const who of [undefined, cast.eve, cast.carol]) {
+    for (const who of [undefined, users.eve, users.carol]) {
       const listed = await forge.rest(who, 'GET', pull.reviews)
       expect([listed.body.length, listed.headers.get('x-total-count')]).toEqual([1, '1'])
       expect((await forge.rest(who, 'GET', `${pull.reviews}/${made.body.id}`)).body.body).toBe(
@@ -76,20 +76,20 @@ describe('a review', () => {
     }
     // Who takes part is told, save for who did it.
     for (const [who, unread] of [
-      [cast.carol, true],
-      [cast.bob, false],
-      [cast.eve, false],
+      [users.carol, true],
+      [users.bob, false],
+      [users.eve, false],
     ] as const) {
       expect((await forge.ask(who, 'GET', pull.pull)).unread).toBe(unread)
     }
-    await forge.review(cast.carol, pull, 'COMMENT')
-    expect((await forge.ask(cast.bob, 'GET', pull.pull)).unread).toBe(true)
+    await forge.review(users.carol, pull, 'COMMENT')
+    expect((await forge.ask(users.bob, 'GET', pull.pull)).unread).toBe(true)
   })
 
-  it('is the same by gRPC, in all that can be done with it', async () => {
+  it('is the same over gRPC, in all operations', async () => {
     const { name, head } = await forge.pull('by-grpc')
     const key = { owner: 'bob', repo: name, index: 1n }
-    const [bob, eve] = [forge.reviewsAs(cast.bob), forge.reviewsAs(cast.eve)]
+    const [bob, eve] = [forge.reviewsAs(users.bob), forge.reviewsAs(users.eve)]
     const begun = await bob.createReview({
       ...key,
       body: 'To be continued.',
@@ -145,18 +145,18 @@ describe('a review', () => {
     expect((await eve.listReviews(key)).total).toBe(0n)
   })
 
-  it('is nobody else’s business while it is pending', async () => {
+  it('is hidden from others while it is pending', async () => {
     const pull = await forge.pull('pending')
-    const before = await forge.ask(cast.carol, 'GET', pull.pull)
+    const before = await forge.ask(users.carol, 'GET', pull.pull)
     const events = () =>
       server.app.db.selectFrom('repository_events').select('type').orderBy('id').execute()
     const told = (await events()).length
-    const begun = await forge.review(cast.eve, pull, 'PENDING', 'Secret.', {
+    const begun = await forge.review(users.eve, pull, 'PENDING', 'Secret.', {
       comments: [{ path: 'topic.txt', new_position: 1, body: 'First.' }],
     })
     expect([begun.state, begun.comments_count]).toEqual(['PENDING', 1])
     const own = `${pull.reviews}/${begun.id}`
-    for (const who of [cast.ada, cast.bob, cast.carol, undefined]) {
+    for (const who of [users.ada, users.bob, users.carol, undefined]) {
       expect(await forge.seen(who, pull)).toEqual([])
       expect((await forge.rest(who, 'GET', own)).status).toBe(404)
       expect((await forge.rest(who, 'GET', `${own}/comments`)).status).toBe(404)
@@ -167,26 +167,26 @@ describe('a review', () => {
       ['POST', `${own}/dismissals`],
     ] as const) {
       expect(
-        (await forge.rest(cast.ada, method, path, { event: 'COMMENT', body: 'x' })).status,
+        (await forge.rest(users.ada, method, path, { event: 'COMMENT', body: 'x' })).status,
       ).toBe(404)
     }
     const {
       updated_at,
       review_comments = 0,
       ...same
-    } = await forge.ask(cast.carol, 'GET', pull.pull)
+    } = await forge.ask(users.carol, 'GET', pull.pull)
     expect({ updated_at, ...same, review_comments }).toMatchObject({
       updated_at: before.updated_at,
       review_comments: 0,
     })
-    expect(await forge.seen(cast.eve, pull)).toEqual(['PENDING eve'])
+    expect(await forge.seen(users.eve, pull)).toEqual(['PENDING eve'])
     // There is one: what comes later goes into it, and goes out with it.
-    const more = await forge.review(cast.eve, pull, '', 'Still secret.', {
+    const more = await forge.review(users.eve, pull, '', 'Still secret.', {
       comments: [{ path: 'topic.txt', new_position: 2, body: 'Second.' }],
     })
     expect(more).toMatchObject({ id: begun.id, comments_count: 2, body: 'Still secret.' })
     expect(await events()).toHaveLength(told)
-    const out = await forge.review(cast.eve, pull, 'COMMENT', '')
+    const out = await forge.review(users.eve, pull, 'COMMENT', '')
     expect((await events()).slice(told)).toEqual([{ type: 'PULL_REQUEST_REVIEWED' }])
     expect(out).toMatchObject({
       id: begun.id,
@@ -194,48 +194,48 @@ describe('a review', () => {
       comments_count: 2,
       official: false,
     })
-    expect(await forge.seen(cast.bob, pull)).toEqual(['COMMENT eve'])
-    expect((await forge.ask(cast.bob, 'GET', pull.pull)).review_comments).toBe(2)
+    expect(await forge.seen(users.bob, pull)).toEqual(['COMMENT eve'])
+    expect((await forge.ask(users.bob, 'GET', pull.pull)).review_comments).toBe(2)
   })
 
-  it('is deleted by its reviewer, and by administrators of the instance', async () => {
+  it('can be deleted by its reviewer and by administrators of the instance', async () => {
     const pull = await forge.pull('deleted')
     const [one, two] = [
-      await forge.review(cast.eve, pull, 'COMMENT'),
-      await forge.review(cast.eve, pull, 'COMMENT'),
+      await forge.review(users.eve, pull, 'COMMENT'),
+      await forge.review(users.eve, pull, 'COMMENT'),
     ]
-    for (const who of [cast.bob, cast.carol]) {
+    for (const who of [users.bob, users.carol]) {
       const { status } = await forge.rest(who, 'DELETE', `${pull.reviews}/${one.id}`)
       expect(status).toBe(403)
     }
-    expect((await forge.rest(cast.eve, 'DELETE', `${pull.reviews}/${one.id}`)).status).toBe(204)
-    expect((await forge.rest(cast.ada, 'DELETE', `${pull.reviews}/${two.id}`)).status).toBe(204)
-    expect((await forge.rest(cast.eve, 'DELETE', `${pull.reviews}/${one.id}`)).status).toBe(404)
+    expect((await forge.rest(users.eve, 'DELETE', `${pull.reviews}/${one.id}`)).status).toBe(204)
+    expect((await forge.rest(users.ada, 'DELETE', `${pull.reviews}/${two.id}`)).status).toBe(204)
+    expect((await forge.rest(users.eve, 'DELETE', `${pull.reviews}/${one.id}`)).status).toBe(404)
   })
 
-  it('brings back nothing that its reviewer said before when it is deleted, on whatever base', async () => {
+  it('restores no earlier vote of its reviewer when it is deleted, on any base', async () => {
     const pull = await forge.pull('taken-back')
-    await forge.change(cast.bob, pull.path, 'other')
-    await forge.review(cast.bob, pull, 'APPROVED')
-    const { id } = await forge.review(cast.bob, pull, 'REQUEST_CHANGES')
-    expect((await forge.rest(cast.bob, 'DELETE', `${pull.reviews}/${id}`)).status).toBe(204)
-    for (const base of ['other', 'main']) await forge.ask(cast.carol, 'PATCH', pull.pull, { base })
+    await forge.change(users.bob, pull.path, 'other')
+    await forge.review(users.bob, pull, 'APPROVED')
+    const { id } = await forge.review(users.bob, pull, 'REQUEST_CHANGES')
+    expect((await forge.rest(users.bob, 'DELETE', `${pull.reviews}/${id}`)).status).toBe(204)
+    for (const base of ['other', 'main']) await forge.ask(users.carol, 'PATCH', pull.pull, { base })
     expect(await approvals(pull)).toMatchObject({ approvals: 0, rejections: 0 })
-    await forge.review(cast.bob, pull, 'APPROVED')
+    await forge.review(users.bob, pull, 'APPROVED')
     expect(await approvals(pull)).toMatchObject({ approvals: 1 })
   })
 
-  it('counts for one each: the latest word does', async () => {
+  it('counts once for each reviewer: the latest vote counts', async () => {
     const pull = await forge.pull('votes')
-    await forge.review(cast.bob, pull, 'APPROVED')
-    await forge.review(cast.eve, pull, 'APPROVED')
+    await forge.review(users.bob, pull, 'APPROVED')
+    await forge.review(users.eve, pull, 'APPROVED')
     expect(await approvals(pull)).toMatchObject({ approvals: 1, rejections: 0 })
-    await forge.review(cast.bob, pull, 'REQUEST_CHANGES')
+    await forge.review(users.bob, pull, 'REQUEST_CHANGES')
     expect(await approvals(pull)).toMatchObject({ approvals: 0, rejections: 1 })
     // A comment is no vote, and takes none back.
-    await forge.review(cast.bob, pull, 'COMMENT')
+    await forge.review(users.bob, pull, 'COMMENT')
     expect(await approvals(pull)).toMatchObject({ approvals: 0, rejections: 1 })
-    const listed = await forge.ask(cast.eve, 'GET', pull.reviews)
+    const listed = await forge.ask(users.eve, 'GET', pull.reviews)
     expect(listed.map(({ official }: { official: boolean }) => official)).toEqual([
       false,
       false,
@@ -244,12 +244,12 @@ describe('a review', () => {
     ])
   })
 
-  it('counts no longer than its reviewer has the right', async () => {
+  it('counts only while its reviewer has the right', async () => {
     const pull = await forge.pull('rights')
-    await forge.ask(cast.bob, 'PUT', `${pull.path}/collaborators/eve`, { permission: 'write' })
-    const made = await forge.review(cast.eve, pull, 'APPROVED')
+    await forge.ask(users.bob, 'PUT', `${pull.path}/collaborators/eve`, { permission: 'write' })
+    const made = await forge.review(users.eve, pull, 'APPROVED')
     expect([made.official, await approvals(pull)]).toMatchObject([true, { approvals: 1 }])
-    await forge.ask(cast.bob, 'DELETE', `${pull.path}/collaborators/eve`)
+    await forge.ask(users.bob, 'DELETE', `${pull.path}/collaborators/eve`)
     expect(await approvals(pull)).toMatchObject({ approvals: 0, approverIds: [] })
   })
 
@@ -259,20 +259,20 @@ describe('a review', () => {
       enable_approvals_whitelist: true,
       approvals_whitelist_username: ['eve'],
     })
-    expect((await forge.review(cast.bob, pull, 'APPROVED')).official).toBe(false)
-    expect((await forge.review(cast.eve, pull, 'APPROVED')).official).toBe(true)
+    expect((await forge.review(users.bob, pull, 'APPROVED')).official).toBe(false)
+    expect((await forge.review(users.eve, pull, 'APPROVED')).official).toBe(true)
     expect(await approvals(pull)).toMatchObject({ approvals: 1 })
-    await forge.ask(cast.bob, 'PATCH', `${pull.path}/branch_protections/main`, {
+    await forge.ask(users.bob, 'PATCH', `${pull.path}/branch_protections/main`, {
       approvals_whitelist_username: ['bob'],
     })
     expect(await approvals(pull)).toMatchObject({ approvals: 0 })
   })
 })
 
-describe('a review that is refused', () => {
+describe('a review is refused for', () => {
   type Case = [
     title: string,
-    who: keyof PullCast,
+    who: keyof PullTestUsers,
     body: { event: string; body?: string; commit_id?: string },
     status: number,
     reason: string,
@@ -347,43 +347,43 @@ describe('a review that is refused', () => {
   ])('%s', async (_, who, body, status, reason, text) => {
     refused ??= forge.pull('refused')
     const { reviews, name } = await refused
-    const answer = await forge.rest(cast[who], 'POST', reviews, body)
+    const answer = await forge.rest(users[who], 'POST', reviews, body)
     expect([answer.status, answer.body.message]).toEqual([status, text])
     const { commit_id: commitId = '', ...rest } = body
     const made = forge
-      .reviewsAs(cast[who])
+      .reviewsAs(users[who])
       .createReview({ owner: 'bob', repo: name, index: 1n, commitId, ...rest })
     expect(await refusalOf(made)).toMatchObject({ reason, text })
   })
 
-  it('one of a commit of the base, or of another branch', async () => {
+  it('a commit of the base or of another branch', async () => {
     const pull = await forge.pull('foreign')
-    const base = (await forge.ask(cast.bob, 'GET', `${pull.path}/branches/main`)).commit.id
-    const other = await forge.change(cast.bob, pull.path, 'other')
-    const second = await forge.change(cast.carol, pull.path, 'topic', 'main', 'second.txt')
+    const base = (await forge.ask(users.bob, 'GET', `${pull.path}/branches/main`)).commit.id
+    const other = await forge.change(users.bob, pull.path, 'other')
+    const second = await forge.change(users.carol, pull.path, 'topic', 'main', 'second.txt')
     for (const commit_id of [base, other]) {
-      const { status } = await forge.rest(cast.bob, 'POST', pull.reviews, {
+      const { status } = await forge.rest(users.bob, 'POST', pull.reviews, {
         event: 'APPROVED',
         commit_id,
       })
       expect(status).toBe(422)
     }
-    const earlier = await forge.review(cast.bob, pull, 'APPROVED', '', { commit_id: pull.head })
+    const earlier = await forge.review(users.bob, pull, 'APPROVED', '', { commit_id: pull.head })
     expect([earlier.commit_id, earlier.stale]).toEqual([pull.head, true])
-    const latest = await forge.review(cast.bob, pull, 'APPROVED', '', {
+    const latest = await forge.review(users.bob, pull, 'APPROVED', '', {
       commit_id: second.toUpperCase(),
     })
     expect([latest.commit_id, latest.stale]).toEqual([second, false])
   })
 
-  it('what is closed, and what was submitted', async () => {
+  it('a closed pull request, and for a submitted review', async () => {
     const pull = await forge.pull('closed')
-    const begun = await forge.review(cast.bob, pull, '', 'Later.')
+    const begun = await forge.review(users.bob, pull, '', 'Later.')
     const submit = (body: object) =>
-      forge.rest(cast.bob, 'POST', `${pull.reviews}/${begun.id}`, body)
+      forge.rest(users.bob, 'POST', `${pull.reviews}/${begun.id}`, body)
     const stays = await submit({ event: 'PENDING', body: 'x' })
     expect([stays.status, stays.body.message]).toEqual([422, 'review stay pending'])
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'closed' })
+    await forge.ask(users.carol, 'PATCH', pull.pull, { state: 'closed' })
     const late = await submit({ event: 'APPROVED' })
     expect([late.status, late.body.message]).toEqual([
       422,
@@ -395,32 +395,32 @@ describe('a review that is refused', () => {
       422,
       'only a pending review can be submitted',
     ])
-    const rejected = await forge.rest(cast.bob, 'POST', pull.reviews, {
+    const rejected = await forge.rest(users.bob, 'POST', pull.reviews, {
       event: 'REQUEST_CHANGES',
       body: 'x',
     })
     expect(rejected.status).toBe(422)
   })
 
-  it('in a repository that is archived, by whom nobody wants to hear, and where nobody may look', async () => {
+  it('an archived repository, for blocked users, and for callers who may not read', async () => {
     const pull = await forge.pull('guarded')
     const review = { event: 'COMMENT', body: 'x' }
-    const begun = await forge.review(cast.eve, pull, '', 'Later.')
-    await forge.ask(cast.carol, 'PUT', '/user/blocks/eve', {})
-    expect((await forge.rest(cast.eve, 'POST', pull.reviews, review)).body.message).toBe(
+    const begun = await forge.review(users.eve, pull, '', 'Later.')
+    await forge.ask(users.carol, 'PUT', '/user/blocks/eve', {})
+    expect((await forge.rest(users.eve, 'POST', pull.reviews, review)).body.message).toBe(
       'user is blocked',
     )
-    expect((await forge.rest(cast.eve, 'POST', `${pull.reviews}/${begun.id}`, review)).status).toBe(
-      403,
-    )
-    await forge.ask(cast.carol, 'DELETE', '/user/blocks/eve')
+    expect(
+      (await forge.rest(users.eve, 'POST', `${pull.reviews}/${begun.id}`, review)).status,
+    ).toBe(403)
+    await forge.ask(users.carol, 'DELETE', '/user/blocks/eve')
     expect((await forge.rest(undefined, 'POST', pull.reviews, review)).status).toBe(401)
-    const reader = await tokenOf(server.url, cast.bob, ['read:repository'])
+    const reader = await tokenOf(server.url, users.bob, ['read:repository'])
     expect((await forge.rest(reader, 'POST', pull.reviews, review)).status).toBe(403)
 
-    await forge.ask(cast.bob, 'PATCH', pull.path, { private: true })
-    const publicOnly = await tokenOf(server.url, cast.bob, ['all', 'public-only'])
-    for (const who of [cast.eve, undefined, publicOnly]) {
+    await forge.ask(users.bob, 'PATCH', pull.path, { private: true })
+    const publicOnly = await tokenOf(server.url, users.bob, ['all', 'public-only'])
+    for (const who of [users.eve, undefined, publicOnly]) {
       expect((await forge.rest(who, 'GET', pull.reviews)).status).toBe(404)
       expect((await forge.rest(who, 'GET', `${pull.reviews}/${begun.id}`)).status).toBe(404)
     }
@@ -432,61 +432,61 @@ describe('a review that is refused', () => {
       ['POST', pull.requested],
       ['DELETE', pull.requested],
     ] as const) {
-      expect((await forge.rest(cast.eve, method, path, review)).status).toBe(404)
+      expect((await forge.rest(users.eve, method, path, review)).status).toBe(404)
     }
-    await forge.ask(cast.bob, 'PATCH', pull.path, { private: false, archived: true })
+    await forge.ask(users.bob, 'PATCH', pull.path, { private: false, archived: true })
     for (const [method, path] of [
       ['POST', pull.reviews],
       ['POST', `${pull.reviews}/${begun.id}`],
       ['DELETE', `${pull.reviews}/${begun.id}`],
       ['POST', pull.requested],
     ] as const) {
-      expect((await forge.rest(cast.eve, method, path, review)).status).toBe(423)
+      expect((await forge.rest(users.eve, method, path, review)).status).toBe(423)
     }
   })
 })
 
-describe('a review of what has changed since', () => {
-  it('is stale, unless the same is proposed', async () => {
+describe('a review of an earlier commit', () => {
+  it('is stale, unless the head proposes the same change', async () => {
     const pull = await forge.pull('stale')
-    const made = await forge.review(cast.bob, pull, 'APPROVED')
+    const made = await forge.review(users.bob, pull, 'APPROVED')
     const isStale = async () =>
-      (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
+      (await forge.ask(users.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
     // What others have done comes into the head: that is not for the reviewer.
-    await forge.change(cast.bob, pull.path, 'main', 'main', 'elsewhere.txt')
-    await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
+    await forge.change(users.bob, pull.path, 'main', 'main', 'elsewhere.txt')
+    await forge.ask(users.carol, 'POST', `${pull.pull}/update`)
     expect(await isStale()).toBe(false)
-    await forge.change(cast.carol, pull.path, 'topic', 'main', 'more.txt')
+    await forge.change(users.carol, pull.path, 'topic', 'main', 'more.txt')
     expect(await isStale()).toBe(true)
     expect(await approvals(pull)).toMatchObject({ approvals: 1, staleApprovals: 1 })
     await protect(pull.path, { ignore_stale_approvals: true })
     expect(await approvals(pull)).toMatchObject({ approvals: 0, staleApprovals: 1 })
   })
 
-  it('is stale when the base was forced back, so that more is proposed', async () => {
+  it('is stale after a force push to the base, if the head then proposes more', async () => {
     const pull = await forge.pull('forced')
     const tip = async () =>
-      (await forge.ask(cast.bob, 'GET', `${pull.path}/branches/main`)).commit.id
+      (await forge.ask(users.bob, 'GET', `${pull.path}/branches/main`)).commit.id
     const first = await tip()
-    await forge.change(cast.bob, pull.path, 'main', 'main', 'elsewhere.txt')
-    await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
+    await forge.change(users.bob, pull.path, 'main', 'main', 'elsewhere.txt')
+    await forge.ask(users.carol, 'POST', `${pull.pull}/update`)
     await protect(pull.path, {
       ignore_stale_approvals: true,
       enable_force_push: true,
       required_approvals: 1,
     })
-    const made = await forge.review(cast.bob, pull, 'APPROVED')
+    const made = await forge.review(users.bob, pull, 'APPROVED')
     const isStale = async () =>
-      (await forge.ask(cast.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
+      (await forge.ask(users.eve, 'GET', `${pull.reviews}/${made.id}`)).stale
     // More on the base is not for the reviewer.
-    await forge.change(cast.bob, pull.path, 'main', 'main', 'more.txt')
+    await forge.change(users.bob, pull.path, 'main', 'main', 'more.txt')
     expect([await isStale(), await approvals(pull)]).toEqual([
       false,
       expect.objectContaining({ approvals: 1 }),
     ])
     const forced = { old_commit_id: await tip(), new_commit_id: first, force: true }
-    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, forced)
-    const { status, headers } = await forge.rest(cast.bob, 'POST', `${pull.pull}/merge`, {
+    await forge.ask(users.bob, 'PUT', `${pull.path}/branches/main`, forced)
+    const { status, headers } = await forge.rest(users.bob, 'POST', `${pull.pull}/merge`, {
       Do: 'merge',
     })
     expect([status, headers.get('x-error-reason')]).toEqual([405, 'APPROVALS_MISSING'])
@@ -496,21 +496,21 @@ describe('a review of what has changed since', () => {
     ])
     // And back again, where it says what was said.
     const back = { old_commit_id: first, new_commit_id: forced.old_commit_id }
-    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, back)
+    await forge.ask(users.bob, 'PUT', `${pull.path}/branches/main`, back)
     expect([await isStale(), await approvals(pull)]).toEqual([
       false,
       expect.objectContaining({ approvals: 1 }),
     ])
   })
 
-  it('is dismissed by itself when the base was forced back, where the rule says so', async () => {
+  it('is dismissed after a force push to the base, if the rule requires it', async () => {
     const pull = await forge.pull('forced-dismissed')
-    const first = (await forge.ask(cast.bob, 'GET', `${pull.path}/branches/main`)).commit.id
-    await forge.change(cast.bob, pull.path, 'main', 'main', 'elsewhere.txt')
-    await forge.ask(cast.carol, 'POST', `${pull.pull}/update`)
+    const first = (await forge.ask(users.bob, 'GET', `${pull.path}/branches/main`)).commit.id
+    await forge.change(users.bob, pull.path, 'main', 'main', 'elsewhere.txt')
+    await forge.ask(users.carol, 'POST', `${pull.pull}/update`)
     await protect(pull.path, { dismiss_stale_approvals: true, enable_force_push: true })
-    await forge.review(cast.bob, pull, 'APPROVED')
-    await forge.ask(cast.bob, 'PUT', `${pull.path}/branches/main`, {
+    await forge.review(users.bob, pull, 'APPROVED')
+    await forge.ask(users.bob, 'PUT', `${pull.path}/branches/main`, {
       new_commit_id: first,
       force: true,
     })
@@ -528,81 +528,81 @@ describe('a review of what has changed since', () => {
     await expect.poll(isDismissed).toBe(1)
   })
 
-  it('is never taken for fresh before anybody has compared', async () => {
+  it('never counts as fresh before it was compared', async () => {
     const pull = await forge.pull('unknown')
     await protect(pull.path, { ignore_stale_approvals: true })
-    await forge.review(cast.bob, pull, 'APPROVED')
-    await forge.change(cast.carol, pull.path, 'topic', 'main', 'more.txt')
+    await forge.review(users.bob, pull, 'APPROVED')
+    await forge.change(users.carol, pull.path, 'topic', 'main', 'more.txt')
     // As if the process had ended right behind the push.
     await server.app.db.updateTable('reviews').set({ compared_head: pull.head, stale: 0 }).execute()
     expect(await approvals(pull)).toMatchObject({ approvals: 0, staleApprovals: 1 })
   })
 
-  it('is dismissed where the rule says so, and stays it', async () => {
+  it('is dismissed if the rule requires it, and stays dismissed', async () => {
     const pull = await forge.pull('dismissing')
     await protect(pull.path, { dismiss_stale_approvals: true })
-    const approved = await forge.review(cast.bob, pull, 'APPROVED')
-    const rejected = await forge.review(cast.ada, pull, 'REQUEST_CHANGES')
-    await forge.change(cast.carol, pull.path, 'topic', 'main', 'more.txt')
+    const approved = await forge.review(users.bob, pull, 'APPROVED')
+    const rejected = await forge.review(users.ada, pull, 'REQUEST_CHANGES')
+    await forge.change(users.carol, pull.path, 'topic', 'main', 'more.txt')
     expect(await approvals(pull)).toMatchObject({ approvals: 0, rejections: 1 })
-    expect(await forge.ask(cast.eve, 'GET', `${pull.reviews}/${approved.id}`)).toMatchObject({
+    expect(await forge.ask(users.eve, 'GET', `${pull.reviews}/${approved.id}`)).toMatchObject({
       dismissed: true,
       stale: true,
     })
-    expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${rejected.id}`)).dismissed).toBe(
+    expect((await forge.ask(users.eve, 'GET', `${pull.reviews}/${rejected.id}`)).dismissed).toBe(
       false,
     )
-    await forge.ask(cast.bob, 'PATCH', `${pull.path}/branch_protections/main`, {
+    await forge.ask(users.bob, 'PATCH', `${pull.path}/branch_protections/main`, {
       dismiss_stale_approvals: false,
     })
     expect(await approvals(pull)).toMatchObject({ approvals: 0 })
   })
 
-  it('says what it is about when it was begun before', async () => {
+  it('has the commit for which it was begun', async () => {
     const pull = await forge.pull('begun')
-    const begun = await forge.review(cast.bob, pull, '', 'Not yet.')
-    await forge.change(cast.carol, pull.path, 'topic', 'main', 'more.txt')
-    await forge.ask(cast.bob, 'POST', `${pull.reviews}/${begun.id}`, { event: 'APPROVED' })
-    expect(await forge.ask(cast.bob, 'GET', `${pull.reviews}/${begun.id}`)).toMatchObject({
+    const begun = await forge.review(users.bob, pull, '', 'Not yet.')
+    await forge.change(users.carol, pull.path, 'topic', 'main', 'more.txt')
+    await forge.ask(users.bob, 'POST', `${pull.reviews}/${begun.id}`, { event: 'APPROVED' })
+    expect(await forge.ask(users.bob, 'GET', `${pull.reviews}/${begun.id}`)).toMatchObject({
       commit_id: pull.head,
       stale: true,
     })
   })
 
-  it('is of something else on another base, and counts by the rule there', async () => {
+  it('is stale on another base, and counts by the rule there', async () => {
     const pull = await forge.pull('retargeted')
-    await forge.change(cast.bob, pull.path, 'release')
-    await forge.ask(cast.bob, 'POST', `${pull.path}/branch_protections`, {
+    await forge.change(users.bob, pull.path, 'release')
+    await forge.ask(users.bob, 'POST', `${pull.path}/branch_protections`, {
       rule_name: 'release',
       enable_push: true,
       enable_approvals_whitelist: true,
       approvals_whitelist_username: ['eve'],
     })
-    const ofBob = await forge.review(cast.bob, pull, 'APPROVED')
-    const ofEve = await forge.review(cast.eve, pull, 'APPROVED')
+    const ofBob = await forge.review(users.bob, pull, 'APPROVED')
+    const ofEve = await forge.review(users.eve, pull, 'APPROVED')
     expect([ofBob.official, ofEve.official]).toEqual([true, false])
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { base: 'release' })
-    const [bobs, eves] = await forge.ask(cast.eve, 'GET', pull.reviews)
+    await forge.ask(users.carol, 'PATCH', pull.pull, { base: 'release' })
+    const [bobs, eves] = await forge.ask(users.eve, 'GET', pull.reviews)
     expect([bobs.official, eves.official]).toEqual([false, true])
     // Both branches begin at the same commit: from there the same is proposed.
     expect([bobs.stale, await approvals(pull)]).toMatchObject([false, { approvals: 1 }])
   })
 
-  it('is no longer about all of it on a base that is further away', async () => {
+  it('is stale on an older base, since the head then proposes more', async () => {
     const pull = await forge.pull('stacked')
-    await forge.change(cast.carol, pull.path, 'upper', 'topic')
+    await forge.change(users.carol, pull.path, 'upper', 'topic')
     const upper = { ...pull, pull: `${pull.path}/pulls/2`, reviews: `${pull.path}/pulls/2/reviews` }
-    await forge.ask(cast.carol, 'POST', `${pull.path}/pulls`, {
+    await forge.ask(users.carol, 'POST', `${pull.path}/pulls`, {
       head: 'upper',
       base: 'topic',
       title: 'More',
     })
-    const { id } = await forge.review(cast.bob, upper, 'APPROVED')
-    const begun = await forge.review(cast.ada, upper, 'PENDING')
-    await forge.ask(cast.carol, 'PATCH', upper.pull, { base: 'main' })
-    await forge.ask(cast.ada, 'POST', `${upper.reviews}/${begun.id}`, { event: 'APPROVED' })
+    const { id } = await forge.review(users.bob, upper, 'APPROVED')
+    const begun = await forge.review(users.ada, upper, 'PENDING')
+    await forge.ask(users.carol, 'PATCH', upper.pull, { base: 'main' })
+    await forge.ask(users.ada, 'POST', `${upper.reviews}/${begun.id}`, { event: 'APPROVED' })
     for (const review of [id, begun.id]) {
-      expect(await forge.ask(cast.eve, 'GET', `${upper.reviews}/${review}`)).toMatchObject({
+      expect(await forge.ask(users.eve, 'GET', `${upper.reviews}/${review}`)).toMatchObject({
         stale: true,
         official: true,
       })
@@ -610,78 +610,78 @@ describe('a review of what has changed since', () => {
   })
 })
 
-describe('dismissing', () => {
-  it('is for who administers the repository, and for votes', async () => {
+describe('a dismissal', () => {
+  it('is for administrators of the repository, and for votes', async () => {
     const pull = await forge.pull('dismissed')
-    const first = await forge.review(cast.eve, pull, 'REQUEST_CHANGES')
-    const second = await forge.review(cast.eve, pull, 'APPROVED')
-    const comment = await forge.review(cast.eve, pull, 'COMMENT')
+    const first = await forge.review(users.eve, pull, 'REQUEST_CHANGES')
+    const second = await forge.review(users.eve, pull, 'APPROVED')
+    const comment = await forge.review(users.eve, pull, 'COMMENT')
     const dismiss = (who: Actor, id: number, body: object = {}, what = 'dismissals') =>
       forge.rest(who, 'POST', `${pull.reviews}/${id}/${what}`, body)
     for (const what of ['dismissals', 'undismissals']) {
-      const denied = await dismiss(cast.carol, second.id, {}, what)
+      const denied = await dismiss(users.carol, second.id, {}, what)
       expect([denied.status, denied.body.message]).toEqual([403, 'Must be repo admin'])
-      expect((await dismiss(cast.bob, comment.id, {}, what)).status).toBe(403)
-      expect((await dismiss(cast.bob, 999_999, {}, what)).status).toBe(404)
+      expect((await dismiss(users.bob, comment.id, {}, what)).status).toBe(403)
+      expect((await dismiss(users.bob, 999_999, {}, what)).status).toBe(404)
     }
-    const done = await dismiss(cast.bob, second.id, { message: 'Not you.' })
+    const done = await dismiss(users.bob, second.id, { message: 'Not you.' })
     expect([done.status, done.body]).toMatchObject([
       200,
       { dismissed: true, dismissal_message: 'Not you.' },
     ])
-    expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${first.id}`)).dismissed).toBe(false)
-    expect((await dismiss(cast.bob, second.id, { priors: true })).status).toBe(200)
-    expect((await forge.ask(cast.eve, 'GET', `${pull.reviews}/${first.id}`)).dismissed).toBe(true)
-    const taken = await dismiss(cast.bob, first.id, {}, 'undismissals')
+    expect((await forge.ask(users.eve, 'GET', `${pull.reviews}/${first.id}`)).dismissed).toBe(false)
+    expect((await dismiss(users.bob, second.id, { priors: true })).status).toBe(200)
+    expect((await forge.ask(users.eve, 'GET', `${pull.reviews}/${first.id}`)).dismissed).toBe(true)
+    const taken = await dismiss(users.bob, first.id, {}, 'undismissals')
     expect([taken.status, taken.body.dismissed]).toEqual([200, false])
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { state: 'closed' })
-    expect((await dismiss(cast.bob, first.id)).status).toBe(403)
+    await forge.ask(users.carol, 'PATCH', pull.pull, { state: 'closed' })
+    expect((await dismiss(users.bob, first.id)).status).toBe(403)
   })
 
-  it('takes an approval out of the count, and lets it in again', async () => {
+  it('removes an approval from the count, and its reversal restores the approval', async () => {
     const pull = await forge.pull('counted')
-    const { id } = await forge.review(cast.bob, pull, 'APPROVED')
-    await forge.ask(cast.ada, 'POST', `${pull.reviews}/${id}/dismissals`, {})
+    const { id } = await forge.review(users.bob, pull, 'APPROVED')
+    await forge.ask(users.ada, 'POST', `${pull.reviews}/${id}/dismissals`, {})
     expect(await approvals(pull)).toMatchObject({ approvals: 0 })
-    await forge.ask(cast.ada, 'POST', `${pull.reviews}/${id}/undismissals`)
+    await forge.ask(users.ada, 'POST', `${pull.reviews}/${id}/undismissals`)
     expect(await approvals(pull)).toMatchObject({ approvals: 1 })
   })
 })
 
 describe('at the same time', () => {
-  it('somebody begins one review, however often', async () => {
+  it('a user begins one review, however often', async () => {
     const pull = await forge.pull('begun-twice')
     const comments = [{ path: 'topic.txt', new_position: 1, body: 'x' }]
     const made = await Promise.all(
       Array.from({ length: 4 }, () =>
-        forge.review(cast.eve, pull, 'PENDING', 'Both.', { comments }),
+        forge.review(users.eve, pull, 'PENDING', 'Both.', { comments }),
       ),
     )
     expect(new Set(made.map(({ id }) => id)).size).toBe(1)
-    const [only, ...others] = await forge.ask(cast.eve, 'GET', pull.reviews)
+    const [only, ...others] = await forge.ask(users.eve, 'GET', pull.reviews)
     expect([only.comments_count, others]).toEqual([4, []])
   })
 
   it('a review is submitted once', async () => {
     const pull = await forge.pull('submitted-twice')
-    const { id } = await forge.review(cast.bob, pull, '', 'Later.')
+    const { id } = await forge.review(users.bob, pull, '', 'Later.')
     const events = ['APPROVED', 'REQUEST_CHANGES', 'COMMENT', 'APPROVED']
     const answers = await Promise.all(
-      events.map((event) => forge.rest(cast.bob, 'POST', `${pull.reviews}/${id}`, { event })),
+      events.map((event) => forge.rest(users.bob, 'POST', `${pull.reviews}/${id}`, { event })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422])
-    expect(await forge.seen(cast.eve, pull)).toHaveLength(1)
+    expect(await forge.seen(users.eve, pull)).toHaveLength(1)
   })
 
-  it('somebody’s approvals count once', async () => {
+  it('approvals of one user count once', async () => {
     const pull = await forge.pull('approved-twice')
-    await Promise.all(Array.from({ length: 4 }, () => forge.review(cast.bob, pull, 'APPROVED')))
+    await Promise.all(Array.from({ length: 4 }, () => forge.review(users.bob, pull, 'APPROVED')))
     expect(await approvals(pull)).toMatchObject({ approvals: 1 })
   })
 })
 
-describe('an account that goes', () => {
-  it('leaves its words, which count no more, and takes what it has not said', async () => {
+describe('a deleted account', () => {
+  it('leaves its reviews, which no longer count, and takes its pending ones along', async () => {
     const pull = await forge.pull('gone')
     const user = {
       username: 'fay',
@@ -689,22 +689,22 @@ describe('an account that goes', () => {
       password: 'correct horse battery',
       must_change_password: false,
     }
-    await forge.ask(cast.ada, 'POST', '/admin/users', user)
+    await forge.ask(users.ada, 'POST', '/admin/users', user)
     const fay = await signIn(server.url, 'fay')
-    await forge.ask(cast.bob, 'PUT', `${pull.path}/collaborators/fay`, { permission: 'write' })
+    await forge.ask(users.bob, 'PUT', `${pull.path}/collaborators/fay`, { permission: 'write' })
     const comments = [{ path: 'topic.txt', new_position: 1, body: 'x' }]
     const { id } = await forge.review(fay, pull, 'APPROVED', 'Yes.', { comments })
     await forge.review(fay, pull, 'PENDING', 'But.')
-    await forge.ask(cast.bob, 'POST', pull.requested, { reviewers: ['fay'] })
+    await forge.ask(users.bob, 'POST', pull.requested, { reviewers: ['fay'] })
     expect(await forge.seen(fay, pull)).toEqual([
       'APPROVED fay',
       'PENDING fay',
       'REQUEST_REVIEW fay',
     ])
-    await forge.ask(cast.ada, 'DELETE', '/admin/users/fay?purge=true')
-    expect(await forge.seen(cast.eve, pull)).toEqual(['APPROVED Ghost'])
+    await forge.ask(users.ada, 'DELETE', '/admin/users/fay?purge=true')
+    expect(await forge.seen(users.eve, pull)).toEqual(['APPROVED Ghost'])
     expect(await approvals(pull)).toMatchObject({ approvals: 0, officialRequests: 0 })
-    const [comment] = await forge.ask(cast.eve, 'GET', `${pull.reviews}/${id}/comments`)
+    const [comment] = await forge.ask(users.eve, 'GET', `${pull.reviews}/${id}/comments`)
     expect(comment.user).toMatchObject({ id: -1, login: 'Ghost' })
     expect(
       await server.app.db

@@ -6,7 +6,7 @@ import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts
 import { finishScheduledMerges } from '../../../src/domain/pulls/merging/auto-merges.ts'
 import { tokenOf } from '../../support/callers.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
-import { invitePullCast, type PullCast } from '../../support/pull-forge.ts'
+import { createPullTestUsers, type PullTestUsers } from '../../support/pull-forge.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { type ReviewedPull, reviewForge } from '../../support/review-forge.ts'
 import {
@@ -21,7 +21,7 @@ import { type Watcher, watchRepository } from '../../support/watch.ts'
 
 let now = Date.parse('2030-05-01T12:00:00Z')
 let server: TestServer
-let cast: PullCast
+let testUsers: PullTestUsers
 let forge: ReturnType<typeof reviewForge>
 const watchers: Watcher[] = []
 
@@ -30,8 +30,8 @@ beforeAll(async () => {
     webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
     clock: { now: () => now },
   })
-  cast = await invitePullCast(server.url)
-  forge = reviewForge(server, cast)
+  testUsers = await createPullTestUsers(server.url)
+  forge = reviewForge(server, testUsers)
 })
 afterEach(() => {
   for (const watcher of watchers.splice(0)) watcher.leave()
@@ -49,7 +49,7 @@ async function waiting(name: string): Promise<ReviewedPull> {
     enable_status_check: true,
     status_check_contexts: ['ci'],
   }
-  await forge.ask(cast.bob, 'POST', `${pull.path}/branch_protections`, rule)
+  await forge.ask(testUsers.bob, 'POST', `${pull.path}/branch_protections`, rule)
   return pull
 }
 
@@ -57,7 +57,7 @@ const order = async (who: Pick<Actor, 'authorization'>, { pull }: ReviewedPull) 
   expect((await forge.rest(who, 'POST', `${pull}/merge`, SOON)).status).toBe(201)
 
 const succeed = ({ path, head }: ReviewedPull) =>
-  forge.ask(cast.bob, 'POST', `${path}/statuses/${head}`, { state: 'success', context: 'ci' })
+  forge.ask(testUsers.bob, 'POST', `${path}/statuses/${head}`, { state: 'success', context: 'ci' })
 
 /**
  * What is told of orders for merges, and by whom each, until the repository gets another
@@ -68,7 +68,7 @@ async function watch({ name, path }: ReviewedPull) {
   watchers.push(watcher as unknown as Watcher)
   await watcher.next()
   return async () => {
-    await forge.ask(cast.bob, 'PATCH', path, { description: String(Math.random()) })
+    await forge.ask(testUsers.bob, 'PATCH', path, { description: String(Math.random()) })
     const told: string[] = []
     for (;;) {
       const { event } = await watcher.next()
@@ -80,42 +80,43 @@ async function watch({ name, path }: ReviewedPull) {
 
 const isMerged = async ({ pull }: ReviewedPull) => {
   await finishScheduledMerges(server.app)
-  return (await forge.rest(cast.bob, 'GET', `${pull}/merge`)).status === 204
+  return (await forge.rest(testUsers.bob, 'GET', `${pull}/merge`)).status === 204
 }
 
-const shown = async ({ pull }: ReviewedPull) => (await forge.ask(cast.bob, 'GET', pull)).auto_merge
+const shown = async ({ pull }: ReviewedPull) =>
+  (await forge.ask(testUsers.bob, 'GET', pull)).auto_merge
 
-describe('a merge that is ordered for later', () => {
-  it('is seen in the pull request, over REST and gRPC, until it is taken back', async () => {
+describe('a merge that is scheduled for later', () => {
+  it('is visible in the pull request, over REST and gRPC, until it is cancelled', async () => {
     const pull = await waiting('seen')
     expect(await shown(pull)).toBeNull()
-    await order(cast.carol, pull)
+    await order(testUsers.carol, pull)
     const { auto_merge } = await forge.ask(undefined as never, 'GET', pull.pull)
     expect(auto_merge).toEqual({
       user: expect.objectContaining({ login: 'carol' }),
       style: 'squash',
       created_at: '2030-05-01T12:00:00Z',
     })
-    expect((await forge.ask(cast.bob, 'GET', `${pull.path}/pulls`))[0].auto_merge.user.login).toBe(
-      'carol',
-    )
+    expect(
+      (await forge.ask(testUsers.bob, 'GET', `${pull.path}/pulls`))[0].auto_merge.user.login,
+    ).toBe('carol')
     const { autoMerge } = await forge
-      .grpcAs(cast.bob)
+      .grpcAs(testUsers.bob)
       .getPullRequest({ owner: 'bob', repo: 'seen', index: 1n })
     expect(autoMerge).toMatchObject({
       user: { login: 'carol' },
       style: 'squash',
       createdAt: { seconds: 1903867200n },
     })
-    await forge.ask(cast.bob, 'DELETE', `${pull.pull}/merge`)
+    await forge.ask(testUsers.bob, 'DELETE', `${pull.pull}/merge`)
     expect(await shown(pull)).toBeNull()
   })
 
-  it('says how it merges when nobody said so', async () => {
+  it('has the default style if the caller gave none', async () => {
     const pull = await waiting('plain')
     expect(
       (
-        await forge.rest(cast.bob, 'POST', `${pull.pull}/merge`, {
+        await forge.rest(testUsers.bob, 'POST', `${pull.pull}/merge`, {
           merge_when_checks_succeed: true,
         })
       ).status,
@@ -123,44 +124,49 @@ describe('a merge that is ordered for later', () => {
     expect((await shown(pull)).style).toBe('merge')
   })
 
-  it('is told of in the stream of events, as what drops it is', async () => {
+  it('is part of the event stream, as is its end', async () => {
     const pull = await waiting('streamed')
-    await forge.change(cast.bob, pull.path, 'other')
+    await forge.change(testUsers.bob, pull.path, 'other')
     const events = await watch(pull)
-    await order(cast.carol, pull)
-    await forge.ask(cast.bob, 'DELETE', `${pull.pull}/merge`)
+    await order(testUsers.carol, pull)
+    await forge.ask(testUsers.bob, 'DELETE', `${pull.pull}/merge`)
     expect(await events()).toEqual([
       'PULL_REQUEST_AUTO_MERGE_SCHEDULED carol',
       'PULL_REQUEST_AUTO_MERGE_CANCELLED bob',
     ])
-    await order(cast.carol, pull)
-    const { auto_merge } = await forge.ask(cast.bob, 'PATCH', pull.pull, { base: 'other' })
+    await order(testUsers.carol, pull)
+    const { auto_merge } = await forge.ask(testUsers.bob, 'PATCH', pull.pull, { base: 'other' })
     expect(auto_merge).toBeNull()
     expect((await events()).toSorted()).toEqual([
       'PULL_REQUEST_AUTO_MERGE_CANCELLED bob',
       'PULL_REQUEST_AUTO_MERGE_SCHEDULED carol',
       'PULL_REQUEST_RETARGETED bob',
     ])
-    await forge.ask(cast.bob, 'PATCH', pull.pull, { base: 'main' })
-    await order(cast.carol, pull)
+    await forge.ask(testUsers.bob, 'PATCH', pull.pull, { base: 'main' })
+    await order(testUsers.carol, pull)
     await events()
-    await forge.ask(cast.bob, 'PATCH', pull.pull, { state: 'closed' })
+    await forge.ask(testUsers.bob, 'PATCH', pull.pull, { state: 'closed' })
     expect((await events()).toSorted()).toEqual([
       'PULL_REQUEST_AUTO_MERGE_CANCELLED bob',
       'PULL_REQUEST_CLOSED bob',
     ])
   })
 
-  it('is dropped with a word when its base is deleted', async () => {
+  it('is cancelled with an event when its base is deleted', async () => {
     const pull = await waiting('base-gone')
-    await forge.change(cast.bob, pull.path, 'next')
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { base: 'next' })
+    await forge.change(testUsers.bob, pull.path, 'next')
+    await forge.ask(testUsers.carol, 'PATCH', pull.pull, { base: 'next' })
     const rule = { rule_name: 'n*', enable_push: true, enable_status_check: true }
-    const { rule_name } = await forge.ask(cast.bob, 'POST', `${pull.path}/branch_protections`, rule)
-    await order(cast.carol, pull)
-    await forge.ask(cast.carol, 'PATCH', pull.pull, { title: 'WIP: a change' })
+    const { rule_name } = await forge.ask(
+      testUsers.bob,
+      'POST',
+      `${pull.path}/branch_protections`,
+      rule,
+    )
+    await order(testUsers.carol, pull)
+    await forge.ask(testUsers.carol, 'PATCH', pull.pull, { title: 'WIP: a change' })
     await forge.ask(
-      cast.bob,
+      testUsers.bob,
       'DELETE',
       `${pull.path}/branch_protections/${encodeURIComponent(rule_name)}`,
     )
@@ -179,15 +185,18 @@ describe('a merge that is ordered for later', () => {
     expect(await shown(pull)).toBeNull()
   })
 
-  it('is told to webhooks, as is that it is dropped', async () => {
+  it('is sent to webhooks, as is its end', async () => {
     const receiver = await startReceiver()
-    const users = createClient(UserService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const users = createClient(
+      UserService,
+      transportTo(server.url, 'gRPC', testUsers.bob.authorization),
+    )
     const { name } = await users.createUserWebhook({
       parent: 'users/bob',
       webhook: { url: receiver.url },
     })
     const pull = await waiting('hooked')
-    await order(cast.carol, pull)
+    await order(testUsers.carol, pull)
     const next = async (type: string) => {
       for (;;) {
         const message = JSON.parse((await receiver.next()).body)
@@ -198,7 +207,7 @@ describe('a merge that is ordered for later', () => {
       sender: { login: 'carol' },
       pull_request: { auto_merge: { user: { login: 'carol' }, style: 'squash' } },
     })
-    await forge.ask(cast.bob, 'PATCH', pull.pull, { state: 'closed' })
+    await forge.ask(testUsers.bob, 'PATCH', pull.pull, { state: 'closed' })
     expect(await next('pull_request.auto_merge_cancelled')).toMatchObject({
       sender: { login: 'bob' },
       pull_request: { auto_merge: null },
@@ -208,7 +217,7 @@ describe('a merge that is ordered for later', () => {
   })
 })
 
-describe('an order for a merge that nobody stands behind any more', () => {
+describe('a scheduled merge without a valid user', () => {
   it.each([
     [
       'whose token was deleted',
@@ -217,7 +226,7 @@ describe('an order for a merge that nobody stands behind any more', () => {
     [
       'whose account was archived',
       () =>
-        forge.ask(cast.ada, 'PATCH', '/admin/users/carol', {
+        forge.ask(testUsers.ada, 'PATCH', '/admin/users/carol', {
           prohibit_login: true,
           source_id: 0,
           login_name: 'carol',
@@ -225,11 +234,11 @@ describe('an order for a merge that nobody stands behind any more', () => {
     ],
     [
       'of who may not merge any more',
-      ({ path }: ReviewedPull) => forge.ask(cast.bob, 'DELETE', `${path}/collaborators/carol`),
+      ({ path }: ReviewedPull) => forge.ask(testUsers.bob, 'DELETE', `${path}/collaborators/carol`),
     ],
-  ])('is dropped: one %s', async (what, end) => {
+  ])('is cancelled: one %s', async (what, end) => {
     const pull = await waiting(`end-${what.length}`)
-    const token = await tokenOf(server.url, cast.carol, ['write:repository', 'write:user'])
+    const token = await tokenOf(server.url, testUsers.carol, ['write:repository', 'write:user'])
     await order(token, pull)
     await finishScheduledMerges(server.app)
     expect((await shown(pull)).user.login).toBe('carol')
@@ -240,38 +249,41 @@ describe('an order for a merge that nobody stands behind any more', () => {
     expect(await events()).toContain('PULL_REQUEST_AUTO_MERGE_CANCELLED nobody')
     if (what.includes('archived')) {
       const again = { prohibit_login: false, source_id: 0, login_name: 'carol' }
-      await forge.ask(cast.ada, 'PATCH', '/admin/users/carol', again)
-      cast = { ...cast, carol: await signIn(server.url, 'carol') }
-      forge = reviewForge(server, cast)
+      await forge.ask(testUsers.ada, 'PATCH', '/admin/users/carol', again)
+      testUsers = { ...testUsers, carol: await signIn(server.url, 'carol') }
+      forge = reviewForge(server, testUsers)
     }
     await succeed(pull)
     expect(await isMerged(pull)).toBe(false)
   })
 
-  it('stays where another token was deleted, and where it was ordered without one', async () => {
+  it('stays when another token is deleted, and when no token scheduled it', async () => {
     const [one, other] = [await waiting('stays-1'), await waiting('stays-2')]
     const [token, gone] = [
-      await tokenOf(server.url, cast.bob, ['write:repository']),
-      await tokenOf(server.url, cast.bob, ['write:repository', 'write:user']),
+      await tokenOf(server.url, testUsers.bob, ['write:repository']),
+      await tokenOf(server.url, testUsers.bob, ['write:repository', 'write:user']),
     ]
     await order(token, one)
-    await order(cast.bob, other)
+    await order(testUsers.bob, other)
     await forge.ask(gone, 'DELETE', '/token')
     await succeed(one)
     await succeed(other)
     expect([await isMerged(one), await isMerged(other)]).toEqual([true, true])
   })
 
-  it('is dropped when its token expires, by itself', async () => {
+  it('is cancelled when its token expires, without another event', async () => {
     const pull = await waiting('expiry')
-    const users = createClient(UserService, transportTo(server.url, 'gRPC', cast.bob.authorization))
+    const users = createClient(
+      UserService,
+      transportTo(server.url, 'gRPC', testUsers.bob.authorization),
+    )
     const request = { parent: 'users/bob', scopes: ['write:repository'], expiresInDays: 1 }
     const { token } = await users.createPersonalAccessToken(request)
     await order({ authorization: `token ${token}` }, pull)
     await finishScheduledMerges(server.app)
     const due = await server.app.db.selectFrom('auto_merges').select('due_time').execute()
     now += 24 * 60 * 60 * 1000
-    cast = { ...cast, bob: await signIn(server.url, 'bob') }
+    testUsers = { ...testUsers, bob: await signIn(server.url, 'bob') }
     expect(Math.max(...due.map(({ due_time }) => due_time))).toBeLessThanOrEqual(now)
     await succeed(pull)
     expect(await isMerged(pull)).toBe(false)

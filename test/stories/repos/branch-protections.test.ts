@@ -4,10 +4,10 @@ import { openForge, refusalOf } from '../../support/forge.ts'
 import { type Actor, createToken } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, rest, ask } = forge
+const { server, users, rest, ask } = forge
 beforeAll(async () => {
-  await ask(cast.bob, 'POST', '/orgs', { username: 'acme' })
-  await ask(cast.bob, 'POST', '/orgs/acme/teams', {
+  await ask(users.bob, 'POST', '/orgs', { username: 'acme' })
+  await ask(users.bob, 'POST', '/orgs/acme/teams', {
     name: 'Crew',
     units_map: { 'repo.code': 'write' },
   })
@@ -15,8 +15,8 @@ beforeAll(async () => {
 
 /** Creates a repository of bob with carol as a writer, and returns the path of its protections. */
 async function repository(name: string) {
-  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
-  await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+  await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await rest(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
   return `/repos/bob/${name}/branch_protections`
 }
 
@@ -59,7 +59,7 @@ const SOMETIME = expect.stringMatching(/^20\d\d-/)
 describe('a branch protection', () => {
   it('is created from its name alone, and allows no push', async () => {
     const rules = await repository('plain')
-    const made = await rest(cast.bob, 'POST', rules, { rule_name: 'main' })
+    const made = await rest(users.bob, 'POST', rules, { rule_name: 'main' })
     expect(made.status).toBe(201)
     expect(made.body).toEqual({
       ...DEFAULTS,
@@ -70,8 +70,8 @@ describe('a branch protection', () => {
       created_at: SOMETIME,
       updated_at: SOMETIME,
     })
-    expect((await rest(cast.bob, 'GET', `${rules}/main`)).body).toEqual(made.body)
-    expect((await rest(cast.bob, 'GET', rules)).body).toEqual([made.body])
+    expect((await rest(users.bob, 'GET', `${rules}/main`)).body).toEqual(made.body)
+    expect((await rest(users.bob, 'GET', rules)).body).toEqual([made.body])
   })
 
   it('keeps all its settings, and those that an edit leaves out', async () => {
@@ -92,7 +92,7 @@ describe('a branch protection', () => {
       push_whitelist_teams: ['ignored where a user owns the repository'],
       priority: 7,
     }
-    const made = await rest(cast.bob, 'POST', rules, { rule_name: 'release/*', ...draft })
+    const made = await rest(users.bob, 'POST', rules, { rule_name: 'release/*', ...draft })
     const listed = Object.fromEntries(lists.map(([key]) => [key, ['bob', 'carol']]))
     const expected = {
       ...draft,
@@ -109,10 +109,10 @@ describe('a branch protection', () => {
       nothing,
       { required_approvals: -1, rule_name: 'other', branch_name: 'other' },
     ]) {
-      const kept = await rest(cast.bob, 'PATCH', `${rules}/release%2F*`, edit)
+      const kept = await rest(users.bob, 'PATCH', `${rules}/release%2F*`, edit)
       expect([kept.status, kept.body]).toMatchObject([200, expected])
     }
-    const changed = await rest(cast.bob, 'PATCH', `${rules}/release/*`, {
+    const changed = await rest(users.bob, 'PATCH', `${rules}/release/*`, {
       status_check_contexts: [],
       merge_whitelist_usernames: ['carol'],
       required_approvals: 0,
@@ -212,22 +212,22 @@ describe('a branch protection', () => {
     ],
   ])('is not created %s', async (_, who, body, status, message) => {
     made ??= repository('refused').then(async (rules) => {
-      await rest(cast.bob, 'POST', rules, { rule_name: 'there' })
+      await rest(users.bob, 'POST', rules, { rule_name: 'there' })
       return rules
     })
-    const refused = await rest(cast[who], 'POST', await made, body)
+    const refused = await rest(users[who], 'POST', await made, body)
     expect([refused.status, refused.body.message]).toEqual([status, message])
-    expect((await rest(cast.bob, 'GET', await made)).body).toHaveLength(1)
+    expect((await rest(users.bob, 'GET', await made)).body).toHaveLength(1)
   })
   let made: Promise<string> | undefined
 
   it('ignores the bypass list while it is disabled', async () => {
     const rules = await repository('bypassing')
     const draft = { rule_name: 'main', bypass_allowlist_usernames: ['nobody'] }
-    expect((await rest(cast.bob, 'POST', rules, draft)).body).toMatchObject({
+    expect((await rest(users.bob, 'POST', rules, draft)).body).toMatchObject({
       bypass_allowlist_usernames: [],
     })
-    const edit = (body: object) => rest(cast.bob, 'PATCH', `${rules}/main`, body)
+    const edit = (body: object) => rest(users.bob, 'PATCH', `${rules}/main`, body)
     expect((await edit({ bypass_allowlist_usernames: ['nobody'] })).status).toBe(422)
     const on = await edit({ enable_bypass_allowlist: true, bypass_allowlist_usernames: ['carol'] })
     expect(on.body).toMatchObject({
@@ -284,9 +284,9 @@ describe('a branch protection', () => {
     ['001001', '000000'],
     ['100110', '100110'],
   ])('that is created with flags %s has %s', async (given, effective) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'flags' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'flags' })
     const rules = '/repos/bob/flags/branch_protections'
-    const made = await rest(cast.bob, 'POST', rules, {
+    const made = await rest(users.bob, 'POST', rules, {
       rule_name: `made-${given}`,
       ...flags(given),
     })
@@ -313,11 +313,11 @@ describe('a branch protection', () => {
     ['111110', '-----1', '111111'],
     ['100000', '----11', '100000'],
   ])('of flags %s that is edited with %s has %s', async (before, edit, after) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'edited-flags' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'edited-flags' })
     const rules = '/repos/bob/edited-flags/branch_protections'
     const name = `${before}${edit}`
-    await rest(cast.bob, 'POST', rules, { rule_name: name, ...flags(before) })
-    const edited = await rest(cast.bob, 'PATCH', `${rules}/${name}`, flags(edit))
+    await rest(users.bob, 'POST', rules, { rule_name: name, ...flags(before) })
+    const edited = await rest(users.bob, 'PATCH', `${rules}/${name}`, flags(edit))
     expect(flagsOf(edited.body)).toBe(after)
   })
 
@@ -329,13 +329,13 @@ describe('a branch protection', () => {
       approvals_whitelist_username: ['dan'],
       approvals_whitelist_usernames: ['carol'],
     }
-    const made = await rest(cast.bob, 'POST', rules, draft)
+    const made = await rest(users.bob, 'POST', rules, draft)
     expect(made.body.push_whitelist_usernames).toEqual(['bob', 'carol'])
     // All readers of pull requests may approve.
     expect(made.body.approvals_whitelist_username).toEqual(['carol', 'dan'])
-    await rest(cast.bob, 'PATCH', '/repos/bob/listed', { private: true })
-    await rest(cast.bob, 'DELETE', '/repos/bob/listed/collaborators/carol')
-    const left = await rest(cast.bob, 'GET', `${rules}/main`)
+    await rest(users.bob, 'PATCH', '/repos/bob/listed', { private: true })
+    await rest(users.bob, 'DELETE', '/repos/bob/listed/collaborators/carol')
+    const left = await rest(users.bob, 'GET', `${rules}/main`)
     expect(left.body).toMatchObject({
       push_whitelist_usernames: ['bob'],
       approvals_whitelist_username: [],
@@ -344,30 +344,30 @@ describe('a branch protection', () => {
 
   it('follows a user who is renamed', async () => {
     const rules = await repository('renamed-user')
-    await rest(cast.ada, 'POST', '/admin/users', {
+    await rest(users.ada, 'POST', '/admin/users', {
       username: 'eve',
       password: 'long enough 1',
       email: 'eve@example.org',
     })
-    await rest(cast.bob, 'PUT', '/repos/bob/renamed-user/collaborators/eve', {
+    await rest(users.bob, 'PUT', '/repos/bob/renamed-user/collaborators/eve', {
       permission: 'write',
     })
-    await rest(cast.bob, 'POST', rules, { rule_name: 'main', push_whitelist_usernames: ['eve'] })
+    await rest(users.bob, 'POST', rules, { rule_name: 'main', push_whitelist_usernames: ['eve'] })
     await server.app.db
       .updateTable('users')
       .set({ username: 'eva' })
       .where('username', '=', 'eve')
       .execute()
-    expect((await rest(cast.bob, 'GET', `${rules}/main`)).body.push_whitelist_usernames).toEqual([
+    expect((await rest(users.bob, 'GET', `${rules}/main`)).body.push_whitelist_usernames).toEqual([
       'eva',
     ])
   })
 
   it('of an organisation names its teams', async () => {
-    await rest(cast.bob, 'POST', '/orgs/acme/repos', { name: 'teams' })
+    await rest(users.bob, 'POST', '/orgs/acme/repos', { name: 'teams' })
     const rules = '/repos/acme/teams/branch_protections'
-    const organization = await rest(cast.bob, 'GET', '/orgs/acme')
-    const refused = await rest(cast.bob, 'POST', rules, {
+    const organization = await rest(users.bob, 'GET', '/orgs/acme')
+    const refused = await rest(users.bob, 'POST', rules, {
       rule_name: 'main',
       push_whitelist_teams: ['nobody'],
     })
@@ -376,35 +376,35 @@ describe('a branch protection', () => {
       `team does not exist [org_id ${organization.body.id}, team_id 0, name: nobody]`,
     ])
     // A team without access to the repository is dropped.
-    const idle = await rest(cast.bob, 'POST', rules, {
+    const idle = await rest(users.bob, 'POST', rules, {
       rule_name: 'idle',
       push_whitelist_teams: ['Crew'],
     })
     expect([idle.status, idle.body.push_whitelist_teams]).toEqual([201, []])
-    await rest(cast.bob, 'PUT', '/repos/acme/teams/teams/Crew')
-    expect((await rest(cast.bob, 'GET', `${rules}/idle`)).body.push_whitelist_teams).toEqual([])
+    await rest(users.bob, 'PUT', '/repos/acme/teams/teams/Crew')
+    expect((await rest(users.bob, 'GET', `${rules}/idle`)).body.push_whitelist_teams).toEqual([])
     const lists = { push_whitelist_teams: ['crew'], merge_whitelist_teams: ['OWNERS', 'crew'] }
-    const made = await rest(cast.bob, 'POST', rules, { rule_name: 'main', ...lists })
+    const made = await rest(users.bob, 'POST', rules, { rule_name: 'main', ...lists })
     expect(made.body).toMatchObject({
       push_whitelist_teams: ['Crew'],
       merge_whitelist_teams: ['Owners', 'Crew'],
     })
-    const edited = await rest(cast.bob, 'PATCH', `${rules}/main`, { merge_whitelist_teams: [] })
+    const edited = await rest(users.bob, 'PATCH', `${rules}/main`, { merge_whitelist_teams: [] })
     expect(edited.body).toMatchObject({ push_whitelist_teams: ['Crew'], merge_whitelist_teams: [] })
     expect(
-      (await rest(cast.bob, 'PATCH', `${rules}/main`, { merge_whitelist_teams: ['x'] })).status,
+      (await rest(users.bob, 'PATCH', `${rules}/main`, { merge_whitelist_teams: ['x'] })).status,
     ).toBe(422)
   })
 
   it('is found by its exact name only', async () => {
     const rules = await repository('exact')
     for (const rule_name of ['main', 'feature/**', 'a b'])
-      expect((await rest(cast.bob, 'POST', rules, { rule_name })).status).toBe(201)
+      expect((await rest(users.bob, 'POST', rules, { rule_name })).status).toBe(201)
     for (const name of ['main', 'feature/**', 'feature%2F**', 'a%20b'])
-      expect((await rest(cast.bob, 'GET', `${rules}/${name}`)).status).toBe(200)
+      expect((await rest(users.bob, 'GET', `${rules}/${name}`)).status).toBe(200)
     for (const method of ['GET', 'PATCH', 'DELETE'])
       for (const name of ['MAIN', 'feature/x', 'x', 'priority'])
-        expect(await rest(cast.bob, method, `${rules}/${name}`)).toMatchObject({
+        expect(await rest(users.bob, method, `${rules}/${name}`)).toMatchObject({
           status: 404,
           body: { message: 'not found' },
         })
@@ -412,24 +412,24 @@ describe('a branch protection', () => {
 
   it('is deleted, and can be created again with another id', async () => {
     const rules = await repository('deleted')
-    const first = await rest(cast.bob, 'POST', rules, { rule_name: 'main' })
-    expect((await rest(cast.bob, 'DELETE', `${rules}/main`)).status).toBe(204)
-    expect((await rest(cast.bob, 'DELETE', `${rules}/main`)).status).toBe(404)
-    const second = await rest(cast.bob, 'POST', rules, { rule_name: 'main' })
+    const first = await rest(users.bob, 'POST', rules, { rule_name: 'main' })
+    expect((await rest(users.bob, 'DELETE', `${rules}/main`)).status).toBe(204)
+    expect((await rest(users.bob, 'DELETE', `${rules}/main`)).status).toBe(404)
+    const second = await rest(users.bob, 'POST', rules, { rule_name: 'main' })
     expect(second.body.id).toBeGreaterThan(first.body.id)
   })
 
   it('is one of at most 100', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'many' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'many' })
     const rules = '/repos/bob/many/branch_protections'
-    for (let i = 0; i < 100; i += 1) await rest(cast.bob, 'POST', rules, { rule_name: `b${i}` })
-    const refused = await rest(cast.bob, 'POST', rules, { rule_name: 'one more' })
+    for (let i = 0; i < 100; i += 1) await rest(users.bob, 'POST', rules, { rule_name: `b${i}` })
+    const refused = await rest(users.bob, 'POST', rules, { rule_name: 'one more' })
     expect([refused.status, refused.body.message]).toEqual([
       422,
       'a repository can have at most 100 branch protection rules',
     ])
     // The list is not paged.
-    expect((await rest(cast.bob, 'GET', `${rules}?page=2&limit=3`)).body).toHaveLength(100)
+    expect((await rest(users.bob, 'GET', `${rules}?page=2&limit=3`)).body).toHaveLength(100)
   })
 })
 
@@ -445,10 +445,10 @@ describe('the order of branch protections', () => {
       ['e', 1],
       ['f', -3],
     ] as const) {
-      ids[rule_name] = (await rest(cast.bob, 'POST', rules, { rule_name, priority })).body.id
+      ids[rule_name] = (await rest(users.bob, 'POST', rules, { rule_name, priority })).body.id
     }
     const order = async () =>
-      (await rest(cast.bob, 'GET', rules)).body.map(
+      (await rest(users.bob, 'GET', rules)).body.map(
         (rule: { rule_name: string; priority: number }) => [rule.rule_name, rule.priority],
       )
     const before = [
@@ -461,7 +461,7 @@ describe('the order of branch protections', () => {
     ]
     expect(await order()).toEqual(before)
     const reorder = (...names: string[]) =>
-      rest(cast.bob, 'POST', `${rules}/priority`, { ids: names.map((name) => ids[name] ?? 0) })
+      rest(users.bob, 'POST', `${rules}/priority`, { ids: names.map((name) => ids[name] ?? 0) })
     for (const names of [
       ['a*', 'x'],
       ['b', 'b'],
@@ -478,11 +478,11 @@ describe('the order of branch protections', () => {
       ['c*', 2],
       ['b', 3],
     ])
-    expect((await rest(cast.bob, 'POST', `${rules}/priority`, {})).status).toBe(204)
+    expect((await rest(users.bob, 'POST', `${rules}/priority`, {})).status).toBe(204)
     const other = await repository('ordered-other')
-    const foreign = await rest(cast.bob, 'POST', other, { rule_name: 'a' })
+    const foreign = await rest(users.bob, 'POST', other, { rule_name: 'a' })
     expect(
-      (await rest(cast.bob, 'POST', `${rules}/priority`, { ids: [foreign.body.id] })).status,
+      (await rest(users.bob, 'POST', `${rules}/priority`, { ids: [foreign.body.id] })).status,
     ).toBe(422)
   })
 })
@@ -507,22 +507,22 @@ describe('the branch protections of a repository', () => {
       return statuses
     }
     const token = async (...scopes: string[]) => ({
-      authorization: `token ${await createToken(server.url, cast.bob, scopes)}`,
+      authorization: `token ${await createToken(server.url, users.bob, scopes)}`,
     })
     expect(await answers(undefined)).toEqual(calls.map(() => 401))
-    expect(await answers(cast.carol)).toEqual(calls.map(() => 403))
+    expect(await answers(users.carol)).toEqual(calls.map(() => 403))
     expect(await answers(await token('write:issue'))).toEqual(calls.map(() => 403))
     expect(await answers(await token('read:repository'))).toEqual([200, 403, 404, 403, 403, 403])
     expect(await answers(await token('write:repository'))).toEqual(
       calls.map(([, , status]) => status),
     )
-    expect(await answers(cast.bob)).toEqual(calls.map(([, , status]) => status))
-    await rest(cast.bob, 'POST', rules, { rule_name: 'main' })
-    await rest(cast.bob, 'PATCH', '/repos/bob/guarded', { archived: true })
-    expect(await answers(cast.bob)).toEqual([200, 423, 200, 423, 423, 423])
-    await rest(cast.bob, 'PATCH', '/repos/bob/guarded', { archived: false, private: true })
-    await rest(cast.bob, 'DELETE', '/repos/bob/guarded/collaborators/carol')
-    expect(await answers(cast.carol)).toEqual(calls.map(() => 404))
+    expect(await answers(users.bob)).toEqual(calls.map(([, , status]) => status))
+    await rest(users.bob, 'POST', rules, { rule_name: 'main' })
+    await rest(users.bob, 'PATCH', '/repos/bob/guarded', { archived: true })
+    expect(await answers(users.bob)).toEqual([200, 423, 200, 423, 423, 423])
+    await rest(users.bob, 'PATCH', '/repos/bob/guarded', { archived: false, private: true })
+    await rest(users.bob, 'DELETE', '/repos/bob/guarded/collaborators/carol')
+    expect(await answers(users.carol)).toEqual(calls.map(() => 404))
     expect(await answers(await token('write:repository', 'public-only'))).toEqual(
       calls.map(() => 404),
     )
@@ -530,7 +530,7 @@ describe('the branch protections of a repository', () => {
 
   it('give the same reasons over gRPC', async () => {
     await repository('grpc')
-    const client = forge.grpc(BranchProtectionService, cast.bob)
+    const client = forge.grpc(BranchProtectionService, users.bob)
     const repo = { owner: 'bob', repo: 'grpc' }
     const made = await client.createBranchProtection({
       ...repo,
@@ -587,7 +587,7 @@ describe('the branch protections of a repository', () => {
     })
     await client.reorderBranchProtections({ ...repo, ids: [made.id] })
     await client.deleteBranchProtection({ ...repo, name: 'main' })
-    const carol = forge.grpc(BranchProtectionService, cast.carol)
+    const carol = forge.grpc(BranchProtectionService, users.carol)
     expect(await refusalOf(carol.listBranchProtections(repo))).toMatchObject({
       code: 'PermissionDenied',
       reason: 'REPOSITORY_ACCESS_DENIED',

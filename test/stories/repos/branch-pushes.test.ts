@@ -6,9 +6,9 @@ import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, client, rest, ask } = forge
+const { server, users, client, rest, ask } = forge
 beforeAll(async () => {
-  await ask(cast.ada, 'POST', '/orgs', { username: 'acme' })
+  await ask(users.ada, 'POST', '/orgs', { username: 'acme' })
 })
 afterAll(forge.checkObjects)
 
@@ -19,8 +19,8 @@ type Name = 'ada' | 'bob' | 'carol'
  * its clone.
  */
 async function repository(name: string) {
-  await rest(cast.bob, 'POST', '/user/repos', { name, auto_init: true })
-  await rest(cast.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
+  await rest(users.bob, 'POST', '/user/repos', { name, auto_init: true })
+  await rest(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, { permission: 'write' })
   await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   const git = (...args: string[]) => client.git(name, ...args)
   const path = `/repos/bob/${name}`
@@ -60,8 +60,8 @@ async function repository(name: string) {
     },
     /** Makes a rule, or makes it anew. */
     async rule(rule_name: string, settings: object = {}) {
-      await rest(cast.bob, 'DELETE', `${path}/branch_protections/${encodeURIComponent(rule_name)}`)
-      const made = await rest(cast.bob, 'POST', `${path}/branch_protections`, {
+      await rest(users.bob, 'DELETE', `${path}/branch_protections/${encodeURIComponent(rule_name)}`)
+      const made = await rest(users.bob, 'POST', `${path}/branch_protections`, {
         rule_name,
         ...settings,
       })
@@ -124,26 +124,26 @@ describe('a push to a protected branch', () => {
     // A glob that comes first by its priority.
     await rule('MAI?', { priority: 1 })
     await rule('ma*', { ...OPEN, priority: 1 })
-    await rest(cast.bob, 'PATCH', '/repos/bob/pushers/branch_protections/main', { priority: 2 })
+    await rest(users.bob, 'PATCH', '/repos/bob/pushers/branch_protections/main', { priority: 2 })
     await commit('next')
     expect(await push('main')).toBe('ok')
   })
 
   it('is allowed for the current members of a team', async () => {
-    const { body: repo } = await rest(cast.ada, 'POST', '/orgs/acme/repos', {
+    const { body: repo } = await rest(users.ada, 'POST', '/orgs/acme/repos', {
       name: 'teamed',
       auto_init: true,
     })
-    const team = await rest(cast.ada, 'POST', '/orgs/acme/teams', {
+    const team = await rest(users.ada, 'POST', '/orgs/acme/teams', {
       name: 'Crew',
       units_map: { 'repo.code': 'write' },
     })
-    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/repos/acme/teamed`)
-    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/bob`)
-    await rest(cast.ada, 'PUT', '/repos/acme/teamed/collaborators/carol', { permission: 'write' })
+    await rest(users.ada, 'PUT', `/teams/${team.body.id}/repos/acme/teamed`)
+    await rest(users.ada, 'PUT', `/teams/${team.body.id}/members/bob`)
+    await rest(users.ada, 'PUT', '/repos/acme/teamed/collaborators/carol', { permission: 'write' })
     const rules = '/repos/acme/teamed/branch_protections'
     const lists = { enable_push: true, enable_push_whitelist: true, push_whitelist_teams: ['crew'] }
-    await rest(cast.ada, 'POST', rules, { rule_name: 'main', ...lists })
+    await rest(users.ada, 'POST', rules, { rule_name: 'main', ...lists })
     await client.git(
       '.',
       'clone',
@@ -165,9 +165,9 @@ describe('a push to a protected branch', () => {
       false,
       false,
     ])
-    await rest(cast.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
-    await rest(cast.ada, 'DELETE', `/teams/${team.body.id}/members/bob`)
-    await rest(cast.ada, 'PUT', '/repos/acme/teamed/collaborators/bob', { permission: 'write' })
+    await rest(users.ada, 'PUT', `/teams/${team.body.id}/members/carol`)
+    await rest(users.ada, 'DELETE', `/teams/${team.body.id}/members/bob`)
+    await rest(users.ada, 'PUT', '/repos/acme/teamed/collaborators/bob', { permission: 'write' })
     expect([await push('bob'), await push('carol')]).toEqual([false, true])
   })
 
@@ -200,7 +200,7 @@ describe('a push to a protected branch', () => {
     await rule('wide-?')
     expect(await push('main:wide-\u3000')).toMatch(/^Not allowed to push to protected branch wide-/)
     expect(await push('main:narrow\u00A0')).toBe('ok')
-    const { body } = await rest(cast.bob, 'GET', `${path}/branches`)
+    const { body } = await rest(users.bob, 'GET', `${path}/branches`)
     expect(body.map((branch: { name: string }) => branch.name)).toEqual(['main', 'narrow\u00A0'])
   })
 
@@ -251,7 +251,7 @@ describe('a push to a protected branch', () => {
     await rule('shut')
     await rule('kept', OPEN)
     await rule('linear', OPEN)
-    await rest(cast.bob, 'POST', '/repos/bob/five/tag_protections', {
+    await rest(users.bob, 'POST', '/repos/bob/five/tag_protections', {
       name_pattern: 'v*',
       whitelist_usernames: ['carol'],
     })
@@ -357,8 +357,8 @@ describe('a protected file', () => {
   })
 
   it('can be in the first commit', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'first' })
-    await rest(cast.bob, 'POST', '/repos/bob/first/branch_protections', {
+    await rest(users.bob, 'POST', '/user/repos', { name: 'first' })
+    await rest(users.bob, 'POST', '/repos/bob/first/branch_protections', {
       rule_name: 'main',
       ...PROTECTED,
     })
@@ -413,7 +413,7 @@ describe('a change over the API', () => {
       push_whitelist_usernames: ['carol'],
     })
     const write = (who: Name, file: string, branch = 'main') =>
-      rest(cast[who], 'POST', `${path}/contents/${file}`, { content: '', branch })
+      rest(users[who], 'POST', `${path}/contents/${file}`, { content: '', branch })
     expect(await write('bob', 'x')).toMatchObject({ status: 403, body: { message: REFUSED } })
     expect(await write('carol', 'a')).toMatchObject({
       status: 403,
@@ -423,13 +423,13 @@ describe('a change over the API', () => {
     expect((await write('bob', 'x', 'side')).status).toBe(201)
     await rule('made/*')
     const make = (new_branch_name: string) =>
-      rest(cast.bob, 'POST', `${path}/branches`, { new_branch_name })
+      rest(users.bob, 'POST', `${path}/branches`, { new_branch_name })
     expect(await make('made/x')).toMatchObject({
       status: 403,
       body: { message: 'Not allowed to push to protected branch made/x' },
     })
     expect((await make('other')).status).toBe(201)
-    const other = await rest(cast.bob, 'POST', `${path}/contents/y`, {
+    const other = await rest(users.bob, 'POST', `${path}/contents/y`, {
       content: '',
       branch: 'side',
       new_branch: 'made/y',
@@ -441,7 +441,7 @@ describe('a change over the API', () => {
     await rule('side', OPEN)
     const back = await git('rev-parse', 'HEAD')
     const move = (new_commit_id: string) =>
-      rest(cast.bob, 'PUT', `${path}/branches/side`, { new_commit_id, force: true })
+      rest(users.bob, 'PUT', `${path}/branches/side`, { new_commit_id, force: true })
     expect(await move(back)).toMatchObject({
       status: 403,
       body: { message: 'branch side is protected from force push' },

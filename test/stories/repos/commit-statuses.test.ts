@@ -11,10 +11,10 @@ import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD, transportTo } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, rest, ask, client } = forge
+const { server, users: testUsers, rest, ask, client } = forge
 beforeAll(async () => {
   for (const name of ['engine', 'secret']) {
-    await ask(cast.bob, 'POST', '/user/repos', {
+    await ask(testUsers.bob, 'POST', '/user/repos', {
       name,
       auto_init: true,
       private: name === 'secret',
@@ -39,7 +39,7 @@ async function push(refs: readonly string[] = ['main'], folder = 'engine'): Prom
 
 /** Creates a status and returns it. */
 async function post(sha: string, body: object) {
-  const made = await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${sha}`, body)
+  const made = await rest(testUsers.bob, 'POST', `/repos/bob/engine/statuses/${sha}`, body)
   expect([made.status, made.body.message]).toEqual([201, undefined])
   return made.body
 }
@@ -102,7 +102,7 @@ describe('a commit status', () => {
       'target_url is longer than 2048 characters',
     ],
   ])('is not created from %j', async (body, message) => {
-    const refused = await rest(cast.bob, 'POST', '/repos/bob/engine/statuses/main', body)
+    const refused = await rest(testUsers.bob, 'POST', '/repos/bob/engine/statuses/main', body)
     expect([refused.status, refused.body.message]).toEqual([422, message])
   })
 
@@ -110,41 +110,51 @@ describe('a commit status', () => {
     'is not made of %j, which is no commit',
     async (name) => {
       const path = encodeURIComponent(name)
-      const refused = await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${path}`, {
+      const refused = await rest(testUsers.bob, 'POST', `/repos/bob/engine/statuses/${path}`, {
         state: 'success',
       })
       expect([refused.status, refused.body.message]).toEqual([404, `commit doesn't exist: ${name}`])
-      expect((await rest(cast.bob, 'GET', `/repos/bob/engine/statuses/${path}`)).status).toBe(404)
-      expect((await rest(cast.bob, 'GET', `/repos/bob/engine/commits/${path}/status`)).status).toBe(
+      expect((await rest(testUsers.bob, 'GET', `/repos/bob/engine/statuses/${path}`)).status).toBe(
         404,
       )
+      expect(
+        (await rest(testUsers.bob, 'GET', `/repos/bob/engine/commits/${path}/status`)).status,
+      ).toBe(404)
     },
   )
 
   it('is not created for a tree', async () => {
     const tree = await client.git('engine', 'rev-parse', 'HEAD^{tree}')
     expect(
-      (await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${tree}`, { state: 'success' }))
-        .status,
+      (
+        await rest(testUsers.bob, 'POST', `/repos/bob/engine/statuses/${tree}`, {
+          state: 'success',
+        })
+      ).status,
     ).toBe(404)
   })
 
   it('is not created in an empty repository', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'empty' })
+    await rest(testUsers.bob, 'POST', '/user/repos', { name: 'empty' })
     expect(
-      (await rest(cast.bob, 'POST', '/repos/bob/empty/statuses/main', { state: 'success' })).status,
+      (await rest(testUsers.bob, 'POST', '/repos/bob/empty/statuses/main', { state: 'success' }))
+        .status,
     ).toBe(404)
-    expect((await rest(cast.bob, 'GET', '/repos/bob/empty/commits/main/status')).status).toBe(404)
+    expect((await rest(testUsers.bob, 'GET', '/repos/bob/empty/commits/main/status')).status).toBe(
+      404,
+    )
   })
 
   it('outlives its creator', async () => {
     const sha = await push(['heads/main'])
     const users = createClient(
       UserService,
-      transportTo(server.url, 'Connect JSON', cast.ada.authorization),
+      transportTo(server.url, 'Connect JSON', testUsers.ada.authorization),
     )
     await users.createUser({ user: { username: 'temp', password: PASSWORD, role: User_Role.USER } })
-    await rest(cast.bob, 'PUT', '/repos/bob/engine/collaborators/temp', { permission: 'write' })
+    await rest(testUsers.bob, 'PUT', '/repos/bob/engine/collaborators/temp', {
+      permission: 'write',
+    })
     const temp = { authorization: `Basic ${Buffer.from(`temp:${PASSWORD}`).toString('base64')}` }
     expect(
       (await rest(temp, 'POST', `/repos/bob/engine/statuses/${sha}`, { state: 'success' })).status,
@@ -215,10 +225,10 @@ describe('statuses', () => {
     ['carol', 'archived', 200, 403],
   ])('to %s, of %s', async (caller, repository, read, write) => {
     if (repository === 'archived') {
-      await rest(cast.bob, 'POST', '/user/repos', { name: 'archived', auto_init: true })
-      await rest(cast.bob, 'PATCH', '/repos/bob/archived', { archived: true })
+      await rest(testUsers.bob, 'POST', '/user/repos', { name: 'archived', auto_init: true })
+      await rest(testUsers.bob, 'PATCH', '/repos/bob/archived', { archived: true })
     }
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, testUsers, caller)
     const home = `/repos/bob/${repository}`
     for (const path of ['statuses/main', 'commits/main/statuses', 'commits/main/status']) {
       expect((await rest(who, 'GET', `${home}/${path}`)).status).toBe(read)
@@ -299,7 +309,7 @@ describe('the combined status', () => {
 
   it('is limited in contexts, but not in statuses', async () => {
     const sha = await push(['heads/main'])
-    const { id } = (await rest(cast.bob, 'GET', '/repos/bob/engine')).body
+    const { id } = (await rest(testUsers.bob, 'GET', '/repos/bob/engine')).body
     const status = {
       repository_id: id,
       commit_id: sha,
@@ -313,7 +323,7 @@ describe('the combined status', () => {
         await insertCommitStatus(tx, { ...status, context: `context ${i}`, state: 'success' })
       }
     })
-    const refused = await rest(cast.bob, 'POST', `/repos/bob/engine/statuses/${sha}`, {
+    const refused = await rest(testUsers.bob, 'POST', `/repos/bob/engine/statuses/${sha}`, {
       state: 'success',
       context: 'x',
     })
@@ -331,7 +341,7 @@ describe('a commit with very many statuses', () => {
   it('loses old statuses that no longer count', async () => {
     const sha = await push(['heads/main'])
     for (const context of ['ci', 'ci', 'rare']) await post(sha, { state: 'failure', context })
-    const { id } = (await rest(cast.bob, 'GET', '/repos/bob/engine')).body
+    const { id } = (await rest(testUsers.bob, 'GET', '/repos/bob/engine')).body
     const common = {
       repository_id: id,
       commit_id: sha,
@@ -360,7 +370,7 @@ describe('a commit with very many statuses', () => {
 
 describe('CommitStatusService', () => {
   it('does the same over gRPC, with reasons', async () => {
-    const statuses = forge.grpc(CommitStatusService, cast.bob)
+    const statuses = forge.grpc(CommitStatusService, testUsers.bob)
     const home = { owner: 'bob', repo: 'engine' }
     const sha = await push(['heads/main'])
     const made = await statuses.createCommitStatus({

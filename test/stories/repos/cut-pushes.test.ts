@@ -11,7 +11,7 @@ import { type Forge, openForge } from '../../support/forge.ts'
 import { branchline, withFolder } from '../../support/process.ts'
 import { childrenOf } from '../../support/process-spawner.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, startTestServer } from '../../support/server.ts'
+import { createTestUsers, startTestServer } from '../../support/server.ts'
 
 const MIB = 2 ** 20
 const PUSH_PATH = '/bob/cut.git/git-receive-pack'
@@ -79,7 +79,7 @@ describe('an interrupted push', () => {
 
   beforeAll(async () => {
     forge = await openForge()
-    const { id } = await forge.ask(forge.cast.bob, 'POST', '/user/repos', { name: 'cut' })
+    const { id } = await forge.ask(forge.users.bob, 'POST', '/user/repos', { name: 'cut' })
     repository = repositoryPath(forge.server.app.git, id)
   })
   afterAll(() => forge.stop())
@@ -87,7 +87,7 @@ describe('an interrupted push', () => {
   it.each([1, 2] as const)(
     'leaves nothing when its client is gone, over HTTP/%i',
     async (version) => {
-      const push = await beginPush(forge.server.url, forge.cast.bob.authorization, version)
+      const push = await beginPush(forge.server.url, forge.users.bob.authorization, version)
       await untilQuarantines(repository, 1)
       push.cut()
       await untilQuarantines(repository, 0)
@@ -95,7 +95,7 @@ describe('an interrupted push', () => {
   )
 
   it('leaves nothing when its Git process is killed', async () => {
-    const push = await beginPush(forge.server.url, forge.cast.bob.authorization, 1)
+    const push = await beginPush(forge.server.url, forge.users.bob.authorization, 1)
     await untilQuarantines(repository, 1)
     for (const pid of childrenOf(process.pid)) {
       const command = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')
@@ -126,7 +126,7 @@ describe('the files of killed processes', () => {
   it('are found and removed by doctor, unless the process may still run', async () => {
     await withFolder(async (data) => {
       const first = await startTestServer({ data })
-      const { bob } = await inviteCast(first.url)
+      const { bob } = await createTestUsers(first.url)
       const { body } = await restAt(first.url)(bob, 'POST', '/user/repos', { name: 'cut' })
       const repository = repositoryPath(first.app.git, body.id)
       await first.stop()
@@ -149,7 +149,7 @@ describe('the files of killed processes', () => {
   it('are removed when the server starts', async () => {
     await withFolder(async (data) => {
       const first = await startTestServer({ data })
-      const { bob } = await inviteCast(first.url)
+      const { bob } = await createTestUsers(first.url)
       const { body } = await restAt(first.url)(bob, 'POST', '/user/repos', { name: 'cut' })
       const repository = repositoryPath(first.app.git, body.id)
       await first.stop()

@@ -11,21 +11,21 @@ import { remoteOf } from '../../support/git-client.ts'
 import { restAt } from '../../support/rest.ts'
 import {
   type Actor,
+  createTestUsers,
   createToken,
-  inviteCast,
   PASSWORD,
   startTestServer,
 } from '../../support/server.ts'
 
 const forge = await openForge()
-const { server, cast, rest, ask, client } = forge
+const { server, users, rest, ask, client } = forge
 beforeAll(async () => {
-  await ask(cast.carol, 'POST', '/orgs', { username: 'acme' })
+  await ask(users.carol, 'POST', '/orgs', { username: 'acme' })
 })
 
 /** Makes a repository of bob with a first commit. */
 async function make(name: string, settings: object = {}): Promise<void> {
-  const { status } = await rest(cast.bob, 'POST', '/user/repos', {
+  const { status } = await rest(users.bob, 'POST', '/user/repos', {
     name,
     auto_init: true,
     ...settings,
@@ -47,7 +47,7 @@ function fsck(id: number): void {
 describe('a fork', () => {
   it('is complete when the call returns, and independent from then on', async () => {
     await make('engine', { description: 'turns', default_branch: 'trunk' })
-    const made = await fork(cast.carol, 'Bob/Engine')
+    const made = await fork(users.carol, 'Bob/Engine')
     expect(made.status).toBe(202)
     expect(made.body).toMatchObject({
       full_name: 'carol/engine',
@@ -85,7 +85,7 @@ describe('a fork', () => {
       forks_count: 1,
     })
     // A fork of a fork, with its tags.
-    const second = await fork(cast.carol, 'carol/engine', { organization: 'acme', name: 'motor' })
+    const second = await fork(users.carol, 'carol/engine', { organization: 'acme', name: 'motor' })
     expect(second.body).toMatchObject({
       full_name: 'acme/motor',
       owner: { login: 'acme' },
@@ -101,8 +101,8 @@ describe('a fork', () => {
 
   it('remains without a parent when the parent is deleted', async () => {
     await make('mortal')
-    const { body } = await fork(cast.carol, 'bob/mortal')
-    expect((await rest(cast.bob, 'DELETE', '/repos/bob/mortal')).status).toBe(204)
+    const { body } = await fork(users.carol, 'bob/mortal')
+    expect((await rest(users.bob, 'DELETE', '/repos/bob/mortal')).status).toBe(204)
     const orphan = await rest(undefined, 'GET', '/repos/carol/mortal')
     expect(orphan.body).toMatchObject({ fork: false, empty: false })
     expect(orphan.body).not.toHaveProperty('parent')
@@ -111,8 +111,8 @@ describe('a fork', () => {
   })
 
   it('of an empty repository is empty', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'void' })
-    expect((await fork(cast.carol, 'bob/void')).body).toMatchObject({
+    await rest(users.bob, 'POST', '/user/repos', { name: 'void' })
+    expect((await fork(users.carol, 'bob/void')).body).toMatchObject({
       full_name: 'carol/void',
       empty: true,
     })
@@ -120,8 +120,8 @@ describe('a fork', () => {
 
   it('of an archived repository is not archived', async () => {
     await make('relic')
-    await rest(cast.bob, 'PATCH', '/repos/bob/relic', { archived: true })
-    expect((await fork(cast.carol, 'bob/relic')).body).toMatchObject({
+    await rest(users.bob, 'PATCH', '/repos/bob/relic', { archived: true })
+    expect((await fork(users.carol, 'bob/relic')).body).toMatchObject({
       archived: false,
       fork: true,
     })
@@ -130,7 +130,7 @@ describe('a fork', () => {
   it('is created once by concurrent requests', async () => {
     await make('wanted')
     const answers = await Promise.all(
-      [1, 2, 3, 4].map((n) => fork(cast.carol, 'bob/wanted', { name: `wanted-${n}` })),
+      [1, 2, 3, 4].map((n) => fork(users.carol, 'bob/wanted', { name: `wanted-${n}` })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409])
     const forks = await rest(undefined, 'GET', '/repos/bob/wanted/forks')
@@ -141,13 +141,13 @@ describe('a fork', () => {
 
   it('is hidden from users without access', async () => {
     await make('sought')
-    await rest(cast.bob, 'POST', '/orgs', { username: 'gears' })
+    await rest(users.bob, 'POST', '/orgs', { username: 'gears' })
     const units = { units: ['repo.issues'], can_create_org_repo: true }
-    const makers = await rest(cast.bob, 'POST', '/orgs/gears/teams', { name: 'makers', ...units })
-    await rest(cast.bob, 'PUT', `/teams/${makers.body.id}/members/carol`)
-    await fork(cast.bob, 'bob/sought', { organization: 'gears', name: 'plan-x' })
-    await rest(cast.bob, 'PATCH', '/repos/gears/plan-x', { private: true })
-    const refused = await fork(cast.carol, 'bob/sought', { organization: 'gears' })
+    const makers = await rest(users.bob, 'POST', '/orgs/gears/teams', { name: 'makers', ...units })
+    await rest(users.bob, 'PUT', `/teams/${makers.body.id}/members/carol`)
+    await fork(users.bob, 'bob/sought', { organization: 'gears', name: 'plan-x' })
+    await rest(users.bob, 'PATCH', '/repos/gears/plan-x', { private: true })
+    const refused = await fork(users.carol, 'bob/sought', { organization: 'gears' })
     expect([refused.status, refused.body.message]).toEqual([
       409,
       'gears already owns this repository or a fork of it',
@@ -157,48 +157,48 @@ describe('a fork', () => {
   it.each<[what: string, who: () => Actor | undefined, path: string, body: object, status: number]>(
     [
       ['nobody may', () => undefined, 'bob/guarded', {}, 401],
-      ['its owner has it already', () => cast.bob, 'bob/guarded', { name: 'again' }, 409],
-      ['another repository has the name', () => cast.carol, 'bob/guarded', { name: 'taken' }, 409],
-      ['nothing can have that name', () => cast.carol, 'bob/guarded', { name: '../x' }, 422],
+      ['its owner has it already', () => users.bob, 'bob/guarded', { name: 'again' }, 409],
+      ['another repository has the name', () => users.carol, 'bob/guarded', { name: 'taken' }, 409],
+      ['nothing can have that name', () => users.carol, 'bob/guarded', { name: '../x' }, 422],
       [
         'the organisation is none',
-        () => cast.carol,
+        () => users.carol,
         'bob/guarded',
         { organization: 'nobody' },
         404,
       ],
       [
         'the organisation lets others do it',
-        () => cast.bob,
+        () => users.bob,
         'carol/taken',
         { organization: 'acme' },
         403,
       ],
-      ['there is no such repository', () => cast.carol, 'bob/nothing', {}, 404],
-      ['it is a secret', () => cast.carol, 'bob/hidden', {}, 404],
+      ['there is no such repository', () => users.carol, 'bob/nothing', {}, 404],
+      ['it is a secret', () => users.carol, 'bob/hidden', {}, 404],
     ],
   )('is not made when %s', async (_, who, path, body, status) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'guarded' })
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'hidden', private: true })
-    await rest(cast.carol, 'POST', '/user/repos', { name: 'taken' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'guarded' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'hidden', private: true })
+    await rest(users.carol, 'POST', '/user/repos', { name: 'taken' })
     expect((await fork(who(), path, body)).status).toBe(status)
   })
 
   it('is refused to a blocked user and to a token without write scope', async () => {
     await make('walled')
-    await rest(cast.bob, 'PUT', '/user/blocks/carol')
-    expect((await fork(cast.carol, 'bob/walled')).status).toBe(403)
-    await rest(cast.bob, 'DELETE', '/user/blocks/carol')
-    const token = await createToken(server.url, cast.carol, ['read:repository'])
+    await rest(users.bob, 'PUT', '/user/blocks/carol')
+    expect((await fork(users.carol, 'bob/walled')).status).toBe(403)
+    await rest(users.bob, 'DELETE', '/user/blocks/carol')
+    const token = await createToken(server.url, users.carol, ['read:repository'])
     expect(
       (await fork({ username: 'carol', authorization: `token ${token}` }, 'bob/walled')).status,
     ).toBe(403)
-    expect((await fork(cast.carol, 'bob/walled')).status).toBe(202)
+    expect((await fork(users.carol, 'bob/walled')).status).toBe(202)
   })
 
   it('is created and listed over gRPC', async () => {
     await make('spoken')
-    const forks = forge.grpc(ForkService, cast.carol)
+    const forks = forge.grpc(ForkService, users.carol)
     const made = await forks.createFork({ owner: 'bob', repo: 'spoken' })
     expect([made.fullName, made.parent?.fullName]).toEqual(['carol/spoken', 'bob/spoken'])
     expect(await forks.listForks({ owner: 'bob', repo: 'spoken' })).toMatchObject({
@@ -211,31 +211,31 @@ describe('a fork', () => {
 describe('a fork of a private repository', () => {
   it('is private, as long as its parent is', async () => {
     await make('secret', { private: true })
-    await rest(cast.bob, 'PUT', '/repos/bob/secret/collaborators/carol', { permission: 'read' })
-    expect((await fork(cast.carol, 'bob/secret')).body).toMatchObject({
+    await rest(users.bob, 'PUT', '/repos/bob/secret/collaborators/carol', { permission: 'read' })
+    expect((await fork(users.carol, 'bob/secret')).body).toMatchObject({
       private: true,
       full_name: 'carol/secret',
     })
-    const opened = await rest(cast.carol, 'PATCH', '/repos/carol/secret', { private: false })
+    const opened = await rest(users.carol, 'PATCH', '/repos/carol/secret', { private: false })
     expect([opened.status, opened.body.message]).toEqual([
       422,
       'a fork of a private repository must be private',
     ])
-    await rest(cast.bob, 'PATCH', '/repos/bob/secret', { private: false })
+    await rest(users.bob, 'PATCH', '/repos/bob/secret', { private: false })
     expect(
-      (await rest(cast.carol, 'PATCH', '/repos/carol/secret', { private: false })).status,
+      (await rest(users.carol, 'PATCH', '/repos/carol/secret', { private: false })).status,
     ).toBe(200)
   })
 
   it('hides its parent from users without access to it', async () => {
     await make('inner', { private: true })
-    await rest(cast.bob, 'PUT', '/repos/bob/inner/collaborators/carol', { permission: 'read' })
-    await fork(cast.carol, 'bob/inner')
-    await rest(cast.bob, 'DELETE', '/repos/bob/inner/collaborators/carol')
-    const left = await rest(cast.carol, 'GET', '/repos/carol/inner')
+    await rest(users.bob, 'PUT', '/repos/bob/inner/collaborators/carol', { permission: 'read' })
+    await fork(users.carol, 'bob/inner')
+    await rest(users.bob, 'DELETE', '/repos/bob/inner/collaborators/carol')
+    const left = await rest(users.carol, 'GET', '/repos/carol/inner')
     expect(left.body).toMatchObject({ fork: true, private: true })
     expect(JSON.stringify(left.body)).not.toContain('bob')
-    expect((await rest(cast.ada, 'GET', '/repos/carol/inner')).body.parent).toMatchObject({
+    expect((await rest(users.ada, 'GET', '/repos/carol/inner')).body.parent).toMatchObject({
       full_name: 'bob/inner',
     })
   })
@@ -244,27 +244,27 @@ describe('a fork of a private repository', () => {
 describe('the forks of a repository', () => {
   it('are those that the caller can read, oldest first, in pages', async () => {
     await make('popular')
-    await rest(cast.ada, 'POST', '/orgs', { username: 'tools' })
-    await fork(cast.carol, 'bob/popular')
-    await fork(cast.ada, 'bob/popular', { organization: 'tools' })
-    await fork(cast.carol, 'bob/popular', { organization: 'acme' })
-    await rest(cast.carol, 'PATCH', '/repos/acme/popular', { private: true })
+    await rest(users.ada, 'POST', '/orgs', { username: 'tools' })
+    await fork(users.carol, 'bob/popular')
+    await fork(users.ada, 'bob/popular', { organization: 'tools' })
+    await fork(users.carol, 'bob/popular', { organization: 'acme' })
+    await rest(users.carol, 'PATCH', '/repos/acme/popular', { private: true })
     const list = (who: Actor | undefined, query = '') =>
       rest(who, 'GET', `/repos/bob/popular/forks${query}`)
     expect(namesOf((await list(undefined)).body)).toEqual(['carol/popular', 'tools/popular'])
-    expect(namesOf((await list(cast.carol)).body)).toEqual([
+    expect(namesOf((await list(users.carol)).body)).toEqual([
       'carol/popular',
       'tools/popular',
       'acme/popular',
     ])
-    const page = await list(cast.carol, '?limit=1&page=2')
+    const page = await list(users.carol, '?limit=1&page=2')
     expect(namesOf(page.body)).toEqual(['tools/popular'])
     expect([page.headers.get('x-total-count'), page.headers.get('link')]).toEqual([
       '3',
       expect.stringContaining('page=3'),
     ])
-    await rest(cast.bob, 'PATCH', '/repos/bob/popular', { private: true })
-    expect((await list(cast.carol)).status).toBe(404)
+    await rest(users.bob, 'PATCH', '/repos/bob/popular', { private: true })
+    expect((await list(users.carol)).status).toBe(404)
   })
 })
 
@@ -286,8 +286,8 @@ describe('permissions', () => {
         auto_init: true,
         private: repository === 'secret',
       }
-      await rest(cast.bob, 'POST', '/user/repos', settings)
-      const caller = await callerNamed(server.url, cast, name)
+      await rest(users.bob, 'POST', '/user/repos', settings)
+      const caller = await callerNamed(server.url, users, name)
       const path = `/repos/bob/matrix-${repository}/forks`
       expect([
         (await rest(caller, 'POST', path, {})).status,
@@ -301,7 +301,7 @@ describe('a crash', () => {
   it('before the folder of a fork exists leaves no fork, and the next attempt succeeds', async () => {
     const data = await mkdtemp(join(tmpdir(), 'branchline-fork-'))
     const first = await startTestServer({ data })
-    const people = await inviteCast(first.url)
+    const people = await createTestUsers(first.url)
     await restAt(first.url)(people.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
     const made = await restAt(first.url)(people.carol, 'POST', '/repos/bob/engine/forks', {})
     // As if the process had been killed between the row and the folder.

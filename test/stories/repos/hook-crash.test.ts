@@ -10,7 +10,7 @@ import {
   withFolder,
 } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, PASSWORD, transportTo } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, transportTo } from '../../support/server.ts'
 
 describe('a server that is killed while a hook runs', () => {
   it.each(['pre-receive', 'update', 'post-receive'])(
@@ -19,7 +19,7 @@ describe('a server that is killed while a hook runs', () => {
       await withFolder(async (data) => {
         const client = await openGitClient()
         const first = await serveProcess(data, ['--git-hooks', 'on'])
-        const { ada, bob } = await inviteCast(first.url)
+        const { ada, bob } = await createTestUsers(first.url)
         await restAt(first.url)(bob, 'POST', '/user/repos', { name: 'killed', auto_init: true })
         await client.git(
           '.',

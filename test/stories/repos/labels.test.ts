@@ -6,23 +6,23 @@ import { callerNamed } from '../../support/callers.ts'
 import { refusalOf } from '../../support/forge.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
 import {
-  type Cast,
-  inviteCast,
+  createTestUsers,
   startTestServer,
   type TestServer,
+  type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 let server: TestServer
-let cast: Cast
+let users: TestUsers
 let rest: SendRest
 
 beforeAll(async () => {
   server = await startTestServer()
-  cast = await inviteCast(server.url)
+  users = await createTestUsers(server.url)
   rest = restAt(server.url)
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'engine' })
-  await rest(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })
+  await rest(users.bob, 'POST', '/user/repos', { name: 'engine' })
+  await rest(users.bob, 'POST', '/user/repos', { name: 'secret', private: true })
 })
 afterAll(async () => {
   await server.stop()
@@ -34,14 +34,14 @@ const BUG = { name: 'bug', color: '#ee0701', description: 'broken' }
 
 /** Creates a label and returns its id. */
 async function makeLabel(path: string, fields: object = {}): Promise<number> {
-  const { status, body } = await rest(cast.bob, 'POST', path, { ...BUG, ...fields })
+  const { status, body } = await rest(users.bob, 'POST', path, { ...BUG, ...fields })
   expect(status).toBe(201)
   return body.id
 }
 
 describe('a label', () => {
   it('is created, read, edited and deleted', async () => {
-    const made = await rest(cast.bob, 'POST', '/repos/bob/engine/labels', {
+    const made = await rest(users.bob, 'POST', '/repos/bob/engine/labels', {
       ...BUG,
       exclusive: true,
       is_archived: true,
@@ -59,17 +59,17 @@ describe('a label', () => {
       exclusive: false,
       is_archived: false,
     }
-    const edited = await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, edit)
+    const edited = await rest(users.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, edit)
     expect([edited.status, edited.body]).toEqual([200, { id, url, ...edit, color: 'aabbcc' }])
-    expect((await rest(cast.bob, 'DELETE', `/repos/bob/engine/labels/${id}`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/repos/bob/engine/labels/${id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `/repos/bob/engine/labels/${id}`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/repos/bob/engine/labels/${id}`)).status).toBe(404)
     expect(await makeLabel('/repos/bob/engine/labels')).toBeGreaterThan(id)
   })
 
   it('keeps fields that an edit leaves out or sends as null, as Go clients do', async () => {
     const id = await makeLabel('/repos/bob/engine/labels', { exclusive: true })
     const path = `/repos/bob/engine/labels/${id}`
-    const before = (await rest(cast.bob, 'GET', path)).body
+    const before = (await rest(users.bob, 'GET', path)).body
     const nothing = {
       name: null,
       color: null,
@@ -78,7 +78,7 @@ describe('a label', () => {
       is_archived: null,
     }
     for (const edit of [nothing, {}, { name: '', color: '' }]) {
-      expect((await rest(cast.bob, 'PATCH', path, edit)).body).toEqual(before)
+      expect((await rest(users.bob, 'PATCH', path, edit)).body).toEqual(before)
     }
   })
 
@@ -89,7 +89,7 @@ describe('a label', () => {
     ['0ab', '00aabb'],
     [' #00aabb ', '00aabb'],
   ])('with the color %j has the color %j', async (color, expected) => {
-    const made = await rest(cast.bob, 'POST', '/repos/bob/engine/labels', { name: 'x', color })
+    const made = await rest(users.bob, 'POST', '/repos/bob/engine/labels', { name: 'x', color })
     expect([made.status, made.body.color]).toEqual([201, expected])
   })
 
@@ -108,46 +108,46 @@ describe('a label', () => {
       'description is longer than 1024 characters',
     ],
   ])('is not created from %j', async (body, message) => {
-    const refused = await rest(cast.bob, 'POST', '/repos/bob/engine/labels', body)
+    const refused = await rest(users.bob, 'POST', '/repos/bob/engine/labels', body)
     expect([refused.status, refused.body]).toEqual([422, { message, url: '/openapi.json' }])
   })
 
   it('is edited completely or not at all', async () => {
     const id = await makeLabel('/repos/bob/engine/labels')
-    const refused = await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, {
+    const refused = await rest(users.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, {
       name: 'other',
       color: 'red',
     })
     expect(refused.status).toBe(422)
-    expect((await rest(cast.bob, 'GET', `/repos/bob/engine/labels/${id}`)).body.name).toBe('bug')
+    expect((await rest(users.bob, 'GET', `/repos/bob/engine/labels/${id}`)).body.name).toBe('bug')
   })
 
   it.each(['0', 'bug', '-1', '99999999999999999999', '1.5'])(
     'of the number %j is none',
     async (id) => {
       for (const method of ['GET', 'DELETE']) {
-        const { status, body } = await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`)
+        const { status, body } = await rest(users.bob, method, `/repos/bob/engine/labels/${id}`)
         expect([status, body.message]).toEqual([404, 'not found'])
       }
       // The id in the path counts.
       const known = await makeLabel('/repos/bob/engine/labels')
       expect(
-        (await rest(cast.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, { id: known, name: 'x' }))
+        (await rest(users.bob, 'PATCH', `/repos/bob/engine/labels/${id}`, { id: known, name: 'x' }))
           .status,
       ).toBe(404)
     },
   )
 
   it('of another repository is not found', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'other' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'other' })
     const id = await makeLabel('/repos/bob/other/labels')
     for (const method of ['GET', 'PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? { name: 'x' } : undefined
-      expect((await rest(cast.bob, method, `/repos/bob/engine/labels/${id}`, body)).status).toBe(
+      expect((await rest(users.bob, method, `/repos/bob/engine/labels/${id}`, body)).status).toBe(
         404,
       )
     }
-    expect((await rest(cast.bob, 'GET', `/repos/bob/other/labels/${id}`)).body.name).toBe('bug')
+    expect((await rest(users.bob, 'GET', `/repos/bob/other/labels/${id}`)).body.name).toBe('bug')
   })
 
   it('survives a restart', async () => {
@@ -155,13 +155,13 @@ describe('a label', () => {
     await server.close(0)
     server = await startTestServer({ data: server.data })
     rest = restAt(server.url)
-    expect((await rest(cast.bob, 'GET', `/repos/bob/engine/labels/${id}`)).body.name).toBe('bug')
+    expect((await rest(users.bob, 'GET', `/repos/bob/engine/labels/${id}`)).body.name).toBe('bug')
   })
 })
 
 describe('labels of a repository', () => {
   it('are listed by name, in pages', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'many' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'many' })
     for (const name of ['b', 'c', 'a', 'b']) await makeLabel('/repos/bob/many/labels', { name })
     const all = await rest(undefined, 'GET', '/repos/bob/many/labels')
     expect(all.body.map(({ name }: { name: string }) => name)).toEqual(['a', 'b', 'b', 'c'])
@@ -192,10 +192,10 @@ describe('labels of a repository', () => {
     ['carol', 'archived', 200, 403],
   ])('to %s, of %s', async (caller, repository, read, write) => {
     if (repository === 'archived') {
-      await rest(cast.bob, 'POST', '/user/repos', { name: 'archived' })
-      await rest(cast.bob, 'PATCH', '/repos/bob/archived', { archived: true })
+      await rest(users.bob, 'POST', '/user/repos', { name: 'archived' })
+      await rest(users.bob, 'PATCH', '/repos/bob/archived', { archived: true })
     }
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, users, caller)
     const path = `/repos/bob/${repository}/labels`
     expect((await rest(who, 'GET', path)).status).toBe(read)
     expect((await rest(who, 'POST', path, BUG)).status).toBe(write)
@@ -209,23 +209,25 @@ describe('labels of a repository', () => {
     ['read', 200, 403],
     ['write', 200, 201],
   ])('to a collaborator who may %s', async (permission, read, write) => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: `with-${permission}`, private: true })
-    await rest(cast.bob, 'PUT', `/repos/bob/with-${permission}/collaborators/carol`, { permission })
+    await rest(users.bob, 'POST', '/user/repos', { name: `with-${permission}`, private: true })
+    await rest(users.bob, 'PUT', `/repos/bob/with-${permission}/collaborators/carol`, {
+      permission,
+    })
     const path = `/repos/bob/with-${permission}/labels`
-    expect((await rest(cast.carol, 'GET', path)).status).toBe(read)
-    expect((await rest(cast.carol, 'POST', path, BUG)).status).toBe(write)
+    expect((await rest(users.carol, 'GET', path)).status).toBe(read)
+    expect((await rest(users.carol, 'POST', path, BUG)).status).toBe(write)
   })
 
   it('exist while issues or pull requests are enabled', async () => {
-    await rest(cast.bob, 'POST', '/user/repos', { name: 'switched' })
+    await rest(users.bob, 'POST', '/user/repos', { name: 'switched' })
     for (const [has_issues, has_pull_requests, read, write] of [
       [false, true, 200, 201],
       [true, false, 200, 201],
       [false, false, 404, 404],
     ] as const) {
-      await rest(cast.bob, 'PATCH', '/repos/bob/switched', { has_issues, has_pull_requests })
+      await rest(users.bob, 'PATCH', '/repos/bob/switched', { has_issues, has_pull_requests })
       expect((await rest(undefined, 'GET', '/repos/bob/switched/labels')).status).toBe(read)
-      expect((await rest(cast.bob, 'POST', '/repos/bob/switched/labels', BUG)).status).toBe(write)
+      expect((await rest(users.bob, 'POST', '/repos/bob/switched/labels', BUG)).status).toBe(write)
     }
   })
 
@@ -235,25 +237,25 @@ describe('labels of a repository', () => {
     ['repo.code', 'write', 404, 404],
   ])('to a team that may %s: %s', async (unit, level, read, write) => {
     const org = `team-${unit.slice(5)}`
-    await rest(cast.bob, 'POST', '/orgs', { username: org })
-    await rest(cast.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine', private: true })
+    await rest(users.bob, 'POST', '/orgs', { username: org })
+    await rest(users.bob, 'POST', `/orgs/${org}/repos`, { name: 'engine', private: true })
     const team = {
       name: 'crew',
       permission: 'read',
       units_map: { [unit]: level },
       includes_all_repositories: true,
     }
-    const { id } = (await rest(cast.bob, 'POST', `/orgs/${org}/teams`, team)).body
-    expect((await rest(cast.bob, 'PUT', `/teams/${id}/members/carol`)).status).toBe(204)
-    expect((await rest(cast.carol, 'GET', `/repos/${org}/engine/labels`)).status).toBe(read)
-    expect((await rest(cast.carol, 'POST', `/repos/${org}/engine/labels`, BUG)).status).toBe(write)
+    const { id } = (await rest(users.bob, 'POST', `/orgs/${org}/teams`, team)).body
+    expect((await rest(users.bob, 'PUT', `/teams/${id}/members/carol`)).status).toBe(204)
+    expect((await rest(users.carol, 'GET', `/repos/${org}/engine/labels`)).status).toBe(read)
+    expect((await rest(users.carol, 'POST', `/repos/${org}/engine/labels`, BUG)).status).toBe(write)
   })
 })
 
 describe('labels of an organisation', () => {
   beforeAll(async () => {
-    await rest(cast.bob, 'POST', '/orgs', { username: 'acme' })
-    await rest(cast.bob, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
+    await rest(users.bob, 'POST', '/orgs', { username: 'acme' })
+    await rest(users.bob, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
   })
 
   it('are created, read, edited and deleted', async () => {
@@ -263,14 +265,14 @@ describe('labels of an organisation', () => {
     expect((await rest(undefined, 'GET', `/orgs/ACME/labels/${id}`)).body).toEqual(label)
     const list = await rest(undefined, 'GET', '/orgs/acme/labels')
     expect([list.body, list.headers.get('x-total-count')]).toEqual([[label], '1'])
-    const edited = await rest(cast.bob, 'PATCH', `/orgs/acme/labels/${id}`, { is_archived: true })
+    const edited = await rest(users.bob, 'PATCH', `/orgs/acme/labels/${id}`, { is_archived: true })
     expect(edited.body).toEqual({ ...label, is_archived: true })
     // It is no label of a repository or another organisation.
-    await rest(cast.bob, 'POST', '/orgs/acme/repos', { name: 'engine' })
-    expect((await rest(cast.bob, 'GET', `/repos/acme/engine/labels/${id}`)).status).toBe(404)
-    expect((await rest(cast.bob, 'GET', `/orgs/hidden/labels/${id}`)).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', `/orgs/acme/labels/${id}`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `/orgs/acme/labels/${id}`)).status).toBe(404)
+    await rest(users.bob, 'POST', '/orgs/acme/repos', { name: 'engine' })
+    expect((await rest(users.bob, 'GET', `/repos/acme/engine/labels/${id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `/orgs/hidden/labels/${id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `/orgs/acme/labels/${id}`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `/orgs/acme/labels/${id}`)).status).toBe(404)
   })
 
   it.each<[caller: string, org: string, read: number, write: number]>([
@@ -286,7 +288,7 @@ describe('labels of an organisation', () => {
     ['write:issue', 'acme', 403, 403],
     ['public-only', 'hidden', 403, 403],
   ])('to %s, of %s', async (caller, org, read, write) => {
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, users, caller)
     expect((await rest(who, 'GET', `/orgs/${org}/labels`)).status).toBe(read)
     expect((await rest(who, 'POST', `/orgs/${org}/labels`, BUG)).status).toBe(write)
     if (write !== 201)
@@ -295,11 +297,11 @@ describe('labels of an organisation', () => {
 
   it('are readable by a member who is no owner', async () => {
     const team = { name: 'crew', permission: 'write', units: ['repo.issues'] }
-    const { id } = (await rest(cast.bob, 'POST', '/orgs/hidden/teams', team)).body
-    await rest(cast.bob, 'PUT', `/teams/${id}/members/carol`)
-    expect((await rest(cast.carol, 'GET', '/orgs/hidden/labels')).status).toBe(200)
-    expect((await rest(cast.carol, 'POST', '/orgs/hidden/labels', BUG)).status).toBe(403)
-    await rest(cast.bob, 'DELETE', `/teams/${id}/members/carol`)
+    const { id } = (await rest(users.bob, 'POST', '/orgs/hidden/teams', team)).body
+    await rest(users.bob, 'PUT', `/teams/${id}/members/carol`)
+    expect((await rest(users.carol, 'GET', '/orgs/hidden/labels')).status).toBe(200)
+    expect((await rest(users.carol, 'POST', '/orgs/hidden/labels', BUG)).status).toBe(403)
+    await rest(users.bob, 'DELETE', `/teams/${id}/members/carol`)
   })
 })
 
@@ -307,7 +309,7 @@ describe('LabelService', () => {
   it('does the same over gRPC, with reasons', async () => {
     const labels = createClient(
       LabelService,
-      transportTo(server.url, 'gRPC', cast.bob.authorization),
+      transportTo(server.url, 'gRPC', users.bob.authorization),
     )
     const home = { owner: 'bob', repo: 'engine' }
     const made = await labels.createRepositoryLabel({ ...home, name: 'grpc', color: '#abc' })

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, PASSWORD } from '../../support/server.ts'
+import { createTestUsers, PASSWORD } from '../../support/server.ts'
 
 const MIB = 2 ** 20
 
@@ -31,7 +31,7 @@ describe('a push of 200 MiB', () => {
     async () => {
       await withFolder(async (data) => {
         const server = await serveProcess(data)
-        const { bob } = await inviteCast(server.url)
+        const { bob } = await createTestUsers(server.url)
         await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'large' })
         const remote = remoteOf(server.url, 'bob/large', 'bob', PASSWORD)
         await client.git('.', 'clone', '-q', remote, 'mine')

@@ -10,9 +10,9 @@ const forge = await openForge()
 it('a push of more refs than are reviewed at once is refused with a reason, and changes nothing', {
   timeout: 120_000,
 }, async () => {
-  const { ask, cast, server } = forge
-  await ask(cast.bob, 'POST', '/user/repos', { name: 'refs', auto_init: true })
-  const { commit } = await ask(cast.bob, 'GET', '/repos/bob/refs/branches/main')
+  const { ask, users, server } = forge
+  await ask(users.bob, 'POST', '/user/repos', { name: 'refs', auto_init: true })
+  const { commit } = await ask(users.bob, 'GET', '/repos/bob/refs/branches/main')
   const lines = Array.from({ length: REFS }, (_, i) => {
     const name = `refs/heads/${String(i).padStart(210, 'x')}`
     const text = `${'0'.repeat(40)} ${commit.id} ${name}${i === 0 ? '\0report-status side-band-64k' : ''}`
@@ -27,12 +27,12 @@ it('a push of more refs than are reviewed at once is refused with a reason, and 
   const answer = await fetch(`${server.url}/bob/refs.git/git-receive-pack`, {
     method: 'POST',
     headers: {
-      authorization: cast.bob.authorization,
+      authorization: users.bob.authorization,
       'content-type': 'application/x-git-receive-pack-request',
     },
     body,
   })
   expect(answer.status).toBe(200)
   expect(await answer.text()).toContain('push them in parts')
-  expect(await ask(cast.bob, 'GET', '/repos/bob/refs/branches')).toHaveLength(1)
+  expect(await ask(users.bob, 'GET', '/repos/bob/refs/branches')).toHaveLength(1)
 })

@@ -9,15 +9,15 @@ let now = Date.UTC(2026, 4, 1, 10)
 const PATH = '/repos/bob/engine/milestones'
 
 const forge = await openForge({ clock: { now: () => now } })
-const { server, cast, rest, ask } = forge
+const { server, users, rest, ask } = forge
 beforeAll(async () => {
-  for (const name of ['engine', 'list']) await ask(cast.bob, 'POST', '/user/repos', { name })
-  await ask(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })
+  for (const name of ['engine', 'list']) await ask(users.bob, 'POST', '/user/repos', { name })
+  await ask(users.bob, 'POST', '/user/repos', { name: 'secret', private: true })
 })
 
 /** Creates a milestone in a repository of bob, and returns it. */
 async function make(fields: object, path = PATH) {
-  const { status, body } = await rest(cast.bob, 'POST', path, fields)
+  const { status, body } = await rest(users.bob, 'POST', path, fields)
   expect(status).toBe(201)
   return body
 }
@@ -51,19 +51,19 @@ describe('a milestone', () => {
     expect((await rest(undefined, 'GET', `${PATH}/${made.id}`)).body).toEqual(milestone)
     expect((await rest(undefined, 'GET', `${PATH}/v1.0%20final`)).body).toEqual(milestone)
     now += 60_000
-    const closed = await rest(cast.bob, 'PATCH', `${PATH}/${made.id}`, { state: 'closed' })
+    const closed = await rest(users.bob, 'PATCH', `${PATH}/${made.id}`, { state: 'closed' })
     const times = { updated_at: '2026-05-01T10:01:00Z', closed_at: '2026-05-01T10:01:00Z' }
     expect([closed.status, closed.body]).toEqual([200, { ...milestone, state: 'closed', ...times }])
     now += 60_000
-    const again = await rest(cast.bob, 'PATCH', `${PATH}/v1.0%20final`, {
+    const again = await rest(users.bob, 'PATCH', `${PATH}/v1.0%20final`, {
       state: 'closed',
       title: 'v1',
     })
     expect(again.body).toMatchObject({ title: 'v1', closed_at: '2026-05-01T10:01:00Z' })
-    const opened = await rest(cast.bob, 'PATCH', `${PATH}/v1`, { state: 'open' })
+    const opened = await rest(users.bob, 'PATCH', `${PATH}/v1`, { state: 'open' })
     expect(opened.body).toMatchObject({ state: 'open', closed_at: null })
-    expect((await rest(cast.bob, 'DELETE', `${PATH}/v1`)).status).toBe(204)
-    expect((await rest(cast.bob, 'GET', `${PATH}/${made.id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `${PATH}/v1`)).status).toBe(204)
+    expect((await rest(users.bob, 'GET', `${PATH}/${made.id}`)).status).toBe(404)
   })
 
   it('can be created closed', async () => {
@@ -84,11 +84,11 @@ describe('a milestone', () => {
       { title: '', state: '' },
       { due_on: '0001-01-01T00:00:00Z' },
     ]) {
-      expect((await rest(cast.bob, 'PATCH', `${PATH}/${before.id}`, edit)).body).toMatchObject(
+      expect((await rest(users.bob, 'PATCH', `${PATH}/${before.id}`, edit)).body).toMatchObject(
         before,
       )
     }
-    const edited = await rest(cast.bob, 'PATCH', `${PATH}/${before.id}`, { description: '' })
+    const edited = await rest(users.bob, 'PATCH', `${PATH}/${before.id}`, { description: '' })
     expect(edited.body.description).toBe('')
   })
 
@@ -103,7 +103,7 @@ describe('a milestone', () => {
 
   it('loses its date when set to the year 9999', async () => {
     const { id } = await make({ title: 'dated', due_on: '2026-06-01T10:00:00Z' })
-    const edited = await rest(cast.bob, 'PATCH', `${PATH}/${id}`, {
+    const edited = await rest(users.bob, 'PATCH', `${PATH}/${id}`, {
       due_on: '9999-12-31T00:00:00Z',
     })
     expect(edited.body.due_on).toBeNull()
@@ -121,17 +121,17 @@ describe('a milestone', () => {
   it.each(['nothing', '0', '-1', '99999999999999999999', 'FIRST'])(
     'called %j is none',
     async (name) => {
-      const missing = await rest(cast.bob, 'GET', `${PATH}/${name}`)
+      const missing = await rest(users.bob, 'GET', `${PATH}/${name}`)
       expect([missing.status, missing.body.message]).toEqual([404, 'not found'])
-      expect((await rest(cast.bob, 'PATCH', `${PATH}/${name}`, { title: 'x' })).status).toBe(404)
-      expect((await rest(cast.bob, 'DELETE', `${PATH}/${name}`)).status).toBe(404)
+      expect((await rest(users.bob, 'PATCH', `${PATH}/${name}`, { title: 'x' })).status).toBe(404)
+      expect((await rest(users.bob, 'DELETE', `${PATH}/${name}`)).status).toBe(404)
     },
   )
 
   it('of another repository is not found', async () => {
     const { id } = await make({ title: 'elsewhere' }, '/repos/bob/secret/milestones')
-    expect((await rest(cast.bob, 'GET', `${PATH}/${id}`)).status).toBe(404)
-    expect((await rest(cast.bob, 'DELETE', `${PATH}/${id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'GET', `${PATH}/${id}`)).status).toBe(404)
+    expect((await rest(users.bob, 'DELETE', `${PATH}/${id}`)).status).toBe(404)
   })
 
   it.each([
@@ -143,7 +143,7 @@ describe('a milestone', () => {
     ],
     [{ title: 'x', due_on: 'tomorrow' }, 'due_on'],
   ])('is not created from a body like %j', async (body, message) => {
-    const refused = await rest(cast.bob, 'POST', PATH, body)
+    const refused = await rest(users.bob, 'POST', PATH, body)
     expect(refused.status).toBe(422)
     expect(refused.body.message).toContain(message)
   })
@@ -194,10 +194,10 @@ describe('milestones', () => {
     ['carol', 'archived', 200, 403],
   ])('to %s, of %s', async (caller, repository, read, write) => {
     if (repository === 'archived') {
-      await rest(cast.bob, 'POST', '/user/repos', { name: 'archived' })
-      await rest(cast.bob, 'PATCH', '/repos/bob/archived', { archived: true })
+      await rest(users.bob, 'POST', '/user/repos', { name: 'archived' })
+      await rest(users.bob, 'PATCH', '/repos/bob/archived', { archived: true })
     }
-    const who = await callerNamed(server.url, cast, caller)
+    const who = await callerNamed(server.url, users, caller)
     const path = `/repos/bob/${repository}/milestones`
     expect((await rest(who, 'GET', path)).status).toBe(read)
     expect((await rest(who, 'POST', path, { title: 'v1' })).status).toBe(write)
@@ -207,7 +207,7 @@ describe('milestones', () => {
   })
 
   it('are the same over gRPC, with reasons', async () => {
-    const milestones = forge.grpc(MilestoneService, cast.bob)
+    const milestones = forge.grpc(MilestoneService, users.bob)
     const home = { owner: 'bob', repo: 'engine' }
     const made = await milestones.createMilestone({
       ...home,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { branchline, serveProcess } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast } from '../../support/server.ts'
+import { createTestUsers } from '../../support/server.ts'
 
 let data: string
 
@@ -26,7 +26,7 @@ async function storedFiles(): Promise<string[]> {
 describe('a server that is killed in the middle of an upload', () => {
   it('does not show the file, and the doctor removes it', async () => {
     const first = await serveProcess(data)
-    const { bob } = await inviteCast(first.url)
+    const { bob } = await createTestUsers(first.url)
     const rest = restAt(first.url)
     await rest(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
     const { id } = (await rest(bob, 'POST', '/repos/bob/engine/releases', { tag_name: 'v1' })).body

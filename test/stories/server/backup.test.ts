@@ -14,7 +14,7 @@ import {
   withFolder,
 } from '../../support/process.ts'
 import { restAt } from '../../support/rest.ts'
-import { inviteCast, PASSWORD, signIn } from '../../support/server.ts'
+import { createTestUsers, PASSWORD, signIn } from '../../support/server.ts'
 
 /** Stops a server as its operator does. */
 async function stop({ child, exited }: ServerProcess): Promise<void> {
@@ -44,13 +44,13 @@ describe('a backup', () => {
         join(folder, name),
       ) as [string, string, string]
       const server = await serveProcess(data)
-      const cast = await inviteCast(server.url)
+      const users = await createTestUsers(server.url)
       const rest = restAt(server.url)
       const { id } = (
-        await rest(cast.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
+        await rest(users.bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
       ).body
       const secret = (
-        await rest(cast.bob, 'POST', '/user/repos', { name: 'secret', private: true })
+        await rest(users.bob, 'POST', '/user/repos', { name: 'secret', private: true })
       ).body
       const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
       await client.git('.', 'clone', '-q', remote, 'engine')
@@ -184,7 +184,7 @@ describe('the doctor', () => {
   beforeAll(async () => {
     data = await mkdtemp(join(tmpdir(), 'branchline-'))
     const server = await serveProcess(data)
-    const { bob } = await inviteCast(server.url)
+    const { bob } = await createTestUsers(server.url)
     for (const name of ['moved', 'locked', 'lost', 'broken', 'sound']) {
       const made = await restAt(server.url)(bob, 'POST', '/user/repos', { name, auto_init: true })
       ids[name] = made.body.id

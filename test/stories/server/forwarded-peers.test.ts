@@ -2,7 +2,7 @@ import { BlockList } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { sendHttp1, sendHttp2 } from '../../support/http-request.ts'
 import {
-  inviteCast,
+  createTestUsers,
   PASSWORD,
   startTestServer,
   type TestServer,
@@ -44,7 +44,7 @@ const times = <T>(count: number, make: (i: number) => T): T[] =>
 describe('concurrent requests with passwords', () => {
   it('are all accepted if the passwords are right', async () => {
     await start()
-    await inviteCast(server.url)
+    await createTestUsers(server.url)
     expect(await statuses(times(40, () => me(basic('bob'))))).toEqual({ 200: 40 })
     // A team behind one proxy, each with several requests.
     const team = times(120, (i) =>
@@ -55,7 +55,7 @@ describe('concurrent requests with passwords', () => {
 
   it('cannot guess more often than the limit allows', async () => {
     await start()
-    await inviteCast(server.url)
+    await createTestUsers(server.url)
     expect(await statuses(times(40, () => me(basic('bob', 'wrong'))))).toEqual({ 401: 10, 429: 30 })
     expect((await me(basic('bob'))).status).toBe(429)
     const perPeer = times(80, (i) =>
@@ -209,7 +209,7 @@ describe('the refresh cookie', () => {
 
   it('is Secure if a trusted proxy says that the client used HTTPS', async () => {
     await start()
-    await inviteCast(server.url)
+    await createTestUsers(server.url)
     const isSecure = async (...call: Parameters<typeof signIn>) =>
       /; Secure/.test(String((await signIn(...call)).headers['set-cookie']))
     expect([

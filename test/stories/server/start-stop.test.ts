@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
-import { createToken, inviteCast, PASSWORD, signIn } from '../../support/server.ts'
+import { createTestUsers, createToken, PASSWORD, signIn } from '../../support/server.ts'
 
 /** A fault that ends one start in five shows itself with a probability of 99 percent. */
 const STARTS = 20
@@ -15,7 +15,7 @@ describe(`a server on Node ${process.versions.node}`, () => {
       withFolder(async (data) => {
         for (let start = 0; start < STARTS; start++) {
           const { url, child, exited } = await serveProcess(data)
-          if (start === 0) await inviteCast(url)
+          if (start === 0) await createTestUsers(url)
           const bob = await signIn(url, 'bob', PASSWORD)
           await createToken(url, bob, ['read:user'])
           child.kill('SIGTERM')

@@ -62,7 +62,7 @@ async function seen(tx: Tx, repositoryId: number) {
 }
 
 describe('open pull requests', () => {
-  it('move with their branch, and nothing else does', async () => {
+  it('move with their branch, without other changes', async () => {
     await inRepository('moving', async (tx, repository_id) => {
       const other = await addRepository(tx, { owner_id: ownerId, name: 'aside' })
       const follows = await addPull(tx, { repository_id, head_branch: 'a' })
@@ -88,7 +88,7 @@ describe('open pull requests', () => {
     })
   })
 
-  it('wait for the name that their branch is being given', async () => {
+  it('keep their head when the branch gets a new name at the same time', async () => {
     await inRepository('waiting', async (tx, repository_id) => {
       await addPull(tx, { repository_id, head_branch: 'old' })
       await addPull(tx, { repository_id, head_branch: 'x', base_branch: 'old' })
@@ -102,7 +102,7 @@ describe('open pull requests', () => {
     })
   })
 
-  it('are closed where two would ask for the same, by whatever way', async () => {
+  it('are closed where two would have the same branches', async () => {
     await inRepository('doubling', async (tx, repository_id) => {
       await addPull(tx, { repository_id, head_branch: 'old' })
       await addPull(tx, { repository_id, head_branch: 'new' })
@@ -114,7 +114,7 @@ describe('open pull requests', () => {
     })
   })
 
-  it('are closed where no branch is left to go to', async () => {
+  it('are closed where no other base exists', async () => {
     await inRepository('emptied', async (tx, repository_id) => {
       await addPull(tx, { repository_id, head_branch: 'x', base_branch: 'gone' })
       await followBranches(app, tx, repository_id, 'nowhere', [moved('gone')])
@@ -122,7 +122,7 @@ describe('open pull requests', () => {
     })
   })
 
-  it('go elsewhere without their orders to be merged, which a new name leaves alone', async () => {
+  it('lose their scheduled merges when their base changes, but not when it is renamed', async () => {
     await inRepository('ordered', async (tx, repository_id) => {
       const ordered = async (base_branch: string) => {
         const { id: pull_request_id } = await addPull(tx, {
@@ -158,7 +158,7 @@ describe('open pull requests', () => {
     })
   })
 
-  it('are found by indexes, however many there are', async () => {
+  it('are found by indexes, whatever their number', async () => {
     const plans = await transaction(app.db, (tx) =>
       plansOf(tx, async (db) => {
         const watched = db as Tx

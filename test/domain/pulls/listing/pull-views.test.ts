@@ -12,11 +12,11 @@ describe('work in progress', () => {
     ['not yet, WIP:', false],
     [' WIP: not yet', false],
     ['', false],
-  ])('is told by the title %j: %s', (title, expected) => {
+  ])('is recognised by the title %j: %s', (title, expected) => {
     expect(isWorkInProgress({ settings: { wipPrefixes: ['WIP:', '[WIP]'] } }, title)).toBe(expected)
   })
 
-  it('is told by what the operator has set', () => {
+  it('is recognised by the prefixes that the operator has set', () => {
     const settings = { wipPrefixes: ['Draft:', '🚧'] }
     const said = ['draft: a', '🚧 a', 'WIP: a'].map((title) =>
       isWorkInProgress({ settings }, title),
@@ -26,7 +26,7 @@ describe('work in progress', () => {
   })
 })
 
-describe('what a check found', () => {
+describe('the result of a mergeability check', () => {
   const checked = {
     mergeability: 'CONFLICT',
     checked_base: 'base',

@@ -13,7 +13,7 @@ const on = (branch: string, files: Record<string, string>, from?: string): Scrip
   ...(from && { parents: [`refs/heads/${from}`] }),
 })
 
-describe('the verdict about a merge', () => {
+describe('the mergeability of a pull request', () => {
   it.each<[what: string, commits: readonly ScriptedCommit[], expected: Mergeability]>([
     [
       'of what goes on from the base',

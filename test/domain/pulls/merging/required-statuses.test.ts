@@ -7,7 +7,7 @@ import type { CommitStatus } from '../../../../src/storage/schema/repos.ts'
 
 type States = Readonly<Record<string, CommitStatus['state']>>
 
-describe('the statuses that a rule wants', () => {
+describe('the required statuses of a rule', () => {
   it.each<[what: string, patterns: readonly string[], states: States, verdict: StatusResult]>([
     ['nothing named and nothing said', [], {}, 'pending'],
     ['nothing named and all of it well', [], { build: 'success', lint: 'skipped' }, 'success'],

@@ -46,11 +46,11 @@ describe('a file CODEOWNERS', () => {
     expect(await owners(text, 'a')).toHaveLength(200)
   })
 
-  it('takes linear time for whatever expression', async () => {
+  it('takes linear time for every expression', async () => {
     expect(await owners('(a|a?)+(a|aa)+(a|a?)+b @carol', 'a'.repeat(4_000))).toEqual([])
   })
 
-  it('has too many asked rather than too few where time is up', async () => {
+  it('requests too many reviewers rather than too few when the time is up', async () => {
     const matches = () => {
       // Longer than a turn.
       for (const begun = performance.now(); performance.now() - begun < 15; );

@@ -22,7 +22,7 @@ describe('readEvent', () => {
     // As in compatible systems: whatever is unknown goes to nobody yet.
     ['approved', 'PENDING'],
     ['REQUEST_REVIEW', 'PENDING'],
-  ])('takes %j for %s', (text, event) => {
+  ])('reads %j as %s', (text, event) => {
     expect(readEvent(text)).toBe(event)
   })
 })
@@ -70,7 +70,7 @@ describe('checkReview', () => {
       { event: 'REQUEST_CHANGES', state: 'MERGED' },
       'REVIEW_ON_CLOSED_PULL',
     ],
-  ])('judges %s', (_, given, refusal) => {
+  ])('decides %s', (_, given, refusal) => {
     const judged = () => {
       try {
         checkReview({ ...outline, ...given })
@@ -137,7 +137,7 @@ describe('evaluateApprovals', () => {
     })
   })
 
-  it('tells approvals, rejections and requests apart, and who approved in which order', () => {
+  it('distinguishes approvals, rejections and requests, and returns the approvers in order', () => {
     const reviews = [
       vote({ reviewer_id: 2 }),
       vote({ reviewer_id: 1 }),
@@ -160,7 +160,7 @@ describe('evaluateApprovals', () => {
 })
 
 describe('officialVotes', () => {
-  it('lets the latest vote of each count whose word does, unless they are asked again', () => {
+  it('returns the latest vote of each official reviewer without a new request', () => {
     const votes = [
       vote({ id: 5, reviewer_id: 1 }),
       vote({ id: 3, reviewer_id: 2 }),
