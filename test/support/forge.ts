@@ -46,7 +46,7 @@ export async function openForge(options: TestServerOptions = {}): Promise<Forge>
   return forge
 }
 
-/** Starts a server with the users on it. The caller stops it. */
+/** Starts a server with the test users. The caller stops it. */
 export async function startForge(options: TestServerOptions = {}): Promise<Forge> {
   const server = await startTestServer(options)
   const users = await createTestUsers(server.url)

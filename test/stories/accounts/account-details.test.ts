@@ -346,14 +346,15 @@ describe('page sizes', () => {
   it('can be configured by the operator for every list', async () => {
     const sized = await startForge({ settings: { defaultPageSize: 2, maxPageSize: 3 } })
     try {
-      const { users, ask } = sized
-      for (const name of ['a', 'b', 'c', 'd']) await ask(users.bob, 'POST', '/user/repos', { name })
+      const { users: testUsers, ask } = sized
+      for (const name of ['a', 'b', 'c', 'd'])
+        await ask(testUsers.bob, 'POST', '/user/repos', { name })
       const repos = async (query: string) =>
-        (await ask(users.bob, 'GET', `/user/repos${query}`)).length
+        (await ask(testUsers.bob, 'GET', `/user/repos${query}`)).length
       expect([await repos(''), await repos('?limit=3'), await repos('?limit=50')]).toEqual([
         2, 3, 3,
       ])
-      const users = sized.grpc(UserService, users.ada)
+      const users = sized.grpc(UserService, testUsers.ada)
       const listed = async (pageSize: number) =>
         (await users.listUsers({ pageSize, showDeleted: true })).users.length
       expect([await listed(0), await listed(3), await listed(1000)]).toEqual([2, 3, 3])
