@@ -1,4 +1,5 @@
 import type { Message } from '@bufbuild/protobuf'
+import type { ConnectError } from '@connectrpc/connect'
 import { type CallServer, callUnary, openCall, serveCall } from '../exchange/call.ts'
 import { compress } from '../exchange/compression.ts'
 import { deadlineKept } from '../exchange/context.ts'
@@ -40,6 +41,19 @@ export function serveFramed(
       response.fail(call?.context, error)
     },
   })
+}
+
+/** Refuses a call of an unknown method. */
+export function refuseFramed(
+  server: CallServer,
+  type: FramedType,
+  exchange: HttpExchange,
+  error: ConnectError,
+): void {
+  const response = new FramedResponse(exchange, type)
+  response.defaults = server.headers?.(exchange.request) ?? []
+  server.completeError?.(error, type.protocol.name)
+  response.fail(undefined, error)
 }
 
 /** Throws InvalidArgument or Unimplemented for request headers that do not fit. */
