@@ -1,5 +1,6 @@
 import type { DescMethod, Message, Registry } from '@bufbuild/protobuf'
-import { type ConnectError, type ContextValues, createContextValues } from '@connectrpc/connect'
+import type { ConnectError, ContextValues } from '@connectrpc/connect'
+import { CallValues } from './call-values.ts'
 import { Cancellation, isGone, type OpenCalls } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { CallContext, deadlineKept } from './context.ts'
@@ -76,7 +77,7 @@ export function openCall(
     requestMethod,
     url: target.startsWith('/') ? originOf(request) + target : target,
     requestHeader: new LazyHeaders(headers),
-    values: server.contextValues?.(request, protocolName) ?? createContextValues(),
+    values: server.contextValues?.(request, protocolName) ?? new CallValues(),
     cancellation,
   })
   return { server, settings, request, response, context, cancellation, defaults }
