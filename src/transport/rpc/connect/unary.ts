@@ -1,14 +1,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import { base64Decode } from '@bufbuild/protobuf/wire'
 import { Code, ConnectError } from '@connectrpc/connect'
-import {
-  type Call,
-  type CallServer,
-  callUnary,
-  openCall,
-  sendReply,
-  serveCall,
-} from '../exchange/call.ts'
+import { Call, type CallServer, callUnary, sendReply, serveCall } from '../exchange/call.ts'
 import { decompress } from '../exchange/compression.ts'
 import { codeToHttpStatus } from '../exchange/connect-internals.ts'
 import type { CallContext } from '../exchange/context.ts'
@@ -68,7 +61,7 @@ export function serveUnary(
       else checkVersionHeader(headers)
       const timeoutMs = timeoutIn(connectTimeout, headers, settings.maxTimeoutMs)
       const target = { method, protocolName: 'connect', settings }
-      return openCall(server, target, exchange, defaults, timeoutMs)
+      return new Call({ server, target, exchange, defaults, timeoutMs })
     },
     async answer(call) {
       const message = await call.cancellation.limit(messageOf(rpc, format, exchange, query))

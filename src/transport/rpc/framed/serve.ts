@@ -1,6 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { ConnectError } from '@connectrpc/connect'
-import { type CallServer, callUnary, openCall, serveCall } from '../exchange/call.ts'
+import { type CallServer, callUnary, serveCall } from '../exchange/call.ts'
 import { compress } from '../exchange/compression.ts'
 import { deadlineKept } from '../exchange/context.ts'
 import { checkSize } from '../exchange/formats.ts'
@@ -10,7 +10,7 @@ import type { RpcMethod } from '../exchange/method.ts'
 import { timeoutIn } from '../exchange/negotiate.ts'
 import type { HttpExchange } from '../exchange/node.ts'
 import { byteLength } from '../exchange/node.ts'
-import { acceptedCoding, type FramedCall, namedCoding } from './call.ts'
+import { acceptedCoding, FramedCall, namedCoding } from './call.ts'
 import { readMessage, readMessages } from './content.ts'
 import { COMPRESSED, envelope } from './envelopes.ts'
 import type { FramedType } from './protocol.ts'
@@ -65,7 +65,7 @@ function openFramedCall(
   defaults: HeaderList,
 ): FramedCall {
   const { protocol } = type
-  const { method, settings, formats } = rpc
+  const { method, settings } = rpc
   const { headers } = exchange.request
   protocol.checkVersion(headers)
   const timeoutMs = timeoutIn(protocol.timeout, headers, settings.maxTimeoutMs)
@@ -74,14 +74,9 @@ function openFramedCall(
   const requestCoding = namedCoding(textOf(headers[codingHeader]), compressions, acceptCodingHeader)
   const accepted = textOf(headers[acceptCodingHeader])
   const target = { method, protocolName: protocol.name, settings }
-  return {
-    ...openCall(server, target, exchange, defaults, timeoutMs),
-    type,
-    rpc,
-    format: formats[type.format],
-    requestCoding,
-    responseCoding: acceptedCoding(accepted, compressions, requestCoding),
-  }
+  const responseCoding = acceptedCoding(accepted, compressions, requestCoding)
+  const opening = { server, target, exchange, defaults, timeoutMs }
+  return new FramedCall(opening, rpc, type, { requestCoding, responseCoding })
 }
 
 function textOf(header: string | string[] | undefined): string | undefined {
