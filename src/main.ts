@@ -1,10 +1,8 @@
-import { tuneGarbageCollection } from './garbage-collection.ts'
 import { judgeNode } from './node-version.mjs'
 
 const { refusal, warning } = judgeNode(process.version)
 if (warning !== undefined) process.stderr.write(`branchline: warning: ${warning}\n`)
 if (refusal === undefined) {
-  tuneGarbageCollection()
   // Imported after the check, since a native addon for another version of Node ends the process.
   const { runCommandLine } = await import('./cli.ts')
   await runCommandLine(process.argv, process.env)
