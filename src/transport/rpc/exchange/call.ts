@@ -48,7 +48,7 @@ export interface CallTarget {
 }
 
 /** What opens a call. */
-export interface Opening {
+export interface CallOpening {
   readonly server: CallServer
   readonly target: CallTarget
   readonly exchange: HttpExchange
@@ -69,7 +69,7 @@ export class Call implements HttpExchange {
   /** Headers of the response unless the call sets them. */
   readonly defaults: HeaderList
 
-  constructor({ server, target, exchange, defaults, timeoutMs }: Opening) {
+  constructor({ server, target, exchange, defaults, timeoutMs }: CallOpening) {
     const { method, protocolName, settings } = target
     const { request, response } = exchange
     const { url = '', method: requestMethod = 'GET', headers } = request

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { Call, type Opening } from '../exchange/call.ts'
+import { Call, type CallOpening } from '../exchange/call.ts'
 import type { Compression } from '../exchange/connect-internals.ts'
 import type { MessageFormat } from '../exchange/formats.ts'
 import type { RpcMethod } from '../exchange/method.ts'
@@ -13,7 +13,7 @@ export class FramedCall extends Call {
   readonly requestCoding: Compression | undefined
   readonly responseCoding: Compression | undefined
 
-  constructor(opening: Opening, rpc: RpcMethod, type: FramedType, codings: MessageCodings) {
+  constructor(opening: CallOpening, rpc: RpcMethod, type: FramedType, codings: MessageCodings) {
     super(opening)
     this.type = type
     this.rpc = rpc

@@ -1,5 +1,5 @@
 import type { Message } from '@bufbuild/protobuf'
-import { Call, type CallTarget, type Opening } from '../exchange/call.ts'
+import { Call, type CallTarget, type CallOpening } from '../exchange/call.ts'
 import type { MethodImplSpec } from '../exchange/connect-internals.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import type { ErrorStyle } from './errors.ts'
@@ -53,7 +53,7 @@ export class RestCall extends Call {
   readonly publicUrl: (() => string) | undefined
 
   constructor(
-    opening: Opening & { readonly target: Endpoint },
+    opening: CallOpening & { readonly target: Endpoint },
     values: readonly string[],
     publicUrl: (() => string) | undefined,
   ) {
