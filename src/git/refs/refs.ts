@@ -351,5 +351,7 @@ const MESSAGES: readonly (readonly [RegExp, GitError['kind']])[] = [
     'NAME_COLLISION',
   ],
   [/\.lock': File exists/, 'LOCKED'],
+  // Another program moved the ref, and back again.
+  [/: is at [0-9a-f]{40} but expected /, 'STALE'],
   [/nonexistent object|trying to write non-commit object/, 'NOT_FOUND'],
 ]

@@ -1,5 +1,5 @@
 import type { Message } from '@bufbuild/protobuf'
-import { Call, type CallTarget, type CallOpening } from '../exchange/call.ts'
+import { Call, type CallOpening, type CallTarget } from '../exchange/call.ts'
 import type { MethodImplSpec } from '../exchange/connect-internals.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import type { ErrorStyle } from './errors.ts'
