@@ -62,12 +62,39 @@ export function treePath(text: string): string | undefined {
   return path.split('/').some((component) => ['', '.', '..'].includes(component)) ? undefined : path
 }
 
+/** Memory of the entries that were looked up, and of one without its path. */
+const MAX_FOUND_BYTES = 8 * 1024 ** 2
+const ENTRY_BYTES = 300
+
 /**
- * Returns the entry of a tree at a path, or undefined when there is none.
+ * Returns the entry of a tree at a path, or undefined when there is none. Entries that were found
+ * are cached.
  *
  * @param path result of `treePath`, not the root.
  */
 export async function findEntry(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  path: string,
+): Promise<TreeEntry | undefined> {
+  const cache = objectCacheOf<TreeEntry>(
+    repositories,
+    'entries',
+    MAX_FOUND_BYTES,
+    (entry) => entry.path.length * 4 + ENTRY_BYTES,
+  )
+  const presence = new ObjectPresence(repositories, id)
+  const variant = ` ${path}`
+  const known = cache.get(id, treeId, presence, variant)
+  if (known) return known
+  const before = presence.evidenceOf(treeId)
+  const entry = await lookUpEntry(repositories, id, treeId, path)
+  if (entry) cache.set(id, treeId, entry, { before, presence, variant })
+  return entry
+}
+
+async function lookUpEntry(
   repositories: Repositories,
   id: number,
   treeId: string,
