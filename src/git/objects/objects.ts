@@ -28,6 +28,12 @@ interface CachedObject extends ObjectInfo {
 const MAX_CACHE_BYTES = 32 * 1024 ** 2
 const MAX_CACHED_BYTES = 256 * 1024
 
+/**
+ * Objects up to which a read looks into the cache. Each costs a system call on the event loop, so
+ * that other calls would wait for many of them.
+ */
+const MAX_LOOKED_UP = 500
+
 const cacheIn = (repositories: Repositories) =>
   objectCacheOf<CachedObject>(
     repositories,
@@ -82,6 +88,15 @@ class KnownObjects {
   }
 }
 
+/** Returns the cached objects for a read of `count` objects. Undefined for too many of them. */
+function knownObjects(
+  repositories: Repositories,
+  id: number,
+  count: number,
+): KnownObjects | undefined {
+  return count > MAX_LOOKED_UP ? undefined : new KnownObjects(repositories, id)
+}
+
 function limitOf(maxBytes: number | ((info: ObjectInfo) => number), info: ObjectInfo): number {
   return typeof maxBytes === 'number' ? maxBytes : maxBytes(info)
 }
@@ -100,10 +115,10 @@ export async function inspectObjects(
   ids: readonly string[],
   options: Pick<ReadOptions, 'hasSlot'> = {},
 ): Promise<ReadonlyMap<string, ObjectInfo>> {
-  const objects = new KnownObjects(repositories, id)
+  const objects = knownObjects(repositories, id, ids.length)
   const found = new Map<string, ObjectInfo>()
   const unknown = ids.filter((objectId) => {
-    const known = objects.inspect(objectId)
+    const known = objects?.inspect(objectId)
     if (known) found.set(objectId, known)
     return known === undefined
   })
@@ -117,7 +132,7 @@ export async function inspectObjects(
     const info = infoOf(line)
     if (!info) continue
     found.set(info.id, info)
-    objects.add(info)
+    objects?.add(info)
   }
   return found
 }
@@ -147,7 +162,7 @@ export async function* readObjects(
 ): AsyncGenerator<StoredObject, void, undefined> {
   const { alsoFrom, quarantine, scratch } = options
   const isForeign = [alsoFrom, quarantine, scratch].some((place) => place !== undefined)
-  const objects = isForeign ? undefined : new KnownObjects(repositories, id)
+  const objects = isForeign ? undefined : knownObjects(repositories, id, ids.length)
   const known = ids.map((objectId) => objects?.find(objectId, maxBytes))
   const unknown = ids.filter((_, i) => known[i] === undefined)
   const batch = readBatch(repositories, id, linesOf(unknown), maxBytes, options)

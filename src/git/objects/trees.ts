@@ -191,9 +191,12 @@ const MAX_CACHED_ENTRIES = 20_000
 /** Memory of all cached lists. */
 const MAX_LISTS_BYTES = 32 * 1024 ** 2
 
+/** A list, or the fact that it is too long. */
+type KnownList = readonly TreeEntry[] | 'too long'
+
 const listsIn = (repositories: Repositories) =>
-  objectCacheOf<readonly TreeEntry[]>(repositories, 'trees', MAX_LISTS_BYTES, (entries) =>
-    entries.reduce((bytes, { path }) => bytes + path.length + 200, 0),
+  objectCacheOf<KnownList>(repositories, 'trees', MAX_LISTS_BYTES, (list) =>
+    list === 'too long' ? 0 : list.reduce((bytes, { path }) => bytes + path.length + 200, 0),
   )
 
 /** Which entries of a tree to list. */
@@ -224,20 +227,21 @@ export async function listTree(
   const before = presence.evidenceOf(treeId)
   const flags = recursive ? ['-r', '-t'] : []
   const list = known ?? (await readList(repositories, id, lsTree(treeId, '--long', ...flags)))
-  if (!list) return readPage(repositories, id, lsTree(treeId, ...flags), { offset, limit })
   if (!known) listsIn(repositories).set(id, treeId, list, { before, presence, variant })
+  if (list === 'too long')
+    return readPage(repositories, id, lsTree(treeId, ...flags), { offset, limit })
   return { entries: list.slice(offset, offset + limit), total: list.length }
 }
 
-/** Reads a list with sizes. Returns undefined for one that is too long. */
+/** Reads a list with sizes. */
 async function readList(
   repositories: Repositories,
   id: number,
   args: readonly string[],
-): Promise<TreeEntry[] | undefined> {
+): Promise<KnownList> {
   const entries: TreeEntry[] = []
   for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_LISTED_BYTES)) {
-    if (entries.length === MAX_CACHED_ENTRIES) return undefined
+    if (entries.length === MAX_CACHED_ENTRIES) return 'too long'
     entries.push(readRecord(record))
   }
   return entries
