@@ -140,21 +140,33 @@ export function listUsers(
   after: UserListPosition | undefined,
   limit: number,
 ): Promise<User[]> {
-  return selectUsers(db, filter)
-    .selectAll('users')
-    .$if(after !== undefined, (query) =>
-      query.where(({ eb, refTuple, tuple }) =>
-        eb(
-          refTuple('users.create_time', 'users.id'),
-          '<',
-          tuple(after?.createTime ?? 0, after?.id ?? 0),
-        ),
-      ),
-    )
-    .orderBy('users.create_time', 'desc')
-    .orderBy('users.id', 'desc')
-    .limit(limit)
-    .execute()
+  const { first, next } =
+    filter.usernameKey === undefined
+      ? pagesOf[filter.includeArchived ? 'all' : 'active']
+      : preparePages((reading) => selectUsers(reading, filter))
+  return after ? next(db, after.createTime, after.id, limit) : first(db, limit)
+}
+
+/** Prepares the first page of some accounts and the page after a position. */
+function preparePages(select: (db: Db) => ReturnType<typeof selectUsers>) {
+  const pages = (db: Db) =>
+    select(db).selectAll('users').orderBy('users.create_time', 'desc').orderBy('users.id', 'desc')
+  return {
+    first: prepareQuery((db, limit: number) => pages(db).limit(limit)),
+    next: prepareQuery((db, createTime: number, id: number, limit: number) =>
+      pages(db)
+        .where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('users.create_time', 'users.id'), '<', tuple(createTime, id)),
+        )
+        .limit(limit),
+    ),
+  }
+}
+
+/** The pages without a username, which are the usual ones. */
+const pagesOf = {
+  all: preparePages((db) => selectUsers(db, { includeArchived: true, usernameKey: undefined })),
+  active: preparePages((db) => selectUsers(db, { includeArchived: false, usernameKey: undefined })),
 }
 
 /** Returns the number of accounts that match a filter. */
@@ -162,11 +174,12 @@ export async function countUsers(db: Db, filter: UserListFilter): Promise<number
   if (filter.usernameKey !== undefined) {
     return (await selectUsers(db, filter).select('users.id').execute()).length
   }
-  const rows = await db.selectFrom('user_counts').selectAll().execute()
-  return rows
+  return (await userCounts(db))
     .filter((row) => filter.includeArchived || row.state === 'NORMAL')
     .reduce((total, row) => total + row.count, 0)
 }
+
+const userCounts = prepareQuery((db) => db.selectFrom('user_counts').selectAll())
 
 function selectUsers(db: Db, filter: UserListFilter) {
   return db

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import { lastChanges, listHistory, readCommits } from '../../../src/git/history/history.ts'
 import { inspectObjects, readObject } from '../../../src/git/objects/objects.ts'
@@ -10,7 +10,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../src/git/repositories/repositories.ts'
-import { git, testRepositories, writeHistory } from '../fixture.ts'
+import { git, settleFiles, testRepositories, writeHistory } from '../fixture.ts'
 
 const spawned = vi.hoisted(() => ({ count: 0 }))
 
@@ -44,17 +44,6 @@ beforeEach(async () => {
   blob = git(repositories, ENGINE, 'rev-parse', 'main:a.txt')
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-})
-
-/** Advances the clock, so that a change of the packs would show in the time of their folder. */
-function settle(): void {
-  const aheadMs = 60_000
-  const now = Date.now
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
-}
-
 /** Counts the processes that some work starts. */
 async function processesOf(work: () => Promise<unknown>): Promise<number> {
   const before = spawned.count
@@ -87,7 +76,7 @@ describe('a second read', () => {
         'packs',
         () => {
           git(repositories, ENGINE, 'gc', '--quiet')
-          settle()
+          settleFiles()
         },
       ],
     ])(`of ${what} starts no process, from %s`, async (_, store) => {
@@ -100,7 +89,7 @@ describe('a second read', () => {
     it(`of ${what} after a repack finds the same`, async () => {
       const answer = await read()
       git(repositories, ENGINE, 'gc', '--quiet')
-      settle()
+      settleFiles()
       expect(await read()).toEqual(answer)
     })
   }
@@ -168,7 +157,7 @@ describe('an object that an operator erased', () => {
 
   it('was in a pack, and is gone from the cache', async () => {
     git(repositories, ENGINE, 'gc', '--quiet')
-    settle()
+    settleFiles()
     expect(await readObject(repositories, ENGINE, blob, 1000)).toBeDefined()
     prune()
     expect(await readObject(repositories, ENGINE, blob, 1000)).toBeUndefined()

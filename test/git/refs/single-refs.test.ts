@@ -1,11 +1,17 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { readRef } from '../../../src/git/refs/refs.ts'
 import { readRefFile } from '../../../src/git/refs/single-refs.ts'
 import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { seededRandom } from '../../transport/rpc/rest/random.ts'
-import { createFilledRepository, git, storeCommit, testRepositories } from '../fixture.ts'
+import {
+  createFilledRepository,
+  git,
+  settleFiles,
+  storeCommit,
+  testRepositories,
+} from '../fixture.ts'
 
 const ENGINE = 1
 
@@ -18,22 +24,11 @@ beforeEach(async () => {
   ids = [first, await storeCommit(repositories, ENGINE, 'other')]
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-})
-
-/** Advances the clock, so that files are old enough to be kept in memory. */
-function settle(): void {
-  const aheadMs = 60_000
-  const now = Date.now
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
-}
-
 const NAMES = ['a', 'a-b', 'a.b', 'ab', 'b/c', 'b/d', 'Z', 'zz', 'größe', 'main'] as const
 
 describe('a ref in a file', () => {
   it.each(['young', 'old'])('is found as Git finds it, in %s files', async (age) => {
-    if (age === 'old') settle()
+    if (age === 'old') settleFiles()
     const random = seededRandom(7)
     for (let round = 0; round < 40; round++) {
       const name = `refs/${random.pick(['heads', 'tags'])}/${random.pick(NAMES)}`

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   deleteRepository,
   type Repositories,
@@ -10,7 +10,7 @@ import { readUploadPack } from '../../../src/git/transfer/pack-services.ts'
 import { DELIMITER, FLUSH, packetLine } from '../../../src/git/transfer/packet-lines.ts'
 import { answerRefs } from '../../../src/git/transfer/ref-advertisement.ts'
 import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'
-import { createFilledRepository, git, testRepositories } from '../fixture.ts'
+import { createFilledRepository, git, settleFiles, testRepositories } from '../fixture.ts'
 
 const spawned = vi.hoisted(() => ({ count: 0 }))
 
@@ -32,19 +32,8 @@ let first: string
 beforeEach(async () => {
   repositories = await testRepositories()
   first = await createFilledRepository(repositories, ENGINE)
-  settle()
+  settleFiles()
 })
-
-afterEach(() => {
-  vi.restoreAllMocks()
-})
-
-/** Advances the clock, so that all files are old enough for a change to show in their times. */
-function settle(): void {
-  const aheadMs = 60_000
-  const now = Date.now
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
-}
 
 const request = (protocol: string, body?: Buffer) => ({ protocol, body })
 

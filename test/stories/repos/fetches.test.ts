@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { settleFiles } from '../../git/fixture.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
@@ -9,16 +10,8 @@ const { ask, client, rest, server, users } = await openForge()
 /** Fetches with and without version 2 of the protocol. */
 const VERSIONS = ['0', '1', '2'] as const
 
-beforeEach(() => {
-  // The server keeps refs in memory once their files are some seconds old.
-  const aheadMs = 60_000
-  const now = Date.now
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
-})
-
-afterEach(() => {
-  vi.restoreAllMocks()
-})
+// The server keeps refs in memory once their files are some seconds old.
+beforeEach(settleFiles)
 
 /** Creates a repository of bob with one commit, which the server has listed once. */
 async function createKnown(name: string, options: object = {}): Promise<number> {
