@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LRUCache } from 'lru-cache'
 import nodegit from 'nodegit'
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
 import type { Limited } from '../../concurrency/limited.ts'
@@ -44,6 +45,8 @@ export interface Repositories {
   readonly pools: Map<string, ProcessPool<PooledProcess>>
   /** Caches of modules, by name. Use `cacheOf`. */
   readonly caches: Map<string, unknown>
+  /** Caches of modules with one entry for each repository, by name. Use `repositoryCacheOf`. */
+  readonly repositoryCaches: Map<string, LRUCache<number, { readonly bytes: number }>>
 }
 
 /** Limits of processes that read, which are short and use much CPU time. */
@@ -86,6 +89,7 @@ export function repositoriesIn(folder: string): Repositories {
     hooks: new HookRunner(join(folder, SCRATCH_FOLDER)),
     pools: new Map(),
     caches: new Map(),
+    repositoryCaches: new Map(),
   }
 }
 
@@ -110,6 +114,28 @@ export function cacheOf<T>({ caches }: Repositories, name: string, max: number):
   caches.set(name, cache)
   // Each name belongs to one module and therefore to one type.
   return cache as ResultCache<T>
+}
+
+/**
+ * Returns the cache of a module with one entry for each repository. The first use creates the
+ * cache. The deletion of a repository removes its entry.
+ *
+ * @param maxBytes memory of all entries together.
+ */
+export function repositoryCacheOf<T extends { readonly bytes: number }>(
+  { repositoryCaches }: Repositories,
+  name: string,
+  maxBytes: number,
+): LRUCache<number, T> {
+  const cache =
+    repositoryCaches.get(name) ??
+    new LRUCache<number, { readonly bytes: number }>({
+      maxSize: maxBytes,
+      sizeCalculation: ({ bytes }) => bytes,
+    })
+  repositoryCaches.set(name, cache)
+  // Each name belongs to one module and therefore to one type.
+  return cache as unknown as LRUCache<number, T>
 }
 
 /**
@@ -224,6 +250,7 @@ export async function deleteRepository(repositories: Repositories, id: number): 
     throw error
   }
   repositories.handles.drop(path)
+  for (const cache of repositories.repositoryCaches.values()) cache.delete(id)
   await Promise.all([...repositories.pools.values()].map((pool) => pool.drop(id)))
   await rm(remains, { recursive: true, force: true })
 }

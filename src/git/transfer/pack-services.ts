@@ -66,6 +66,36 @@ export function startUploadPack(
 }
 
 /**
+ * Returns the whole output of the process that clients fetch from.
+ *
+ * @param input the request, empty for an advertisement.
+ * @returns undefined when Git fails or warns, or when the output has more than `maxBytes`.
+ * @throws GitError BUSY, NO_REPOSITORY, TIMEOUT
+ */
+export async function readUploadPack(
+  repositories: Repositories,
+  id: number,
+  request: PackRequest,
+  input: Buffer,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const options = { ...processOptions(repositories, id), env: environmentOf(request) }
+  const git = spawnGit(argumentsOf('upload-pack', UPLOAD_CONFIG, request), options)
+  git.stdin.end(input)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of git.stdout) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes <= maxBytes) continue
+    git.stop()
+    return undefined
+  }
+  const { code, stderr } = await git.exited
+  return code === 0 && stderr === '' ? Buffer.concat(chunks) : undefined
+}
+
+/**
  * Starts the process that clients push to.
  *
  * @param answer answers the hooks: before refs move, when it can refuse the whole push; with hook

@@ -17,9 +17,9 @@ export function authorizeGit(app: App, peerOf: PeerOf): AuthorizeGit {
       return { outcome: 'refused', status: 403, message: 'Git takes no Sudo.' }
     try {
       const caller = await authenticate(app, readableHeaders(request), peerOf(request))
-      const start = await openGitService(app, caller, { owner, repo: name }, service)
+      const opened = await openGitService(app, caller, { owner, repo: name }, service)
       const user = caller.kind === 'user' ? caller.user.id : undefined
-      return { outcome: 'granted', user, network: caller.peer.network, start }
+      return { outcome: 'granted', user, network: caller.peer.network, ...opened }
     } catch (error) {
       return refusalOf(error)
     }

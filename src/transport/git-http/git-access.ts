@@ -21,6 +21,14 @@ export interface PackRequest {
   readonly isLarge: boolean
 }
 
+/** A request to the service of fetches that may ask for refs. */
+export interface RefRequest {
+  /** The `Git-Protocol` header, empty without one. */
+  readonly protocol: string
+  /** The decoded body, undefined for a request that lists the refs. */
+  readonly body: Buffer | undefined
+}
+
 /** A running Git process that answers one request. */
 export interface PackProcess {
   readonly stdin: Writable
@@ -42,6 +50,11 @@ export interface GitGrant {
   readonly network: string | undefined
   /** Starts the requested service on the requested repository. */
   start(request: PackRequest): PackProcess
+  /**
+   * Returns what the process would print, when the server knows this. Absent from the service for
+   * pushes.
+   */
+  answerRefs?(request: RefRequest): Promise<Buffer[] | undefined>
 }
 
 export interface GitRefusal {

@@ -14,7 +14,7 @@ export class BodyError extends Error {
   }
 }
 
-export interface FeedOptions {
+export interface BodyOptions {
   /** Largest body, as sent and as decompressed: a few KiB of gzip can be many GiB of zeros. */
   readonly maxBytes: number
   /** Called for each chunk that arrives. */
@@ -22,20 +22,15 @@ export interface FeedOptions {
 }
 
 /**
- * Passes the body of a request to a process at the speed at which the process reads, then ends its
- * input.
- *
- * When the process stops reading, the rest is read and dropped, because Git clients read the
- * response only after they have sent everything.
+ * Yields the body of a request without its content coding.
  *
  * @throws BodyError 413 beyond `maxBytes`, 415 for an unknown content coding, 400 for broken gzip;
  *   the error of the request when it is cut off.
  */
-export async function feed(
+export async function* bodyOf(
   request: HttpRequest,
-  stdin: Writable,
-  { maxBytes, onProgress }: FeedOptions,
-): Promise<void> {
+  { maxBytes, onProgress }: BodyOptions,
+): AsyncGenerator<Buffer, void, undefined> {
   const tooLarge = () =>
     new BodyError(413, `the request is larger than the ${maxBytes} bytes that this server takes`)
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
@@ -44,9 +39,63 @@ export async function feed(
     onProgress()
     bytes += chunk.length
     if (bytes > maxBytes) throw tooLarge()
-    if (stdin.writable && !stdin.write(chunk)) await drained(stdin)
+    yield chunk
   }
   if (isCutOff(request)) throw new Error('the request was cut off')
+}
+
+/** The first chunks of a body. */
+export interface Opening {
+  readonly chunks: readonly Buffer[]
+  /** Whether there are no other chunks. */
+  readonly isWhole: boolean
+}
+
+/**
+ * Reads a body as long as it may be a short text with a known beginning.
+ *
+ * @param body is left at the first chunk after the opening.
+ */
+export async function readOpening(
+  body: AsyncGenerator<Buffer, void, undefined>,
+  beginning: Buffer,
+  maxBytes: number,
+): Promise<Opening> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  while (bytes <= maxBytes) {
+    const { value, done } = await body.next()
+    if (done) return { chunks, isWhole: true }
+    chunks.push(value)
+    bytes += value.length
+    const length = Math.min(bytes, beginning.length)
+    const begun = Buffer.concat(chunks, length)
+    if (!begun.equals(beginning.subarray(0, length))) break
+  }
+  return { chunks, isWhole: false }
+}
+
+/** Yields a body again from its first chunk. */
+export async function* reopened(
+  { chunks }: Opening,
+  rest: AsyncGenerator<Buffer, void, undefined>,
+): AsyncGenerator<Buffer, void, undefined> {
+  yield* chunks
+  yield* rest
+}
+
+/**
+ * Passes a body to a process at the speed at which the process reads, then ends its input.
+ *
+ * When the process stops reading, the rest is read and dropped, because Git clients read the
+ * response only after they have sent everything.
+ *
+ * @throws the errors of the body.
+ */
+export async function feed(body: AsyncIterable<Buffer>, stdin: Writable): Promise<void> {
+  for await (const chunk of body) {
+    if (stdin.writable && !stdin.write(chunk)) await drained(stdin)
+  }
   stdin.end()
 }
 

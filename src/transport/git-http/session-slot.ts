@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { Pace } from '../../concurrency/pace.ts'
 import type { GitGrant, GitService } from './git-access.ts'
 import type { SlotHolder } from './limits.ts'
@@ -16,7 +15,7 @@ export class SessionSlot implements SlotHolder {
   }
 
   /** Passes output on to the client, and measures how fast the client reads it. */
-  follow(output: Readable): AsyncIterable<Buffer> {
+  follow(output: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     return this.#pace.follow(output)
   }
 

@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { drained } from '../rpc/index.ts'
 import { abort, answerText, UNCACHED } from './answers.ts'
-import type { GitGrant, GitService, PackProcess, PackRequest } from './git-access.ts'
-import { BodyError, feed } from './request-body.ts'
+import type { GitGrant, GitService, PackProcess, PackRequest, RefRequest } from './git-access.ts'
+import { BodyError, bodyOf, feed, type Opening, readOpening, reopened } from './request-body.ts'
 import type { SessionSlot } from './session-slot.ts'
 
 /** Limits of one request. */
@@ -27,11 +27,16 @@ export interface GitExchange {
   readonly slot: SessionSlot
 }
 
-/** The process of one request, and the state of the request. */
+/** The state of one request. */
 interface Session extends GitExchange {
-  readonly process: PackProcess
+  /** The process that answers, once it has started. */
+  process: PackProcess | undefined
   /** Restarts the idle timeout. */
   readonly onProgress: () => void
+  /** Resolves when the request is given up: its time is up, or its client has left. */
+  readonly givenUp: Promise<undefined>
+  /** Ends the time limits. */
+  readonly settle: () => void
   timedOut: boolean
   /** Whether the client left before its response was complete. */
   abandoned: boolean
@@ -42,11 +47,28 @@ interface Session extends GitExchange {
   isInvalid: boolean
 }
 
+/** A session whose process runs. */
+interface RunningSession extends Session {
+  process: PackProcess
+}
+
 /**
  * The values that Git sends, such as `version=2`. No other reaches the environment of a process.
  */
 const PROTOCOL =
   /^[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?(:[a-z0-9][a-z0-9_-]{0,31}(=[a-z0-9_-]{1,32})?){0,7}$/
+
+/** The beginning of a request for refs, in version 2 of the protocol (gitprotocol-v2(5)). */
+const REF_REQUEST = Buffer.from('0014command=ls-refs')
+
+/** Longest request for refs that the server itself answers: a thousand prefixes. */
+const MAX_REF_REQUEST_BYTES = 64 * 1024
+
+/** Answers up to this size are written at once, as the responses to other calls are. */
+const MAX_WHOLE_BYTES = 64 * 1024
+
+/** Bytes of a longer answer that are written at a time. */
+const SLICE_BYTES = 128 * 1024
 
 /**
  * Answers a request for the refs of a repository.
@@ -59,22 +81,31 @@ export async function advertise(
   log: Logger,
 ): Promise<void> {
   const { request, response, service } = exchange
-  const wanted = { advertise: true, protocol: protocolOf(request), isLarge: false }
-  const session = begin(exchange, wanted, limits)
-  session.process.stdin.end()
+  const session = begin(exchange, limits)
+  const contentType = `application/x-${service}-advertisement`
   const line = `# service=${service}\n`
   const prologue = `${(line.length + 4).toString(16).padStart(4, '0')}${line}0000`
-  await send(session, `application/x-${service}-advertisement`, prologue)
-  const { code, stderr } = await session.process.exited
-  if (code === 0) return end(response)
-  // A process that was stopped because its client left has not failed.
-  if (!session.abandoned) log.error({ service, code, stderr }, 'Git cannot list refs')
-  fail(session, 500, 'the repository cannot be read')
+  const protocol = protocolOf(request)
+  try {
+    const known = await knownRefs(session, { protocol, body: undefined })
+    if (isGivenUp(session)) return fail(session, 500, 'git was interrupted')
+    if (known) return await sendKnown(session, contentType, [Buffer.from(prologue), ...known])
+    const running = start(session, { advertise: true, protocol, isLarge: false })
+    running.process.stdin.end()
+    await send(running, running.process.stdout, contentType, prologue)
+    const { code, stderr } = await running.process.exited
+    if (code === 0) return end(response)
+    // A process that was stopped because its client left has not failed.
+    if (!session.abandoned) log.error({ service, code, stderr }, 'Git cannot list refs')
+    fail(session, 500, 'the repository cannot be read')
+  } finally {
+    session.settle()
+  }
 }
 
 /**
  * Passes a request to Git and the output of Git back, both at the same time, and each at the speed
- * of its reader.
+ * of its reader. A request for refs may be answered without Git.
  *
  * @returns when the process has ended, even if the response has failed.
  */
@@ -83,12 +114,52 @@ export async function answerRequest(
   limits: SessionLimits,
   log: Logger,
 ): Promise<void> {
-  const { request, response, service } = exchange
-  const session = begin(exchange, packRequestOf(request), limits)
-  const { process, onProgress } = session
+  const { request, service } = exchange
+  const session = begin(exchange, limits)
   const maxBytes =
     service === 'git-receive-pack' ? limits.maxPushBytes : limits.maxFetchRequestBytes
-  const fed = feed(request, process.stdin, { maxBytes, onProgress }).then(
+  const body = bodyOf(request, { maxBytes, onProgress: session.onProgress })
+  try {
+    if (!mayAskForRefs(exchange)) return await answerByProcess(session, body, log)
+    const opening = await openingOf(session, body, log)
+    if (opening === undefined) return
+    const whole = opening.isWhole ? Buffer.concat(opening.chunks) : undefined
+    const protocol = protocolOf(request)
+    const known = whole && (await knownRefs(session, { protocol, body: whole }))
+    if (isGivenUp(session)) return fail(session, 500, 'git was interrupted')
+    if (known) return await sendKnown(session, resultTypeOf(service), known)
+    await answerByProcess(session, reopened(opening, body), log)
+  } finally {
+    session.settle()
+  }
+}
+
+/** Reads the beginning of a body. Returns undefined when the request was refused or given up. */
+async function openingOf(
+  session: Session,
+  body: AsyncGenerator<Buffer, void, undefined>,
+  log: Logger,
+): Promise<Opening | undefined> {
+  const reading = readOpening(body, REF_REQUEST, MAX_REF_REQUEST_BYTES)
+  try {
+    const opening = await Promise.race([reading, session.givenUp])
+    if (!opening) fail(session, 500, 'git was interrupted')
+    return opening
+  } catch (error) {
+    refuseBody(session, error, log)
+    return undefined
+  }
+}
+
+async function answerByProcess(
+  session: Session,
+  body: AsyncIterable<Buffer>,
+  log: Logger,
+): Promise<void> {
+  const { request, response, service } = session
+  const running = start(session, packRequestOf(request))
+  const { process } = running
+  const fed = feed(body, process.stdin).then(
     () => undefined,
     (error: unknown) => {
       session.isInvalid = true
@@ -96,18 +167,44 @@ export async function answerRequest(
       return error
     },
   )
-  await send(session, `application/x-${service}-result`)
+  await send(running, process.stdout, resultTypeOf(service))
   const failure = await fed
   const { code, stderr } = await process.exited
-  if (failure instanceof BodyError) return fail(session, failure.status, failure.message)
   if (failure !== undefined || code === null) {
-    log.debug({ err: failure, service, code, stderr }, 'a Git request was cut off')
-    return fail(session, 500, 'git was interrupted')
+    refuseBody(session, failure, log, { code, stderr })
+    return
   }
   if (code !== 0) log.debug({ service, code, stderr }, 'Git refused a request')
   // The output before the exit says what Git refuses.
-  if (code === 0 || response.headersSent) return end(response, `application/x-${service}-result`)
+  if (code === 0 || response.headersSent) return end(response, resultTypeOf(service))
   fail(session, 400, `${service} does not understand the request`)
+}
+
+/** Answers a request whose body is invalid or was cut off. */
+function refuseBody(session: Session, failure: unknown, log: Logger, exit: object = {}): void {
+  if (failure instanceof BodyError) {
+    fail(session, failure.status, failure.message)
+    return
+  }
+  log.debug({ err: failure, service: session.service, ...exit }, 'a Git request was cut off')
+  fail(session, 500, 'git was interrupted')
+}
+
+/** Returns what the server knows of refs. Undefined as well when the request is given up. */
+function knownRefs(
+  { grant, givenUp }: Session,
+  request: RefRequest,
+): Promise<readonly Buffer[] | undefined> {
+  return Promise.race([grant.answerRefs?.(request), givenUp])
+}
+
+/** Returns whether a request may be one for refs in version 2 of the protocol. */
+function mayAskForRefs({ request, grant }: GitExchange): boolean {
+  return grant.answerRefs !== undefined && protocolOf(request) === 'version=2'
+}
+
+function resultTypeOf(service: GitService): string {
+  return `application/x-${service}-result`
 }
 
 /**
@@ -125,13 +222,20 @@ function protocolOf({ headers }: HttpRequest): string {
   return typeof value === 'string' && PROTOCOL.test(value) ? value : ''
 }
 
-/** Starts the process of a request. The process ends when its client leaves or its time is up. */
-function begin(exchange: GitExchange, wanted: PackRequest, limits: SessionLimits): Session {
-  const { response, grant, slot } = exchange
-  const process = grant.start(wanted)
+/** Begins a request. The request is given up when its client leaves or its time is up. */
+function begin(exchange: GitExchange, limits: SessionLimits): Session {
+  const { response, slot } = exchange
+  let giveUp = () => {}
+  const givenUp = new Promise<undefined>((resolve) => {
+    giveUp = () => resolve(undefined)
+  })
+  const stop = () => {
+    session.process?.stop()
+    giveUp()
+  }
   const onTimeout = () => {
     session.timedOut = true
-    process.stop()
+    stop()
     // The client may never read the rest.
     if (response.headersSent) abort(response)
   }
@@ -140,8 +244,13 @@ function begin(exchange: GitExchange, wanted: PackRequest, limits: SessionLimits
   const total = setTimeout(onTimeout, limits.totalTimeoutMs)
   const session: Session = {
     ...exchange,
-    process,
+    process: undefined,
     onProgress: () => idle.refresh(),
+    givenUp,
+    settle() {
+      clearTimeout(idle)
+      clearTimeout(total)
+    },
     timedOut: false,
     abandoned: false,
     isInvalid: false,
@@ -149,23 +258,56 @@ function begin(exchange: GitExchange, wanted: PackRequest, limits: SessionLimits
   response.once('close', () => {
     if (response.writableEnded) return
     session.abandoned = true
-    process.stop()
+    stop()
   })
-  const settle = () => {
-    clearTimeout(idle)
-    clearTimeout(total)
-  }
-  process.exited.then(settle, settle)
   return session
 }
 
-/**
- * Sends the output of a process. The headers are sent with the first bytes, so that another
- * response is possible until then.
- */
-async function send(session: Session, contentType: string, prologue = ''): Promise<void> {
+/** Starts the process of a request, which ends when the request is given up. */
+function start(session: Session, wanted: PackRequest): RunningSession {
+  const process = session.grant.start(wanted)
+  process.exited.then(session.settle, session.settle)
+  return Object.assign(session, { process })
+}
+
+function isGivenUp({ timedOut, abandoned }: Session): boolean {
+  return timedOut || abandoned
+}
+
+/** Sends an answer that is in memory, a long one at the speed of its reader. */
+async function sendKnown(
+  session: Session,
+  contentType: string,
+  parts: readonly Buffer[],
+): Promise<void> {
   const { response } = session
-  for await (const chunk of session.slot.follow(session.process.stdout)) {
+  const bytes = parts.reduce((total, { length }) => total + length, 0)
+  if (bytes <= MAX_WHOLE_BYTES) {
+    response.writeHead(200, { ...UNCACHED, 'content-type': contentType, 'content-length': bytes })
+    response.end(Buffer.concat(parts, bytes))
+    return
+  }
+  await send(session, slicesOf(parts), contentType)
+  if (!isGivenUp(session)) end(response)
+}
+
+async function* slicesOf(parts: readonly Buffer[]): AsyncGenerator<Buffer, void, undefined> {
+  for (const part of parts)
+    for (let at = 0; at < part.length; at += SLICE_BYTES) yield part.subarray(at, at + SLICE_BYTES)
+}
+
+/**
+ * Sends output. The headers are sent with the first bytes, so that another response is possible
+ * until then.
+ */
+async function send(
+  session: Session,
+  output: AsyncIterable<Buffer>,
+  contentType: string,
+  prologue = '',
+): Promise<void> {
+  const { response } = session
+  for await (const chunk of session.slot.follow(output)) {
     session.onProgress()
     // Read on: a push that has begun to move refs must not fail because its client has left.
     if (session.abandoned || session.isInvalid) continue

@@ -13,6 +13,7 @@ import {
   startReceivePack,
   startUploadPack,
 } from '../../../git/transfer/pack-services.ts'
+import { answerRefs, type RefRequest } from '../../../git/transfer/ref-advertisement.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, holdsScope, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -28,11 +29,19 @@ import { recordUpdates } from './ref-updates.ts'
 /** The service for fetches or the one for pushes. */
 export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
-/** Starts a service for which the caller has permission. */
-export type StartGitService = (request: PackRequest) => GitProcess
+/** A service for which the caller has permission. */
+export interface OpenGitService {
+  /** Starts the process of one request. */
+  start(request: PackRequest): GitProcess
+  /**
+   * Answers a request for refs from what the server knows. Undefined when only a process can
+   * answer. Absent from the service for pushes.
+   */
+  answerRefs?(request: RefRequest): Promise<Buffer[] | undefined>
+}
 
 /**
- * Returns a function that starts a Git service for a caller with permission.
+ * Opens a Git service for a caller with permission.
  *
  * Anonymous callers get UNAUTHENTICATED where signing in could help, whether or not the repository
  * exists.
@@ -45,7 +54,7 @@ export async function openGitService(
   caller: Caller,
   name: RepositoryName,
   service: GitService,
-): Promise<StartGitService> {
+): Promise<OpenGitService> {
   const level = service === 'git-receive-pack' ? 'write' : 'read'
   if (caller.kind === 'anonymous' && level === 'write') throw new DomainError('UNAUTHENTICATED')
   const scope = `${level}:repository`
@@ -59,12 +68,15 @@ export async function openGitService(
       },
     )
     for (const observer of app.refObservers) await observer.beforeFetch(app, repository.id)
-    return (request) => startUploadPack(app.git, repository.id, request)
+    return {
+      start: (request) => startUploadPack(app.git, repository.id, request),
+      answerRefs: (request) => answerRefs(app.git, repository.id, request),
+    }
   }
   const { repository } = await openForPush(app, caller, name)
   checkWritable(repository)
   const hasHooks = await hasGitHooks(app, repository.id)
-  return (request) => startPush(app, caller, repository, request, hasHooks)
+  return { start: (request) => startPush(app, caller, repository, request, hasHooks) }
 }
 
 /** Refusals that the output of one push shows. */
