@@ -9,10 +9,10 @@ import { explainFailure, Failure, printLine, step } from './setup/progress.mjs'
 /** Git, accounts, merges, start and stop, and differences of Node's HTTP between its versions. */
 const STORIES = [
   'stories/accounts',
-  'stories/branch-pushes',
-  'stories/ref-updates',
-  'stories/pull-merges',
-  'stories/start-stop',
+  'stories/repos/branch-pushes',
+  'stories/repos/ref-updates',
+  'stories/pulls/pull-merges',
+  'stories/server/start-stop',
   'transport/listener',
   'transport/rpc/rest/end-to-end',
 ]

@@ -49,7 +49,7 @@ export class CallDeadline {
 }
 
 /** A call tried to begin a change after its deadline. */
-export class DeadlinePassed extends Error {
+class DeadlinePassed extends Error {
   constructor() {
     super('the deadline of the call has passed')
     this.name = 'DeadlinePassed'

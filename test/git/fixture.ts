@@ -23,12 +23,17 @@ export async function scratchFolder(): Promise<string> {
   return folder
 }
 
-/** Repositories of one test. */
-export async function testRepositories(): Promise<Repositories> {
+/**
+ * Creates repositories in a new folder, and removes them after the test.
+ *
+ * @param count the number of empty repositories to create, with ids from 1.
+ */
+export async function testRepositories(count = 0): Promise<Repositories> {
   const folder = await scratchFolder()
   const repositories = repositoriesIn(folder)
   await prepareRepositories(repositories)
   onTestFinished(() => closeRepositories(repositories))
+  for (let id = 1; id <= count; id++) await createRepository(repositories, id, 'main')
   return repositories
 }
 

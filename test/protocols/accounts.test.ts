@@ -3,15 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { UserSchema } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import {
-  type Actor,
-  createTestUsers,
-  createToken,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../support/server.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
+import { createTestUsers, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
@@ -555,20 +548,16 @@ const CASES: readonly Case[] = [
 
 describe.each(PROTOCOLS)('accounts by %s', (protocol) => {
   let server: TestServer
-  const authorization = new Map<As, string>()
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     server = await startTestServer()
-    const users: TestUsers = await createTestUsers(server.url)
-    const token = async (owner: Actor, ...scopes: string[]) =>
-      `Bearer ${await createToken(server.url, owner, scopes)}`
-    authorization.set('ada', users.ada.authorization)
-    authorization.set('bob', users.bob.authorization)
-    authorization.set('bob: read:user', await token(users.bob, 'read:user'))
-    authorization.set('bob: read:notification', await token(users.bob, 'read:notification'))
-    authorization.set('bob: public-only', await token(users.bob, 'all', 'public-only'))
-    authorization.set('ada: write:user', await token(users.ada, 'write:user'))
-    authorization.set('garbage', 'Bearer nonsense')
+    const users = await createTestUsers(server.url)
+    authorization = await authorizationsOf(
+      server.url,
+      users,
+      CASES.map(({ as }) => as),
+    )
   })
   afterAll(() => server.stop())
 

@@ -1,24 +1,16 @@
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { currentDeadline } from '../../src/concurrency/call-deadlines.ts'
 import { transaction } from '../../src/storage/database/database.ts'
+import { openForge } from '../support/forge.ts'
 import { type JsonForm, type JsonOutcome, UNARY_JSON_FORMS } from '../support/json-forms.ts'
-import {
-  createTestUsers,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../support/server.ts'
+import { PASSWORD } from '../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
 /** Whether changes take as long as their call has time. */
 let holdsUp = false
 
+const { server, users } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
   const inserts = new WeakSet<object>()
   const db = server.app.db.withPlugin({
     transformQuery({ node, queryId }) {
@@ -34,7 +26,6 @@ beforeAll(async () => {
   })
   Object.assign(server.app, { db })
 })
-afterAll(() => server.stop())
 
 /** A call of an RPC by its name, its request, and a timeout in milliseconds. */
 type Call = (rpc: string, request: object, timeoutMs: number) => Promise<JsonOutcome>

@@ -1,17 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../support/server.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openForge } from '../support/forge.ts'
 
-let server: TestServer
-let users: TestUsers
-
+const { server, users } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
   for (const body of [{ name: 'open' }, { name: 'hidden', private: true }]) {
     const answer = await fetch(`${server.url}/api/v1/user/repos`, {
       method: 'POST',
@@ -21,7 +12,6 @@ beforeAll(async () => {
     expect(answer.status).toBe(201)
   }
 })
-afterAll(() => server.stop())
 
 const ask = async (path: string, init: RequestInit = {}) => {
   const answer = await fetch(server.url + path, init)

@@ -3,24 +3,12 @@ import { connect as connectTcp } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { fromBinary } from '@bufbuild/protobuf'
 import { anyUnpack } from '@bufbuild/protobuf/wkt'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '#gen/google/rpc/status_pb.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
 
-let server: TestServer
-let users: TestUsers
-
-beforeAll(async () => {
-  server = await startTestServer({ maxMessageBytes: 64 * 1024 })
-  users = await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server, users } = await openForge({ maxMessageBytes: 64 * 1024 })
 
 /** What the request changed, and whether the server still stands, is asked after every case. */
 async function expectUnharmed() {

@@ -5,6 +5,7 @@ import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { IdentityProviderSchema } from '#gen/branchline/v1/identity_provider_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
 import {
   CLIENT_ID,
   CLIENT_SECRET,
@@ -14,7 +15,6 @@ import {
 } from '../support/oauth-provider.ts'
 import {
   createTestUsers,
-  createToken,
   PASSWORD,
   signIn as signInByPassword,
   startTestServer,
@@ -503,20 +503,17 @@ const CASES: readonly Case[] = [
 describe.each(PROTOCOLS)('identities over %s', (protocol) => {
   let server: TestServer
   let oauth: OAuthProvider
-  let authorization: Record<As, string | undefined>
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     oauth = await startOAuthProvider()
     server = await startTestServer({ settings: { registration: 'open' } })
-    const { ada, bob, carol } = await createTestUsers(server.url)
-    authorization = {
-      nobody: undefined,
-      ada: ada.authorization,
-      bob: bob.authorization,
-      carol: carol.authorization,
-      'ada: write:user': `Bearer ${await createToken(server.url, ada, ['write:user'])}`,
-      'bob: read:user': `Bearer ${await createToken(server.url, bob, ['read:user'])}`,
-    }
+    const users = await createTestUsers(server.url)
+    authorization = await authorizationsOf(
+      server.url,
+      users,
+      CASES.map(({ as }) => as),
+    )
   })
   afterAll(async () => {
     await server.stop()
@@ -524,7 +521,7 @@ describe.each(PROTOCOLS)('identities over %s', (protocol) => {
   })
 
   it.each(CASES)('$name ($as)', async ({ as, call: prepare, want }) => {
-    const outcome = await invoke(server.url, protocol, prepare(oauth), authorization[as])
+    const outcome = await invoke(server.url, protocol, prepare(oauth), authorization.get(as))
     expect(outcome).toEqual(
       'message' in want
         ? { message: expect.objectContaining(want.message) }

@@ -5,9 +5,9 @@ import { type MemoSchema, Visibility } from '#gen/branchline/v1/memo_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
 import {
   createTestUsers,
-  createToken,
   startTestServer,
   type TestServer,
   transportTo,
@@ -459,27 +459,17 @@ const CASES: readonly Case[] = [
 
 describe.each(PROTOCOLS)('memos by %s', (protocol) => {
   let server: TestServer
-  const authorization = new Map<As, string>()
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     server = await startTestServer()
-    const { ada, bob, carol } = await createTestUsers(server.url)
-    authorization.set('ada', ada.authorization)
-    authorization.set('bob', bob.authorization)
-    authorization.set('carol', carol.authorization)
-    authorization.set(
-      'bob: read:memo',
-      `Bearer ${await createToken(server.url, bob, ['read:memo'])}`,
+    const users = await createTestUsers(server.url)
+    authorization = await authorizationsOf(
+      server.url,
+      users,
+      CASES.map(({ as }) => as),
     )
-    authorization.set(
-      'bob: public-only',
-      `Bearer ${await createToken(server.url, bob, ['all', 'public-only'])}`,
-    )
-    authorization.set(
-      'ada: write:memo',
-      `Bearer ${await createToken(server.url, ada, ['write:memo'])}`,
-    )
-    await stage(server.url, bob.authorization, carol.authorization)
+    await stage(server.url, users.bob.authorization, users.carol.authorization)
   })
   afterAll(() => server.stop())
 

@@ -4,27 +4,16 @@ import {
   createGrpcTransport,
   createGrpcWebTransport,
 } from '@connectrpc/connect-node'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
 
 const MAX_MESSAGE_BYTES = 65_536
 const LARGE = 'x'.repeat(MAX_MESSAGE_BYTES + 1)
 
-let server: TestServer
-let users: TestUsers
-beforeAll(async () => {
-  server = await startTestServer({ maxMessageBytes: MAX_MESSAGE_BYTES })
-  users = await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server, users } = await openForge({ maxMessageBytes: MAX_MESSAGE_BYTES })
 
 const headers = () => ({ authorization: users.ada.authorization })
 

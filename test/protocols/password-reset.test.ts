@@ -4,13 +4,8 @@ import { join } from 'node:path'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
-import {
-  createTestUsers,
-  createToken,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-} from '../support/server.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
+import { createTestUsers, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, type Outcome, PROTOCOLS } from './invoke.ts'
 
 const { method } = AuthService
@@ -170,23 +165,17 @@ const CASES: readonly Case[] = [
 describe.each(PROTOCOLS)('password reset by %s', (protocol) => {
   let mailDir: string
   let server: TestServer
-  const authorization = new Map<As, string>()
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     mailDir = await mkdtemp(join(tmpdir(), 'branchline-mail-'))
     server = await startTestServer({ mailDir })
-    const { ada, bob } = await createTestUsers(server.url)
-    authorization.set('ada', ada.authorization)
-    authorization.set('bob', bob.authorization)
-    authorization.set(
-      'ada: write:admin',
-      `Bearer ${await createToken(server.url, ada, ['write:admin'])}`,
+    const users = await createTestUsers(server.url)
+    authorization = await authorizationsOf(
+      server.url,
+      users,
+      CASES.map(({ as }) => as),
     )
-    authorization.set(
-      'ada: write:user',
-      `Bearer ${await createToken(server.url, ada, ['write:user'])}`,
-    )
-    authorization.set('garbage', 'Bearer nonsense')
   })
   afterAll(async () => {
     await server.stop()

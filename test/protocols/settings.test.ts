@@ -1,9 +1,9 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
 import {
   createTestUsers,
-  createToken,
   startTestServer,
   type TestServer,
   type TestUsers,
@@ -280,23 +280,21 @@ const CASES: readonly Case[] = [
 
 describe.each(PROTOCOLS)('settings over %s', (protocol) => {
   let server: TestServer
-  let authorization: Record<As, string | undefined>
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     server = await startTestServer()
-    const { ada, bob } = await createTestUsers(server.url)
-    authorization = {
-      nobody: undefined,
-      ada: ada.authorization,
-      bob: bob.authorization,
-      'bob: read:user': `Bearer ${await createToken(server.url, bob, ['read:user'])}`,
-      'bob: public-only': `Bearer ${await createToken(server.url, bob, ['all', 'public-only'])}`,
-    }
+    const users = await createTestUsers(server.url)
+    authorization = await authorizationsOf(
+      server.url,
+      users,
+      CASES.map(({ as }) => as),
+    )
   })
   afterAll(() => server.stop())
 
   it.each(CASES)('$name ($as)', async ({ as, call: made, want }) => {
-    expect(await invoke(server.url, protocol, made, authorization[as])).toMatchObject(want)
+    expect(await invoke(server.url, protocol, made, authorization.get(as))).toMatchObject(want)
   })
 
   it('pages from GENERAL to WEBHOOKS, with a token for this list only', async () => {
@@ -304,7 +302,7 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
       server.url,
       protocol,
       list('bob', { pageSize: 1 }),
-      authorization.bob,
+      authorization.get('bob'),
     )
     const pageToken = 'message' in first ? String((first.message as JsonObject).nextPageToken) : ''
     expect(
@@ -312,13 +310,13 @@ describe.each(PROTOCOLS)('settings over %s', (protocol) => {
         server.url,
         protocol,
         list('bob', { pageSize: 1, pageToken }),
-        authorization.bob,
+        authorization.get('bob'),
       ),
     ).toEqual({
       message: { settings: [WEBHOOKS], totalSize: 2 },
     })
     expect(
-      await invoke(server.url, protocol, list('ada', { pageToken }), authorization.ada),
+      await invoke(server.url, protocol, list('ada', { pageToken }), authorization.get('ada')),
     ).toMatchObject(invalid('INVALID_PAGE_TOKEN'))
   })
 })

@@ -1,20 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { openForge } from '../support/forge.ts'
 import { QUERY_JSON_FORMS, STREAM_JSON_FORMS, UNARY_JSON_FORMS } from '../support/json-forms.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../support/server.ts'
+import type { TestUsers } from '../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-
-beforeAll(async () => {
-  server = await startTestServer({ maxMessageBytes: 64 * 1024 })
-  users = await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server, users } = await openForge({ maxMessageBytes: 64 * 1024 })
 
 const MEMOS = '/branchline.v1.MemoService'
 const GET_USER = '/branchline.v1.UserService/GetUser'

@@ -3,14 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { type TestClock, testClock } from '../support/app.ts'
+import { authorizationsOf } from '../support/authorizations.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../support/passcodes.ts'
-import {
-  createTestUsers,
-  createToken,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-} from '../support/server.ts'
+import { createTestUsers, PASSWORD, startTestServer, type TestServer } from '../support/server.ts'
 import { type Call, call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = TwoFactorService
@@ -306,14 +301,16 @@ const CASES: readonly Case[] = [
 describe.each(PROTOCOLS)('two-factor authentication over %s', (protocol) => {
   let server: TestServer
   const bob: Belongings = { clock: testClock(), secret: '', recoveryCodes: [] }
-  const authorization = new Map<As, string>()
+  let authorization: Map<As, string | undefined>
 
   beforeAll(async () => {
     server = await startTestServer({ clock: bob.clock })
     const users = await createTestUsers(server.url)
-    for (const who of ['ada', 'bob', 'carol'] as const)
-      authorization.set(who, users[who].authorization)
-    authorization.set('bob: all', `Bearer ${await createToken(server.url, users.bob, ['all'])}`)
+    authorization = await authorizationsOf(
+      server.url,
+      users,
+      CASES.map(({ as }) => as),
+    )
   })
   afterAll(() => server.stop())
 

@@ -5,31 +5,21 @@ import { Visibility } from '#gen/branchline/v1/memo_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
+import { openForge } from '../support/forge.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import {
-  type Actor,
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../support/server.ts'
+import { type Actor, transportTo } from '../support/server.ts'
 import { call, invoke, PROTOCOLS } from './invoke.ts'
 
 const { method } = UserService
 const PARENT = 'users/bob'
 
-let server: TestServer
-let users: TestUsers
 let receiver: Receiver
 
+const { server, users } = await openForge({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
 beforeAll(async () => {
   receiver = await startReceiver()
-  server = await startTestServer({ webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
-  users = await createTestUsers(server.url)
 })
 afterAll(async () => {
-  await server.stop()
   await receiver.stop()
 })
 

@@ -1,24 +1,13 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { callUnary } from '../clients/grpc-client.ts'
-import {
-  createTestUsers,
-  RPC_PROTOCOLS,
-  startTestServer,
-  type TestServer,
-  transportTo,
-} from '../support/server.ts'
+import { openForge } from '../support/forge.ts'
+import { RPC_PROTOCOLS, transportTo } from '../support/server.ts'
 
-let server: TestServer
-
-beforeAll(async () => {
-  server = await startTestServer({ limitLoopback: true })
-  await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server } = await openForge({ limitLoopback: true })
 
 const NAMES = ['users/nobody', 'users/a b/%2F', 'users/Zoë "and" 日本\n']
 

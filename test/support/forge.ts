@@ -1,6 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf'
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect'
-import { expect } from 'vitest'
+import { afterAll, expect } from 'vitest'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
 import { repositoryPath } from '../../src/git/repositories/repositories.ts'
 import { type GitClient, openGitClient } from './git-client.ts'
@@ -36,12 +36,27 @@ export interface Forge {
 /** A request over REST that has to succeed; returns its answer. */
 export type AskRest = (...request: Parameters<SendRest>) => Promise<RestAnswer['body']>
 
-/** Starts a server with the users on it. */
+/**
+ * Starts a forge for all tests of a file, and stops it after them. A test file calls the function
+ * at its top level.
+ */
 export async function openForge(options: TestServerOptions = {}): Promise<Forge> {
+  const forge = await startForge(options)
+  afterAll(forge.stop)
+  return forge
+}
+
+/** Starts a server with the test users. The caller stops it. */
+export async function startForge(options: TestServerOptions = {}): Promise<Forge> {
   const server = await startTestServer(options)
   const users = await createTestUsers(server.url)
   const client = await openGitClient()
   const rest = restAt(server.url)
+  let stopped: Promise<void> | undefined
+  const stop = async () => {
+    await server.stop()
+    await client.remove()
+  }
   return {
     server,
     users,
@@ -63,9 +78,9 @@ export async function openForge(options: TestServerOptions = {}): Promise<Forge>
         )
       }
     },
-    async stop() {
-      await server.stop()
-      await client.remove()
+    stop: () => {
+      stopped ??= stop()
+      return stopped
     },
   }
 }

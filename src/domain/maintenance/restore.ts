@@ -18,7 +18,7 @@ import {
 } from './archive.ts'
 
 /** The reason why an archive cannot be restored: a sentence for the operator. */
-export class RestoreError extends Error {
+class RestoreError extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'RestoreError'

@@ -21,7 +21,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { NEVER } from './accounts.ts'
 
 /** Implements AccessTokenService. */
-export function accessTokenService(app: App): ServiceImpl<typeof AccessTokenService> {
+function accessTokenService(app: App): ServiceImpl<typeof AccessTokenService> {
   const ownerOf = ({ username }: { username: string }, context: HandlerContext) =>
     openTokenOwner(app, signedIn(callerOf(context)), username)
   return {

@@ -12,7 +12,7 @@ import { defineService } from '../wire/define-service.ts'
 import { userAccountMessage } from './accounts.ts'
 
 /** Implements AdminService. */
-export function adminService(app: App): ServiceImpl<typeof AdminService> {
+function adminService(app: App): ServiceImpl<typeof AdminService> {
   return {
     async adminCreateUser(
       { username, email, password, fullName, visibility, restricted = false },

@@ -28,7 +28,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements GpgKeyService. */
-export function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
+function gpgKeyService(app: App): ServiceImpl<typeof GpgKeyService> {
   return {
     async listMyGpgKeys(request, context) {
       const page = readNumberedPage(app.settings, request)

@@ -39,7 +39,7 @@ const MASK_PATHS: UpdatableFields<string> = {
 }
 
 /** Implements IdentityProviderService. */
-export function identityProviderService(app: App): ServiceImpl<typeof IdentityProviderService> {
+function identityProviderService(app: App): ServiceImpl<typeof IdentityProviderService> {
   return {
     async listIdentityProviders() {
       return { identityProviders: (await listIdentityProviders(app)).map(identityProviderMessage) }

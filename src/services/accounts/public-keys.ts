@@ -24,7 +24,7 @@ import { atSecond } from '../wire/times.ts'
 import { accountMessage, NEVER } from './accounts.ts'
 
 /** Implements PublicKeyService. */
-export function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
+function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
   type ListRequest = { fingerprint: string; page: number; limit: number }
   const list = async (caller: Caller, owner: Owner, request: ListRequest) => {
     const page = readNumberedPage(app.settings, request)

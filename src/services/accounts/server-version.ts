@@ -11,7 +11,7 @@ import { defineService } from '../wire/define-service.ts'
 const FORGE_API_VERSION = '1.24.0'
 
 /** Implements ServerService. */
-export function serverService(app: App): ServiceImpl<typeof ServerService> {
+function serverService(app: App): ServiceImpl<typeof ServerService> {
   return {
     getVersion: () => ({ version: `${FORGE_API_VERSION}+branchline-${VERSION}` }),
 

@@ -23,7 +23,7 @@ import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements TwoFactorService. */
-export function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService> {
+function twoFactorService(app: App): ServiceImpl<typeof TwoFactorService> {
   return {
     async getTwoFactor(request, context) {
       const owner = ownerOfTwoFactor(request, context)

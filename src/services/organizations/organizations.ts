@@ -32,7 +32,7 @@ import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
-export function organizationService(app: App): ServiceImpl<typeof OrganizationService> {
+function organizationService(app: App): ServiceImpl<typeof OrganizationService> {
   const listMessage = (
     caller: Caller,
     { organizations, total }: OrganizationPage,

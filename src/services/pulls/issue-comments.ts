@@ -24,7 +24,7 @@ import { atSecond } from '../wire/times.ts'
 const MAX_WHOLE_LIST = 1000
 
 /** Implements IssueCommentService. */
-export function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> {
+function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> {
   return {
     async listIssueComments({ owner, repo, index, since, before, ...page }, context) {
       const caller = callerOf(context)

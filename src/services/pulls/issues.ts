@@ -36,7 +36,7 @@ import { pullRequestMessage } from './pull-request-message.ts'
 import { lookOf } from './pull-requests.ts'
 
 /** Implements IssueService. */
-export function issueService(app: App): ServiceImpl<typeof IssueService> {
+function issueService(app: App): ServiceImpl<typeof IssueService> {
   return {
     async getIssue({ owner, repo, index }, context) {
       const caller = callerOf(context)

@@ -23,7 +23,7 @@ import { readNumberedPage, setPageHeaders } from '../wire/pages.ts'
 import { pullRequestMessage } from './pull-request-message.ts'
 
 /** Implements PullFileService. */
-export function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
+function pullFileService(app: App): ServiceImpl<typeof PullFileService> {
   return {
     async *getPullRequestDiff({ owner, repo, index, format, binary }, context) {
       const wanted = diffFormatOf(format)

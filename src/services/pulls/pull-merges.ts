@@ -9,7 +9,7 @@ import { callerOf, restStatusKey } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 
 /** Implements PullMergeService. */
-export function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {
+function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {
   return {
     async checkPullRequestMerged({ owner, repo, index }, context) {
       await checkMerged(app, callerOf(context), { owner, repo, number: Number(index) })

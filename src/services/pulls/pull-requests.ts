@@ -22,7 +22,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { pullRequestMessage, pullRequestMessages } from './pull-request-message.ts'
 
 /** Implements PullRequestService. */
-export function pullRequestService(app: App): ServiceImpl<typeof PullRequestService> {
+function pullRequestService(app: App): ServiceImpl<typeof PullRequestService> {
   return {
     async listPullRequests(request, context) {
       const caller = callerOf(context)

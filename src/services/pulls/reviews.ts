@@ -45,7 +45,7 @@ import { atSecond } from '../wire/times.ts'
 const MAX_WHOLE_LIST = 1000
 
 /** Implements ReviewService. */
-export function reviewService(app: App): ServiceImpl<typeof ReviewService> {
+function reviewService(app: App): ServiceImpl<typeof ReviewService> {
   return { ...reviewMethods(app), ...reviewerMethods(app), ...commentMethods(app) }
 }
 

@@ -30,7 +30,7 @@ import { textsOf } from '../wire/list-values.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements BranchProtectionService. */
-export function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {
+function branchProtectionService(app: App): ServiceImpl<typeof BranchProtectionService> {
   return {
     async listBranchProtections({ owner, repo }, context) {
       const views = await listBranchProtections(app, callerOf(context), { owner, repo })

@@ -27,7 +27,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { gitTime, verificationMessage } from './commits.ts'
 
 /** Implements BranchService. */
-export function branchService(app: App): ServiceImpl<typeof BranchService> {
+function branchService(app: App): ServiceImpl<typeof BranchService> {
   return {
     async listBranches(request, context) {
       const page = readNumberedPage(app.settings, request)

@@ -20,7 +20,7 @@ import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements CollaboratorService. */
-export function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {
+function collaboratorService(app: App): ServiceImpl<typeof CollaboratorService> {
   return {
     async listCollaborators({ owner, repo, ...request }, context) {
       const caller = callerOf(context)

@@ -23,7 +23,7 @@ import { atSecond } from '../wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements CommitStatusService. */
-export function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> {
+function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> {
   const open = (
     { owner, repo }: { owner: string; repo: string },
     context: HandlerContext,

@@ -41,7 +41,7 @@ import { atSecond } from '../wire/times.ts'
 const MAX_COMPARED = 250
 
 /** Implements CommitService. */
-export function commitService(app: App): ServiceImpl<typeof CommitService> {
+function commitService(app: App): ServiceImpl<typeof CommitService> {
   return {
     async listCommits(request, context) {
       const { owner, repo, sha: ref, not, path } = request
@@ -137,7 +137,7 @@ export function commitMessages(app: App, caller: Caller, { commits }: CommitPage
 }
 
 /** Returns the message of a commit. */
-export function commitMessage(app: App, caller: Caller, view: CommitView): CommitMessage {
+function commitMessage(app: App, caller: Caller, view: CommitView): CommitMessage {
   const { open, commit, author, committer, changes, verification } = view
   const urls = gitUrls(app, open)
   const { url, sha, created } = commitMeta(app, open, commit.id, commit.committer.time)

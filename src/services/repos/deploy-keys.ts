@@ -24,7 +24,7 @@ import { atSecond } from '../wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements DeployKeyService. */
-export function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService> {
+function deployKeyService(app: App): ServiceImpl<typeof DeployKeyService> {
   const viewedRepository = async (caller: Caller, opened: OpenRepository) =>
     repositoryMessage(app, caller, await viewRepository(app, caller, opened))
   return {

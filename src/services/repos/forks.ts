@@ -10,7 +10,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements ForkService. */
-export function forkService(app: App): ServiceImpl<typeof ForkService> {
+function forkService(app: App): ServiceImpl<typeof ForkService> {
   return {
     async createFork({ owner, repo, organization, name }, context) {
       const caller = signedIn(callerOf(context))

@@ -14,7 +14,7 @@ import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 
 /** Implements GitHookService. */
-export function gitHookService(app: App): ServiceImpl<typeof GitHookService> {
+function gitHookService(app: App): ServiceImpl<typeof GitHookService> {
   return {
     async listGitHooks({ owner, repo }, context) {
       const hooks = await listGitHooks(app, callerOf(context), { owner, repo })

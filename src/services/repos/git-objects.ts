@@ -34,7 +34,7 @@ import { commitUser, verificationMessage } from './commits.ts'
 const MAX_TREE_ENTRIES = 1000
 
 /** Implements GitObjectService. */
-export function gitObjectService(app: App): ServiceImpl<typeof GitObjectService> {
+function gitObjectService(app: App): ServiceImpl<typeof GitObjectService> {
   return {
     async listGitRefs({ owner, repo, prefix }, context) {
       const { open, exact, refs } = await listGitRefs(

@@ -20,7 +20,7 @@ import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements LabelService. */
-export function labelService(app: App): ServiceImpl<typeof LabelService> {
+function labelService(app: App): ServiceImpl<typeof LabelService> {
   type InRepository = { owner: string; repo: string }
   type InOrganization = { org: string }
   const ofRepository = (

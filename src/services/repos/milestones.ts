@@ -23,7 +23,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements MilestoneService. */
-export function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {
+function milestoneService(app: App): ServiceImpl<typeof MilestoneService> {
   type InRepository = { owner: string; repo: string }
   const open = ({ owner, repo }: InRepository, context: HandlerContext, needed: 'read' | 'write') =>
     openMilestones(app, callerOf(context), { owner, repo }, needed)

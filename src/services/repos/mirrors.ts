@@ -9,7 +9,7 @@ import { defineService } from '../wire/define-service.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements MirrorService. */
-export function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
+function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
   return {
     async migrateRepository(request, context) {
       const caller = signedIn(callerOf(context))

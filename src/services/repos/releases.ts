@@ -49,7 +49,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements ReleaseService. */
-export function releaseService(app: App): ServiceImpl<typeof ReleaseService> {
+function releaseService(app: App): ServiceImpl<typeof ReleaseService> {
   return { ...releaseMethods(app), ...assetMethods(app) }
 }
 
@@ -226,7 +226,7 @@ function editOf(request: EditReleaseRequest): ReleaseEdit {
 }
 
 /** Returns the message of a release. */
-export function releaseMessage(
+function releaseMessage(
   app: App,
   viewer: Caller,
   { open, release, publisher, assets }: ReleaseView,

@@ -35,7 +35,7 @@ import { repositoryMessage } from './repository-message.ts'
 type RepositoryMethods = ServiceImpl<typeof RepositoryService>
 
 /** Implements RepositoryService. */
-export function repositoryService(app: App): RepositoryMethods {
+function repositoryService(app: App): RepositoryMethods {
   return { ...singleMethods(app), ...listMethods(app), ...transferMethods(app) }
 }
 

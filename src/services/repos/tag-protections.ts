@@ -20,7 +20,7 @@ import { textsOf } from '../wire/list-values.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements TagProtectionService. */
-export function tagProtectionService(app: App): ServiceImpl<typeof TagProtectionService> {
+function tagProtectionService(app: App): ServiceImpl<typeof TagProtectionService> {
   return {
     async listTagProtections({ owner, repo }, context) {
       const rules = await listTagProtections(app, callerOf(context), { owner, repo })

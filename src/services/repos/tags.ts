@@ -17,7 +17,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { gitTime } from './commits.ts'
 
 /** Implements TagService. */
-export function tagService(app: App): ServiceImpl<typeof TagService> {
+function tagService(app: App): ServiceImpl<typeof TagService> {
   return {
     async listTags(request, context) {
       const page = readNumberedPage(app.settings, request)

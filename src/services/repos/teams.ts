@@ -44,7 +44,7 @@ import { repositoryMessage } from './repository-message.ts'
 const MAX_WHOLE_LIST = 1000
 
 /** Implements TeamService. */
-export function teamService(app: App): ServiceImpl<typeof TeamService> {
+function teamService(app: App): ServiceImpl<typeof TeamService> {
   return { ...teamMethods(app), ...teamMemberMethods(app), ...teamRepositoryMethods(app) }
 }
 

@@ -18,7 +18,7 @@ import { readNumberedPage } from '../wire/pages.ts'
 import { atSecond } from '../wire/times.ts'
 
 /** Implements TopicService. */
-export function topicService(app: App): ServiceImpl<typeof TopicService> {
+function topicService(app: App): ServiceImpl<typeof TopicService> {
   return {
     async listRepositoryTopics(request, context) {
       const page = readNumberedPage(app.settings, request)

@@ -13,7 +13,8 @@ type Pulls = ExpressionBuilder<Schema, 'pull_requests'>
  */
 const isBehind = sql<SqlBool>`(head_ref_commit is null or head_ref_commit <> head_commit)`
 
-const behindOfRepository = prepareQuery((db, repositoryId: number, limit: number) =>
+/** Lists the pull requests of a repository whose refs differ from their rows, oldest first. */
+export const pullsBehind = prepareQuery((db, repositoryId: number, limit: number) =>
   db
     .selectFrom('pull_requests')
     .selectAll()
@@ -33,7 +34,8 @@ const openOfHeadElsewhere = prepareFirst((db, repositoryId: number) =>
     .limit(1),
 )
 
-const latestOpen = prepareFirst(
+/** Returns the latest open pull request of a head branch in a base repository. */
+export const latestOpenPull = prepareFirst(
   (db, repositoryId: number, headRepositoryId: number, branch: string) =>
     db
       .selectFrom('pull_requests')
@@ -371,11 +373,6 @@ export function listHeadRefs(db: Db, repositoryId: number): Promise<HeadRef[]> {
 
 export type HeadRef = Pick<PullRequest, 'id' | 'number' | 'head_commit' | 'head_ref_commit'>
 
-/** Lists the pull requests of a repository whose refs differ from their rows, oldest first. */
-export function pullsBehind(db: Db, repositoryId: number, limit: number): Promise<PullRequest[]> {
-  return behindOfRepository(db, repositoryId, limit)
-}
-
 /**
  * Lists the open pull requests with heads in a repository whose refs, in other repositories, differ
  * from their rows.
@@ -411,16 +408,6 @@ export async function nextPullBehind(
       .limit(1)
       .executeTakeFirst()
   )
-}
-
-/** Returns the latest open pull request of a head branch in a base repository. */
-export function latestOpenPull(
-  db: Db,
-  repositoryId: number,
-  headRepositoryId: number,
-  branch: string,
-): Promise<Pick<PullRequest, 'number'> | undefined> {
-  return latestOpen(db, repositoryId, headRepositoryId, branch)
 }
 
 /** The columns of a pull request that decide who may push to its head. */

@@ -5,7 +5,8 @@ import type { Label } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 import { wakeAutoMerge } from './auto-merges.ts'
 
-const pullByNumber = prepareFirst((db, repositoryId: number, number: number) =>
+/** Returns the pull request of a repository with a number. */
+export const findPullRequest = prepareFirst((db, repositoryId: number, number: number) =>
   db
     .selectFrom('pull_requests')
     .selectAll()
@@ -13,22 +14,9 @@ const pullByNumber = prepareFirst((db, repositoryId: number, number: number) =>
     .where('number', '=', number),
 )
 
-const pullById = prepareFirst((db, id: number) =>
+export const findPullRequestById = prepareFirst((db, id: number) =>
   db.selectFrom('pull_requests').selectAll().where('id', '=', id),
 )
-
-/** Returns the pull request of a repository with a number. */
-export function findPullRequest(
-  db: Db,
-  repositoryId: number,
-  number: number,
-): Promise<PullRequest | undefined> {
-  return pullByNumber(db, repositoryId, number)
-}
-
-export function findPullRequestById(db: Db, id: number): Promise<PullRequest | undefined> {
-  return pullById(db, id)
-}
 
 /** The head and the base of a pull request. */
 export type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch'> & {

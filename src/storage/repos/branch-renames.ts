@@ -2,22 +2,14 @@ import { prepareFirst } from '../database/prepared.ts'
 import type { BranchRename } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-const renameOf = prepareFirst((db, repositoryId: number, oldName: string) =>
+/** Returns the rename of a branch name, completed or pending; undefined if there is none. */
+export const findBranchRename = prepareFirst((db, repositoryId: number, oldName: string) =>
   db
     .selectFrom('branch_renames')
     .selectAll()
     .where('repository_id', '=', repositoryId)
     .where('old_name', '=', oldName),
 )
-
-/** Returns the rename of a branch name, completed or pending; undefined if there is none. */
-export function findBranchRename(
-  db: Db,
-  repositoryId: number,
-  oldName: string,
-): Promise<BranchRename | undefined> {
-  return renameOf(db, repositoryId, oldName)
-}
 
 /** Returns the renames of pending updates. */
 export function listRenamesOf(db: Db, notes: readonly number[]): Promise<BranchRename[]> {

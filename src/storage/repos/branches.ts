@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import { containsSql } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import type { Branch, PendingRefUpdate } from '../schema/refs.ts'
+import type { Branch } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-const branchByName = prepareFirst((db, repositoryId: number, name: string) =>
+/** Returns the branch with a name. */
+export const findBranch = prepareFirst((db, repositoryId: number, name: string) =>
   db
     .selectFrom('branches')
     .selectAll()
@@ -12,22 +13,14 @@ const branchByName = prepareFirst((db, repositoryId: number, name: string) =>
     .where('name', '=', name),
 )
 
-const pendingByRepository = prepareQuery((db, repositoryId: number) =>
+/** Returns the pending updates of a repository. */
+export const pendingRefUpdatesOf = prepareQuery((db, repositoryId: number) =>
   db.selectFrom('pending_ref_updates').selectAll().where('repository_id', '=', repositoryId),
 )
 
 const branchCount = prepareFirst((db, repositoryId: number) =>
   db.selectFrom('repositories').select('branch_count').where('id', '=', repositoryId),
 )
-
-/** Returns the branch with a name. */
-export function findBranch(
-  db: Db,
-  repositoryId: number,
-  name: string,
-): Promise<Branch | undefined> {
-  return branchByName(db, repositoryId, name)
-}
 
 /** Returns the branches that exist, by repository id and name. */
 export function findBranches(
@@ -124,11 +117,6 @@ export async function insertPendingRefUpdate(
 export async function deletePendingRefUpdates(tx: Tx, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await tx.deleteFrom('pending_ref_updates').where('id', 'in', ids).execute()
-}
-
-/** Returns the pending updates of a repository. */
-export function pendingRefUpdatesOf(db: Db, repositoryId: number): Promise<PendingRefUpdate[]> {
-  return pendingByRepository(db, repositoryId)
 }
 
 /** Returns the ids of the repositories with pending updates. */

@@ -3,22 +3,14 @@ import type { Repository } from '../schema/repos.ts'
 import type { Db } from '../schema/schema.ts'
 import { type RepositoryReader, readableBy } from './repository-readers.ts'
 
-const forkOfOwner = prepareFirst((db, ownerId: number, parentId: number) =>
+/** Returns the fork of a repository with an owner. */
+export const findForkOf = prepareFirst((db, ownerId: number, parentId: number) =>
   db
     .selectFrom('repositories')
     .selectAll()
     .where('owner_id', '=', ownerId)
     .where('parent_id', '=', parentId),
 )
-
-/** Returns the fork of a repository with an owner. */
-export function findForkOf(
-  db: Db,
-  ownerId: number,
-  parentId: number,
-): Promise<Repository | undefined> {
-  return forkOfOwner(db, ownerId, parentId)
-}
 
 /** Returns the forks of a repository that a reader can access, oldest first. */
 export function listForks(

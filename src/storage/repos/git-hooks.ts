@@ -2,7 +2,8 @@ import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { GitHook } from '../schema/repos.ts'
 import type { Db } from '../schema/schema.ts'
 
-const hooksOf = prepareQuery((db, repositoryId: number) =>
+/** Returns the Git hooks of a repository, in no order. */
+export const listGitHooks = prepareQuery((db, repositoryId: number) =>
   db.selectFrom('git_hooks').select(['name', 'content']).where('repository_id', '=', repositoryId),
 )
 
@@ -13,14 +14,6 @@ const scriptOf = prepareFirst((db, repositoryId: number, name: string) =>
     .where('repository_id', '=', repositoryId)
     .where('name', '=', name),
 )
-
-/** Returns the Git hooks of a repository, in no order. */
-export function listGitHooks(
-  db: Db,
-  repositoryId: number,
-): Promise<Pick<GitHook, 'name' | 'content'>[]> {
-  return hooksOf(db, repositoryId)
-}
 
 /** Returns the script of a hook, if there is one. */
 export async function findHookScript(

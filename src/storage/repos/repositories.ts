@@ -2,7 +2,8 @@ import { prepareFirst } from '../database/prepared.ts'
 import type { NewRepository, Repository, RepositoryChanges } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-const repositoryByName = prepareFirst((db, ownerId: number, key: string) =>
+/** Returns the repository with a name key. */
+export const findRepository = prepareFirst((db, ownerId: number, key: string) =>
   db
     .selectFrom('repositories')
     .selectAll()
@@ -10,11 +11,12 @@ const repositoryByName = prepareFirst((db, ownerId: number, key: string) =>
     .where('name_key', '=', key),
 )
 
-const repositoryById = prepareFirst((db, id: number) =>
+export const findRepositoryById = prepareFirst((db, id: number) =>
   db.selectFrom('repositories').selectAll().where('id', '=', id),
 )
 
-const redirectByName = prepareFirst((db, ownerId: number, key: string) =>
+/** Returns the repository with a former name key. */
+export const findRenamedRepository = prepareFirst((db, ownerId: number, key: string) =>
   db
     .selectFrom('repository_redirects')
     .innerJoin('repositories', 'repositories.id', 'repository_redirects.repository_id')
@@ -22,28 +24,6 @@ const redirectByName = prepareFirst((db, ownerId: number, key: string) =>
     .where('repository_redirects.owner_id', '=', ownerId)
     .where('repository_redirects.name_key', '=', key),
 )
-
-/** Returns the repository with a name key. */
-export function findRepository(
-  db: Db,
-  ownerId: number,
-  nameKey: string,
-): Promise<Repository | undefined> {
-  return repositoryByName(db, ownerId, nameKey)
-}
-
-export function findRepositoryById(db: Db, id: number): Promise<Repository | undefined> {
-  return repositoryById(db, id)
-}
-
-/** Returns the repository with a former name key. */
-export function findRenamedRepository(
-  db: Db,
-  ownerId: number,
-  nameKey: string,
-): Promise<Repository | undefined> {
-  return redirectByName(db, ownerId, nameKey)
-}
 
 /** Returns repositories by their ids. */
 export async function findRepositoriesByIds(

@@ -3,7 +3,8 @@ import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { Tag } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
-const tagByName = prepareFirst((db, repositoryId: number, name: string) =>
+/** Returns the tag with a name. */
+export const findTag = prepareFirst((db, repositoryId: number, name: string) =>
   db
     .selectFrom('tags')
     .selectAll()
@@ -11,7 +12,8 @@ const tagByName = prepareFirst((db, repositoryId: number, name: string) =>
     .where('name', '=', name),
 )
 
-const tagPage = prepareQuery((db, repositoryId: number, offset: number, limit: number) =>
+/** Returns tags of a repository, latest first, then by name. */
+export const pageOfTags = prepareQuery((db, repositoryId: number, offset: number, limit: number) =>
   db
     .selectFrom('tags')
     .selectAll()
@@ -21,11 +23,6 @@ const tagPage = prepareQuery((db, repositoryId: number, offset: number, limit: n
     .limit(limit)
     .offset(offset),
 )
-
-/** Returns the tag with a name. */
-export function findTag(db: Db, repositoryId: number, name: string): Promise<Tag | undefined> {
-  return tagByName(db, repositoryId, name)
-}
 
 /** Returns a tag whose name differs only in the case of ASCII letters. */
 export function findTagInAnyCase(
@@ -44,16 +41,6 @@ export function findTagInAnyCase(
       .limit(1)
       .executeTakeFirst()
   )
-}
-
-/** Returns tags of a repository, latest first, then by name. */
-export function pageOfTags(
-  db: Db,
-  repositoryId: number,
-  offset: number,
-  limit: number,
-): Promise<Tag[]> {
-  return tagPage(db, repositoryId, offset, limit)
 }
 
 /** Returns the number of tags of a repository. */

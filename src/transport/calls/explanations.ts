@@ -22,7 +22,7 @@ const REST_REASONS: ReadonlyMap<Code, TransportReason> = new Map([
 /**
  * Header of REST errors, since the error bodies of compatible systems have no field for a reason.
  */
-export const REASON_HEADER = 'x-error-reason'
+const REASON_HEADER = 'x-error-reason'
 
 const LIMIT = /^(the request (?:content|message) is larger than )(\d+) bytes$/
 

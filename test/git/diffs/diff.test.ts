@@ -8,7 +8,7 @@ import {
   diffPaths,
   diffTrees,
 } from '../../../src/git/diffs/diff.ts'
-import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 const ALL: DiffOptions = { lines: true, window: { offset: 0, limit: 100 } }
@@ -16,8 +16,7 @@ const ALL: DiffOptions = { lines: true, window: { offset: 0, limit: 100 } }
 let repositories: Repositories
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
 })
 
 const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)

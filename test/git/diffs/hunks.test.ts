@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { diffTrees } from '../../../src/git/diffs/diff.ts'
 import { findHunk, type LinePlace } from '../../../src/git/diffs/hunks.ts'
-import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 let repositories: Repositories
@@ -9,8 +9,7 @@ let repositories: Repositories
 const lines = (count: number) => Array.from({ length: count }, (_, i) => `${i + 1}\n`).join('')
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
   const edited = lines(40).replace('10\n', 'ten\n').replace('30\n', '30\n30a\n30b\n')
   writeHistory(repositories, 1, [
     { message: 'one', files: { edited: lines(40), gone: lines(6), picture: Buffer.from([0, 1]) } },

@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { diffTrees } from '../../../src/git/diffs/diff.ts'
 import { followLines } from '../../../src/git/diffs/line-moves.ts'
-import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 let repositories: Repositories
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
 })
 
 const textOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')

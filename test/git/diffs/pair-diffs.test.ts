@@ -3,15 +3,14 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { diffTrees } from '../../../src/git/diffs/diff.ts'
 import { countLines, diffPairs } from '../../../src/git/diffs/pair-diffs.ts'
-import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomHistory } from '../random-history.ts'
 
 let repositories: Repositories
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
 })
 
 const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)

@@ -4,19 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { streamDiff, streamPatch } from '../../../src/git/diffs/patches.ts'
-import {
-  createRepository,
-  type Repositories,
-  repositoryPath,
-} from '../../../src/git/repositories/repositories.ts'
+import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomHistory } from '../random-history.ts'
 
 let repositories: Repositories
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
 })
 
 const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)

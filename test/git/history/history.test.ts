@@ -8,14 +8,13 @@ import {
   readRefCommits,
 } from '../../../src/git/history/history.ts'
 import { listTree } from '../../../src/git/objects/trees.ts'
-import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { ADA, git, testRepositories, writeHistory } from '../fixture.ts'
 
 let repositories: Repositories
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
 })
 
 const idOf = (name: string) => git(repositories, 1, 'rev-parse', name)

@@ -2,11 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { findMergeBase } from '../../../src/git/history/history.ts'
 import { soleMergeBase } from '../../../src/git/history/merge-bases.ts'
-import {
-  createRepository,
-  type Repositories,
-  repositoryPath,
-} from '../../../src/git/repositories/repositories.ts'
+import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { HISTORY_START, type ScriptedCommit } from '../../support/histories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 import { randomNumbers } from '../random-history.ts'
@@ -52,8 +48,7 @@ function basesByGit(
 }
 
 async function repositoryWith(commits: readonly ScriptedCommit[]): Promise<Repositories> {
-  const repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  const repositories = await testRepositories(1)
   writeHistory(repositories, 1, commits)
   return repositories
 }

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { listAuthors } from '../../../src/git/history/authors.ts'
 import { firstParentMerges } from '../../../src/git/history/merged-by.ts'
-import { createRepository } from '../../../src/git/repositories/repositories.ts'
 import type { ScriptedCommit } from '../../support/histories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 /** A repository with a history, and what tells an id by the name of a ref. */
 async function repositoryWith(commits: readonly ScriptedCommit[]) {
-  const repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  const repositories = await testRepositories(1)
   writeHistory(repositories, 1, commits)
   return { repositories, idOf: (name: string) => git(repositories, 1, 'rev-parse', name) }
 }

@@ -6,11 +6,7 @@ import {
   listNewCommits,
   losesCommits,
 } from '../../../src/git/history/new-commits.ts'
-import {
-  createRepository,
-  type Repositories,
-  repositoryPath,
-} from '../../../src/git/repositories/repositories.ts'
+import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { HISTORY_START, type ScriptedCommit } from '../../support/histories.ts'
 import { type Random, seededRandom } from '../../transport/rpc/rest/random.ts'
 import { git, scratchFolder, testRepositories, writeHistory } from '../fixture.ts'
@@ -18,8 +14,7 @@ import { git, scratchFolder, testRepositories, writeHistory } from '../fixture.t
 const SIDE = 'refs/heads/side'
 
 async function repositoryWith(commits: readonly ScriptedCommit[]): Promise<Repositories> {
-  const repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  const repositories = await testRepositories(1)
   writeHistory(repositories, 1, commits)
   return repositories
 }

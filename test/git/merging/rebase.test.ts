@@ -4,11 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { mergeCommits } from '../../../src/git/merging/merge.ts'
 import { MAX_REBASED_COMMITS, type Rebase, rebaseCommits } from '../../../src/git/merging/rebase.ts'
 import { storeCommit } from '../../../src/git/objects/object-writes.ts'
-import {
-  createRepository,
-  type Repositories,
-  repositoryPath,
-} from '../../../src/git/repositories/repositories.ts'
+import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import type { ScriptedCommit } from '../../support/histories.ts'
 import { mergeHistory } from '../../support/merge-histories.ts'
 import { seededRandom } from '../../transport/rpc/rest/random.ts'
@@ -22,8 +18,7 @@ async function store(commits: readonly ScriptedCommit[]): Promise<{
   readonly repositories: Repositories
   readonly at: (ref: string) => string
 }> {
-  const repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  const repositories = await testRepositories(1)
   writeHistory(repositories, 1, commits)
   const refs = git(repositories, 1, 'for-each-ref', '--format=%(refname) %(objectname)').split('\n')
   const ids = new Map(refs.map((line) => [line.slice(0, -41), line.slice(-40)]))

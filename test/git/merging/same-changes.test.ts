@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { changeTheSame } from '../../../src/git/merging/same-changes.ts'
-import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import type { ScriptedFile } from '../../support/histories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 let repositories: Repositories
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
 })
 
 type Files = Readonly<Record<string, ScriptedFile>>

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
 import { readCommit } from '../../../src/git/objects/commits.ts'
 import * as writes from '../../../src/git/objects/object-writes.ts'
-import { createRepository } from '../../../src/git/repositories/repositories.ts'
 import { ADA, createFilledRepository, git, storeCommit, testRepositories } from '../fixture.ts'
 
 describe('a first commit', () => {
@@ -27,8 +26,7 @@ describe('a first commit', () => {
     ['a\nparent 1111', 'aparent 1111'],
     ['<>', 'unknown'],
   ])('cannot be forged by the name %j', async (name, stored) => {
-    const repositories = await testRepositories()
-    await createRepository(repositories, 1, 'main')
+    const repositories = await testRepositories(1)
     const author = { ...ADA, name }
     const commit = { treeId: EMPTY_TREE, parentIds: [], author, committer: ADA, message: 'x' }
     const { id } = await writes.storeCommit(repositories, 1, commit)
@@ -56,8 +54,7 @@ describe('reading a commit', () => {
   })
 
   it('rejects an id that is not complete', async () => {
-    const repositories = await testRepositories()
-    await createRepository(repositories, 1, 'main')
+    const repositories = await testRepositories(1)
     await expect(readCommit(repositories, 1, 'main')).rejects.toMatchObject({
       kind: 'INVALID_NAME',
     })

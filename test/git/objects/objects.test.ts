@@ -9,7 +9,7 @@ import {
 } from '../../../src/git/objects/objects.ts'
 import { ProcessLimit } from '../../../src/git/processes/process-limits.ts'
 import { readGit, splitAtZeros, textOf } from '../../../src/git/repositories/reading.ts'
-import { createRepository, type Repositories } from '../../../src/git/repositories/repositories.ts'
+import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
 
 const NOTHING = '0'.repeat(40)
@@ -17,8 +17,7 @@ const NOTHING = '0'.repeat(40)
 let repositories: Repositories
 
 beforeEach(async () => {
-  repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  repositories = await testRepositories(1)
   writeHistory(repositories, 1, [{ message: 'one', files: { a: 'x'.repeat(300_000), b: '\n\n' } }])
 })
 

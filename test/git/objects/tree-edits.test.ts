@@ -2,19 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { storeBlob, storeCommit } from '../../../src/git/objects/object-writes.ts'
 import { editTree, type TreeEdit } from '../../../src/git/objects/tree-edits.ts'
-import {
-  createRepository,
-  type Repositories,
-  repositoryPath,
-} from '../../../src/git/repositories/repositories.ts'
+import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { ADA, git, testRepositories } from '../fixture.ts'
 
 const MODE = 0o100644
 
 /** A repository and a tree with `a/b/c`, `a/d` and `e`. */
 async function filled() {
-  const repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  const repositories = await testRepositories(1)
   const blobId = await storeBlob(repositories, 1, Buffer.from('content\n'))
   const put = (path: string, mode = MODE): TreeEdit => ({ path, file: { blobId, mode } })
   const remove = (path: string): TreeEdit => ({ path, file: undefined })

@@ -5,15 +5,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
 import type { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
 import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
-import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { readySpawner } from '../../support/process-spawner.ts'
 import { scratchFolder, testRepositories } from '../fixture.ts'
 
 const processes = new GitProcesses()
 
 async function emptyRepository(): Promise<string> {
-  const repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  const repositories = await testRepositories(1)
   return repositoryPath(repositories, 1)
 }
 

@@ -9,7 +9,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
 import { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
 import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
-import { createRepository, repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { childrenOf, eventually, isAlive, testSpawner } from '../../support/process-spawner.ts'
 import { testRepositories } from '../fixture.ts'
 
@@ -22,8 +22,7 @@ const MIB = 1024 * 1024
 const processes = new GitProcesses()
 
 async function emptyRepository(): Promise<string> {
-  const repositories = await testRepositories()
-  await createRepository(repositories, 1, 'main')
+  const repositories = await testRepositories(1)
   return repositoryPath(repositories, 1)
 }
 

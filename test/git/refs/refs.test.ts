@@ -14,7 +14,6 @@ import {
   updateRefs,
 } from '../../../src/git/refs/refs.ts'
 import {
-  createRepository,
   deleteRepository,
   poolOf,
   repositoryPath,
@@ -96,8 +95,7 @@ describe('a name for a branch', () => {
   it.each(['main', 'a./b', 'ü', 'a..b', 'a.lock', '.a', 'a//b', 'a@{1}', '{a}', 'a~1'])(
     'is valid as in Git: %s',
     async (name) => {
-      const repositories = await testRepositories()
-      await createRepository(repositories, 1, 'main')
+      const repositories = await testRepositories(1)
       const judge = () => git(repositories, 1, 'check-ref-format', `refs/heads/${name}`)
       if (isRefName(name)) expect(judge()).toBe('')
       else expect(judge).toThrow()

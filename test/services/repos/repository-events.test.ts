@@ -73,7 +73,7 @@ async function settle(): Promise<void> {
 }
 
 describe('a stream of the events of a repository', () => {
-  it('has a heartbeat with its cursor when nothing happens for a while', async () => {
+  it('has a heartbeat with its cursor after a period without events', async () => {
     const next = watch(password(bob))
     const { cursor } = await next()
     const waiting = next()
@@ -84,7 +84,7 @@ describe('a stream of the events of a repository', () => {
 
   it.each([
     [
-      'the caller is no collaborator any more',
+      'the caller is no longer a collaborator',
       () => transaction(app.db, (tx) => deleteCollaborator(tx, id, bob.id)),
     ],
     ['it is deleted', () => transaction(app.db, (tx) => deleteRepository(tx, id))],
@@ -99,7 +99,7 @@ describe('a stream of the events of a repository', () => {
     await expect(waiting).rejects.toEqual(NOT_FOUND)
   })
 
-  it('ends with the event that the caller may not know of any more', async () => {
+  it('ends at the first event after the caller loses access', async () => {
     const next = watch(password(bob))
     await next()
     const waiting = next()
@@ -110,7 +110,7 @@ describe('a stream of the events of a repository', () => {
     await expect(waiting).rejects.toEqual(NOT_FOUND)
   })
 
-  it('is for each who may read it', async () => {
+  it('is available to every reader of the repository', async () => {
     const [hers, his] = [watch(password(ada)), watch(password(bob))]
     await Promise.all([hers(), his()])
     const both = Promise.all([hers(), his()])

@@ -1,30 +1,15 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
+import { openForge } from '../../support/forge.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
-import { type RestAnswer, restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  createToken,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import type { RestAnswer } from '../../support/rest.ts'
+import { createToken, PASSWORD, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
 let now = Date.UTC(2026, 4, 1, 10)
 
-beforeAll(async () => {
-  server = await startTestServer({ clock: { now: () => now } })
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, users, rest } = await openForge({ clock: { now: () => now } })
 
 function basic(username: string, password = PASSWORD) {
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` }

@@ -1,22 +1,14 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { MAX_LISTED_MEMOS, MAX_LISTED_TAGS } from '../../../src/storage/memos/user-stats.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { openForge, startForge } from '../../support/forge.ts'
 import { storeMemo } from '../../support/memo-rows.ts'
 import { type Actor, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-let forge: Forge
-let bob: Actor
-let ada: Actor
-
-beforeAll(async () => {
-  forge = await openForge()
-  bob = forge.users.bob
-  ada = forge.users.ada
-})
-afterAll(() => forge.stop())
+const forge = await openForge()
+const { ada, bob } = forge.users
 
 const usersOf = (who: Actor, protocol: (typeof RPC_PROTOCOLS)[number] = 'gRPC') =>
   createClient(UserService, transportTo(forge.server.url, protocol, who.authorization))
@@ -305,7 +297,7 @@ describe('statistics', () => {
       .selectAll()
       .where('username', '=', 'dan')
       .execute()
-    if (!carol || !dan) throw new Error('the testUsers is not there')
+    if (!carol || !dan) throw new Error('the users is not there')
     for (let i = 0; i < MAX_LISTED_MEMOS; i += 1) await storeMemo(app, carol)
     const memo = await storeMemo(app, dan)
     const tags = Array.from({ length: MAX_LISTED_TAGS }, (_, i) => ({
@@ -352,7 +344,7 @@ describe('statistics', () => {
 
 describe('page sizes', () => {
   it('can be configured by the operator for every list', async () => {
-    const sized = await openForge({ settings: { defaultPageSize: 2, maxPageSize: 3 } })
+    const sized = await startForge({ settings: { defaultPageSize: 2, maxPageSize: 3 } })
     try {
       const { users: testUsers, ask } = sized
       for (const name of ['a', 'b', 'c', 'd'])

@@ -1,29 +1,12 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
-import { type RestAnswer, restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  createToken,
-  PASSWORD,
-  signIn,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import type { RestAnswer } from '../../support/rest.ts'
+import { createToken, PASSWORD, signIn, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, users, rest } = await openForge()
 
 const outcome = ({ status, body }: RestAnswer) => [status, body.message]
 

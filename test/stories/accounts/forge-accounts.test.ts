@@ -1,27 +1,13 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { openForge } from '../../support/forge.ts'
 import { openGitClient, remoteOf } from '../../support/git-client.ts'
 import { restAt } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  createToken,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { type Actor, createToken, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server, users } = await openForge()
 
 /** Sends a GET over REST as a user, with a token or anonymously. */
 function get(who: Actor | string | undefined, path: string) {

@@ -4,32 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  createToken,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { type Actor, createToken, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
 const HOUR_MS = 60 * 60 * 1000
 /** The clock stands still ahead of the system time, which signatures use. */
 let now = (Math.ceil(Date.now() / HOUR_MS) + 1) * HOUR_MS
 
-beforeAll(async () => {
-  server = await startTestServer({ clock: { now: () => now } })
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, users, rest } = await openForge({ clock: { now: () => now } })
 
 async function newKey(...emails: string[]): Promise<PrivateKey> {
   const userIDs = emails.map((email) => ({ name: 'Somebody', email }))

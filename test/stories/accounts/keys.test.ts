@@ -1,29 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createClient } from '@connectrpc/connect'
 import sshpk from 'sshpk'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  createToken,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import type { SendRest } from '../../support/rest.ts'
+import { createToken, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, users, rest } = await openForge()
 
 /** Creates a key in the format of OpenSSH. */
 function newKey(comment = ''): string {

@@ -3,31 +3,18 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import type { Caller } from '../../../src/domain/core/access.ts'
 import { verifyObjects } from '../../../src/domain/repos/reading/commit-verification.ts'
 import { readCommits } from '../../../src/git/history/history.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
 import { plansOf } from '../../support/query-plan.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { type Actor, PASSWORD, transportTo } from '../../support/server.ts'
 import { newSshSigner } from '../../support/ssh-signing.ts'
-
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
-let client: GitClient
 
 const NOW = Math.floor(Date.now() / 1000)
 const HOUR = 60 * 60
@@ -37,21 +24,14 @@ const deploy = newSshSigner('ssh-ed25519')
 const strange = newSshSigner('ssh-ed25519')
 let openPgp: PrivateKey
 
+const { server, users, rest, client } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-  client = await openGitClient()
   await rest(users.bob, 'POST', '/user/repos', { name: 'engine' })
   await client.git('.', 'init', '-q', '-b', 'main', 'engine')
   await addSshKey(users.bob, bobs.line)
   await rest(users.bob, 'POST', '/repos/bob/engine/keys', { title: 'deploy', key: deploy.line })
   openPgp = await newOpenPgpKey('bob@example.org')
   await addOpenPgpKey(users.bob, openPgp)
-})
-afterAll(async () => {
-  await client.remove()
-  await server.stop()
 })
 
 /**

@@ -3,10 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { restAt } from '../../support/rest.ts'
 import {
   createTestUsers,
   PASSWORD,
@@ -18,21 +19,7 @@ import {
 
 const isHere = (program: string) => !spawnSync(program).error
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
-let client: GitClient
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-  client = await openGitClient()
-})
-afterAll(async () => {
-  await client.remove()
-  await server.stop()
-})
+const { server, users, rest, client } = await openForge()
 
 const keyOf = async ({ url }: TestServer) => (await fetch(`${url}/api/v1/signing-key.pub`)).text()
 

@@ -1,27 +1,13 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { EventService } from '#gen/branchline/v1/event_service_pb.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
-import {
-  type Actor,
-  createToken,
-  PASSWORD,
-  RPC_PROTOCOLS,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { createToken, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-let forge: Forge
-let ada: Actor
-let bob: Actor
-
-beforeAll(async () => {
-  forge = await openForge()
-  ada = forge.users.ada
-  bob = forge.users.bob
-})
-afterAll(() => forge.stop())
+const forge = await openForge()
+const { ada, bob } = forge.users
 
 async function send(method: string, path: string, headers: Record<string, string>, body?: object) {
   const answer = await fetch(`${forge.server.url}/api/v1${path}`, {

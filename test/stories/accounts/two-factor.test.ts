@@ -1,5 +1,5 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { TwoFactor_State } from '#gen/branchline/v1/two_factor_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
@@ -11,6 +11,7 @@ import {
 } from '../../../src/domain/accounts/credentials/sessions.ts'
 import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
 import { testClock } from '../../support/app.ts'
+import { openForge } from '../../support/forge.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
 import { withFolder } from '../../support/process.ts'
 import {
@@ -19,7 +20,6 @@ import {
   PASSWORD,
   RPC_PROTOCOLS,
   startTestServer,
-  type TestServer,
   transportTo,
 } from '../../support/server.ts'
 
@@ -34,13 +34,8 @@ const BY_PASSWORD = {
 } as const
 
 const clock = testClock()
-let server: TestServer
 
-beforeAll(async () => {
-  server = await startTestServer({ clock })
-  await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server } = await openForge({ clock })
 
 /**
  * Starts a session without a passcode, so that a test can use all passcodes. Advances the clock

@@ -1,12 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
 import { storeManyMemos, storeManyNotifications } from '../../support/many-rows.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../../support/server.ts'
 
 const COUNT = 100_000
 
@@ -16,12 +11,8 @@ const COUNT = 100_000
  */
 const MAX_DELAY_MS = 1000
 
-let server: TestServer
-let users: TestUsers
-
+const { server, users } = await openForge({ settings: { registration: 'open' } })
 beforeAll(async () => {
-  server = await startTestServer({ settings: { registration: 'open' } })
-  users = await createTestUsers(server.url)
   const { db } = server.app
   const ids = new Map(
     (await db.selectFrom('users').select(['id', 'username']).execute()).map((u) => [
@@ -33,7 +24,6 @@ beforeAll(async () => {
   await storeManyMemos(db, ids.get('bob') ?? 0, COUNT, 'a'.repeat(500))
   await storeManyNotifications(db, ids.get('bob') ?? 0, ids.get('carol') ?? 0, COUNT)
 }, 120_000)
-afterAll(() => server.stop())
 
 const times = (count: number, term: (i: number) => string, join: string) =>
   Array.from({ length: count }, (_, i) => term(i)).join(join)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
@@ -9,7 +9,7 @@ import {
   insertDeliveries,
   insertMessage,
 } from '../../../src/storage/webhooks/webhook-deliveries.ts'
-import { type Forge, openForge, refusalOf } from '../../support/forge.ts'
+import { openForge, refusalOf } from '../../support/forge.ts'
 import type { Actor } from '../../support/server.ts'
 
 /** The maximum numbers of pending deliveries of a webhook and of an account. */
@@ -19,13 +19,12 @@ const OF_ACCOUNT = 5_000
 /** Long enough that nothing is sent again meanwhile. */
 const LATER_MS = 3_600_000
 
-let forge: Forge
-beforeAll(async () => {
-  // Nothing listens there, so each delivery waits for its next attempt.
-  const webhookAllowedHosts = parseAllowedHosts('127.0.0.1')
-  forge = await openForge({ webhookAllowedHosts, settings: { webhookRetryScheduleMs: [LATER_MS] } })
+// Nothing listens there, so each delivery waits for its next attempt.
+const webhookAllowedHosts = parseAllowedHosts('127.0.0.1')
+const forge = await openForge({
+  webhookAllowedHosts,
+  settings: { webhookRetryScheduleMs: [LATER_MS] },
 })
-afterAll(() => forge.stop())
 
 /**
  * Creates a webhook whose target does not respond.

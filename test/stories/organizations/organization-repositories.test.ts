@@ -1,39 +1,19 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  createToken,
-  PASSWORD,
-  signIn,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import type { SendRest } from '../../support/rest.ts'
+import { type Actor, createToken, PASSWORD, signIn, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
 let eve: Actor
-let rest: SendRest
-let git: GitClient
 
+const { server, users, rest, client: git } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-  git = await openGitClient()
   const asAda = createClient(UserService, transportTo(server.url, 'gRPC', users.ada.authorization))
   await asAda.createUser({ user: { username: 'eve', password: PASSWORD, role: User_Role.USER } })
   eve = await signIn(server.url, 'eve')
-})
-afterAll(async () => {
-  await git.remove()
-  await server.stop()
 })
 
 const ORGANIZATION = '/orgs/acme'

@@ -1,34 +1,16 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { tokenOf } from '../../support/callers.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  PASSWORD,
-  RPC_PROTOCOLS,
-  signIn,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { type Actor, PASSWORD, RPC_PROTOCOLS, signIn, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
 /** An organisation of bob with carol in a team; new for each test. */
 let org: string
 let team: number
 
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, users, rest } = await openForge()
 
 let made = 0
 beforeEach(async () => {

@@ -1,27 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../../support/server.ts'
+import { PASSWORD } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
 let client: GitClient
 
+const { server, users, rest } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
   client = await openGitClient('Carol')
 })
 afterAll(async () => {
-  await server.stop()
   await client.remove()
 })
 

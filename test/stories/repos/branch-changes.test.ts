@@ -14,10 +14,7 @@ import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
 const forge = await openForge()
 const { server, users, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 const MISSING = '1'.repeat(40)
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { type Actor, createToken } from '../../support/server.ts'
@@ -12,7 +12,6 @@ beforeAll(async () => {
     units_map: { 'repo.code': 'write' },
   })
 })
-afterAll(() => forge.stop())
 
 /** Creates a repository of bob with carol as a writer, and returns the path of its protections. */
 async function repository(name: string) {

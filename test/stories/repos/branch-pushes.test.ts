@@ -10,10 +10,7 @@ const { server, users, client, rest, ask } = forge
 beforeAll(async () => {
   await ask(users.ada, 'POST', '/orgs', { username: 'acme' })
 })
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 type Name = 'ada' | 'bob' | 'carol'
 

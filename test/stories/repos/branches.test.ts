@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { openForge } from '../../support/forge.ts'
@@ -8,7 +8,6 @@ import { createToken, PASSWORD, type TestUsers } from '../../support/server.ts'
 
 const forge = await openForge()
 const { server, users, client, rest } = forge
-afterAll(() => forge.stop())
 
 /**
  * Makes a repository of bob with a first commit and some branches of it, and returns its path and

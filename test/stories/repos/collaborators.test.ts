@@ -1,26 +1,12 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { CollaboratorService } from '#gen/branchline/v1/collaborator_service_pb.ts'
+import { openForge } from '../../support/forge.ts'
 import { restAt } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  createToken,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { type Actor, createToken, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server, users } = await openForge()
 
 /** Sends a REST request as a user, with a token or anonymously. */
 async function rest(who: Actor | string | undefined, method: string, path: string, body?: object) {

@@ -5,10 +5,7 @@ import { PASSWORD } from '../../support/server.ts'
 
 const forge = await openForge()
 const { server, users, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 /** Pairs of names of which Git can have one only, as one is a folder of the other. */
 const ROUNDS = 40

@@ -1,5 +1,5 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
@@ -22,7 +22,6 @@ beforeAll(async () => {
     await client.git('.', 'clone', '-q', remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD), name)
   }
 })
-afterAll(() => forge.stop())
 
 /** Creates and pushes a commit, and returns its id. */
 async function push(refs: readonly string[] = ['main'], folder = 'engine'): Promise<string> {

@@ -5,18 +5,14 @@ import { openForge } from '../../support/forge.ts'
 import { pushSample, type Sample, SIGNATURE } from '../../support/sample-repository.ts'
 import { createToken, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-const forge = await openForge()
-const { server, users, rest, ask } = forge
+const { server, users, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
   sample = await pushSample(server.url, users.bob, 'engine')
   await ask(users.bob, 'POST', '/user/repos', { name: 'empty' })
 })
-afterAll(async () => {
-  await sample.remove()
-  await forge.stop()
-})
+afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string, who = users.bob) => rest(who, 'GET', `/repos/bob/engine${path}`)

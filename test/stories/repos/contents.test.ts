@@ -16,8 +16,7 @@ const LARGE = Buffer.alloc(5_000_000, 'large ')
 /** Larger than the buffers of two sockets. */
 const HUGE = Buffer.alloc(60_000_000, 'huge ')
 
-const forge = await openForge()
-const { server, users, rest, ask } = forge
+const { server, users, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
@@ -37,10 +36,7 @@ beforeAll(async () => {
     'large',
   )
 })
-afterAll(async () => {
-  await sample.remove()
-  await forge.stop()
-})
+afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string) => rest(undefined, 'GET', `/repos/bob/engine${path}`)

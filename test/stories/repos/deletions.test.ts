@@ -1,28 +1,21 @@
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DomainError, deletionError } from '../../../src/domain/core/errors.ts'
 import { repositoriesIn, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { insertLabel } from '../../../src/storage/repos/labels.ts'
 import { testApp } from '../../support/app.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
 
-let server: TestServer
-let send: SendRest
-let bob: Actor
+const {
+  server,
+  users: { bob },
+  rest: send,
+} = await openForge()
 let sha: string
 
 beforeAll(async () => {
-  server = await startTestServer()
-  bob = (await createTestUsers(server.url)).bob
-  send = restAt(server.url)
   const { body } = await send(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })
   sha = (await send(bob, 'GET', '/repos/bob/engine/commits')).body[0].sha
   // As a deletion does that comes after a call was allowed; the row stands for what the call read
@@ -30,8 +23,6 @@ beforeAll(async () => {
   const path = repositoryPath(repositoriesIn(join(server.data, 'repositories')), body.id)
   await rename(path, `${path}.gone`)
 })
-
-afterAll(() => server.stop())
 
 describe('a repository that is deleted during a call', () => {
   it.each([

@@ -1,15 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { type Actor, PASSWORD } from '../../support/server.ts'
 
-const forge = await openForge()
-const { server, users, client, rest, grpc } = forge
-afterAll(() => forge.stop())
+const { server, users, client, rest, grpc } = await openForge()
 
 const SMALL = 'The quick brown fox jumps over the lazy dog.\n'
 /** Larger than a file that is read at once. */

@@ -9,10 +9,7 @@ import { type Actor, createToken, PASSWORD, type TestUsers } from '../../support
 
 const forge = await openForge()
 const { server, users, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const ENGINE = 'Engine\n'

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { callerNamed } from '../../support/callers.ts'
@@ -22,7 +22,6 @@ const { server, users, rest, ask, client } = forge
 beforeAll(async () => {
   await ask(users.carol, 'POST', '/orgs', { username: 'acme' })
 })
-afterAll(() => forge.stop())
 
 /** Makes a repository of bob with a first commit. */
 async function make(name: string, settings: object = {}): Promise<void> {

@@ -15,10 +15,7 @@ import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../s
  */
 const forge = await openForge({ settings: { gitHooks: true, hookTimeoutMs: 20_000 } })
 const { server, users, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 const hooksOf = (name: string) => `/repos/bob/${name}/hooks/git`
 

@@ -9,18 +9,14 @@ import { importHistory } from '../../support/histories.ts'
 import { pushSample, type Sample } from '../../support/sample-repository.ts'
 import { PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
-const forge = await openForge()
-const { server, users, rest, ask } = forge
+const { server, users, rest, ask } = await openForge()
 let sample: Sample
 
 beforeAll(async () => {
   sample = await pushSample(server.url, users.bob, 'engine')
   await ask(users.bob, 'POST', '/user/repos', { name: 'empty' })
 })
-afterAll(async () => {
-  await sample.remove()
-  await forge.stop()
-})
+afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string) => rest(undefined, 'GET', `/repos/bob/engine/git${path}`)

@@ -1,10 +1,9 @@
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 
 const forge = await openForge()
 const { users, rest } = forge
-afterAll(() => forge.stop())
 
 const PATH = '/repos/bob/tools'
 const languages = (who = users.bob) => rest(who, 'GET', `${PATH}/languages`)

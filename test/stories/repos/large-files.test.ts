@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { watchGitMemory } from '../../support/git-memory.ts'
 import { PASSWORD } from '../../support/server.ts'
@@ -25,11 +25,14 @@ const ALL_GITS_BYTES = 512 * MIB
 /** A busy machine has to hash some gibibytes in this time. */
 const TIMEOUT_MS = 300_000
 
-let forge: Forge
 let largeId: string
 
+const forge = await openForge({
+  gitMemoryBytes: ALL_GITS_BYTES,
+  settings: { maxPushBytes: 64 * MIB },
+})
+
 beforeAll(async () => {
-  forge = await openForge({ gitMemoryBytes: ALL_GITS_BYTES, settings: { maxPushBytes: 64 * MIB } })
   const { ask, users, client, server } = forge
   await ask(users.bob, 'POST', '/user/repos', { name: 'large' })
   await client.git('.', 'init', '-q', '-b', 'main', 'large')
@@ -56,7 +59,6 @@ beforeAll(async () => {
     'refs/heads/*',
   )
 }, TIMEOUT_MS)
-afterAll(() => forge.stop())
 
 /** Stores zeros followed by a text, and returns the id of the blob. */
 function storeZeros(folder: string, mib: number, more: readonly string[]): Promise<string> {

@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { expect, it } from 'vitest'
+import { openForge } from '../../support/forge.ts'
 
 /** Of lines of 300 characters: more text than a review takes. */
 const REFS = 120_000
 
-let forge: Forge
-beforeAll(async () => {
-  forge = await openForge()
-})
-afterAll(() => forge.stop())
+const forge = await openForge()
 
 it('a push of more refs than are reviewed at once is refused with a reason, and changes nothing', {
   timeout: 120_000,

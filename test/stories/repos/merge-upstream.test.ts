@@ -12,10 +12,7 @@ import { type Actor, PASSWORD } from '../../support/server.ts'
 
 const forge = await openForge({ settings: { gitHooks: true } })
 const { server, users, rest, client } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 /**
  * Makes a repository of bob with a first commit and a fork of carol, and clones of both, called

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
@@ -14,7 +14,6 @@ beforeAll(async () => {
   for (const name of ['engine', 'list']) await ask(users.bob, 'POST', '/user/repos', { name })
   await ask(users.bob, 'POST', '/user/repos', { name: 'secret', private: true })
 })
-afterAll(() => forge.stop())
 
 /** Creates a milestone in a repository of bob, and returns it. */
 async function make(fields: object, path = PATH) {

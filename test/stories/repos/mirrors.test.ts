@@ -4,42 +4,41 @@ import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import { MAX_COMMIT_BYTES } from '../../../src/git/objects/large-texts.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { findMirror } from '../../../src/storage/repos/mirrors.ts'
-import { type TestClock, testClock } from '../../support/app.ts'
+import { testClock } from '../../support/app.ts'
 import { callerNamed } from '../../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
-import { type RestAnswer, restAt, type SendRest } from '../../support/rest.ts'
+import { type RestAnswer, restAt } from '../../support/rest.ts'
 import {
   type Actor,
   createTestUsers,
   createToken,
   PASSWORD,
   startTestServer,
-  type TestServer,
   type TestUsers,
   transportTo,
 } from '../../support/server.ts'
 
 const HOUR = 3600
 
-let server: TestServer
-let clock: TestClock
-let sessions: TestUsers
+const clock = testClock()
 let users: TestUsers
-let rest: SendRest
-let client: GitClient
 let upstream: GitUpstream
 
+const {
+  server,
+  users: sessions,
+  rest,
+  client,
+} = await openForge({ clock, webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
 beforeAll(async () => {
-  clock = testClock()
-  server = await startTestServer({ clock, webhookAllowedHosts: parseAllowedHosts('127.0.0.1') })
-  sessions = await createTestUsers(server.url)
   // Sessions would end with the hours that pass here.
   const withToken = async (actor: Actor) => {
     const token = await createToken(server.url, actor, ['all'])
@@ -47,12 +46,6 @@ beforeAll(async () => {
   }
   const { ada, bob, carol } = sessions
   users = { ada: await withToken(ada), bob: await withToken(bob), carol: await withToken(carol) }
-  rest = restAt(server.url)
-  client = await openGitClient()
-})
-afterAll(async () => {
-  await client.remove()
-  await server.stop()
 })
 beforeEach(async () => {
   upstream = await startGitUpstream()

@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { checkObjects } from '../../../src/git/repositories/examination.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
-const forge = await openForge()
-const { server, users, client, rest } = forge
-afterAll(() => forge.stop())
+const { server, users, client, rest } = await openForge()
 
 /** Writes an object of any form into a clone, as programs of long ago did, and returns its id. */
 function write(folder: string, type: 'tree' | 'commit', content: Buffer): string {

@@ -1,32 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { PASSWORD } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let client: GitClient
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-})
+const { server, users, rest, client } = await openForge()
 afterAll(async () => {
   for (const { id } of await server.app.db.selectFrom('repositories').select('id').execute()) {
     await client.git('.', '-C', repositoryPath(server.app.git, id), 'fsck', '--full', '--strict')
   }
-  await server.stop()
-  await client.remove()
 })
 
 /**

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { type Client, createClient } from '@connectrpc/connect'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { writeBackup } from '../../../src/domain/maintenance/backup.ts'
 import { examine } from '../../../src/domain/maintenance/doctor.ts'
@@ -23,9 +23,7 @@ import {
 
 const MAX_BYTES = 1024 * 1024
 
-const forge = await openForge({ settings: { maxAssetBytes: MAX_BYTES } })
-const { server, users, rest } = forge
-afterAll(() => forge.stop())
+const { server, users, rest } = await openForge({ settings: { maxAssetBytes: MAX_BYTES } })
 
 /** Makes a repository of bob with a release, and returns the path of its assets. */
 async function release(name: string, fields: object = {}, settings: object = {}): Promise<string> {

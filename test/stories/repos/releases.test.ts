@@ -11,10 +11,7 @@ let aheadMs = 0
 
 const forge = await openForge({ clock: { now: () => Date.now() + aheadMs } })
 const { server, users, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 const grpcAs = (who?: Pick<Actor, 'authorization'>) => forge.grpc(ReleaseService, who)
 const grpc = grpcAs(users.bob)

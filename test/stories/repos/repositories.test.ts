@@ -2,15 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { MAX_COMMIT_BYTES } from '../../../src/git/objects/large-texts.ts'
 import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { createTestUsers, createToken, PASSWORD, startTestServer } from '../../support/server.ts'
 
-const forge = await openForge()
-const { server, users, rest, client } = forge
-afterAll(() => forge.stop())
+const { server, users, rest, client } = await openForge()
 
 const git = (...args: string[]) => client.git('.', ...args)
 

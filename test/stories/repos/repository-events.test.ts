@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { RepositoryEvent_Type } from '#gen/branchline/v1/repository_event_pb.ts'
 import type { WatchRepositoryResponse } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { PAGE_SIZE } from '../../../src/domain/core/event-logs.ts'
@@ -11,38 +11,18 @@ import {
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { findRepositoryEventLog } from '../../../src/storage/repos/repository-events.ts'
 import { tokenOf } from '../../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
 import { serveProcess, withFolder } from '../../support/process.ts'
 import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  type Actor,
-  createTestUsers,
-  PASSWORD,
-  signIn,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../../support/server.ts'
+import { type Actor, createTestUsers, PASSWORD, signIn } from '../../support/server.ts'
 import { type Watcher, watchRepository } from '../../support/watch.ts'
 
-let server: TestServer
-let users: TestUsers
-let client: GitClient
-let rest: SendRest
 const watchers: Watcher<WatchRepositoryResponse>[] = []
 
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  client = await openGitClient()
-  rest = restAt(server.url)
-})
+const { server, users, rest, client } = await openForge()
 afterEach(() => {
   for (const watcher of watchers.splice(0)) watcher.leave()
-})
-afterAll(async () => {
-  await server.stop()
-  await client.remove()
 })
 
 /**

@@ -1,19 +1,10 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { type TestUsers, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let send: SendRest
 const ids: Record<string, number> = {}
 
 /**
@@ -22,10 +13,8 @@ const ids: Record<string, number> = {}
  * acme-tools and the private acme-plans, which its team has and carol, a member, does not. Carol
  * writes to secret-engine.
  */
+const { server, users, rest: send } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  send = restAt(server.url)
   const make = async (who: TestUsers['bob'], path: string, body: { name: string }) => {
     const made = await send(who, 'POST', path, body)
     ids[body.name] = made.body.id
@@ -62,7 +51,6 @@ beforeAll(async () => {
   await team('guests')
   await send(users.bob, 'PUT', `/teams/${ids.guests}/members/carol`)
 })
-afterAll(() => server.stop())
 
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => name)
 const everybodys = ['acme-tools', 'engine', 'engine-fork', 'Engineering', 'motor']

@@ -1,32 +1,13 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { restAt } from '../../support/rest.ts'
+import { createTestUsers, startTestServer, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let send: SendRest
-let client: GitClient
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  send = restAt(server.url)
-  client = await openGitClient()
-})
-afterAll(async () => {
-  await server.stop()
-  await client.remove()
-})
+const { server, users, rest: send, client } = await openForge()
 
 const make = async (name: string, settings: object = {}) => {
   const made = await send(users.bob, 'POST', '/user/repos', { name, ...settings })

@@ -1,37 +1,19 @@
 import { createClient } from '@connectrpc/connect'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { callerNamed } from '../../support/callers.ts'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
-import { restAt, type SendRest } from '../../support/rest.ts'
-import {
-  createTestUsers,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-  transportTo,
-} from '../../support/server.ts'
+import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { PASSWORD, type TestUsers, transportTo } from '../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
-let send: SendRest
-let client: GitClient
 /** A repository of bob that each test has to itself. */
 let name: string
 let count = 0
 
+const { server, users, rest: send, client } = await openForge()
 beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  send = restAt(server.url)
-  client = await openGitClient()
   await send(users.bob, 'POST', '/orgs', { username: 'acme' })
   await send(users.carol, 'POST', '/orgs', { username: 'globex' })
-})
-afterAll(async () => {
-  await server.stop()
-  await client.remove()
 })
 beforeEach(async () => {
   count += 1

@@ -10,10 +10,7 @@ import { type Actor, createToken, PASSWORD, type TestUsers } from '../../support
 
 const forge = await openForge()
 const { server, users, client, rest } = forge
-afterAll(async () => {
-  await forge.checkObjects()
-  await forge.stop()
-})
+afterAll(forge.checkObjects)
 
 /** The contents of two files whose blob ids have a common prefix, and the prefix. */
 function twoBlobs(): [prefix: string, one: string, other: string] {

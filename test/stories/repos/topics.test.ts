@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { type Actor, createToken } from '../../support/server.ts'
 
 const forge = await openForge()
 const { server, users, rest } = forge
-afterAll(() => forge.stop())
 
 const topics = (who?: Actor) => forge.grpc(TopicService, who)
 

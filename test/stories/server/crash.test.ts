@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { describe, expect, it } from 'vitest'
+import { remoteOf } from '../../support/git-client.ts'
 import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
 import { type Actor, createTestUsers, PASSWORD } from '../../support/server.ts'
 
@@ -30,19 +30,9 @@ interface Acknowledged {
 const countOf = ({ branches, files, repositories, statuses }: Acknowledged) =>
   branches.size + files.size + repositories.size + statuses.size
 
+const { data, client } = await openProcessStory()
+
 describe('a server that is killed repeatedly during writes', () => {
-  let data: string
-  let client: GitClient
-
-  beforeAll(async () => {
-    data = await mkdtemp(join(tmpdir(), 'branchline-'))
-    client = await openGitClient()
-  })
-  afterAll(async () => {
-    await rm(data, { recursive: true })
-    await client.remove()
-  })
-
   it(
     `keeps all ${WRITES} acknowledged writes, and its data is intact`,
     async () => {

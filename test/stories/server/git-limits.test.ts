@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { PaceLimits } from '../../../src/concurrency/pace.ts'
 import { ProcessLimit } from '../../../src/git/processes/process-limits.ts'
-import { type Forge, openForge } from '../../support/forge.ts'
+import { openForge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
 
@@ -19,11 +19,11 @@ const IMPATIENT: PaceLimits = { windowMs: 1, minBytesPerSecond: Number.MAX_SAFE_
 const RAW = '/api/v1/repos/bob/engine/raw/huge'
 const ARCHIVE = '/api/v1/repos/bob/engine/archive/main.tar.gz'
 
-let forge: Forge
 const answers: IncomingMessage[] = []
 
+const forge = await openForge({ limitLoopback: true })
+
 beforeAll(async () => {
-  forge = await openForge({ limitLoopback: true })
   const { ask, users, client, server } = forge
   await ask(users.bob, 'POST', '/user/repos', {
     name: 'engine',
@@ -40,8 +40,6 @@ beforeAll(async () => {
 afterEach(() => {
   for (const answer of answers.splice(0)) answer.destroy()
 })
-
-afterAll(() => forge.stop())
 
 /** Asks from an address of this machine, and reads nothing of the answer but its headers. */
 async function askFrom(localAddress: string, path: string): Promise<IncomingMessage> {

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
+import { describe, expect, it } from 'vitest'
+import { remoteOf } from '../../support/git-client.ts'
 import {
   PROCESS_SPAWNER,
   type ServerProcess,
@@ -11,6 +10,7 @@ import {
   withFolder,
 } from '../../support/process.ts'
 import { childrenOf, eventually, isAlive } from '../../support/process-spawner.ts'
+import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
 import { createTestUsers, PASSWORD } from '../../support/server.ts'
 
@@ -36,18 +36,9 @@ async function expectGone({ pid, folder }: { pid: number; folder: string }): Pro
   expect(existsSync(folder)).toBe(false)
 }
 
-describe('the process that starts Git processes for a server', () => {
-  let data: string
-  let client: GitClient
-  beforeAll(async () => {
-    data = await mkdtemp(join(tmpdir(), 'branchline-'))
-    client = await openGitClient()
-  })
-  afterAll(async () => {
-    await rm(data, { recursive: true })
-    await client.remove()
-  })
+const { data, client } = await openProcessStory()
 
+describe('the process that starts Git processes for a server', () => {
   it('ignores signals to the process group, and ends with the server', async () => {
     const server = await serveProcess(data)
     const { bob } = await createTestUsers(server.url)

@@ -22,11 +22,11 @@ const schemaOf = (options: string, stream = '') =>
 const access = (text: string) => `option (branchline.access.v1.access) = {${text}};`
 
 describe('the access option', () => {
-  it('is there and makes sense on every method that we declare', () => {
+  it('is valid on every method of the server', () => {
     expect(accessProblems([...UserService.methods, ...AuthService.methods])).toEqual([])
   })
 
-  it('is missed on methods of others, which are let through by name only', () => {
+  it('is reported as missing on methods without it', () => {
     expect(accessProblems(Health.methods)).toEqual(
       Health.methods.map(({ name }) => `grpc.health.v1.Health.${name} has no access option`),
     )
@@ -41,17 +41,17 @@ describe('the access option', () => {
     [access('audience: SELF owner: "names"'), 'no field names'],
     [access('audience: SELF owner: "inner"'), 'no field inner'],
     [access('audience: SELF owner: "name.first"'), 'no field name.first'],
-  ])('keeps a server from starting when it says %j', (options, problem) => {
+  ])('is reported as invalid if it is %j', (options, problem) => {
     expect(accessProblems(schemaOf(options).methods)).toEqual([expect.stringContaining(problem)])
   })
 
-  it('cannot name the owner of a stream, whose messages come later', () => {
+  it('cannot name the owner in a client stream', () => {
     expect(
       accessProblems(schemaOf(access('audience: SELF owner: "name"'), 'stream').methods),
     ).toEqual([expect.stringContaining('cannot be checked')])
   })
 
-  it('may name an owner in a message of the request', () => {
+  it('may name an owner in a nested message of the request', () => {
     expect(accessProblems(schemaOf(access('audience: SELF owner: "inner.name"')).methods)).toEqual(
       [],
     )

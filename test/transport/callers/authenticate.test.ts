@@ -54,14 +54,14 @@ function having(settings: Partial<Settings>): App {
 }
 
 describe('authenticate', () => {
-  it('answers anonymous at once where there are no credentials', () => {
+  it('returns an anonymous caller without credentials', () => {
     expect(authenticate(app, new Headers(), LOCAL_PEER)).toEqual({
       kind: 'anonymous',
       peer: LOCAL_PEER,
     })
   })
 
-  it('takes no cookie for a credential', () => {
+  it('does not accept a cookie as a credential', () => {
     const headers = new Headers({ cookie: `branchline_refresh=${session.refreshToken}` })
     expect(authenticate(app, headers, LOCAL_PEER)).toEqual({ kind: 'anonymous', peer: LOCAL_PEER })
   })
@@ -90,7 +90,7 @@ describe('authenticate', () => {
     })
   })
 
-  it('says which session and which scopes the caller has', async () => {
+  it('returns the session and the scopes of the caller', async () => {
     await expect(present(`Bearer ${session.accessToken}`)).resolves.toMatchObject({
       credential: { sessionId: session.sessionId },
     })
@@ -132,7 +132,7 @@ describe('authenticate', () => {
     await expect(present(authorization())).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('refuses every credential of an archived account alike', async () => {
+  it('refuses all credentials of an archived account with the same error', async () => {
     await transaction(app.db, (tx) => updateUser(tx, ada.id, { state: 'ARCHIVED' }))
     for (const authorization of [
       `Bearer ${session.accessToken}`,
@@ -143,7 +143,7 @@ describe('authenticate', () => {
     }
   })
 
-  it('ignores Basic passwords where they are switched off, and still takes tokens', async () => {
+  it('ignores Basic passwords if they are disabled, but accepts tokens', async () => {
     const tokensOnly = having({ basicPassword: false })
     for (const password of [PASSWORD, 'wrong']) {
       await expect(present(basic(`ada:${password}`), tokensOnly)).resolves.toEqual({
@@ -159,7 +159,7 @@ describe('authenticate', () => {
     ).rejects.toEqual(BAD_CREDENTIALS)
   })
 
-  it('refuses passwords of users over Basic where only administrators sign in by password', async () => {
+  it('refuses Basic passwords of users if only administrators may sign in with a password', async () => {
     await expect(
       present(basic(`ada:${PASSWORD}`), having({ passwordSignIn: false })),
     ).rejects.toMatchObject({
@@ -192,7 +192,7 @@ describe('authenticate', () => {
       },
     )
 
-    it('takes our own header where there are several', async () => {
+    it('prefers the header of Branchline if there are several', async () => {
       const [good, wrong] = [passcodeAt(secret, app.clock), wrongPasscode(secret, app.clock)]
       await expect(withHeaders({ 'x-gitea-otp': good, 'x-service-otp': wrong })).rejects.toThrow(
         ConnectError,
@@ -223,7 +223,7 @@ describe('authenticate', () => {
       ])
     })
 
-    it('takes every other credential without one', async () => {
+    it('does not require a passcode with other credentials', async () => {
       for (const authorization of [
         `Bearer ${session.accessToken}`,
         `token ${pat}`,
@@ -233,12 +233,12 @@ describe('authenticate', () => {
       }
     })
 
-    it('tells of it only to those who know the password', async () => {
+    it('is disclosed only to callers who know the password', async () => {
       await expect(present(basic('ada:wrong'))).rejects.toEqual(BAD_CREDENTIALS)
     })
   })
 
-  it('ignores a passcode where the account has no second factor', async () => {
+  it('ignores a passcode if the account has no second factor', async () => {
     const headers = new Headers({
       authorization: basic(`ada:${PASSWORD}`),
       'x-service-otp': 'nonsense',

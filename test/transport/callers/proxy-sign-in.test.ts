@@ -88,7 +88,7 @@ describe('a trusted proxy', () => {
     expect(isTrusted(trustedProxies, address)).toBe(trusted)
   })
 
-  it('at a Unix socket is as good as one on this machine', () => {
+  it('may connect over a Unix socket', () => {
     const elsewhere = new BlockList()
     elsewhere.addAddress('192.0.2.1')
     expect(isTrusted(elsewhere, 'unix')).toBe(false)
@@ -100,17 +100,20 @@ describe('the header of a proxy', () => {
     expect(await signIn([{}, { header: { 'x-webauth-user': '  bob ' } }])).toEqual(['bob', 'bob'])
   })
 
-  it('is as if absent when it is empty', async () => {
+  it('is ignored if it is empty', async () => {
     expect(await signIn([{ header: { 'x-webauth-user': ' ' } }])).toEqual([undefined])
   })
 
-  it.each(['bob, ada', 'bob,bob', ',bob', 'ada'])('is refused when it says "%s"', async (value) => {
-    await expect(signIn([{ header: { 'x-webauth-user': value } }])).rejects.toMatchObject({
-      reason: 'BAD_CREDENTIALS',
-    })
-  })
+  it.each(['bob, ada', 'bob,bob', ',bob', 'ada'])(
+    'is refused with the value "%s"',
+    async (value) => {
+      await expect(signIn([{ header: { 'x-webauth-user': value } }])).rejects.toMatchObject({
+        reason: 'BAD_CREDENTIALS',
+      })
+    },
+  )
 
-  it('is as if absent from a peer that is not trusted, which is said once', async () => {
+  it('is ignored from a peer that is not trusted, which is logged once', async () => {
     const forged = {
       address: '192.0.2.1',
       header: { 'x-webauth-user': 'bob, ada', origin: 'https://evil.example' },
@@ -121,12 +124,12 @@ describe('the header of a proxy', () => {
     expect(warnings).toEqual([[{ peer: '192.0.2.1' }, expect.any(String)]])
   })
 
-  it('is the one that the operator named', async () => {
+  it('has the name that the operator configured', async () => {
     const sent = [{ header: { 'x-webauth-user': 'ada', 'remote-user': 'bob' } }]
     expect(await signIn(sent, { header: 'remote-user' })).toEqual(['bob'])
   })
 
-  it('comes with the profile of a new account where the operator named headers for it', async () => {
+  it('can come with headers for the profile of a new account, if configured', async () => {
     // What Node makes of the UTF-8 of "Zoë, the 2nd", and what it makes of ISO 8859-1.
     const names = ['ZoÃ«, the 2nd', 'Zoë']
     const sent = names.map((name, i) => ({
@@ -156,7 +159,7 @@ describe('the header of a proxy', () => {
   })
 })
 
-describe('a request that changes something by the word of a proxy', () => {
+describe('a write request with an identity from a proxy', () => {
   const json = { 'content-type': 'application/json' }
   const own = { origin: OWN }
   const allowed = (
@@ -217,7 +220,7 @@ describe('a request that changes something by the word of a proxy', () => {
       : expect(outcome).rejects.toMatchObject({ reason: 'CROSS_SITE_REQUEST' }))
   })
 
-  it('has stricter rules than a request that only reads', async () => {
+  it('has stricter rules than a read request', async () => {
     expect(
       await signIn([{ header: { origin: 'https://evil.example' }, requestMethod: 'GET' }]),
     ).toEqual(['bob'])

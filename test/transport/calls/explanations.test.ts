@@ -136,14 +136,14 @@ describe('a response that ends before its request, on HTTP/1.1', () => {
       },
     )
 
-    it('ends the connection of a client that sends no more', async () => {
+    it('ends the connection of a client that stops sending', async () => {
       const client = await connectRaw(server.url, headOf(path, contentType, body.length))
       client.socket.write(body.subarray(0, body.length - 1))
       expect(await client.closed).toMatch(expected)
     })
   })
 
-  it('takes no place for ever', async () => {
+  it('closes the connections of clients that never finish', async () => {
     const clients = await Promise.all(
       EARLY.flatMap(([, path, contentType, body]) =>
         Array.from({ length: 8 }, async () => {

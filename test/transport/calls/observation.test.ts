@@ -30,8 +30,8 @@ const errorOf = (call: Promise<unknown>) =>
     (error: unknown) => ConnectError.from(error),
   )
 
-describe('what a handler throws', () => {
-  it('becomes the refusal that its reason stands for', async () => {
+describe('an error of a handler', () => {
+  it('is returned as the refusal with its reason', async () => {
     const { client, logged } = observed({
       check: () => {
         throw new DomainError('RATE_LIMITED', { retry_after_seconds: '41' })
@@ -46,7 +46,7 @@ describe('what a handler throws', () => {
     expect(logged).toMatchObject([{ level: 'info', code: 'ResourceExhausted' }])
   })
 
-  it('stays inside when it is a fault of the server, with its cause in the log', async () => {
+  it('is hidden from the client if it is internal, and its cause is logged', async () => {
     const { client, logged } = observed({
       check: () => {
         throw new Error('disk /var/lib is full')
@@ -63,7 +63,7 @@ describe('what a handler throws', () => {
     ])
   })
 
-  it('is counted and logged when it comes in the middle of a stream', async () => {
+  it('is counted and logged in the middle of a stream', async () => {
     const { client, logged, metrics } = observed({
       async *watch() {
         yield { status: Status.SERVING }

@@ -78,7 +78,7 @@ describe('a method that is not served', () => {
     },
   )
 
-  it('stays a matter of REST elsewhere', async () => {
+  it('is a REST error on other paths', async () => {
     const response = await fetch(`${server.url}/api/v1/nothing`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -20,7 +20,7 @@ function expectSound({ repositories }: GitServer): void {
   expect(git(repositories, ENGINE, 'count-objects', '-v')).toContain('garbage: 0')
 }
 
-describe('an unmodified git', () => {
+describe('an unmodified Git client', () => {
   it.each([
     ['version 0', '0', 'engine.git'],
     ['version 1', '1', 'engine.git'],
@@ -55,7 +55,7 @@ describe('an unmodified git', () => {
     )
   })
 
-  it('clones a part: shallow, without blobs, and what it asks for later', async () => {
+  it('makes shallow and partial clones, and fetches the rest later', async () => {
     const { server, client } = await filledServer()
     const url = `${server.url}/ada/engine.git`
     await client.git('.', 'clone', '-q', url, 'mine')
@@ -104,7 +104,7 @@ describe('an unmodified git', () => {
     expectSound(server)
   })
 
-  it('compresses what it says about a long history', async () => {
+  it('compresses its request about a long history', async () => {
     const codings: unknown[] = []
     const { server, commit, client } = await filledServer({
       authorize: async ({ headers }) => {
@@ -136,7 +136,7 @@ describe('an unmodified git', () => {
     expect(codings).toContain('gzip')
   })
 
-  it('gets the reason why a push is too large, and leaves no objects', async () => {
+  it('receives the reason if a push is too large, which leaves no objects', async () => {
     const { server, client } = await filledServer({ limits: { maxPushBytes: 1024 * 1024 } })
     await client.git('.', 'clone', '-q', `${server.url}/ada/engine.git`, 'mine')
     await writeFile(`${client.home}/mine/large.bin`, randomBytes(3 * 1024 * 1024))
@@ -147,7 +147,7 @@ describe('an unmodified git', () => {
     expectSound(server)
   })
 
-  it('may not push objects that would attack those who check them out', async () => {
+  it('cannot push objects that would attack a client that checks them out', async () => {
     const { server, commit, client } = await filledServer()
     await client.git('.', 'clone', '-q', `${server.url}/ada/engine.git`, 'mine')
     await writeFile(
@@ -171,7 +171,7 @@ describe('an unmodified git', () => {
     expectSound(server)
   })
 
-  it('has every ref of a push reviewed before one of them moves', async () => {
+  it('moves no ref of a push before all are reviewed', async () => {
     const seen: PushQuestion[] = []
     const { server, commit, client } = await filledServer({
       review: async (push) => {
@@ -214,7 +214,7 @@ describe('an unmodified git', () => {
     expect(git(server.repositories, ENGINE, 'rev-parse', 'main')).toBe(commit)
   })
 
-  it('signs in when it is asked to', async () => {
+  it('signs in when the server requires credentials', async () => {
     const { server, client } = await filledServer({
       authorize: async ({ headers }) => {
         const expected = `Basic ${Buffer.from('ada:secret').toString('base64')}`
@@ -230,14 +230,14 @@ describe('an unmodified git', () => {
     expect(await client.git('.', 'ls-remote', `${url}/ada/engine.git`, 'HEAD')).toContain('HEAD')
   })
 
-  it('shows people why they are refused', async () => {
+  it('shows the reason of a refusal', async () => {
     const { server, client } = await filledServer()
     await expect(
       client.git('.', 'clone', '-q', `${server.url}/ada/other.git`, 'mine'),
     ).rejects.toThrow('remote: Repository not found')
   })
 
-  it('follows a repository to its new name', async () => {
+  it('follows the redirect of a renamed repository', async () => {
     const { server, commit, client } = await filledServer({
       authorize: async (_, { name }) => {
         if (name !== 'motor') return undefined as never

@@ -63,7 +63,7 @@ describe('an advertisement', () => {
     },
   )
 
-  it('begins with the service, and no cache keeps it', async () => {
+  it('begins with the service, and is not cached', async () => {
     const { url, commit } = await filledServer()
     const answer = await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })
     expect(answer.status).toBe(200)
@@ -82,7 +82,7 @@ describe('an advertisement', () => {
     ['version=2', 'version 2'],
     ['version=1', 'version 1'],
     ['object-format=sha1:version=2', 'version 2'],
-  ])('speaks what Git-Protocol: %s asks for', async (protocol, expected) => {
+  ])('has the protocol version of Git-Protocol: %s', async (protocol, expected) => {
     const { url } = await filledServer()
     const answer = await ask(`${url}${ADVERTISEMENT}`, {
       method: 'GET',
@@ -92,7 +92,7 @@ describe('an advertisement', () => {
   })
 
   it.each(['version=2;id', '$(id)', 'version==2', `version=2:${'x=y:'.repeat(50)}`])(
-    'does not show git the header %j',
+    'does not pass the header %j to Git',
     async (protocol) => {
       const { url } = await filledServer({ program: 'echo "protocol <$GIT_PROTOCOL>"' })
       const answer = await ask(`${url}${ADVERTISEMENT}`, {
@@ -103,12 +103,12 @@ describe('an advertisement', () => {
     },
   )
 
-  it('says that the repository cannot be read, when it cannot', async () => {
+  it('reports that the repository cannot be read', async () => {
     const { url } = await filledServer({ program: 'exit 1' })
     expect(await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })).toMatchObject({ status: 500 })
   })
 
-  it('says that there is no repository when it was deleted after it was found', async () => {
+  it('reports a missing repository if it is deleted during the request', async () => {
     const { url } = await startGitServer()
     const answer = await ask(`${url}${ADVERTISEMENT}`, { method: 'GET' })
     expect(answer).toMatchObject({ status: 404, body: 'Repository not found\n' })
@@ -116,7 +116,7 @@ describe('an advertisement', () => {
 })
 
 describe('a request', () => {
-  it('is answered over HTTP/1.1 and HTTP/2 alike', async () => {
+  it('has the same response over HTTP/1.1 and HTTP/2', async () => {
     const { url, commit } = await filledServer()
     const answer = await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: wanting(commit) })
     expect(answer).toMatchObject({
@@ -147,7 +147,7 @@ describe('a request', () => {
     expect(answer.body).toContain('PACK')
   })
 
-  it('may be a probe, which is answered with nothing', async () => {
+  it('may be an empty probe, whose response is empty', async () => {
     const { url } = await filledServer()
     const answer = await ask(`${url}${PUSH}`, { headers: PUSH_TYPE, body: '0000' })
     expect(answer).toMatchObject({ status: 200, body: '' })
@@ -210,7 +210,7 @@ describe('a request', () => {
     expect(answer.body).toMatch(/^.+\n$/)
   })
 
-  it('is refused over HTTP/2 while it is still being sent', async () => {
+  it('is refused over HTTP/2 before its end', async () => {
     const { url } = await filledServer({ limits: small })
     const session = http2.connect(url)
     onTestFinished(() => session.destroy())
@@ -221,7 +221,7 @@ describe('a request', () => {
     await once(stream.resume(), 'close')
   })
 
-  it('gets a slot although another peer holds the most that one can have', async () => {
+  it('gets a slot even if another peer holds its maximum', async () => {
     const { url, firstStart } = await filledServer({ limits: { maxSessions: 2 } })
     const silent = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
     silent.on('error', () => {})
@@ -234,7 +234,7 @@ describe('a request', () => {
     expect((await ask(`${url}${FETCH}`, anonymous)).status).toBe(200)
   })
 
-  it('that anonymous callers may not make asks for credentials', async () => {
+  it('that anonymous callers may not send requires credentials', async () => {
     const { url } = await filledServer({
       authorize: async () => ({ outcome: 'refused', status: 401, message: 'sign in first' }),
     })
@@ -264,7 +264,7 @@ describe('the observer', () => {
     ])
   })
 
-  it('is called when the client leaves before the end', async () => {
+  it('is called when the client disconnects before the end', async () => {
     const { url, ended, firstStart } = await startGitServer({ program: 'sleep 60' })
     const request = http.request(`${url}${FETCH}`, { method: 'POST', headers: FETCH_TYPE })
     request.on('error', () => {})
@@ -279,7 +279,7 @@ describe('a process', () => {
   it.each([
     ['is idle', { idleTimeoutMs: 50 }, 'sleep 1000'],
     ['takes longer than anything may', { totalTimeoutMs: 50, idleTimeoutMs: 60_000 }, 'sleep 1000'],
-  ])('that %s is ended, and the client told', async (_, limits, program) => {
+  ])('that %s is ended, and the client receives the reason', async (_, limits, program) => {
     const { url, started } = await filledServer({ limits, program })
     expect(await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body: '0000' })).toMatchObject({
       status: 504,
@@ -287,7 +287,7 @@ describe('a process', () => {
     await started[0]?.exited
   })
 
-  it('that is ended in the middle of its answer leaves no whole answer', async () => {
+  it('that is ended during its response leaves an incomplete response', async () => {
     const { url } = await filledServer({
       limits: { idleTimeoutMs: 200 },
       program: 'echo begun; sleep 1000',
@@ -298,7 +298,7 @@ describe('a process', () => {
   })
 
   it.each(['HTTP/1.1', 'HTTP/2'])(
-    'ends when its client leaves before the end, over %s',
+    'ends when its client disconnects before the end, over %s',
     async (version) => {
       const { url, started } = await filledServer({ program: 'echo begun; sleep 1000' })
       if (version === 'HTTP/2') {
@@ -323,7 +323,7 @@ describe('a process', () => {
   it.each([
     ['the refs', 'GET', ADVERTISEMENT],
     ['a fetch', 'POST', FETCH],
-  ])('is no error in the log when its client leaves early: %s', async (_, method, path) => {
+  ])('logs no error if its client disconnects early: %s', async (_, method, path) => {
     const { url, firstStart, errors, ended } = await filledServer({ program: 'sleep 1000' })
     const request = http.request(`${url}${path}`, {
       method,
@@ -338,7 +338,7 @@ describe('a process', () => {
     expect(errors).toEqual([])
   })
 
-  it('ends when a push is cut off, and nothing has changed', async () => {
+  it('ends when a push is interrupted, which changes nothing', async () => {
     const { url, firstStart, repositories, commit } = await filledServer()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     const command = pktLine(`${commit} ${'0'.repeat(40)} refs/heads/main\0report-status`)
@@ -352,7 +352,7 @@ describe('a process', () => {
   })
 
   // Bytes that were taken ahead of the reader would count as progress, for ever.
-  it('is idle when its client does not read on', async () => {
+  it('is idle while its client does not read', async () => {
     const { url, firstStart } = await filledServer({
       limits: { idleTimeoutMs: 200 },
       program: 'yes',
@@ -364,7 +364,7 @@ describe('a process', () => {
     request.destroy()
   })
 
-  it('is idle when it does not read on, however much its client sends', async () => {
+  it('is idle while it does not read, even if its client sends data', async () => {
     const { url } = await filledServer({ limits: { idleTimeoutMs: 200 }, program: 'sleep 1000' })
     const body = Buffer.alloc(32 * 1024 * 1024)
     expect(await ask(`${url}${FETCH}`, { headers: FETCH_TYPE, body })).toMatchObject({

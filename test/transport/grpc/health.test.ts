@@ -43,7 +43,7 @@ describe('Health.Check', () => {
     ])
   })
 
-  it('does not know services that are not here', async () => {
+  it('returns NOT_FOUND for unknown services', async () => {
     await expect(server.client.check({ service: unknown })).rejects.toMatchObject({
       code: Code.NotFound,
     })
@@ -51,7 +51,7 @@ describe('Health.Check', () => {
 })
 
 describe('Health.Watch', () => {
-  it('sends the status now, and again whenever it has changed', async () => {
+  it('sends the current status and every change', async () => {
     const statuses = server.client.watch({ service: known })[Symbol.asyncIterator]()
     const next = async () => (await statuses.next()).value?.status
     expect(await next()).toBe(ServingStatus.NOT_SERVING)
@@ -62,7 +62,7 @@ describe('Health.Watch', () => {
     expect(await next()).toBe(ServingStatus.NOT_SERVING)
   })
 
-  it('answers SERVICE_UNKNOWN for services that are not here, and goes on', async () => {
+  it('sends SERVICE_UNKNOWN for unknown services, and stays open', async () => {
     const statuses = server.client.watch({ service: unknown })[Symbol.asyncIterator]()
     expect((await statuses.next()).value?.status).toBe(ServingStatus.SERVICE_UNKNOWN)
     const later = statuses.next().then(
@@ -78,7 +78,7 @@ describe('Health.Watch', () => {
     server = await start()
   })
 
-  it('ends when the client leaves', async () => {
+  it('ends when the client disconnects', async () => {
     const url = `${server.url}/${Health.typeName}/Watch`
     const context = createHandlerContext({
       service: Health,

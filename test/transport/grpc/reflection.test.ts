@@ -79,7 +79,7 @@ describe.each([
   ['v1', ServerReflection],
   ['v1alpha', ServerReflectionAlpha],
 ])('reflection %s', (_, version) => {
-  it('lists the services of the server, itself included', async () => {
+  it('lists the services of the server, including reflection', async () => {
     const answer = await askOne({ case: 'listServices', value: '' }, version)
     expect(
       answer?.case === 'listServicesResponse' && answer.value.service.map(({ name }) => name),
@@ -92,7 +92,7 @@ describe.each([
     ])
   })
 
-  it('answers each question of a stream, errors too, and repeats it', async () => {
+  it('answers every request of a stream, even with an error, and repeats the request', async () => {
     const questions: Question[] = [
       { case: 'fileByFilename', value: 'no/such.proto' },
       { case: 'allExtensionNumbersOfType', value: 'google.protobuf.ServiceOptions' },
@@ -112,7 +112,7 @@ describe.each([
 })
 
 describe('files', () => {
-  it('come with all their imports, from which a client can build the schema with its options', async () => {
+  it('include all imports, so that a client can build the schema with its options', async () => {
     const files =
       (await filesFor({ case: 'fileByFilename', value: UserService.file.proto.name })) ?? []
     expect(files[0]?.name).toBe(UserService.file.proto.name)
@@ -126,7 +126,7 @@ describe('files', () => {
     })
   })
 
-  it('are those of compilers, with what generators of code ask for, descriptor.proto too', async () => {
+  it('include the files of compilers, with the options for code generators', async () => {
     const files =
       (await filesFor({ case: 'fileByFilename', value: UserService.file.proto.name })) ?? []
     const google = files.filter(({ name }) => name.startsWith('google/'))
@@ -187,7 +187,7 @@ describe('extension numbers', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('a missing item', () => {
   const notFound: Question[] = [
     { case: 'fileByFilename', value: 'user.proto' },
     { case: 'fileContainingSymbol', value: 'branchline.v1' },
@@ -210,7 +210,7 @@ describe('what is not there', () => {
     })
   })
 
-  it('is an error of the client when the question is missing', async () => {
+  it('is INVALID_ARGUMENT if the request is empty', async () => {
     expect(await askOne({ case: undefined })).toMatchObject({
       case: 'errorResponse',
       value: { errorCode: Code.InvalidArgument },
@@ -231,7 +231,7 @@ describe('buf curl', () => {
     )
   })
 
-  it('calls a method without knowing the schema', async () => {
+  it('calls a method without a local schema', async () => {
     const answer = await curl(
       '--protocol',
       'grpc',

@@ -36,7 +36,7 @@ describe('Admission', () => {
     expect(names(admission)).toEqual(['a', 'b'])
   })
 
-  it('holds one peer to its share, at its own cost', () => {
+  it('limits a peer to its share by evicting its own connections', () => {
     const admission = new Admission<Fake>(10, 2)
     const other = connection('other', { peer: 'q' })
     admission.admit(other)
@@ -57,7 +57,7 @@ describe('Admission', () => {
     expect(admission.size).toBe(2)
   })
 
-  it('finds an idle connection behind any number of busy ones, a few looks for each newcomer', () => {
+  it('finds an idle connection behind any number of busy ones, in a few steps per newcomer', () => {
     const admission = new Admission<Fake>(1000, 1000)
     for (let i = 0; i < 999; i++) admission.admit(connection(`busy ${i}`, { busy: true }))
     const idle = connection('idle')
@@ -76,7 +76,7 @@ describe('Admission', () => {
     expect(idle.evicted).toBe(true)
   })
 
-  it('gives a place back when a connection is removed, once', () => {
+  it('releases the slot of a removed connection once', () => {
     const admission = new Admission<Fake>(1, 1)
     const first = connection('a', { peer: 'p', busy: true })
     admission.admit(first)

@@ -22,7 +22,7 @@ const { start, connectHttp2 } = useListeners()
 const longGraceMs = 60_000
 
 describe('close', () => {
-  it('lets requests in flight finish, and refuses new connections', async () => {
+  it('completes requests in progress, and refuses new connections', async () => {
     const { handler, next } = holding()
     const { url, connections, close } = await start({ handler })
     const http1 = await connectRaw(url, 'GET /hold/1 HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -44,7 +44,7 @@ describe('close', () => {
     expect(connections()).toBe(0)
   })
 
-  it('finishes an answer whose headers are already out', async () => {
+  it('completes a response whose headers are already sent', async () => {
     const { handler, next } = holding()
     const { url, close } = await start({ handler })
     const client = await connectRaw(url, 'GET /hold HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -57,7 +57,7 @@ describe('close', () => {
     await closed
   })
 
-  it('answers requests that were pipelined before, and closes after the last', async () => {
+  it('answers pipelined requests that arrived before, and closes after the last one', async () => {
     const { handler, next } = holding()
     const { url, close } = await start({ handler })
     const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -71,7 +71,7 @@ describe('close', () => {
     await closed
   })
 
-  it('still reads the body of a request in flight', async () => {
+  it('reads the rest of the body of a request in progress', async () => {
     const { url, close } = await start()
     const client = await connectRaw(
       url,
@@ -84,7 +84,7 @@ describe('close', () => {
     await closed
   })
 
-  it('sends all of a large answer', async () => {
+  it('sends a large response completely', async () => {
     const size = 16 * 1024 * 1024
     const { handler, next } = holding()
     const { url, close } = await start({ handler })
@@ -102,7 +102,7 @@ describe('close', () => {
     await closed
   })
 
-  it('tells an HTTP/2 client which of its requests came too late', async () => {
+  it('reports to an HTTP/2 client which of its requests were not processed', async () => {
     const { handler, next } = holding()
     const { url, close } = await start({ handler })
     const client = await connectRaw(url)
@@ -152,7 +152,7 @@ describe('close', () => {
     client.socket.destroy()
   })
 
-  it('destroys what still hangs after the grace period', async () => {
+  it('destroys connections that are still open after the grace period', async () => {
     const { handler, next } = holding()
     const { url, connections, close } = await start({ handler })
     const http1 = await connectRaw(url, 'GET /hold HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -166,7 +166,7 @@ describe('close', () => {
     expect(connections()).toBe(0)
   })
 
-  it('may be called again', async () => {
+  it('can be called again', async () => {
     const { close } = await start()
     await Promise.all([close(longGraceMs), close(longGraceMs)])
     await close(longGraceMs)

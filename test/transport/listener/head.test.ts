@@ -4,7 +4,7 @@ import { useListeners } from './fixture.ts'
 
 const { start, connectHttp2 } = useListeners()
 
-it('ends a large answer to HEAD over HTTP/2, so that nothing stays counted', async () => {
+it('a large response to HEAD over HTTP/2 ends, so that it no longer counts as pending', async () => {
   let isClosed = () => {}
   const closed = new Promise<void>((resolve) => {
     isClosed = resolve

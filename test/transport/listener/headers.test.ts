@@ -46,11 +46,11 @@ function ofSize(bytes: number): Fields {
 
 describe('the limits of headers', () => {
   it.each([
-    ['as many fields as there may be', ofCount(maxHeaderFields - 1), true],
-    ['one field more', ofCount(maxHeaderFields), false],
-    ['far more fields', ofCount(10 * maxHeaderFields), false],
-    ['as many bytes as there may be', ofSize(maxHeaderBytes), true],
-    ['one byte more', ofSize(maxHeaderBytes + 1), false],
+    ['the maximum number of fields', ofCount(maxHeaderFields - 1), true],
+    ['one field above the maximum', ofCount(maxHeaderFields), false],
+    ['ten times the maximum number of fields', ofCount(10 * maxHeaderFields), false],
+    ['the maximum size', ofSize(maxHeaderBytes), true],
+    ['one byte above the maximum', ofSize(maxHeaderBytes + 1), false],
   ])('are the same in both versions of HTTP: %s', async (_, fields, isServed) => {
     const { url } = await start({ limits: quickSweep })
     expect(await askHttp1(url, fields)).toBe(isServed)

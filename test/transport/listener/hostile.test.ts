@@ -32,11 +32,11 @@ async function expectAlive(url: string): Promise<void> {
  */
 const eventually = <T>(ask: () => T) => expect.poll(ask, { interval: 5, timeout: 20_000 })
 
-describe('a client that does not say what it wants', () => {
+describe('a client that does not complete a request', () => {
   it.each([
     ['nothing', ''],
     ['a part of the HTTP/2 preface', 'PRI * HT'],
-  ])('is dropped after %s', async (_, bytes) => {
+  ])('is disconnected after %s', async (_, bytes) => {
     const { url } = await start({ limits: { ...quickSweep, headersTimeoutMs: soon } })
     const client = await connectRaw(url)
     client.socket.write(bytes)
@@ -44,14 +44,14 @@ describe('a client that does not say what it wants', () => {
     await expectAlive(url)
   })
 
-  it('is dropped when it leaves within the preface', async () => {
+  it('is forgotten when it disconnects within the preface', async () => {
     const { url } = await start()
     const client = await connectRaw(url)
     client.socket.end('PRI')
     expect(await client.closed).toBe('')
   })
 
-  it('gets 408 when HTTP/1.1 headers trickle in', async () => {
+  it('receives 408 if HTTP/1.1 headers arrive too slowly', async () => {
     const { url } = await start({ limits: { ...quickSweep, headersTimeoutMs: soon } })
     const client = await connectRaw(url)
     client.socket.write('GET / HTTP/1.1\r\n')
@@ -61,7 +61,7 @@ describe('a client that does not say what it wants', () => {
     await expectAlive(url)
   })
 
-  it('gets 408 when the headers of a later request trickle in', async () => {
+  it('receives 408 if the headers of a later request arrive too slowly', async () => {
     const { url } = await start({
       limits: { ...quickSweep, headersTimeoutMs: soon, keepAliveTimeoutMs: soon },
     })
@@ -74,7 +74,7 @@ describe('a client that does not say what it wants', () => {
     clearInterval(trickle)
   })
 
-  it('is closed without a word when it is idle after an answer', async () => {
+  it('is disconnected without a response when it is idle after a request', async () => {
     // Far beyond the wait below, were it not for node's keep-alive timer.
     const { url } = await start({ limits: { keepAliveTimeoutMs: 1 } })
     const client = await connectRaw(url)
@@ -82,7 +82,7 @@ describe('a client that does not say what it wants', () => {
     expect((await client.closed).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200'])
   })
 
-  it('gets GOAWAY when its session has no streams', async () => {
+  it('receives GOAWAY when its session has no streams', async () => {
     const { url } = await start({ limits: { ...quickSweep, sessionIdleTimeoutMs: soon } })
     const session = connectHttp2(url)
     await requestHttp2(session, '/')
@@ -91,7 +91,7 @@ describe('a client that does not say what it wants', () => {
     await once(session, 'close')
   })
 
-  it('is dropped when it does not close after GOAWAY', async () => {
+  it('is disconnected if it does not close after GOAWAY', async () => {
     const { url } = await start({ limits: { ...quickSweep, sessionIdleTimeoutMs: soon } })
     const client = await connectRaw(url)
     client.socket.allowHalfOpen = true
@@ -138,7 +138,7 @@ describe('garbage', () => {
     await eventually(connections).toBe(0)
   })
 
-  it('behind a request that is still at work takes the connection, and is not answered in its place', async () => {
+  it('after a request in progress ends the connection without a response', async () => {
     const { handler, next } = holding()
     const { url } = await start({ handler, limits: quickSweep })
     const client = await connectRaw(url)
@@ -157,8 +157,8 @@ describe('garbage', () => {
   })
 })
 
-describe('a body that does not arrive', () => {
-  it('gets 408 on HTTP/1.1, while a silent answer is waited for', async () => {
+describe('a body that arrives too slowly', () => {
+  it('causes 408 over HTTP/1.1, but a slow handler does not', async () => {
     const { handler, next } = holding()
     const { url } = await start({ handler, limits: { ...quickSweep, stallTimeoutMs: soon } })
     const patient = await connectRaw(url)
@@ -175,7 +175,7 @@ describe('a body that does not arrive', () => {
     patient.socket.destroy()
   })
 
-  it('gets 408 when it arrives by the byte', async () => {
+  it('causes 408 if it arrives byte by byte', async () => {
     const { handler } = holding()
     const { url } = await start({
       handler,
@@ -188,7 +188,7 @@ describe('a body that does not arrive', () => {
     clearInterval(trickle)
   })
 
-  it('is not held against the client when the handler does not read', async () => {
+  it('is not an error of the client if the handler does not read', async () => {
     const waiting: (() => void)[] = []
     const { url } = await start({
       limits: { ...quickSweep, stallTimeoutMs: soon },
@@ -211,7 +211,7 @@ describe('a body that does not arrive', () => {
     slow.socket.destroy()
   })
 
-  it('resets its stream on HTTP/2 and leaves the others', async () => {
+  it('resets its own HTTP/2 stream only', async () => {
     const { handler, next } = holding()
     const { url } = await start({
       handler,
@@ -229,7 +229,7 @@ describe('a body that does not arrive', () => {
     expect(await answer).toEqual({ status: 200, text: 'at last' })
   })
 
-  it('ends the session when all of it arrives by the byte', async () => {
+  it('ends the session if all frames arrive byte by byte', async () => {
     const { handler } = holding()
     const { url } = await start({
       handler,
@@ -247,7 +247,7 @@ describe('a body that does not arrive', () => {
     clearInterval(trickle)
   })
 
-  it('is not asked for once a bidirectional call has begun to answer', async () => {
+  it('is not required after a bidirectional call has started its response', async () => {
     const { handler, next } = holding()
     const { url } = await start({ handler, limits: { ...quickSweep, stallTimeoutMs: soon } })
     const session = connectHttp2(url)
@@ -300,7 +300,7 @@ describe('a client that does not read', () => {
   })
 })
 
-describe('a client that says GOAWAY', () => {
+describe('a client that sends GOAWAY', () => {
   const goaway = frame(frameType.goaway, 0, 0, Buffer.alloc(8))
   const request = (id: number) =>
     frame(frameType.headers, endHeaders | endStream, id, getRequestHeaders)
@@ -310,7 +310,7 @@ describe('a client that says GOAWAY', () => {
     ['first', [goaway, request(1), request(3)]],
     ['after a request', [request(1), goaway, request(3)]],
     ['twice', [goaway, goaway, request(1), goaway, request(3)]],
-  ])('%s, and then more in the same packet, is let go', async (_, frames) => {
+  ])('%s, followed by more in the same packet, is disconnected', async (_, frames) => {
     const { url } = await start({ limits: quickSweep })
     for (let i = 0; i < 50; i++) {
       const client = await connectRaw(url)
@@ -322,7 +322,7 @@ describe('a client that says GOAWAY', () => {
 })
 
 describe('a half-open HTTP/2 peer', () => {
-  it('is found by a ping that it does not answer, and one that answers stays open', async () => {
+  it('is disconnected if it does not answer a ping, and stays open otherwise', async () => {
     const { handler, next } = holding()
     const limits = { ...quickSweep, pingAfterMs: soon, pingTimeoutMs: soon }
     const { url } = await start({ handler, limits })
@@ -346,7 +346,7 @@ describe('a half-open HTTP/2 peer', () => {
 })
 
 describe('a flood', () => {
-  it('of idle connections evicts itself and leaves working ones', async () => {
+  it('of idle connections evicts its own connections and no busy ones', async () => {
     const { handler, next } = holding()
     const { url, connections } = await start({ handler, limits: { maxConnections: 4 } })
     const working = await connectRaw(url)
@@ -365,7 +365,7 @@ describe('a flood', () => {
     for (const { socket } of [working, ...idle]) socket.destroy()
   })
 
-  it('of busy connections is refused beyond the cap', async () => {
+  it('of busy connections is refused above the limit', async () => {
     const { handler, next } = holding()
     const { url } = await start({ handler, limits: { maxConnections: 1 } })
     const working = await connectRaw(url)

@@ -23,7 +23,7 @@ describe('one port in clear text', () => {
     expect(await response.text()).toBe('POST /a?b text')
   })
 
-  it('speaks HTTP/2 to a client that knows', async () => {
+  it('speaks HTTP/2 to a client with prior knowledge', async () => {
     const { url } = await start()
     const session = connectHttp2(url)
     const [first, second] = await Promise.all([
@@ -56,7 +56,7 @@ describe('one port in clear text', () => {
     ['split within the preface', [request.subarray(0, 5), request.subarray(5)]],
     ['split after the preface', [request.subarray(0, 24), request.subarray(24)]],
     ['byte by byte', Array.from(request, (byte) => Buffer.from([byte]))],
-  ])('takes an HTTP/2 request that arrives %s', async (_, pieces) => {
+  ])('accepts an HTTP/2 request that arrives %s', async (_, pieces) => {
     const { url } = await start()
     const client = await connectRaw(url)
     for (const piece of pieces) {
@@ -72,7 +72,7 @@ describe('one port in clear text', () => {
   })
 
   it.each(['P|OST', 'P|UT', 'PR|OPFIND', 'PO|ST', 'G|ET'])(
-    'takes %s, split there, for HTTP/1.1',
+    'treats %s, split there, as HTTP/1.1',
     async (method) => {
       const { url } = await start()
       const client = await connectRaw(url)
@@ -108,7 +108,7 @@ describe('one port in clear text', () => {
     client.socket.destroy()
   })
 
-  it('closes on CONNECT, which is for proxies', async () => {
+  it('closes the connection on CONNECT', async () => {
     const { url, connections } = await start()
     const client = await connectRaw(url)
     client.socket.write('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n')
@@ -127,7 +127,7 @@ describe('listen', () => {
     client.socket.destroy()
   })
 
-  it('says so when the address is in use', async () => {
+  it('reports an address that is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const address = other.address()
@@ -139,7 +139,7 @@ describe('listen', () => {
     other.close()
   })
 
-  it('says so when the certificate is none', async () => {
+  it('reports an invalid certificate', async () => {
     const tls = { cert: Buffer.from('no'), key: Buffer.from('no') }
     const attempt = listen({ host: '127.0.0.1', port: 0, handler: echo, tls })
     await expect(attempt).rejects.toThrow('cannot use the TLS certificate or its key')

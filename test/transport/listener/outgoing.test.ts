@@ -14,7 +14,7 @@ class Unread extends EventEmitter {
   }
 }
 
-it('cuts off a slow reader although its answer is no larger than the room reserved for it', () => {
+it('disconnects a slow reader even if its response fits in the memory reserved for it', () => {
   const { slowReaderWindowMs } = defaultListenerLimits
   const outgoing = new Outgoing({ ...defaultListenerLimits, maxWaitingBytesPerPeer: 1024 * KIB })
   const response = new Unread()

@@ -41,7 +41,7 @@ async function attack(url: string, bytes: Buffer): Promise<'heard' | 'refused'> 
   return (await client.closed) === '' ? 'refused' : 'heard'
 }
 
-describe('a peer that resets streams on connection after connection', () => {
+describe('a peer that resets streams on many connections', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer({ limitLoopback: true })
@@ -60,7 +60,7 @@ describe('a peer that resets streams on connection after connection', () => {
     return once(socket, 'close').then(() => text)
   }
 
-  it('is refused before anything is read from it, while others are answered', async () => {
+  it('is refused before its data is read, while other peers are served', async () => {
     const bytes = rapidReset(500)
     const attackers = Array.from({ length: 20 }, async () => {
       let outcome: string
@@ -80,7 +80,7 @@ describe('a peer that resets streams on connection after connection', () => {
 describe('the credit of a peer', () => {
   const { start, connectHttp2 } = useListeners()
 
-  it('is not spent by streams that are left after their answers began', async () => {
+  it('is not used up by streams that are reset after their responses began', async () => {
     const { url } = await start({
       limits: { limitLoopback: true, maxAbandonedBurst: 0, maxAbandonedPerSecond: 0 },
       handler(_, response) {
@@ -97,7 +97,7 @@ describe('the credit of a peer', () => {
     }
   })
 
-  it('is spent by requests of HTTP/1.1 that are left unanswered, too', async () => {
+  it('is also used up by HTTP/1.1 requests that are aborted before their responses', async () => {
     const { url } = await start({ limits: { limitLoopback: true }, handler: () => {} })
     const pipelined = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(500)
     const refused = false
@@ -113,7 +113,7 @@ describe('the credit of a peer', () => {
     ['192.0.2.1', undefined],
     ['::ffff:192.0.2.1', undefined],
     ['192.0.2.2', '192.0.2.2'],
-  ])('is no matter for a proxy that speaks for many: %s', (remoteAddress, peer) => {
+  ])('does not apply to a trusted proxy: %s', (remoteAddress, peer) => {
     const uncountedAddresses = new net.BlockList()
     uncountedAddresses.addAddress('192.0.2.1')
     const socket = Object.defineProperty(new net.Socket(), 'remoteAddress', {
@@ -134,10 +134,10 @@ describe('the credit of a peer', () => {
   })
 })
 
-describe('a stream that is reset in the packet that begins it', () => {
+describe('a stream that is reset in its first packet', () => {
   const { start } = useListeners()
 
-  it('costs no call', async () => {
+  it('does not start a call', async () => {
     const called: string[] = []
     const { url } = await start({
       handler(request, response) {

@@ -34,7 +34,7 @@ const ask = (session: ClientHttp2Session, bytes: number): ClientHttp2Stream => {
 const closed = (stream: ClientHttp2Stream) =>
   new Promise<void>((resolve) => stream.once('close', resolve))
 
-describe('answers that wait for their readers', () => {
+describe('pending responses', () => {
   it('are limited in bytes per connection, and further responses are reset with the code of gRPC', async () => {
     const { url, figures } = await startWith({})
     const session = connectHttp2(url, CLOSED)
@@ -48,7 +48,7 @@ describe('answers that wait for their readers', () => {
     await expect.poll(() => figures().waitingBytes).toBe(0)
   })
 
-  it('may be one that is larger than that, when nothing else waits', async () => {
+  it('may include one above the limit if nothing else is pending', async () => {
     const { url } = await startWith({})
     expect((await (await fetch(`${url}/${20 * MIB}`)).arrayBuffer()).byteLength).toBe(20 * MIB)
   })
@@ -66,7 +66,7 @@ describe('answers that wait for their readers', () => {
     }
   })
 
-  it('are forgotten with a connection that asked for several at once on HTTP/1.1', async () => {
+  it('are no longer counted after an HTTP/1.1 connection with pipelined requests closes', async () => {
     const { url, figures } = await startWith({})
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     socket.pause()
@@ -78,7 +78,7 @@ describe('answers that wait for their readers', () => {
     expect(figures().connections).toBe(0)
   })
 
-  it('keep the order of what was written', async () => {
+  it('keep the order of their parts', async () => {
     const parts = [Buffer.alloc(MIB, 'a'), Buffer.from('b'), Buffer.alloc(MIB, 'c')]
     const { url } = await startWith({}, (_, response: Writable) => {
       for (const part of parts) response.write(part)
@@ -91,7 +91,7 @@ describe('answers that wait for their readers', () => {
   })
 
   it.each(['HTTP/1.1', 'HTTP/2'])(
-    'are not counted for who left before there was an answer, over %s',
+    'are not counted if the client disconnects before its response, over %s',
     async (version) => {
       const asked: Request[] = []
       let arrived = 0
@@ -118,7 +118,7 @@ describe('answers that wait for their readers', () => {
     },
   )
 
-  it('count for whom the request came from', async () => {
+  it('count for the peer that sent the request', async () => {
     const { url } = await start({
       handler: sized,
       networkOf: ({ headers }) => String(headers['x-peer']),
@@ -135,10 +135,10 @@ describe('answers that wait for their readers', () => {
   })
 })
 
-describe('a reader who is too slow', () => {
+describe('a reader that is too slow', () => {
   const LIMITS = { maxWaitingBytes: 8 * MIB, slowReaderWindowMs: 10, minTakenBytes: 1 }
 
-  it('is cut off when others are refused for want of room, and not before', async () => {
+  it('is disconnected only when other requests are refused at the memory limit', async () => {
     const { url, figures } = await startWith(LIMITS)
     const slow = ask(connectHttp2(url, CLOSED), 6 * MIB)
     await once(slow, 'response')
@@ -158,7 +158,7 @@ describe('a reader who is too slow', () => {
     expect(slow.closed).toBe(true)
   })
 
-  it('is not cut off while there is room', async () => {
+  it('is not disconnected below the memory limit', async () => {
     const { url, figures } = await startWith(LIMITS)
     const slow = ask(connectHttp2(url, CLOSED), 6 * MIB)
     await once(slow, 'response')
@@ -170,7 +170,7 @@ describe('a reader who is too slow', () => {
 })
 
 describe('long streams', () => {
-  it('count against a limit until they are closed', async () => {
+  it('count towards a limit until they are closed', async () => {
     const { url, figures } = await startWith(
       { maxLongStreamsPerConnection: 2 },
       (request, response) => {

@@ -56,7 +56,7 @@ describe('one port with a certificate', () => {
     return socket
   }
 
-  it('speaks HTTP/2 when ALPN says h2', async () => {
+  it('speaks HTTP/2 if ALPN selects h2', async () => {
     const { url } = await start({ tls: certificate })
     expect(url).toMatch(/^https:/)
     const session = connectHttp2(url, { ca: certificate.cert })
@@ -67,7 +67,7 @@ describe('one port with a certificate', () => {
   it.each([
     ['http/1.1', { ALPNProtocols: ['http/1.1'] }],
     ['nothing', {}],
-  ])('speaks HTTP/1.1 when ALPN says %s', async (_, options) => {
+  ])('speaks HTTP/1.1 if ALPN selects %s', async (_, options) => {
     const { url } = await start({ tls: certificate })
     const socket = await connectTls(url, options)
     socket.write('GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
@@ -95,7 +95,7 @@ describe('one port with a certificate', () => {
     await expect(connectTls(url, old)).rejects.toThrow(/protocol version/i)
   })
 
-  it('closes on plain HTTP, and goes on', async () => {
+  it('closes a connection with plain HTTP, and keeps serving', async () => {
     const errors: Error[] = []
     const { url } = await start({
       tls: certificate,
@@ -108,17 +108,20 @@ describe('one port with a certificate', () => {
     expect((await requestHttp2(session, '/')).status).toBe(200)
   })
 
-  it.each(['', '\x16\x03\x01'])('drops a handshake that stops after %j', async (bytes) => {
-    const { url, connections } = await start({
-      tls: certificate,
-      limits: { ...quickSweep, headersTimeoutMs: 40 },
-    })
-    const client = await connectRaw(url, bytes)
-    await client.closed
-    await expect.poll(connections, { timeout: 20_000 }).toBe(0)
-  })
+  it.each(['', '\x16\x03\x01'])(
+    'closes a connection whose handshake stops after %j',
+    async (bytes) => {
+      const { url, connections } = await start({
+        tls: certificate,
+        limits: { ...quickSweep, headersTimeoutMs: 40 },
+      })
+      const client = await connectRaw(url, bytes)
+      await client.closed
+      await expect.poll(connections, { timeout: 20_000 }).toBe(0)
+    },
+  )
 
-  it('drops a body that stops, and no connection whose answer takes time', async () => {
+  it('closes a connection whose body stops, but none whose response takes time', async () => {
     const { handler, next } = holding()
     const { url } = await start({
       tls: certificate,

@@ -43,7 +43,7 @@ const withArchive = <T>(work: (folder: string) => Promise<T>) =>
   })
 
 describe('the descriptor set', () => {
-  it('has each file once and after its imports, options included', async () => {
+  it('has each file once, after its imports, with options', async () => {
     const files = await filesOfSet()
     const known = new Set<string>()
     for (const { name, dependency } of files) {
@@ -61,7 +61,7 @@ describe('the descriptor set', () => {
     expect(registry.getEnum('branchline.v1.ErrorReason')).toBeDefined()
   })
 
-  it('has what each generator asks for, in each file', async () => {
+  it('has the options of each code generator in each file', async () => {
     for (const { name, options, syntax } of await filesOfSet()) {
       expect({ name, syntax }).toEqual({ name, syntax: expect.stringMatching(/^proto[23]$/) })
       expect({ name, ...options }).toMatchObject({
@@ -78,7 +78,7 @@ describe('the descriptor set', () => {
 })
 
 describe('the archive', () => {
-  it('is of the files of the set, with their comments, save for those that each compiler has', () =>
+  it('has the files of the set with their comments, except those that compilers include', () =>
     withArchive(async (folder) => {
       const names = (await filesOfSet())
         .filter((file) => !isOfProtobuf(file))
@@ -123,7 +123,7 @@ describe.each([
   ['the descriptor set', SET, 'application/x-protobuf'],
   ['the archive', ARCHIVE, 'application/gzip'],
 ])('%s over HTTP', (_, path, contentType) => {
-  it('says what it is, and is not sent to those who have it', async () => {
+  it('has a content type, and is not sent again to a client with its ETag', async () => {
     const first = await fetch(server.url + path, { headers: { 'accept-encoding': 'identity' } })
     const length = (await first.arrayBuffer()).byteLength
     expect([first.status, first.headers.get('content-type')]).toEqual([200, contentType])

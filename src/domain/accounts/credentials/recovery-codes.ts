@@ -12,7 +12,7 @@ const GROUPS = 5
 const CODE = new RegExp(`^[${ALPHABET}]{${GROUPS * GROUP_CHARACTERS}}$`)
 
 /** Number of codes in a set. */
-export const RECOVERY_CODE_COUNT = 10
+const RECOVERY_CODE_COUNT = 10
 
 /** A recovery code in its canonical form. */
 export interface RecoveryCode {

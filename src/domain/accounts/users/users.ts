@@ -10,7 +10,7 @@ import { emailKey } from './user-fields.ts'
 export type { User }
 
 /** Maximum number of names in one batch. */
-export const MAX_BATCH_NAMES = 100
+const MAX_BATCH_NAMES = 100
 
 /**
  * Returns the account with an id or username, in any state.

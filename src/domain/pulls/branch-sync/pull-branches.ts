@@ -155,7 +155,7 @@ export interface Retarget {
  *
  * @param to undefined if there is no other branch.
  */
-export async function retargetPulls(
+async function retargetPulls(
   app: ReposApp,
   tx: Tx,
   repositoryId: number,

@@ -11,7 +11,7 @@ import { withPullLock } from '../heads/merge-locks.ts'
  * Maximum number of commits by which one merged pull request is found, the newest. Each takes about
  * 40 bytes of the database.
  */
-export const MAX_LISTED_COMMITS = 10_000
+const MAX_LISTED_COMMITS = 10_000
 
 /**
  * Maximum number of merged pull requests whose commits are listed before a caller gets the answer

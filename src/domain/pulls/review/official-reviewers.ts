@@ -56,7 +56,7 @@ export async function findOfficials(
 }
 
 /** Returns the access level of a team to a unit of a repository that is assigned to the team. */
-export function teamLevel(team: Pick<Team, 'permission' | 'units'>, unit: Unit): RepositoryAccess {
+function teamLevel(team: Pick<Team, 'permission' | 'units'>, unit: Unit): RepositoryAccess {
   if (team.permission === 'admin' || team.permission === 'owner') return team.permission
   return unitLevels(team)[`repo.${unit}`] ?? 'none'
 }

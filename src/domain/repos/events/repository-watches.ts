@@ -15,7 +15,7 @@ import { type OpenRepository, openRepositoryById } from '../access/permissions.t
 import type { ReposApp } from '../ports.ts'
 
 /** The number of repository streams that an account may have open. */
-export const MAX_REPOSITORY_STREAMS = 64
+const MAX_REPOSITORY_STREAMS = 64
 
 /** The same limit for an anonymous peer. Behind a proxy, all anonymous callers share it. */
 export const MAX_STREAMS_PER_PEER = 8

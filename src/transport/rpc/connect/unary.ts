@@ -1,14 +1,20 @@
 import type { Message } from '@bufbuild/protobuf'
 import { base64Decode } from '@bufbuild/protobuf/wire'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { type Call, type CallServer, openCall, sendReply } from '../exchange/call.ts'
-import { isGone } from '../exchange/cancellation.ts'
+import {
+  type Call,
+  type CallServer,
+  callUnary,
+  openCall,
+  sendReply,
+  serveCall,
+} from '../exchange/call.ts'
 import { decompress } from '../exchange/compression.ts'
 import { codeToHttpStatus } from '../exchange/connect-internals.ts'
-import { type CallContext, deadlineKept } from '../exchange/context.ts'
-import { asConnectError, messageTooLarge } from '../exchange/errors.ts'
+import type { CallContext } from '../exchange/context.ts'
+import { messageTooLarge } from '../exchange/errors.ts'
 import { checkSize, type MessageFormats } from '../exchange/formats.ts'
-import { invokeUnary } from '../exchange/invoke.ts'
+import type { UnarySpec } from '../exchange/invoke.ts'
 import { metadataOf } from '../exchange/metadata.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import { connectTimeout, timeoutIn } from '../exchange/negotiate.ts'
@@ -35,8 +41,6 @@ export function queryFormat(query: URLSearchParams): UnaryFormat | undefined {
   return name === 'json' || name === 'proto' ? name : undefined
 }
 
-type UnarySpec = Extract<RpcMethod['spec'], { kind: 'unary' }>
-
 /** A unary method. */
 export interface UnaryMethod extends RpcMethod {
   readonly spec: UnarySpec
@@ -48,39 +52,33 @@ export interface UnaryMethod extends RpcMethod {
  *
  * @param query of a GET, which has the message; undefined for a POST.
  */
-export async function serveUnary(
+export function serveUnary(
   server: CallServer,
   rpc: UnaryMethod,
   format: UnaryFormat,
   exchange: HttpExchange,
   query?: URLSearchParams,
 ): Promise<void> {
-  const { request, response } = exchange
-  const { headers } = request
   const { method, settings, spec } = rpc
-  const defaults = server.headers?.(request) ?? []
-  let call: Call | undefined
-  try {
-    if (query) checkVersionParameter(query)
-    else checkVersionHeader(headers)
-    const timeoutMs = timeoutIn(connectTimeout, headers, settings.maxTimeoutMs)
-    const target = { method, protocolName: 'connect', settings }
-    call = openCall(server, target, exchange, defaults, timeoutMs)
-    const { context, cancellation } = call
-    const message = await cancellation.limit(messageOf(rpc, format, exchange, query))
-    const invoked = invokeUnary(spec, context, message, settings.interceptors)
-    const output = await (context.values.get(deadlineKept) ? invoked : cancellation.limit(invoked))
-    const compressing = sendReply(call, replyOf(rpc, format, context, output))
-    if (compressing !== undefined) await compressing
-    cancellation.end()
-  } catch (thrown) {
-    const error = asConnectError(thrown)
-    // A call whose client is gone may fail in any way.
-    if (error !== thrown && !isGone(response)) server.onError(thrown, request)
-    server.completeError?.(error, 'connect')
-    send(exchange, errorReply(server, error, call?.context), defaults)
-    call?.cancellation.end(error)
-  }
+  return serveCall<Call>(server, exchange, {
+    open(defaults) {
+      const { headers } = exchange.request
+      if (query) checkVersionParameter(query)
+      else checkVersionHeader(headers)
+      const timeoutMs = timeoutIn(connectTimeout, headers, settings.maxTimeoutMs)
+      const target = { method, protocolName: 'connect', settings }
+      return openCall(server, target, exchange, defaults, timeoutMs)
+    },
+    async answer(call) {
+      const message = await call.cancellation.limit(messageOf(rpc, format, exchange, query))
+      const output = await callUnary(call, spec, message)
+      await sendReply(call, replyOf(rpc, format, call.context, output))
+    },
+    fail(error, call, defaults) {
+      server.completeError?.(error, 'connect')
+      send(exchange, errorReply(server, error, call?.context), defaults)
+    },
+  })
 }
 
 async function messageOf(

@@ -1,9 +1,11 @@
-import type { DescMethod, Registry } from '@bufbuild/protobuf'
+import type { DescMethod, Message, Registry } from '@bufbuild/protobuf'
 import { type ConnectError, type ContextValues, createContextValues } from '@connectrpc/connect'
-import { Cancellation, type OpenCalls } from './cancellation.ts'
+import { Cancellation, isGone, type OpenCalls } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
-import { CallContext } from './context.ts'
+import { CallContext, deadlineKept } from './context.ts'
+import { asConnectError } from './errors.ts'
 import type { HeaderList } from './header-list.ts'
+import { invokeUnary, type UnarySpec } from './invoke.ts'
 import { LazyHeaders } from './lazy-headers.ts'
 import { responseCoding } from './negotiate.ts'
 import {
@@ -78,6 +80,44 @@ export function openCall(
     cancellation,
   })
   return { server, settings, request, response, context, cancellation, defaults }
+}
+
+/** The part of a protocol in one call. */
+export interface Codec<C extends Call> {
+  /** Reads the request headers. Throws an error that the client receives. */
+  open(defaults: HeaderList): C
+  /** Reads the request, makes the call and sends the response. */
+  answer(call: C): Promise<void>
+  /** Sends an error. `call` is undefined if `open` failed. */
+  fail(error: ConnectError, call: C | undefined, defaults: HeaderList): void
+}
+
+/** Answers a request by the codec of its protocol. Never rejects. */
+export async function serveCall<C extends Call>(
+  server: CallServer,
+  { request, response }: HttpExchange,
+  codec: Codec<C>,
+): Promise<void> {
+  const defaults = server.headers?.(request) ?? []
+  let call: C | undefined
+  try {
+    call = codec.open(defaults)
+    await codec.answer(call)
+    call.cancellation.end()
+  } catch (thrown) {
+    const error = asConnectError(thrown)
+    // A call whose client is gone may fail in any way.
+    if (error !== thrown && !isGone(response)) server.onError(thrown, request)
+    codec.fail(error, call, defaults)
+    call?.cancellation.end(error)
+  }
+}
+
+/** Makes a unary call. Rejects at the deadline, unless an interceptor enforces it. */
+export function callUnary(call: Call, spec: UnarySpec, message: Message): Promise<Message> {
+  const { context, cancellation, settings } = call
+  const invoked = invokeUnary(spec, context, message, settings.interceptors)
+  return context.values.get(deadlineKept) ? invoked : cancellation.limit(invoked)
 }
 
 /**

@@ -5,8 +5,12 @@ import type { MethodImplSpec } from './connect-internals.ts'
 import { transformInvokeImplementation } from './connect-internals.ts'
 import type { CallContext } from './context.ts'
 
-type UnarySpec = Extract<MethodImplSpec, { kind: 'unary' }>
-type StreamSpec = Exclude<MethodImplSpec, UnarySpec>
+/** The implementation of a unary method. */
+export type UnarySpec = Extract<MethodImplSpec, { kind: 'unary' }>
+
+/** The implementation of a method with streams. */
+export type StreamSpec = Exclude<MethodImplSpec, UnarySpec>
+
 type AnyFn = ReturnType<Interceptor>
 
 /**

@@ -50,7 +50,7 @@ export function onlyEnvelope(content: Buffer, maxBytes: number): Envelope {
 }
 
 /** Creates the error of a request without the message that its method needs. */
-export function missingMessage(): ConnectError {
+function missingMessage(): ConnectError {
   return new ConnectError('the request has no message', Code.Unimplemented)
 }
 

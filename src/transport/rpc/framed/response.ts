@@ -17,14 +17,14 @@ import type { CallEnd, FramedType } from './protocol.ts'
 export class FramedResponse {
   readonly #exchange: HttpExchange
   readonly #type: FramedType
-  readonly #defaults: HeaderList
+  /** Headers of the response unless the call sets them. */
+  defaults: HeaderList = []
   /** The coding of compressed messages. */
   coding: Compression | undefined
 
-  constructor(exchange: HttpExchange, type: FramedType, defaults: HeaderList) {
+  constructor(exchange: HttpExchange, type: FramedType) {
     this.#exchange = exchange
     this.#type = type
-    this.#defaults = defaults
   }
 
   /** Sends a message. Returns whether the response buffer has room for another one. */
@@ -97,7 +97,7 @@ export class FramedResponse {
     const headers: HeaderList = ['Content-Type', contentType]
     if (this.coding !== undefined) headers.push(protocol.codingHeader, this.coding.name)
     if (context !== undefined) headers.push(...metadataOf(context.responseHeader))
-    addDefaults(headers, this.#defaults, undefined)
+    addDefaults(headers, this.defaults, undefined)
     return headers
   }
 

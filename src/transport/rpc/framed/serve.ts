@@ -1,12 +1,10 @@
 import type { Message } from '@bufbuild/protobuf'
-import { type CallServer, openCall } from '../exchange/call.ts'
-import { isGone } from '../exchange/cancellation.ts'
+import { type CallServer, callUnary, openCall, serveCall } from '../exchange/call.ts'
 import { compress } from '../exchange/compression.ts'
 import { deadlineKept } from '../exchange/context.ts'
-import { asConnectError } from '../exchange/errors.ts'
 import { checkSize } from '../exchange/formats.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
-import { invokeStream, invokeUnary, single } from '../exchange/invoke.ts'
+import { invokeStream, type StreamSpec, single, type UnarySpec } from '../exchange/invoke.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import { timeoutIn } from '../exchange/negotiate.ts'
 import type { HttpExchange } from '../exchange/node.ts'
@@ -17,35 +15,31 @@ import { COMPRESSED, envelope } from './envelopes.ts'
 import type { FramedType } from './protocol.ts'
 import { FramedResponse } from './response.ts'
 
-type UnarySpec = Extract<RpcMethod['spec'], { kind: 'unary' }>
-type StreamSpec = Exclude<RpcMethod['spec'], UnarySpec>
-
 /** Answers a call in a protocol with envelopes. Never rejects. */
-export async function serveFramed(
+export function serveFramed(
   server: CallServer,
   rpc: RpcMethod,
   type: FramedType,
   exchange: HttpExchange,
 ): Promise<void> {
-  const { request } = exchange
-  const { protocol } = type
-  const defaults = server.headers?.(request) ?? []
-  const response = new FramedResponse(exchange, type, defaults)
-  let call: FramedCall | undefined
-  try {
-    call = openFramedCall(server, rpc, type, exchange, defaults)
-    response.coding = call.responseCoding
-    if (rpc.spec.kind === 'unary') await answerUnary(call, rpc.spec, response)
-    else await answerStream(call, rpc.spec, response)
-    call.cancellation.end()
-  } catch (thrown) {
-    const error = asConnectError(thrown)
-    // A call whose client is gone may fail in any way.
-    if (error !== thrown && !isGone(exchange.response)) server.onError(thrown, request)
-    server.completeError?.(error, protocol.name)
-    response.fail(call?.context, error)
-    call?.cancellation.end(error)
-  }
+  const response = new FramedResponse(exchange, type)
+  const { spec } = rpc
+  return serveCall<FramedCall>(server, exchange, {
+    open(defaults) {
+      response.defaults = defaults
+      const call = openFramedCall(server, rpc, type, exchange, defaults)
+      response.coding = call.responseCoding
+      return call
+    },
+    answer: (call) =>
+      spec.kind === 'unary'
+        ? answerUnary(call, spec, response)
+        : answerStream(call, spec, response),
+    fail(error, call) {
+      server.completeError?.(error, type.protocol.name)
+      response.fail(call?.context, error)
+    },
+  })
 }
 
 /** Throws InvalidArgument or Unimplemented for request headers that do not fit. */
@@ -85,11 +79,9 @@ async function answerUnary(
   spec: UnarySpec,
   response: FramedResponse,
 ): Promise<void> {
-  const { context, cancellation, settings, server, request } = call
+  const { context, cancellation, server, request } = call
   const message = await cancellation.limit(readMessage(call))
-  const invoked = invokeUnary(spec, context, message, settings.interceptors)
-  const output = await (context.values.get(deadlineKept) ? invoked : cancellation.limit(invoked))
-  const framed = frameOf(call, output)
+  const framed = frameOf(call, await callUnary(call, spec, message))
   const frame = framed instanceof Promise ? await framed : framed
   const lacking = server.roomFor?.(request, frame.length)
   if (lacking) throw lacking

@@ -1,11 +1,10 @@
 import { create, type Message } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { type CallServer, openCall, sendReply } from '../exchange/call.ts'
-import { isGone } from '../exchange/cancellation.ts'
+import { type CallServer, callUnary, openCall, sendReply, serveCall } from '../exchange/call.ts'
 import { type CallContext, deadlineKept } from '../exchange/context.ts'
-import { asConnectError, methodNotAllowed, targetTooLong } from '../exchange/errors.ts'
+import { methodNotAllowed, targetTooLong } from '../exchange/errors.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
-import { invokeStream, invokeUnary, single } from '../exchange/invoke.ts'
+import { invokeStream, type StreamSpec, single, type UnarySpec } from '../exchange/invoke.ts'
 import { timeoutOf } from '../exchange/negotiate.ts'
 import {
   type HttpExchange,
@@ -85,31 +84,27 @@ function missError(miss: Miss, httpMethod: string, target: string): ConnectError
   return new ConnectError(`no such path: ${target.split('?', 1)[0]}`, Code.NotFound)
 }
 
-/** Reads the request, makes the call and sends the response. Never rejects. */
-async function serve(
+/** Answers a request that matches a template. Never rejects. */
+function serve(
   server: RestServer,
   { route: { target: endpoint }, values }: Match<Endpoint>,
   exchange: HttpExchange,
 ): Promise<void> {
-  const { request, response } = exchange
-  const defaults = defaultsOf(server, request)
-  let call: RestCall | undefined
-  try {
-    const { publicUrl } = server
-    const timeoutMs = timeoutOf(request.headers, endpoint.settings.maxTimeoutMs)
-    const opened = openCall(server, endpoint, exchange, defaults, timeoutMs)
-    call = { ...opened, endpoint, values, publicUrl }
-    const reply = await replyOf(call)
-    const compressing = reply && sendReply(call, reply)
-    if (compressing !== undefined) await compressing
-    call.cancellation.end()
-  } catch (thrown) {
-    const error = asConnectError(thrown)
-    // A call whose client is gone may fail in any way.
-    if (error !== thrown && !isGone(response)) server.onError(thrown, request)
-    send(exchange, errorReply(error, endpoint.errorStyle, call?.context), defaults)
-    call?.cancellation.end(error)
-  }
+  return serveCall<RestCall>(server, exchange, {
+    open(defaults) {
+      const timeoutMs = timeoutOf(exchange.request.headers, endpoint.settings.maxTimeoutMs)
+      const call = openCall(server, endpoint, exchange, defaults, timeoutMs)
+      return { ...call, endpoint, values, publicUrl: server.publicUrl }
+    },
+    async answer(call) {
+      const reply = await replyOf(call)
+      const compressing = reply && sendReply(call, reply)
+      if (compressing !== undefined) await compressing
+    },
+    fail(error, call, defaults) {
+      send(exchange, errorReply(error, endpoint.errorStyle, call?.context), defaults)
+    },
+  })
 }
 
 /** Makes the call and returns its response; undefined for a stream, which has been sent. */
@@ -124,17 +119,12 @@ function replyOf(call: RestCall): Promise<Reply | undefined> {
   }
 }
 
-type UnarySpec = Extract<Endpoint['spec'], { kind: 'unary' }>
-type StreamSpec = Exclude<Endpoint['spec'], UnarySpec>
-
 async function replyToUnary(call: RestCall, spec: UnarySpec): Promise<Reply> {
-  const { endpoint, context, cancellation } = call
+  const { endpoint, cancellation } = call
   const message = takesContent(endpoint)
     ? await cancellation.limit(readMessage(call))
     : messageOf(call, NO_CONTENT)
-  const invoked = invokeUnary(spec, context, message, endpoint.settings.interceptors)
-  const response = await (isDeadlineKept(context) ? invoked : cancellation.limit(invoked))
-  return replyTo(call, message, response)
+  return replyTo(call, message, await callUnary(call, spec, message))
 }
 
 /** Makes the call of an upload, which has many requests and one response. */

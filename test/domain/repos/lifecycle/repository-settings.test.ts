@@ -28,8 +28,8 @@ async function steps(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await Promise.resolve()
 }
 
-describe('a fork that is opened to all', () => {
-  it('never shows what its parent hides, whichever step of the one change comes before the other', async () => {
+describe('a fork that becomes public', () => {
+  it('never shows the content of a parent that becomes private at the same time', async () => {
     for (let delay = 0; delay < 300; delay += 3) {
       await transaction(app.db, async (tx) => {
         await updateRepository(tx, parent, { private: 0 })

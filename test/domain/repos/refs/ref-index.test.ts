@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   endPendingUpdate,
   recordPendingUpdate,
@@ -20,26 +20,17 @@ import { deleteRepository, repositoryPath } from '../../../../src/git/repositori
 import { findRepositoryById } from '../../../../src/storage/repos/repositories.ts'
 import { git as runGit } from '../../../git/fixture.ts'
 import { testClock } from '../../../support/app.ts'
+import { openForge } from '../../../support/forge.ts'
 import { restAt } from '../../../support/rest.ts'
-import {
-  createTestUsers,
-  PASSWORD,
-  startTestServer,
-  type TestServer,
-} from '../../../support/server.ts'
+import { PASSWORD } from '../../../support/server.ts'
 
-let server: TestServer
 const clock = testClock()
 let made = 0
 
 /** By password: sessions end while the clock is moved. */
 const bob = { authorization: `Basic ${Buffer.from(`bob:${PASSWORD}`).toString('base64')}` }
 
-beforeAll(async () => {
-  server = await startTestServer({ clock })
-  await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
+const { server } = await openForge({ clock })
 
 /**
  * Makes a repository with a first commit on main, and returns what changes it behind the server's
@@ -86,8 +77,8 @@ async function repository() {
 
 const now = () => Math.floor(clock.now() / 1000)
 
-describe('rows about refs', () => {
-  it('are read from Git on the next read, when a crash came between a ref and its row', async () => {
+describe('rows of refs', () => {
+  it('are read from Git at the next read after a crash between the update of a ref and of its row', async () => {
     const { git, leaveNote, branches, tags, notes, row } = await repository()
     await leaveNote(0)
     git('update-ref', 'refs/tags/v1', 'main')
@@ -99,7 +90,7 @@ describe('rows about refs', () => {
     expect((await row()).default_branch).toBe('pushed')
   })
 
-  it('are read again as long as a git of the server that crashed may be working on', async () => {
+  it('are read again while a Git process of the crashed server may still run', async () => {
     const { git, leaveNote, branches, notes } = await repository()
     await leaveNote(now())
     git('update-ref', 'refs/heads/a', 'main')
@@ -112,7 +103,7 @@ describe('rows about refs', () => {
     expect(await notes()).toBe(0)
   })
 
-  it('are left alone while somebody in this process moves refs', async () => {
+  it('are not read again while this process moves refs', async () => {
     const { id, git, branches, notes } = await repository()
     const note = await recordPendingUpdate(server.app, id)
     git('update-ref', 'refs/heads/a', 'main')
@@ -124,7 +115,7 @@ describe('rows about refs', () => {
     expect(await notes()).toBe(0)
   })
 
-  it('are read from Git when they could not be written before', async () => {
+  it('are read from Git if they could not be written before', async () => {
     const { id, git, branches, notes } = await repository()
     const path = repositoryPath(server.app.git, id)
     const note = await recordPendingUpdate(server.app, id)
@@ -139,7 +130,7 @@ describe('rows about refs', () => {
     expect(await notes()).toBe(0)
   })
 
-  it('are filled for a repository that has refs and no rows', async () => {
+  it('are created for a repository with refs but no rows', async () => {
     const { git, branches, tags, row } = await repository()
     git('update-ref', 'refs/tags/v1', 'main')
     await server.app.db
@@ -152,7 +143,7 @@ describe('rows about refs', () => {
     expect((await row()).branch_count).toBe(1)
   })
 
-  it('are repaired one by one when one ref is read', async () => {
+  it('are repaired individually when a ref is read', async () => {
     const { git, head, row } = await repository()
     const other = git(
       '-c',
@@ -180,7 +171,7 @@ describe('rows about refs', () => {
     expect(await compareRefIndex(server.app, repository_.id)).toEqual([])
   })
 
-  it('are repaired when a change finds that Git has something else', async () => {
+  it('are repaired when a change finds a different value in Git', async () => {
     const { id, git, head, branches } = await repository()
     git('update-ref', 'refs/heads/a', 'main')
     const update = { name: 'refs/heads/a', from: undefined, to: head }
@@ -188,7 +179,7 @@ describe('rows about refs', () => {
     expect(await branches()).toEqual(['a', 'main'])
   })
 
-  it('are compared with Git, and brought to it', async () => {
+  it('are compared with Git and corrected', async () => {
     const { id, git, head, branches, row } = await repository()
     git('update-ref', 'refs/heads/a', 'main')
     git('update-ref', '-d', 'refs/heads/main')
@@ -238,7 +229,7 @@ describe('rows about refs', () => {
     expect(await list('OLD', 1, 1)).toEqual([['older'], 2])
   })
 
-  it('are gone with the repository, whoever is recording', async () => {
+  it('are deleted with the repository, even during an update', async () => {
     const { id, head } = await repository()
     const note = await recordPendingUpdate(server.app, id)
     await deleteRepository(server.app.git, id)
@@ -250,7 +241,7 @@ describe('rows about refs', () => {
 })
 
 describe('the start', () => {
-  it('is not kept up by one repository that cannot be read', async () => {
+  it('continues after a repository that cannot be read', async () => {
     const { id, leaveNote } = await repository()
     await leaveNote(0)
     await writeFile(join(repositoryPath(server.app.git, id), 'HEAD'), 'broken')

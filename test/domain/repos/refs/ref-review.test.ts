@@ -1,25 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { findCollisions, reviewUpdates } from '../../../../src/domain/repos/refs/ref-review.ts'
 import { LOCAL_PEER } from '../../../support/app.ts'
-import { restAt, type SendRest } from '../../../support/rest.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../../../support/server.ts'
+import { openForge } from '../../../support/forge.ts'
 
-let server: TestServer
-let users: TestUsers
-let rest: SendRest
-
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-  rest = restAt(server.url)
-})
-afterAll(() => server.stop())
+const { server, users, rest } = await openForge()
 
 async function caller(username: string): Promise<SignedIn> {
   const query = server.app.db.selectFrom('users').selectAll().where('username', '=', username)
@@ -31,7 +16,7 @@ describe('a review', () => {
   const ID = '1'.repeat(40)
   const updates = [{ name: 'refs/heads/x', from: undefined, to: ID }]
 
-  it('goes by what holds at that moment: a push may have begun when its pusher still could', async () => {
+  it('applies the current permissions, not those at the start of the push', async () => {
     const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'late' })
     const review = async () =>
       reviewUpdates(server.app, await caller('carol'), body.id, { updates, quarantine: '/q' })
@@ -49,7 +34,7 @@ describe('a review', () => {
     await expect(review()).rejects.toMatchObject({ reason: 'REPOSITORY_NOT_FOUND' })
   })
 
-  it('looks at each ref by itself', async () => {
+  it('decides on each ref separately', async () => {
     const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'each' })
     const names = [
       'refs/heads/fine',
@@ -69,7 +54,7 @@ describe('a review', () => {
     ])
   })
 
-  it('lets refs be deleted whatever they are called, and refuses more of them than anybody has', async () => {
+  it('allows the deletion of refs with any name, and refuses too many refs', async () => {
     const { body } = await rest(users.bob, 'POST', '/user/repos', { name: 'many' })
     const bob = await caller('bob')
     const review = (names: string[]) =>
@@ -83,7 +68,7 @@ describe('a review', () => {
   })
 })
 
-describe('names that cannot be beside each other', () => {
+describe('colliding ref names', () => {
   it.each<[created: string[], present: string[], pairs: [string, string][]]>([
     [['a'], [], []],
     // As rows say that are behind Git.

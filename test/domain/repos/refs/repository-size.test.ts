@@ -1,28 +1,16 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { finishMeasuring, measureLater } from '../../../../src/domain/repos/refs/repository-size.ts'
 import { repositoryPath } from '../../../../src/git/repositories/repositories.ts'
 import { findRepositoryById } from '../../../../src/storage/repos/repositories.ts'
+import { openForge } from '../../../support/forge.ts'
 import { restAt } from '../../../support/rest.ts'
-import {
-  createTestUsers,
-  startTestServer,
-  type TestServer,
-  type TestUsers,
-} from '../../../support/server.ts'
 
-let server: TestServer
-let users: TestUsers
+const { server, users } = await openForge()
 
-beforeAll(async () => {
-  server = await startTestServer()
-  users = await createTestUsers(server.url)
-})
-afterAll(() => server.stop())
-
-describe('the size of a repository that changes again and again', () => {
-  it('is measured at once, and then once for all changes of a while, or before the server ends', async () => {
+describe('the size of a repository that changes often', () => {
+  it('is measured immediately, then once per interval, and before the server stops', async () => {
     const { app } = server
     const { body } = await restAt(server.url)(users.bob, 'POST', '/user/repos', {
       name: 'measured',

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
-const FOLDER = new URL('../../src/transport/errors/', import.meta.url)
+const FOLDER = new URL('../../../src/transport/errors/', import.meta.url)
 
 it('each reason has one row in one area', async () => {
   const areas = readdirSync(FOLDER).filter((file) => !['index.ts', 'refusal.ts'].includes(file))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bindingsOf } from '../../../../src/transport/rpc/rest/schema/rules.ts'
-import { compileSchema, methodOf, serviceOf } from './schema.ts'
+import { bindingsOf } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
+import { compileSchema, methodOf, serviceOf } from '../schema.ts'
 
 const schema = compileSchema(`
   syntax = "proto3";
