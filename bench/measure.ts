@@ -32,8 +32,10 @@ export interface CaseResult {
   readonly baseline: string | undefined
   /** Requests per second divided by those of the baseline, in the same round. */
   readonly ratio: number | undefined
-  /** CPU time of the server. */
+  /** CPU time of the server and of its processes. */
   readonly cpuMicrosPerRequest: number | undefined
+  /** CPU time of the baseline divided by the one of the case, in the same round. */
+  readonly cpuRatio: number | undefined
   readonly p50Ms: number
   readonly p99Ms: number
   /** Memory of the server right after the last round. */
@@ -79,6 +81,10 @@ export async function measureGroup(group: Group): Promise<CaseResult[]> {
     const own = rounds.get(name) ?? []
     const compared = baseline === undefined ? undefined : rounds.get(baseline)
     const cpu = own.flatMap(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest ?? [])
+    const cpuRatios = own.flatMap(({ cpuMicrosPerRequest }, i) => {
+      const ofBaseline = compared?.[i]?.cpuMicrosPerRequest
+      return cpuMicrosPerRequest && ofBaseline ? ofBaseline / cpuMicrosPerRequest : []
+    })
     return {
       name,
       baseline,
@@ -89,6 +95,7 @@ export async function measureGroup(group: Group): Promise<CaseResult[]> {
           own.map((round, i) => round.requestsPerSecond / (compared[i]?.requestsPerSecond ?? 0)),
         ),
       cpuMicrosPerRequest: cpu.length === 0 ? undefined : median(cpu),
+      cpuRatio: cpuRatios.length === 0 ? undefined : median(cpuRatios),
       p50Ms: median(own.map((round) => round.p50Ms)),
       p99Ms: median(own.map((round) => round.p99Ms)),
       residentBytes: residentBytes.get(name),

@@ -6,7 +6,10 @@ import { createInterface } from 'node:readline'
 /** A server process. */
 export interface ServerProcess {
   readonly url: URL
-  /** CPU time of all threads since the start. Undefined if the system does not report it. */
+  /**
+   * CPU time since the start, of all threads and of the processes that the server has started, such
+   * as those of Git. Undefined if the system does not report it.
+   */
   cpuMs(): number | undefined
   /** Resident memory. Undefined if the system does not report it. */
   residentBytes(): number | undefined
@@ -42,10 +45,8 @@ export async function startServer(script: string, args: readonly string[]): Prom
   return {
     url,
     cpuMs() {
-      // The second field is the name of the program in parentheses. utime and stime are fields 14
-      // and 15.
-      const fields = readProc(`${pid}/stat`)?.split(') ')[1]?.split(' ')
-      return fields && (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK
+      const ticks = ticksOf(`${pid}`)
+      return ticks && ticks * MS_PER_TICK
     },
     residentBytes() {
       const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`) ?? '')?.[1]
@@ -68,6 +69,17 @@ async function listeningUrl({ stdout }: ChildProcess, script: string): Promise<U
     return new URL(url)
   }
   throw new Error(`${script} ended before it listened; started by hand it says why`)
+}
+
+/** Returns the ticks of a process, its ended children, and its running descendants. */
+function ticksOf(pid: string): number | undefined {
+  // The second field is the name of the program in parentheses. utime, stime, cutime and cstime are
+  // fields 14 to 17. The last two are those of children that have ended.
+  const fields = readProc(`${pid}/stat`)?.split(') ')[1]?.split(' ')
+  if (fields === undefined) return undefined
+  const own = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+  const children = readProc(`${pid}/task/${pid}/children`)?.split(' ') ?? []
+  return children.reduce((sum, child) => sum + ((child && ticksOf(child)) || 0), own)
 }
 
 function readProc(path: string): string | undefined {

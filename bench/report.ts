@@ -28,11 +28,15 @@ export function printReport(sections: readonly string[], memory: readonly Memory
 
 /** Returns the results of a group as Markdown. */
 export function printSection({ group, results }: Section): string {
-  const head = [group.title, 'requests/s', 'ratio', 'of', 'CPU µs', 'p50 ms', 'p99 ms', 'MiB after']
+  const head = [
+    ...[group.title, 'requests/s', 'ratio', 'CPU ratio', 'of'],
+    ...['CPU µs', 'p50 ms', 'p99 ms', 'MiB after'],
+  ]
   const rows = results.map((result) => [
     result.name,
     result.requestsPerSecond.toFixed(0),
     result.ratio?.toFixed(2) ?? '',
+    result.cpuRatio?.toFixed(2) ?? '',
     result.baseline ?? '',
     result.cpuMicrosPerRequest?.toFixed(0) ?? '',
     result.p50Ms.toFixed(2),

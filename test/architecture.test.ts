@@ -24,7 +24,7 @@ const domainOfTransport = [
  * first row whose prefix fits a file counts.
  */
 const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
-  // The REST protocol could be published alone: it knows nothing of Branchline.
+  // The RPC library could be published alone: it knows nothing of Branchline.
   ['transport/rpc/', ['transport/rpc/', '#gen/google/', '#gen/branchline/rest/']],
   ['transport/', ['transport/', 'services/', 'concurrency/', ...domainOfTransport, '#gen/']],
   ['services/', ['services/', 'domain/', 'storage/schema/', 'version.ts', '#gen/']],

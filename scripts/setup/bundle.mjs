@@ -6,8 +6,15 @@ import { Failure } from './progress.mjs'
 /** The bundled server, a program that reads `process.argv`. */
 export const bundlePath = join(root, 'dist', 'main.js')
 
+/** Packages that load compiled files from their own folders. */
+const ADDONS = ['nodegit', 'better-sqlite3', 'better-sqlite3-napi', '@node-rs/argon2']
+
+/** CommonJS packages in the bundle load the modules of Node by `require`, which a module lacks. */
+const REQUIRE =
+  "import { createRequire as createRequireOfNode } from 'node:module'; const require = createRequireOfNode(import.meta.url);"
+
 /**
- * Bundles the server. It always does so, since bundling takes a tenth of a second. Throws a
+ * Bundles the server. It always does so, since bundling takes less than a second. Throws a
  * `Failure` with the messages of the compiler.
  * @returns {Promise<string>} the result in a few words
  */
@@ -28,11 +35,13 @@ export async function bundle() {
     },
     outdir: dirname(bundlePath),
     bundle: true,
+    // A start reads a few files instead of two thousand, and takes a quarter less time.
+    external: ADDONS,
+    banner: { js: REQUIRE },
     plugins: [cliApart],
     write: false,
     format: 'esm',
     logLevel: 'silent',
-    packages: 'external',
     platform: 'node',
     sourcemap: 'linked',
     target: 'node20',

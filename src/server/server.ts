@@ -13,6 +13,7 @@ import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
 import { createApp, systemClock } from './app.ts'
+import { tuneGarbageCollection } from './garbage-collection.ts'
 import { serve } from './serving.ts'
 import { StartedParts } from './started-parts.ts'
 import { Workers } from './workers.ts'
@@ -47,6 +48,7 @@ export async function startServer(
   log: Logger,
   surroundings: Surroundings = {},
 ): Promise<Server> {
+  tuneGarbageCollection()
   const parts = new StartedParts()
   try {
     const { url, app } = await startParts(config, log, surroundings, parts)

@@ -33,8 +33,14 @@ export class Workers {
     for (const start of STARTS) this.#running.push(await start(app))
   }
 
-  /** Stops the workers that have started, the last one first, and waits for all of them. */
+  /**
+   * Stops the workers that have started, the last one first, and waits for all of them.
+   *
+   * @throws the first failure.
+   */
   async stop(): Promise<void> {
-    await Promise.all(this.#running.reverse().map((worker) => worker.stop()))
+    const stops = this.#running.reverse().map(async (worker) => worker.stop())
+    for (const stop of await Promise.allSettled(stops))
+      if (stop.status === 'rejected') throw stop.reason
   }
 }

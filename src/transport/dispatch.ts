@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { refusalOfUnknownRpc } from './calls/unknown-rpcs.ts'
 import { REQUEST_ID_HEADER } from './errors/index.ts'
 import type { Cors } from './http/cors.ts'
 import {
@@ -15,7 +14,7 @@ export interface Destinations {
   readonly cors: Cors
   /** Pages for operators and tools, for GET and HEAD. */
   readonly pages: Pages
-  /** Answers gRPC, gRPC-Web and Connect, and returns whether the path was that of a method. */
+  /** Answers gRPC, gRPC-Web and Connect, and returns whether the request was a call. */
   readonly rpc: (path: string, request: HttpRequest, response: HttpResponse) => boolean
   /** Answers Git requests only, and returns whether the request was one. */
   readonly git: (request: HttpRequest, response: HttpResponse) => boolean
@@ -47,10 +46,7 @@ export function createDispatch(
       !git(request, response) &&
       !goImport(request, response)
     ) {
-      const refuse = refusalOfUnknownRpc(request, path)
-      if (!refuse) return rest(request, response)
-      setAnswerHeaders(request, response)
-      refuse(response)
+      rest(request, response)
     }
   }
 }

@@ -228,9 +228,9 @@ describe.skipIf(!here)(suite('curl'), () => {
     expect(JSON.parse(answer.text)).toMatchObject({ code, message: expect.any(String) })
   })
 
-  it('gets 501 and a code for a method of RPC that does not exist', async () => {
+  it('gets 404 and a code for a method of RPC that does not exist', async () => {
     const answer = await curl([...sendJson({}), `${server.url}/branchline.v1.UserService/Nothing`])
-    expect(answer.status).toBe(501)
+    expect(answer.status).toBe(404)
     expect(JSON.parse(answer.text)).toMatchObject({ code: 'unimplemented' })
   })
 

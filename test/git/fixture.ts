@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import * as writes from '../../src/git/objects/object-writes.ts'
 import { editTree } from '../../src/git/objects/tree-edits.ts'
 import { updateRefs } from '../../src/git/refs/refs.ts'
@@ -84,4 +84,15 @@ export function writeHistory(
   commits: readonly ScriptedCommit[],
 ): void {
   importHistory(repositoryPath(repositories, id), commits)
+}
+
+/**
+ * Advances the clock of the server for the rest of the test, so that all files are old enough for a
+ * later change to show in their times.
+ */
+export function settleFiles(): void {
+  const aheadMs = 60_000
+  const now = Date.now
+  const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs)
+  onTestFinished(() => spy.mockRestore())
 }

@@ -29,12 +29,16 @@ export class Scopes {
   readonly names: readonly string[]
 
   private constructor(names: readonly string[]) {
+    this.names = names
+  }
+
+  static #normalise(names: readonly string[]): Scopes {
     const given = new Set(names)
     const implied = (name: string) =>
       name !== ALL &&
       name !== PUBLIC_ONLY &&
       (given.has(ALL) || (name.startsWith('read:') && given.has(writing(name))))
-    this.names = SCOPES.filter((name) => given.has(name) && !implied(name))
+    return new Scopes(SCOPES.filter((name) => given.has(name) && !implied(name)))
   }
 
   /**
@@ -51,12 +55,15 @@ export class Scopes {
       throw new DomainError('INVALID_SCOPE', { scope: unknown.slice(0, 64) })
     if (names.every((name) => name === PUBLIC_ONLY))
       throw new DomainError('INVALID_SCOPE', { scope: PUBLIC_ONLY })
-    return new Scopes(names)
+    return Scopes.#normalise(names)
   }
 
-  /** Parses the stored form. Scopes that this version does not know grant nothing. */
+  /**
+   * Parses the stored form, which is normalised. Scopes that this version does not know grant
+   * nothing.
+   */
   static fromText(text: string): Scopes {
-    return new Scopes(text.split(' '))
+    return new Scopes(text.split(' ').filter((name) => SCOPES.includes(name)))
   }
 
   /** The stored form: the names, separated by spaces. */
@@ -88,7 +95,7 @@ export class Scopes {
 
   /** Returns the same scopes restricted to public data. */
   asPublicOnly(): Scopes {
-    return new Scopes([...this.names, PUBLIC_ONLY])
+    return Scopes.#normalise([...this.names, PUBLIC_ONLY])
   }
 }
 

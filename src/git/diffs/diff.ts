@@ -208,12 +208,11 @@ export async function originsIn(
 }
 
 /**
- * Returns the changes of commits by id, from one git-diff-tree(1). A moved file is a deleted and an
- * added one.
+ * Reads the changes of commits by id, from one git-diff-tree(1). `diffCommits` caches them.
  *
  * @throws GitError BUSY, TIMEOUT
  */
-export async function diffCommits(
+export async function readCommitDiffs(
   repositories: Repositories,
   id: number,
   steps: readonly CommitStep[],

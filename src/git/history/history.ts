@@ -1,7 +1,7 @@
 import { GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import { textOfPath } from '../core/path-text.ts'
-import { readObjects, readRefObjects } from '../objects/objects.ts'
+import { readObjects } from '../objects/objects.ts'
 import { parseCommit, type RawCommit } from '../objects/raw-objects.ts'
 import type { TreeEntry } from '../objects/trees.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
@@ -11,6 +11,9 @@ import { soleMergeBase } from './merge-bases.ts'
 /** Cached numbers of commits, and merge bases: a key and a number or an id each. */
 const MAX_COUNTS = 10_000
 const MAX_MERGE_BASES = 10_000
+
+/** Cached pages of histories: a hundred ids or fewer, mostly. */
+const MAX_PAGES = 500
 
 /** Cached last changes of directories: up to a thousand paths each. */
 const MAX_LAST_CHANGES = 200
@@ -46,7 +49,7 @@ const MAX_RECORD_BYTES = 64 * 1024
  * Returns the ids of a page of a history, newest first.
  *
  * The cost is a walk over the preceding commits. With `path`, the walk continues until enough
- * commits change the path.
+ * commits change the path. A page never changes and is cached.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -56,11 +59,14 @@ export async function listHistory(
   history: History,
   offset: number,
   limit: number,
-): Promise<string[]> {
+): Promise<readonly string[]> {
   if (offset > MAX_OFFSET) return []
   const args = ['rev-list', `--skip=${offset}`, `--max-count=${limit}`, ...argumentsOf(history)]
-  const text = await textOf(readGit(repositories, id, args, sourcesOf(history)))
-  return text.split('\n').slice(0, -1)
+  const key = `${id} ${args.join(' ')}`
+  return cacheOf<readonly string[]>(repositories, 'pages', MAX_PAGES).get(key, async () => {
+    const text = await textOf(readGit(repositories, id, args, sourcesOf(history)))
+    return text.split('\n').slice(0, -1)
+  })
 }
 
 /**
@@ -141,27 +147,6 @@ export async function readCommits(
   const commits = new Map<string, RawCommit>()
   for await (const object of readObjects(repositories, id, [...new Set(ids)], maxBytes, options)) {
     if (object.type === 'commit') commits.set(object.id, parseCommit(object.id, object.content))
-  }
-  return commits
-}
-
-/**
- * Returns the commits that refs point to, by the names of the refs, in a single read. Refs that do
- * not exist or point to other objects are left out.
- *
- * @param names full names of refs that exist or existed.
- * @throws GitError BUSY, TIMEOUT
- */
-export async function readRefCommits(
-  repositories: Repositories,
-  id: number,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, RawCommit>> {
-  const commits = new Map<string, RawCommit>()
-  let read = 0
-  for await (const object of readRefObjects(repositories, id, names, MAX_COMMIT_BYTES)) {
-    const name = names[read++] ?? ''
-    if (object?.type === 'commit') commits.set(name, parseCommit(object.id, object.content))
   }
   return commits
 }

@@ -1,6 +1,8 @@
 import nodegit, { type Oid, type Signature } from 'nodegit'
 import { found, GitError } from '../core/errors.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { objectCacheOf } from './object-cache.ts'
+import { ObjectPresence } from './object-presence.ts'
 import type { Signer } from './signers.ts'
 
 export interface Commit {
@@ -21,8 +23,32 @@ const IDENTITY_DELIMITERS = /[<>\n\0]/g
  */
 const IDENTITY_CRUD = /^[\0- ,:;"\\']+|[\0- ,:;"\\']+$/g
 
+/** Memory of all cached commits, and of a commit without its message. */
+const MAX_CACHE_BYTES = 8 * 1024 ** 2
+const COMMIT_BYTES = 600
+
 /** Returns a commit by its full id, or undefined when no commit has this id. */
 export async function readCommit(
+  repositories: Repositories,
+  id: number,
+  commitId: string,
+): Promise<Commit | undefined> {
+  const cache = objectCacheOf<Commit>(
+    repositories,
+    'commits',
+    MAX_CACHE_BYTES,
+    ({ message }) => message.length * 2 + COMMIT_BYTES,
+  )
+  const presence = new ObjectPresence(repositories, id)
+  const known = cache.get(id, commitId, presence)
+  if (known) return known
+  const before = presence.evidenceOf(commitId)
+  const commit = await lookUpCommit(repositories, id, commitId)
+  if (commit) cache.set(id, commitId, commit, { before, presence })
+  return commit
+}
+
+async function lookUpCommit(
   repositories: Repositories,
   id: number,
   commitId: string,

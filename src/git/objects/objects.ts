@@ -2,6 +2,8 @@ import { OBJECT_ID, type ObjectType } from '../core/object-ids.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { type ReadOptions, readGit, streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { objectCacheOf } from './object-cache.ts'
+import { type Evidence, ObjectPresence } from './object-presence.ts'
 
 /** An object without its content. */
 export interface ObjectInfo {
@@ -14,6 +16,89 @@ export interface ObjectInfo {
 export interface StoredObject extends ObjectInfo {
   /** Content as stored, without Git's header. Truncated when the object exceeds the limit. */
   readonly content: Buffer
+}
+
+/** An object that was read. */
+interface CachedObject extends ObjectInfo {
+  /** Undefined unless the object was read to its end and is small. */
+  readonly content: Buffer | undefined
+}
+
+/** Memory of all cached objects, and of the largest one. */
+const MAX_CACHE_BYTES = 32 * 1024 ** 2
+const MAX_CACHED_BYTES = 256 * 1024
+
+/**
+ * Objects up to which a read looks into the cache. Each costs a system call on the event loop, so
+ * that other calls would wait for many of them.
+ */
+const MAX_LOOKED_UP = 500
+
+const cacheIn = (repositories: Repositories) =>
+  objectCacheOf<CachedObject>(
+    repositories,
+    'objects',
+    MAX_CACHE_BYTES,
+    ({ content }) => content?.length ?? 0,
+  )
+
+/** The cached objects of a repository, for one read. */
+class KnownObjects {
+  readonly #repositories: Repositories
+  readonly #id: number
+  readonly #presence: ObjectPresence
+  /** By object id: evidence from before the read. */
+  readonly #missed = new Map<string, Evidence>()
+
+  constructor(repositories: Repositories, id: number) {
+    this.#repositories = repositories
+    this.#id = id
+    this.#presence = new ObjectPresence(repositories, id)
+  }
+
+  /** Returns what is known of an object. */
+  inspect(objectId: string): CachedObject | undefined {
+    const known = cacheIn(this.#repositories).get(this.#id, objectId, this.#presence)
+    if (known === undefined) this.#missed.set(objectId, this.#presence.evidenceOf(objectId))
+    return known
+  }
+
+  /** Returns an object whose content is known as far as `maxBytes`. */
+  find(
+    objectId: string,
+    maxBytes: number | ((info: ObjectInfo) => number),
+  ): StoredObject | undefined {
+    const known = this.inspect(objectId)
+    if (known === undefined) return undefined
+    const { id, type, bytes, content } = known
+    const limit = limitOf(maxBytes, known)
+    if (content) return { id, type, bytes, content: content.subarray(0, limit) }
+    if (limit <= 0) return { id, type, bytes, content: Buffer.alloc(0) }
+    this.#missed.set(objectId, this.#presence.evidenceOf(objectId))
+    return undefined
+  }
+
+  /** Keeps an object that was read after a look-up. */
+  add({ id, type, bytes }: ObjectInfo, content?: Buffer): void {
+    const before = this.#missed.get(id)
+    if (before === undefined) return
+    const isWhole = content?.length === bytes && bytes <= MAX_CACHED_BYTES
+    const cached = { id, type, bytes, content: isWhole ? content : undefined }
+    cacheIn(this.#repositories).set(this.#id, id, cached, { before, presence: this.#presence })
+  }
+}
+
+/** Returns the cached objects for a read of `count` objects. Undefined for too many of them. */
+function knownObjects(
+  repositories: Repositories,
+  id: number,
+  count: number,
+): KnownObjects | undefined {
+  return count > MAX_LOOKED_UP ? undefined : new KnownObjects(repositories, id)
+}
+
+function limitOf(maxBytes: number | ((info: ObjectInfo) => number), info: ObjectInfo): number {
+  return typeof maxBytes === 'number' ? maxBytes : maxBytes(info)
 }
 
 /**
@@ -30,16 +115,24 @@ export async function inspectObjects(
   ids: readonly string[],
   options: Pick<ReadOptions, 'hasSlot'> = {},
 ): Promise<ReadonlyMap<string, ObjectInfo>> {
+  const objects = knownObjects(repositories, id, ids.length)
   const found = new Map<string, ObjectInfo>()
-  if (ids.length === 0) return found
+  const unknown = ids.filter((objectId) => {
+    const known = objects?.inspect(objectId)
+    if (known) found.set(objectId, known)
+    return known === undefined
+  })
+  if (unknown.length === 0) return found
   const chunks = readGit(repositories, id, ['cat-file', '--batch-check'], {
     ...options,
-    input: linesOf(ids),
+    input: linesOf(unknown),
   })
   const output = new ByteReader(chunks)
   for (let line = await output.line(); line !== undefined; line = await output.line()) {
     const info = infoOf(line)
-    if (info) found.set(info.id, info)
+    if (!info) continue
+    found.set(info.id, info)
+    objects?.add(info)
   }
   return found
 }
@@ -67,28 +160,25 @@ export async function* readObjects(
   maxBytes: number,
   options: Omit<ReadOptions, 'input'> = {},
 ): AsyncGenerator<StoredObject, void, undefined> {
-  const batch = readBatch(repositories, id, linesOf(ids), maxBytes, options)
-  for await (const object of batch) if (object) yield object
-}
-
-/**
- * Yields the objects that refs point to, in the order of the refs. Yields undefined for a ref that
- * does not exist or whose object is lost.
- *
- * When a ref does not exist, Git interprets its name in other ways (gitrevisions(7)) and may find
- * another object.
- *
- * @param names full names of refs that exist or existed, which therefore contain no operators.
- * @param maxBytes limit of the content of each object.
- * @throws GitError BUSY, TIMEOUT
- */
-export function readRefObjects(
-  repositories: Repositories,
-  id: number,
-  names: readonly string[],
-  maxBytes: number,
-): AsyncGenerator<StoredObject | undefined, void, undefined> {
-  return readBatch(repositories, id, linesOf(names, /^refs\/[^\n]+$/), maxBytes)
+  const { alsoFrom, quarantine, scratch } = options
+  const isForeign = [alsoFrom, quarantine, scratch].some((place) => place !== undefined)
+  const objects = isForeign ? undefined : knownObjects(repositories, id, ids.length)
+  const known = ids.map((objectId) => objects?.find(objectId, maxBytes))
+  const unknown = ids.filter((_, i) => known[i] === undefined)
+  const batch = readBatch(repositories, id, linesOf(unknown), maxBytes, options)
+  try {
+    for (const cached of known) {
+      if (cached) yield cached
+      else {
+        const { value: object } = await batch.next()
+        if (!object) continue
+        objects?.add(object, object.content)
+        yield object
+      }
+    }
+  } finally {
+    await batch.return()
+  }
 }
 
 /** Yields an object, or undefined, for each line of the input. */
@@ -131,14 +221,19 @@ export async function readObject(
   objectId: string,
   maxBytes: number | ((info: ObjectInfo) => number),
 ): Promise<StoredObject | undefined> {
+  const objects = new KnownObjects(repositories, id)
+  const known = objects.find(objectId, maxBytes)
+  if (known) return known
   const chunks = readGit(repositories, id, ['cat-file', '--batch'], { input: linesOf([objectId]) })
   try {
     const output = new ByteReader(chunks)
     const info = infoOf((await output.line()) ?? '')
     if (!info) return undefined
-    const limit = typeof maxBytes === 'number' ? maxBytes : maxBytes(info)
+    const limit = limitOf(maxBytes, info)
     // The rest of a longer object is not read.
-    return { ...info, content: await output.bytes(Math.min(info.bytes, limit), limit) }
+    const content = await output.bytes(Math.min(info.bytes, limit), limit)
+    objects.add(info, content)
+    return { ...info, content }
   } finally {
     await chunks.return()
   }
@@ -157,10 +252,10 @@ export function streamBlob(
   return streamGit(repositories, id, ['cat-file', 'blob', blobId])
 }
 
-function linesOf(names: readonly string[], form = OBJECT_ID): string {
-  const unfit = names.find((name) => !form.test(name))
-  if (unfit !== undefined) throw new Error(`no object id or ref: ${JSON.stringify(unfit)}`)
-  return names.map((name) => `${name}\n`).join('')
+function linesOf(ids: readonly string[]): string {
+  const unfit = ids.find((id) => !OBJECT_ID.test(id))
+  if (unfit !== undefined) throw new Error(`no object id: ${JSON.stringify(unfit)}`)
+  return ids.map((id) => `${id}\n`).join('')
 }
 
 /** Parses `id type size` or `id missing`. */

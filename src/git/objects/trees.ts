@@ -3,6 +3,8 @@ import { explained, found } from '../core/errors.ts'
 import { bytesOfQuoted, textOfPath } from '../core/path-text.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
 import { type Repositories, repositoryPath } from '../repositories/repositories.ts'
+import { objectCacheOf } from './object-cache.ts'
+import { ObjectPresence } from './object-presence.ts'
 import { inspectObjects } from './objects.ts'
 
 /** Kinds of tree entries. */
@@ -17,6 +19,8 @@ export interface TreeEntry {
   readonly kind: EntryKind
   /** Id of the blob or tree. For a submodule, the id of its commit in another repository. */
   readonly id: string
+  /** Size of a file or symbolic link, where it was read with the entry. */
+  readonly bytes?: number | undefined
 }
 
 /** A page of a tree. */
@@ -58,12 +62,39 @@ export function treePath(text: string): string | undefined {
   return path.split('/').some((component) => ['', '.', '..'].includes(component)) ? undefined : path
 }
 
+/** Memory of the entries that were looked up, and of one without its path. */
+const MAX_FOUND_BYTES = 8 * 1024 ** 2
+const ENTRY_BYTES = 300
+
 /**
- * Returns the entry of a tree at a path, or undefined when there is none.
+ * Returns the entry of a tree at a path, or undefined when there is none. Entries that were found
+ * are cached.
  *
  * @param path result of `treePath`, not the root.
  */
 export async function findEntry(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  path: string,
+): Promise<TreeEntry | undefined> {
+  const cache = objectCacheOf<TreeEntry>(
+    repositories,
+    'entries',
+    MAX_FOUND_BYTES,
+    (entry) => entry.path.length * 4 + ENTRY_BYTES,
+  )
+  const presence = new ObjectPresence(repositories, id)
+  const variant = ` ${path}`
+  const known = cache.get(id, treeId, presence, variant)
+  if (known) return known
+  const before = presence.evidenceOf(treeId)
+  const entry = await lookUpEntry(repositories, id, treeId, path)
+  if (entry) cache.set(id, treeId, entry, { before, presence, variant })
+  return entry
+}
+
+async function lookUpEntry(
   repositories: Repositories,
   id: number,
   treeId: string,
@@ -154,11 +185,33 @@ function byFirstComponent(paths: Iterable<string>): ReadonlyMap<string, string[]
   return groups
 }
 
+/** Largest complete list that is read with sizes and cached. */
+const MAX_CACHED_ENTRIES = 20_000
+
+/** Memory of all cached lists. */
+const MAX_LISTS_BYTES = 32 * 1024 ** 2
+
+/** A list, or the fact that it is too long. */
+type KnownList = readonly TreeEntry[] | 'too long'
+
+const listsIn = (repositories: Repositories) =>
+  objectCacheOf<KnownList>(repositories, 'trees', MAX_LISTS_BYTES, (list) =>
+    list === 'too long' ? 0 : list.reduce((bytes, { path }) => bytes + path.length + 200, 0),
+  )
+
+/** Which entries of a tree to list. */
+export interface TreeWindow {
+  readonly recursive?: boolean
+  readonly offset: number
+  readonly limit: number
+}
+
 /**
  * Returns a page of the entries of a tree in Git's order. With `recursive`, the entries of
  * subdirectories follow their directory.
  *
- * The cost is a walk through all entries for each page, and memory for one page.
+ * A tree never changes, so a list of up to `MAX_CACHED_ENTRIES` is cached. The cost of a larger
+ * one is a walk through all entries for each page, and memory for one page.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -166,13 +219,41 @@ export async function listTree(
   repositories: Repositories,
   id: number,
   treeId: string,
-  {
-    recursive = false,
-    offset,
-    limit,
-  }: { readonly recursive?: boolean; readonly offset: number; readonly limit: number },
+  { recursive = false, offset, limit }: TreeWindow,
 ): Promise<TreePage> {
-  const args = lsTree(treeId, ...(recursive ? ['-r', '-t'] : []))
+  const presence = new ObjectPresence(repositories, id)
+  const variant = recursive ? ' recursive' : ''
+  const known = listsIn(repositories).get(id, treeId, presence, variant)
+  const before = presence.evidenceOf(treeId)
+  const flags = recursive ? ['-r', '-t'] : []
+  const list = known ?? (await readList(repositories, id, lsTree(treeId, '--long', ...flags)))
+  if (!known) listsIn(repositories).set(id, treeId, list, { before, presence, variant })
+  if (list === 'too long')
+    return readPage(repositories, id, lsTree(treeId, ...flags), { offset, limit })
+  return { entries: list.slice(offset, offset + limit), total: list.length }
+}
+
+/** Reads a list with sizes. */
+async function readList(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+): Promise<KnownList> {
+  const entries: TreeEntry[] = []
+  for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_LISTED_BYTES)) {
+    if (entries.length === MAX_CACHED_ENTRIES) return 'too long'
+    entries.push(readRecord(record))
+  }
+  return entries
+}
+
+/** Reads a page without sizes. */
+async function readPage(
+  repositories: Repositories,
+  id: number,
+  args: readonly string[],
+  { offset, limit }: TreeWindow,
+): Promise<TreePage> {
   const entries: TreeEntry[] = []
   let total = 0
   for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_LISTED_BYTES)) {
@@ -186,12 +267,14 @@ function lsTree(treeId: string, ...flags: readonly string[]): string[] {
   return ['ls-tree', '-z', '--full-tree', ...flags, treeId]
 }
 
-/** Parses `mode type id<TAB>path` (git-ls-tree(1)). */
+/** Parses `mode type id<TAB>path`, with the size after the id for `--long` (git-ls-tree(1)). */
 function readRecord(record: Buffer): TreeEntry {
   const tab = record.indexOf('\t')
-  const [modeText = '', , id = ''] = record.toString('latin1', 0, tab).split(' ')
+  const [modeText = '', , id = '', size = ''] = record.toString('latin1', 0, tab).split(/ +/)
   const mode = Number.parseInt(modeText, 8)
-  return { path: textOfPath(record.subarray(tab + 1)), mode, kind: kindOf(mode), id }
+  const entry = { path: textOfPath(record.subarray(tab + 1)), mode, kind: kindOf(mode), id }
+  // Other entries have a hyphen, and files whose content is lost the word BAD.
+  return /^[0-9]+$/.test(size) ? { ...entry, bytes: Number(size) } : entry
 }
 
 /**
@@ -204,9 +287,14 @@ export async function sizesOf(
   id: number,
   entries: readonly TreeEntry[],
 ): Promise<ReadonlyMap<string, number>> {
-  const blobs = entries
-    .filter(({ kind }) => kind === 'file' || kind === 'symlink')
-    .map((entry) => entry.id)
-  const infos = await inspectObjects(repositories, id, blobs)
-  return new Map([...infos.values()].map((info) => [info.id, info.bytes]))
+  const sizes = new Map<string, number>()
+  const unknown: string[] = []
+  for (const entry of entries) {
+    if (entry.kind !== 'file' && entry.kind !== 'symlink') continue
+    if (entry.bytes === undefined) unknown.push(entry.id)
+    else sizes.set(entry.id, entry.bytes)
+  }
+  for (const { id: blobId, bytes } of (await inspectObjects(repositories, id, unknown)).values())
+    sizes.set(blobId, bytes)
+  return sizes
 }

@@ -1,7 +1,9 @@
-import nodegit, { type GitObject, type Repository } from 'nodegit'
+import nodegit, { type Repository } from 'nodegit'
 import { explained, found, GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import type { Ref, RefUpdate } from '../core/ref-names.ts'
+import { objectCacheOf } from '../objects/object-cache.ts'
+import { ObjectPresence } from '../objects/object-presence.ts'
 import { printedByGit } from '../processes/child-process.ts'
 import type { GitProcesses } from '../processes/running-processes.ts'
 import { readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
@@ -12,6 +14,7 @@ import {
   withRefCreationLock,
 } from '../repositories/repositories.ts'
 import { RefTransactions } from './ref-transactions.ts'
+import { readRefFile } from './single-refs.ts'
 
 const refTransactions = (repositories: Repositories) =>
   poolOf<RefTransactions>(repositories, 'update-ref')
@@ -58,8 +61,11 @@ export async function readRef(
   id: number,
   name: string,
 ): Promise<string | undefined> {
-  return repositories.handles.use(repositoryPath(repositories, id), (repository) =>
-    lookUp(repository, name),
+  return (
+    readRefFile(repositories, id, name) ??
+    repositories.handles.use(repositoryPath(repositories, id), (repository) =>
+      lookUp(repository, name),
+    )
   )
 }
 
@@ -165,16 +171,8 @@ export async function resolveCommit(
   text: string,
 ): Promise<string | undefined> {
   const { name, ancestry } = splitRevision(text)
-  const base = await repositories.handles.use(
-    repositoryPath(repositories, id),
-    async (repository) => {
-      const given = await baseOf(repository, name)
-      // The text matches `ABBREVIATED_ID` and therefore contains no operators.
-      const object =
-        given === undefined ? undefined : await found(nodegit.Revparse.single(repository, given))
-      return object && (await peelToCommit(object))?.id().toString()
-    },
-  )
+  const given = await baseOf(repositories, id, name)
+  const base = given === undefined ? undefined : await peelToCommit(repositories, id, given)
   return base === undefined || ancestry === ''
     ? base
     : findAncestor(repositories, id, base, ancestry)
@@ -206,7 +204,12 @@ function splitRevision(text: string): { name: string; ancestry: string } {
   return { name: text.slice(0, text.length - ancestry.length), ancestry }
 }
 
-async function baseOf(repository: Repository, name: string): Promise<string | undefined> {
+/** Returns an object id, abbreviated if the client abbreviated it. */
+async function baseOf(
+  repositories: Repositories,
+  id: number,
+  name: string,
+): Promise<string | undefined> {
   if (name !== 'HEAD' && !isRefName(name)) return undefined
   // As in Git: a branch that is named like the id of a commit must not replace that commit.
   if (isObjectId(name)) return name
@@ -215,15 +218,44 @@ async function baseOf(repository: Repository, name: string): Promise<string | un
       ? [name]
       : [`refs/heads/${name}`, `refs/tags/${name}`]
   for (const candidate of candidates) {
-    const id = await lookUp(repository, candidate)
-    if (id !== undefined) return id
+    const objectId = await readRef(repositories, id, candidate)
+    if (objectId !== undefined) return objectId
   }
   return ABBREVIATED_ID.test(name) ? name : undefined
 }
 
-/** Returns the commit that an object leads to, or undefined for a tree or a blob. */
-function peelToCommit(object: GitObject): Promise<GitObject | undefined> {
-  return object.peel(nodegit.Object.TYPE.COMMIT).catch(() => undefined)
+/** Memory of the ids of commits that full ids lead to. */
+const MAX_PEELED_BYTES = 4 * 1024 ** 2
+const PEELED_BYTES = 64
+
+/**
+ * Returns the commit that an object leads to. Undefined for a tree, a blob and an object that does
+ * not exist.
+ *
+ * @param objectId full or abbreviated.
+ */
+async function peelToCommit(
+  repositories: Repositories,
+  id: number,
+  objectId: string,
+): Promise<string | undefined> {
+  const peeled = objectCacheOf<string>(repositories, 'peeled', MAX_PEELED_BYTES, () => PEELED_BYTES)
+  const presence = new ObjectPresence(repositories, id)
+  const known = isObjectId(objectId) ? peeled.get(id, objectId, presence) : undefined
+  if (known !== undefined) return known
+  const before = presence.evidenceOf(objectId)
+  const commitId = await repositories.handles.use(
+    repositoryPath(repositories, id),
+    async (repository) => {
+      // The text has the form of an id and therefore contains no operators.
+      const object = await found(nodegit.Revparse.single(repository, objectId))
+      const commit = await object?.peel(nodegit.Object.TYPE.COMMIT).catch(() => undefined)
+      return commit?.id().toString()
+    },
+  )
+  if (commitId !== undefined && isObjectId(objectId))
+    peeled.set(id, objectId, commitId, { before, presence })
+  return commitId
 }
 
 /**
@@ -351,5 +383,7 @@ const MESSAGES: readonly (readonly [RegExp, GitError['kind']])[] = [
     'NAME_COLLISION',
   ],
   [/\.lock': File exists/, 'LOCKED'],
+  // Another program moved the ref, and back again.
+  [/: is at [0-9a-f]{40} but expected /, 'STALE'],
   [/nonexistent object|trying to write non-commit object/, 'NOT_FOUND'],
 ]

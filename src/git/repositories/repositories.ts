@@ -45,8 +45,14 @@ export interface Repositories {
   readonly pools: Map<string, ProcessPool<PooledProcess>>
   /** Caches of modules, by name. Use `cacheOf`. */
   readonly caches: Map<string, unknown>
-  /** Caches of modules with one entry for each repository, by name. Use `repositoryCacheOf`. */
-  readonly repositoryCaches: Map<string, LRUCache<number, { readonly bytes: number }>>
+  /** Caches of modules whose entries belong to repositories, by name. */
+  readonly repositoryCaches: Map<string, RepositoryCache>
+}
+
+/** A cache whose entries belong to repositories. */
+export interface RepositoryCache {
+  /** Removes the entries of a repository. */
+  delete(id: number): unknown
 }
 
 /** Limits of processes that read, which are short and use much CPU time. */
@@ -129,13 +135,13 @@ export function repositoryCacheOf<T extends { readonly bytes: number }>(
 ): LRUCache<number, T> {
   const cache =
     repositoryCaches.get(name) ??
-    new LRUCache<number, { readonly bytes: number }>({
+    new LRUCache<number, T>({
       maxSize: maxBytes,
       sizeCalculation: ({ bytes }) => bytes,
     })
   repositoryCaches.set(name, cache)
   // Each name belongs to one module and therefore to one type.
-  return cache as unknown as LRUCache<number, T>
+  return cache as LRUCache<number, T>
 }
 
 /**

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareFirst } from '../database/prepared.ts'
+import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
 import type {
   AccountsTable,
   CreateRequest,
@@ -43,16 +43,19 @@ export async function findUsersByEmailKeys(
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, User>> {
   if (keys.length === 0) return new Map()
-  const found = await db
-    .selectFrom('users')
-    .selectAll()
-    .where('email_key', 'in', keys)
-    // As in `findUserByEmailKey`.
-    .where('email_key', '<>', sql.lit(''))
-    .where('email_by_token', '=', 0)
-    .execute()
+  const found = await usersByEmailKeys(db, JSON.stringify(keys))
   return new Map(found.map((user) => [user.email_key, user]))
 }
+
+const usersByEmailKeys = prepareQuery((db, keys: string) =>
+  db
+    .selectFrom('users')
+    .selectAll()
+    .where('email_key', 'in', valuesOf<string>(keys))
+    // As in `findUserByEmailKey`.
+    .where('email_key', '<>', sql.lit(''))
+    .where('email_by_token', '=', sql.lit(0)),
+)
 
 /** Returns the accounts with these ids, active or not, by id. */
 export async function findUsersByIds(
@@ -60,25 +63,32 @@ export async function findUsersByIds(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, User>> {
   if (ids.length === 0) return new Map()
-  const found = await db.selectFrom('users').selectAll().where('id', 'in', ids).execute()
+  const found = await usersByIds(db, JSON.stringify(ids))
   return new Map(found.map((user) => [user.id, user]))
 }
+
+const usersByIds = prepareQuery((db, ids: string) =>
+  db.selectFrom('users').selectAll().where('id', 'in', valuesOf<number>(ids)),
+)
 
 /** Returns the active accounts with these folded usernames, in no particular order. */
 export async function findActiveUsersByUsernameKeys(
   db: Db,
   keys: readonly string[],
 ): Promise<User[]> {
-  const named = await db
-    .selectFrom('account_names')
-    .innerJoin('users', 'users.id', 'account_names.account_id')
-    .selectAll('users')
-    .where('account_names.name_key', 'in', keys)
-    .execute()
+  const named = await usersByNameKeys(db, JSON.stringify(keys))
   // Not in SQL: for a hundred names, SQLite would scan all active accounts instead of looking up
   // the names.
   return named.filter((user) => user.state === 'NORMAL')
 }
+
+const usersByNameKeys = prepareQuery((db, keys: string) =>
+  db
+    .selectFrom('account_names')
+    .innerJoin('users', 'users.id', 'account_names.account_id')
+    .selectAll('users')
+    .where('account_names.name_key', 'in', valuesOf<string>(keys)),
+)
 
 /** Returns the ids of the accounts, active or not, with these folded names, by name. */
 export async function findUserIdsByNameKeys(
@@ -130,21 +140,33 @@ export function listUsers(
   after: UserListPosition | undefined,
   limit: number,
 ): Promise<User[]> {
-  return selectUsers(db, filter)
-    .selectAll('users')
-    .$if(after !== undefined, (query) =>
-      query.where(({ eb, refTuple, tuple }) =>
-        eb(
-          refTuple('users.create_time', 'users.id'),
-          '<',
-          tuple(after?.createTime ?? 0, after?.id ?? 0),
-        ),
-      ),
-    )
-    .orderBy('users.create_time', 'desc')
-    .orderBy('users.id', 'desc')
-    .limit(limit)
-    .execute()
+  const { first, next } =
+    filter.usernameKey === undefined
+      ? pagesOf[filter.includeArchived ? 'all' : 'active']
+      : preparePages((reading) => selectUsers(reading, filter))
+  return after ? next(db, after.createTime, after.id, limit) : first(db, limit)
+}
+
+/** Prepares the first page of some accounts and the page after a position. */
+function preparePages(select: (db: Db) => ReturnType<typeof selectUsers>) {
+  const pages = (db: Db) =>
+    select(db).selectAll('users').orderBy('users.create_time', 'desc').orderBy('users.id', 'desc')
+  return {
+    first: prepareQuery((db, limit: number) => pages(db).limit(limit)),
+    next: prepareQuery((db, createTime: number, id: number, limit: number) =>
+      pages(db)
+        .where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('users.create_time', 'users.id'), '<', tuple(createTime, id)),
+        )
+        .limit(limit),
+    ),
+  }
+}
+
+/** The pages without a username, which are the usual ones. */
+const pagesOf = {
+  all: preparePages((db) => selectUsers(db, { includeArchived: true, usernameKey: undefined })),
+  active: preparePages((db) => selectUsers(db, { includeArchived: false, usernameKey: undefined })),
 }
 
 /** Returns the number of accounts that match a filter. */
@@ -152,11 +174,12 @@ export async function countUsers(db: Db, filter: UserListFilter): Promise<number
   if (filter.usernameKey !== undefined) {
     return (await selectUsers(db, filter).select('users.id').execute()).length
   }
-  const rows = await db.selectFrom('user_counts').selectAll().execute()
-  return rows
+  return (await userCounts(db))
     .filter((row) => filter.includeArchived || row.state === 'NORMAL')
     .reduce((total, row) => total + row.count, 0)
 }
+
+const userCounts = prepareQuery((db) => db.selectFrom('user_counts').selectAll())
 
 function selectUsers(db: Db, filter: UserListFilter) {
   return db

@@ -1,4 +1,4 @@
-import type { Compilable, CompiledQuery } from 'kysely'
+import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema/schema.ts'
 import { readerOf } from './database.ts'
 import type { Reader } from './reader.ts'
@@ -26,6 +26,16 @@ export function prepareFirst<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row | undefined> {
   return prepare(build, (rows) => rows[0], readFirst<Row>)
+}
+
+/**
+ * Returns the values of a JSON array for `in`. A prepared query takes any number of values as one
+ * parameter.
+ *
+ * @param json the placeholder of the array.
+ */
+export function valuesOf<T extends string | number>(json: string): RawBuilder<T> {
+  return sql<T>`(select value from json_each(${json}))`
 }
 
 type Read<Result> = (parameters: readonly unknown[]) => Result

@@ -41,6 +41,15 @@ export interface PeerOptions {
 interface Connected {
   readonly peer: Peer
   readonly isTrustedProxy: boolean
+  /** The last host of a request. Most clients send the same one in every request. */
+  lastHost?: { readonly host: string; readonly publicUrl: string; readonly isOwn: boolean }
+}
+
+/** The property of a request with its peer. A map would cost more than the identification. */
+const PEER = Symbol('peer')
+
+interface Identified {
+  [PEER]?: Peer
 }
 
 /**
@@ -66,7 +75,7 @@ export function createPeers({ trustedProxies, limitLoopback, publicUrl }: PeerOp
     const earlier = known.get(socket)
     if (earlier) return earlier
     const address = unmapped(socket.remoteAddress ?? 'unknown')
-    const connected = {
+    const connected: Connected = {
       peer: peerAt(address, isLoopback(address)),
       isTrustedProxy: isTrusted(trustedProxies, address),
     }
@@ -74,19 +83,23 @@ export function createPeers({ trustedProxies, limitLoopback, publicUrl }: PeerOp
     return connected
   }
 
+  const identify = (request: HttpRequest): Peer => {
+    const connected = connectedOf(request)
+    const { peer, isTrustedProxy } = connected
+    if (!peer.loopback && !isTrustedProxy) return peer
+    if (isForwarded(request.headers)) {
+      const address = isTrustedProxy ? forwardedAddress(request.headers, trustedProxies) : undefined
+      return peerAt(address ?? peer.address, false)
+    }
+    return peer.loopback && mayBeForged(request, connected, publicUrl())
+      ? { ...peer, loopback: false }
+      : peer
+  }
+
   return {
-    peerOf(request) {
-      const { peer, isTrustedProxy } = connectedOf(request)
-      if (!peer.loopback && !isTrustedProxy) return peer
-      if (isForwarded(request.headers)) {
-        const address = isTrustedProxy
-          ? forwardedAddress(request.headers, trustedProxies)
-          : undefined
-        return peerAt(address ?? peer.address, false)
-      }
-      return peer.loopback && mayBeForged(request, publicUrl())
-        ? { ...peer, loopback: false }
-        : peer
+    peerOf(request: HttpRequest & Identified) {
+      request[PEER] ??= identify(request)
+      return request[PEER]
     },
     connectedFrom: (request) => connectedOf(request).peer.address,
     isSecure(request) {
@@ -100,15 +113,28 @@ export function createPeers({ trustedProxies, limitLoopback, publicUrl }: PeerOp
  * Returns whether a page of another site may have sent a request through a browser. The signs are
  * `Origin`, `Sec-Fetch-Site`, a content type that needs no preflight, and a foreign host.
  */
-function mayBeForged({ method, headers }: HttpRequest, publicUrl: string): boolean {
+function mayBeForged(
+  { method, headers }: HttpRequest,
+  connected: Connected,
+  publicUrl: string,
+): boolean {
   const { origin = null, 'sec-fetch-site': site, 'content-type': contentType = null } = headers
   const page = { origin, fetchSite: site === undefined ? null : String(site), contentType }
-  const hosts = [headers[':authority'], headers.host]
-    .filter((host) => host !== undefined)
-    .map(String)
-  const [host = ''] = hosts
-  if (hosts.length === 0 || !hosts.every((named) => isOwnHost(named, publicUrl))) return true
+  const authority = headers[':authority']
+  const host = authority === undefined ? headers.host : String(authority)
+  if (host === undefined || !hasOwnHost(connected, host, publicUrl)) return true
+  // An HTTP/2 request may have both.
+  const isAmbiguous = headers.host !== undefined && headers.host !== host
+  if (isAmbiguous && !isOwnHost(headers.host ?? '', publicUrl)) return true
   if (isFromTrustedPage(page, (from) => isOwnOrigin(from, host, publicUrl)) === false) return true
   const isRead = method === 'GET' || method === 'HEAD'
   return !isRead && !isUnforgeable(method, page)
+}
+
+function hasOwnHost(connected: Connected, host: string, publicUrl: string): boolean {
+  const { lastHost } = connected
+  if (lastHost?.host === host && lastHost.publicUrl === publicUrl) return lastHost.isOwn
+  const isOwn = isOwnHost(host, publicUrl)
+  connected.lastHost = { host, publicUrl, isOwn }
+  return isOwn
 }

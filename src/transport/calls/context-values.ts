@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type ContextValues, createContextValues } from '@connectrpc/connect'
+import type { ContextValues } from '@connectrpc/connect'
 import { secureKey } from '../../services/wire/call.ts'
 import { originKey } from '../callers/origin.ts'
 import type { Peers } from '../callers/peers.ts'
 import { sudoOfQuery, sudoQueryKey } from '../callers/sudo.ts'
 import { type HttpRequest, requestIdOf } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
-import { deadlineKept, timeoutOf } from '../rpc/index.ts'
+import { CallValues, deadlineKept, timeoutOf } from '../rpc/index.ts'
 import { answerKey } from './answer-limits.ts'
 import { expiresAtKey } from './deadlines.ts'
 
@@ -22,7 +22,7 @@ export function contextValuesOf(
   peers: Peers,
   publicSecure: boolean,
 ): ContextValues {
-  const values = createContextValues()
+  const values = new CallValues()
   values.set(originKey, {
     peer: peers.peerOf(request),
     connectedFrom: peers.connectedFrom(request),

@@ -34,7 +34,7 @@ export type ConstantPage = (request: HttpRequest, response: HttpResponse) => Pro
  * Creates a page whose content does not change while the server runs. The first request creates and
  * compresses the content. All responses share these bytes, so that a slow reader costs no memory.
  *
- * @param create creates the content. Called once.
+ * @param create creates the content. Called again only after a failure.
  */
 export function constantPage(
   contentType: string,
@@ -44,7 +44,10 @@ export function constantPage(
     | Promise<{ tag: string; forms: ReadonlyMap<string | undefined, Representation> }>
     | undefined
   return async (request, response) => {
-    created ??= createForms(create)
+    created ??= createForms(create).catch((error: unknown) => {
+      created = undefined
+      throw error
+    })
     const { tag, forms } = await created
     response.setHeader('etag', tag)
     response.setHeader('cache-control', CACHE_CONTROL)

@@ -51,13 +51,29 @@ export interface ListenerFigures {
 const NOTHING: ListenerFigures = { connections: 0, waitingBytes: 0, streams: 0 }
 
 /**
+ * Metrics of prom-client that come from a timer, which would wake an idle process a hundred times a
+ * second. `nodejs_eventloop_lag_seconds` is measured when somebody asks.
+ */
+const SAMPLED = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
+
+/** Longest interval of a timer of Node. */
+const NEVER_MS = 2 ** 31 - 1
+
+/** Adds the metrics of the process. */
+function collectProcessMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
+  for (const figure of SAMPLED)
+    registry.removeSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`)
+}
+
+/**
  * Creates the metrics of a server.
  *
  * @param listener returns the figures of the listener; undefined before it exists.
  */
 export function createMetrics(listener: () => ListenerFigures | undefined): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectProcessMetrics(registry)
   const registers = [registry]
   const calls = new Counter({
     name: 'branchline_calls_total',

@@ -1,6 +1,13 @@
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
+import { Code, ConnectError } from '@connectrpc/connect'
 import { connectStreamType } from './connect/stream.ts'
-import { queryFormat, serveUnary, type UnaryMethod, unaryFormat } from './connect/unary.ts'
+import {
+  failUnary,
+  queryFormat,
+  serveUnary,
+  type UnaryMethod,
+  unaryFormat,
+} from './connect/unary.ts'
 import type { CallServer } from './exchange/call.ts'
 import type { RpcMethod } from './exchange/method.ts'
 import {
@@ -10,12 +17,13 @@ import {
   send,
 } from './exchange/node.ts'
 import type { FramedType } from './framed/protocol.ts'
-import { serveFramed } from './framed/serve.ts'
+import { refuseFramed, serveFramed } from './framed/serve.ts'
 import { grpcType } from './grpc/index.ts'
 import { grpcWebType } from './grpc-web/index.ts'
 
 /**
- * Answers a request to the path of a method. Returns false for any other path, without an answer.
+ * Answers a call. Refuses a call of an unknown method with UNIMPLEMENTED in its own protocol.
+ * Returns false for a request that is no call, without an answer.
  */
 export type RpcHandler = (
   path: string,
@@ -32,8 +40,8 @@ export function createRpcHandler(server: CallServer, methods: Iterable<RpcMethod
     grpcType(contentType) ?? grpcWebType(contentType) ?? streamType(contentType)
   return (path, request, response) => {
     const rpc = byPath.get(path)
-    if (rpc === undefined) return false
     const exchange = { request, response }
+    if (rpc === undefined) return refuseUnknown(server, framedType, exchange, path)
     if (request.method === 'POST') answerPost(server, rpc, framedType, exchange)
     else answerGet(server, rpc, exchange)
     return true
@@ -79,6 +87,39 @@ function answerGet(server: CallServer, rpc: RpcMethod, exchange: HttpExchange): 
   if (format === undefined) refuse(server, exchange, 415, [])
   else void serveUnary(server, rpc, format, exchange, query)
 }
+
+/** The form of the path of a method: `/package.Service/Method`. */
+const METHOD_PATH = /^\/[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\/[A-Za-z_]\w*$/
+
+/** Refuses a call of an unknown method. Returns false for a request that is no call. */
+function refuseUnknown(
+  server: CallServer,
+  framedType: (contentType: string) => FramedType | undefined,
+  exchange: HttpExchange,
+  path: string,
+): boolean {
+  const { method, headers, url = '' } = exchange.request
+  const contentType = headers['content-type'] ?? ''
+  const type = method === 'POST' ? framedType(contentType) : undefined
+  const hasPath = METHOD_PATH.test(path)
+  const isPost =
+    method === 'POST' &&
+    (hasPath || headers['connect-protocol-version'] !== undefined) &&
+    unaryFormat(contentType) !== undefined
+  const isGet = method === 'GET' && hasPath && CONNECT_QUERY.test(url)
+  if (type === undefined && !isPost && !isGet) return false
+  const error = new ConnectError('this method is not served', Code.Unimplemented)
+  if (type !== undefined) refuseFramed(server, type, exchange, error)
+  else {
+    const defaults = server.headers?.(exchange.request) ?? []
+    // The conformance suite of Connect requires the status of an unknown resource.
+    failUnary(server, exchange, { error, defaults, status: 404 })
+  }
+  return true
+}
+
+/** In the query of a call by GET (https://connectrpc.com/docs/protocol#unary-get-request). */
+const CONNECT_QUERY = /[?&]connect=v1(?:&|$)/
 
 function isUnary(rpc: RpcMethod): rpc is UnaryMethod {
   return rpc.spec.kind === 'unary'

@@ -1,3 +1,4 @@
+export { CallValues } from './exchange/call-values.ts'
 export { deadlineKept } from './exchange/context.ts'
 export { responseCoding, tagMatches, timeoutOf } from './exchange/negotiate.ts'
 export type { NodeServerRequest, NodeServerResponse } from './exchange/node.ts'

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
+import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import {
   type ChangedFile,
   countChanges,
   type DiffOptions,
-  diffCommits,
   diffPaths,
   diffTrees,
 } from '../../../src/git/diffs/diff.ts'

@@ -5,7 +5,6 @@ import {
   lastChanges,
   listHistory,
   readCommits,
-  readRefCommits,
 } from '../../../src/git/history/history.ts'
 import { listTree } from '../../../src/git/objects/trees.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
@@ -129,24 +128,6 @@ describe('commits', () => {
     const commits = await readCommits(repositories, 1, ids, 1000)
     expect(commits.get(ids[0] ?? '')?.message).toMatch(/^x{500,1000}$/)
     expect(commits.get(ids[1] ?? '')?.message).toBe('next')
-  })
-
-  it('are read by ref, without refs that do not exist or point to other objects', async () => {
-    writeHistory(repositories, 1, [{ message: 'one', files: { a: '1' } }])
-    const names = ['refs/heads/twice', 'refs/heads/größe', 'refs/heads/line\u2028break']
-    for (const name of names) git(repositories, 1, 'update-ref', name, 'main')
-    git(repositories, 1, 'tag', '-a', 'v1', '-m', 'one')
-    // Another meaning of the name of a branch that is not there.
-    git(repositories, 1, 'update-ref', 'refs/tags/refs/heads/file', idOf('main:a'))
-    const others = ['refs/heads/gone', 'refs/tags/v1', 'refs/heads/file']
-    const commits = await readRefCommits(repositories, 1, [...others, ...names, 'refs/heads/main'])
-    expect([...commits.keys()]).toEqual([...names, 'refs/heads/main'])
-    expect(new Set([...commits.values()].map(({ id }) => id))).toEqual(new Set([idOf('main')]))
-    expect(await readRefCommits(repositories, 1, [])).toEqual(new Map())
-    await expect(readRefCommits(repositories, 1, ['refs/heads/main\nmain'])).rejects.toThrow(
-      'no object id or ref',
-    )
-    await expect(readRefCommits(repositories, 1, ['main'])).rejects.toThrow('no object id or ref')
   })
 })
 

@@ -1,4 +1,4 @@
-import { CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   claimNames,
@@ -26,6 +26,7 @@ import { migrations } from '../../../src/storage/migrations/index.ts'
 import type { NewUser } from '../../../src/storage/schema/accounts.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import { withFolder } from '../../support/process.ts'
+import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 afterEach(() => db.destroy())
@@ -50,30 +51,6 @@ const newUser = (username: string, create_time = 0): NewUser => ({
   create_time,
   update_time: create_time,
 })
-
-interface Query {
-  readonly sql: string
-  readonly parameters: readonly unknown[]
-}
-
-/** Returns the database with a handle that records its queries. */
-function watching(queries: Query[]): Db {
-  return db.withPlugin({
-    transformQuery({ node, queryId }) {
-      queries.push(db.getExecutor().compileQuery(node, queryId))
-      return node
-    },
-    transformResult: async ({ result }) => result,
-  })
-}
-
-/** Returns the query plan of a query. */
-async function planOf(query: Query | undefined): Promise<string[]> {
-  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [
-    ...(query?.parameters ?? []),
-  ])
-  return (await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail)
-}
 
 describe('a transaction', () => {
   it('takes effect completely or not at all', async () => {
@@ -217,11 +194,12 @@ describe('a prepared read', () => {
 describe('a batch of usernames', () => {
   it('is looked up by an index, without a scan of all accounts', async () => {
     await migrated()
-    const sqls: Query[] = []
     const keys = Array.from({ length: 100 }, (_, i) => `u${i}`)
-    await findActiveUsersByUsernameKeys(watching(sqls), keys)
-    expect(await planOf(sqls[0])).toEqual([
+    const [steps] = await plansOf(db, (watched) => findActiveUsersByUsernameKeys(watched, keys))
+    expect(steps).toEqual([
       expect.stringMatching(/^SEARCH account_names USING PRIMARY KEY/),
+      'LIST SUBQUERY 1',
+      'SCAN json_each VIRTUAL TABLE INDEX 1:',
       expect.stringMatching(/^SEARCH users USING INTEGER PRIMARY KEY/),
     ])
   })
@@ -276,11 +254,9 @@ describe('lists of accounts', () => {
     ['active accounts', { includeArchived: false, usernameKey: undefined }],
   ])('read only their page: %s', async (_, filter) => {
     await migrated()
-    // The plan of the query that listUsers runs.
-    const sqls: Query[] = []
-    await listUsers(watching(sqls), filter, { createTime: 5, id: 5 }, 3)
-    expect(await planOf(sqls[0])).toEqual([
-      expect.stringMatching(/^SEARCH users USING INDEX users_by_(state_and_)?time/),
+    const page = { createTime: 5, id: 5 }
+    expect(await plansOf(db, (watched) => listUsers(watched, filter, page, 3))).toEqual([
+      [expect.stringMatching(/^SEARCH users USING INDEX users_by_(state_and_)?time/)],
     ])
   })
 })

@@ -1,5 +1,6 @@
 import { EMPTY_TREE } from '../../../git/core/object-ids.ts'
-import { diffCommits, type TreeDiff } from '../../../git/diffs/diff.ts'
+import { diffCommits } from '../../../git/diffs/commit-diffs.ts'
+import type { TreeDiff } from '../../../git/diffs/diff.ts'
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
 import {
   countHistory,

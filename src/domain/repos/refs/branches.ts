@@ -1,5 +1,6 @@
-import { readRefCommits } from '../../../git/history/history.ts'
-import { isRefName } from '../../../git/refs/refs.ts'
+import { readCommits } from '../../../git/history/history.ts'
+import type { RawCommit } from '../../../git/objects/raw-objects.ts'
+import { isRefName, readRefs } from '../../../git/refs/refs.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
@@ -32,8 +33,8 @@ const HEAD_PARTS = { stat: false, verification: true, files: false }
 /**
  * Returns a page of the branches of a repository, latest commit first, then by name.
  *
- * The database has the order, and one Git process reads the commits, so the cost depends on the
- * length of the page only. A branch whose row differs from Git is recorded again. A deleted one is
+ * The database has the order, and Git the commits of the page, so the cost depends on the length of
+ * the page only. A branch whose row differs from Git is recorded again. A deleted one is
  * left out and not counted.
  *
  * @param part text that the names contain, in upper or lower case. Empty for all branches.
@@ -50,7 +51,7 @@ export async function listBranches(
   const { repository } = open
   const read = async () => {
     const found = await readBranchIndex(app, repository, part, page)
-    const commits = await reading(readRefCommits(app.git, repository.id, found.refs.map(refOf)))
+    const commits = await readTips(app, repository.id, found.refs.map(refOf))
     const stale = found.refs.filter((branch) => commits.get(refOf(branch))?.id !== branch.commit_id)
     return { ...found, commits, stale }
   }
@@ -68,6 +69,22 @@ export async function listBranches(
     return head ? [{ name: branch.name, head, protection: protectionOf(branch.name) }] : []
   })
   return { branches, total: total - (refs.length - branches.length) }
+}
+
+/** Returns the commits that refs point to, by name, without refs that do not exist. */
+async function readTips(
+  app: ReposApp,
+  id: number,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, RawCommit>> {
+  const tips = await readRefs(app.git, id, names)
+  const commits = await reading(readCommits(app.git, id, [...tips.values()]))
+  return new Map(
+    names.flatMap((name) => {
+      const commit = commits.get(tips.get(name) ?? '')
+      return commit ? [[name, commit] as const] : []
+    }),
+  )
 }
 
 function refOf({ name }: { readonly name: string }): string {

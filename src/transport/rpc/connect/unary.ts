@@ -1,19 +1,13 @@
 import type { Message } from '@bufbuild/protobuf'
 import { base64Decode } from '@bufbuild/protobuf/wire'
 import { Code, ConnectError } from '@connectrpc/connect'
-import {
-  type Call,
-  type CallServer,
-  callUnary,
-  openCall,
-  sendReply,
-  serveCall,
-} from '../exchange/call.ts'
+import { Call, type CallServer, callUnary, sendReply, serveCall } from '../exchange/call.ts'
 import { decompress } from '../exchange/compression.ts'
 import { codeToHttpStatus } from '../exchange/connect-internals.ts'
 import type { CallContext } from '../exchange/context.ts'
 import { messageTooLarge } from '../exchange/errors.ts'
 import { checkSize, type MessageFormats } from '../exchange/formats.ts'
+import type { HeaderList } from '../exchange/header-list.ts'
 import type { UnarySpec } from '../exchange/invoke.ts'
 import { metadataOf } from '../exchange/metadata.ts'
 import type { RpcMethod } from '../exchange/method.ts'
@@ -67,7 +61,7 @@ export function serveUnary(
       else checkVersionHeader(headers)
       const timeoutMs = timeoutIn(connectTimeout, headers, settings.maxTimeoutMs)
       const target = { method, protocolName: 'connect', settings }
-      return openCall(server, target, exchange, defaults, timeoutMs)
+      return new Call({ server, target, exchange, defaults, timeoutMs })
     },
     async answer(call) {
       const message = await call.cancellation.limit(messageOf(rpc, format, exchange, query))
@@ -75,10 +69,29 @@ export function serveUnary(
       await sendReply(call, replyOf(rpc, format, call.context, output))
     },
     fail(error, call, defaults) {
-      server.completeError?.(error, 'connect')
-      send(exchange, errorReply(server, error, call?.context), defaults)
+      failUnary(server, exchange, { error, context: call?.context, defaults })
     },
   })
+}
+
+/** A failed call. The context is undefined if the call was not opened. */
+interface FailedCall {
+  readonly error: ConnectError
+  readonly context?: CallContext | undefined
+  /** Headers of the response unless the call sets them. */
+  readonly defaults: HeaderList
+  /** The HTTP status. By default, the one of the error's code. */
+  readonly status?: number
+}
+
+/** Sends the error of a unary call. */
+export function failUnary(
+  server: CallServer,
+  exchange: HttpExchange,
+  { error, context, defaults, status = codeToHttpStatus(error.code) }: FailedCall,
+): void {
+  server.completeError?.(error, 'connect')
+  send(exchange, { ...errorReply(server, error, context), status }, defaults)
 }
 
 async function messageOf(
@@ -131,14 +144,13 @@ function errorReply(
   { registry }: CallServer,
   error: ConnectError,
   context: CallContext | undefined,
-): Reply {
+): Omit<Reply, 'status'> {
   // Metadata of the error replaces headers that the call set before it failed.
   const merged = new Headers(context?.responseHeader)
   error.metadata.forEach((value, name) => {
     merged.set(name, value)
   })
   return {
-    status: codeToHttpStatus(error.code),
     headers: metadataOf(merged, context?.responseTrailer),
     body: JSON.stringify(errorJson(error, registry)),
     contentType: 'application/json',

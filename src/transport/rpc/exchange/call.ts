@@ -1,5 +1,6 @@
 import type { DescMethod, Message, Registry } from '@bufbuild/protobuf'
-import { type ConnectError, type ContextValues, createContextValues } from '@connectrpc/connect'
+import type { ConnectError, ContextValues } from '@connectrpc/connect'
+import { CallValues } from './call-values.ts'
 import { Cancellation, isGone, type OpenCalls } from './cancellation.ts'
 import { compress, isCompressible } from './compression.ts'
 import { CallContext, deadlineKept } from './context.ts'
@@ -46,40 +47,48 @@ export interface CallTarget {
   readonly settings: CallSettings
 }
 
-/** A call from its request headers to the end of its response. */
-export interface Call extends HttpExchange {
+/** What opens a call. */
+export interface CallOpening {
+  readonly server: CallServer
+  readonly target: CallTarget
+  readonly exchange: HttpExchange
+  /** Headers of the response unless the call sets them. */
+  readonly defaults: HeaderList
+  /** Undefined for a call without a deadline. */
+  readonly timeoutMs: number | undefined
+}
+
+/** A call from its request headers to the end of its response. The deadline starts with it. */
+export class Call implements HttpExchange {
   readonly server: CallServer
   readonly settings: CallSettings
+  readonly request: HttpExchange['request']
+  readonly response: HttpExchange['response']
   readonly context: CallContext
   readonly cancellation: Cancellation
   /** Headers of the response unless the call sets them. */
   readonly defaults: HeaderList
-}
 
-/**
- * Opens a call and starts its deadline.
- *
- * @param timeoutMs undefined for a call without a deadline.
- */
-export function openCall(
-  server: CallServer,
-  { method, protocolName, settings }: CallTarget,
-  { request, response }: HttpExchange,
-  defaults: HeaderList,
-  timeoutMs: number | undefined,
-): Call {
-  const { url: target = '', method: requestMethod = 'GET', headers } = request
-  const cancellation = new Cancellation(timeoutMs, response, server.openCalls)
-  const context = new CallContext({
-    method,
-    protocolName,
-    requestMethod,
-    url: target.startsWith('/') ? originOf(request) + target : target,
-    requestHeader: new LazyHeaders(headers),
-    values: server.contextValues?.(request, protocolName) ?? createContextValues(),
-    cancellation,
-  })
-  return { server, settings, request, response, context, cancellation, defaults }
+  constructor({ server, target, exchange, defaults, timeoutMs }: CallOpening) {
+    const { method, protocolName, settings } = target
+    const { request, response } = exchange
+    const { url = '', method: requestMethod = 'GET', headers } = request
+    this.server = server
+    this.settings = settings
+    this.request = request
+    this.response = response
+    this.cancellation = new Cancellation(timeoutMs, response, server.openCalls)
+    this.context = new CallContext({
+      method,
+      protocolName,
+      requestMethod,
+      url: url.startsWith('/') ? originOf(request) + url : url,
+      requestHeader: new LazyHeaders(headers),
+      values: server.contextValues?.(request, protocolName) ?? new CallValues(),
+      cancellation: this.cancellation,
+    })
+    this.defaults = defaults
+  }
 }
 
 /** The part of a protocol in one call. */

@@ -1,15 +1,30 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import type { Call } from '../exchange/call.ts'
+import { Call, type CallOpening } from '../exchange/call.ts'
 import type { Compression } from '../exchange/connect-internals.ts'
 import type { MessageFormat } from '../exchange/formats.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import type { FramedType } from './protocol.ts'
 
 /** A call in a protocol with envelopes. */
-export interface FramedCall extends Call {
+export class FramedCall extends Call {
   readonly type: FramedType
   readonly rpc: RpcMethod
   readonly format: MessageFormat
+  readonly requestCoding: Compression | undefined
+  readonly responseCoding: Compression | undefined
+
+  constructor(opening: CallOpening, rpc: RpcMethod, type: FramedType, codings: MessageCodings) {
+    super(opening)
+    this.type = type
+    this.rpc = rpc
+    this.format = rpc.formats[type.format]
+    this.requestCoding = codings.requestCoding
+    this.responseCoding = codings.responseCoding
+  }
+}
+
+/** The codings of the messages of a call; undefined for messages that are not compressed. */
+export interface MessageCodings {
   /** The coding of compressed messages of the request. */
   readonly requestCoding: Compression | undefined
   /** The coding of messages of the response that are large enough. */

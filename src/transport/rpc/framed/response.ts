@@ -70,7 +70,13 @@ export class FramedResponse {
     const end: CallEnd = this.#type.protocol.end(context?.responseTrailer ?? new Headers(), error)
     if (end.trailers === undefined) {
       this.#endWith(context, end.last)
-    } else if (response.headersSent) {
+      return
+    }
+    // Clients of gRPC read all metadata of a Trailers-Only response as trailers, so that headers of
+    // the call need a frame of their own.
+    const hasHeaders = context !== undefined && metadataOf(context.responseHeader).length > 0
+    if (hasHeaders && !response.headersSent) writeHead(response, 200, this.#headers(context))
+    if (response.headersSent) {
       addTrailers(response, end.trailers)
       response.end()
     } else {

@@ -1,5 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
-import { type CallServer, callUnary, openCall, serveCall } from '../exchange/call.ts'
+import type { ConnectError } from '@connectrpc/connect'
+import { type CallServer, callUnary, serveCall } from '../exchange/call.ts'
 import { compress } from '../exchange/compression.ts'
 import { deadlineKept } from '../exchange/context.ts'
 import { checkSize } from '../exchange/formats.ts'
@@ -9,7 +10,7 @@ import type { RpcMethod } from '../exchange/method.ts'
 import { timeoutIn } from '../exchange/negotiate.ts'
 import type { HttpExchange } from '../exchange/node.ts'
 import { byteLength } from '../exchange/node.ts'
-import { acceptedCoding, type FramedCall, namedCoding } from './call.ts'
+import { acceptedCoding, FramedCall, namedCoding } from './call.ts'
 import { readMessage, readMessages } from './content.ts'
 import { COMPRESSED, envelope } from './envelopes.ts'
 import type { FramedType } from './protocol.ts'
@@ -42,6 +43,19 @@ export function serveFramed(
   })
 }
 
+/** Refuses a call of an unknown method. */
+export function refuseFramed(
+  server: CallServer,
+  type: FramedType,
+  exchange: HttpExchange,
+  error: ConnectError,
+): void {
+  const response = new FramedResponse(exchange, type)
+  response.defaults = server.headers?.(exchange.request) ?? []
+  server.completeError?.(error, type.protocol.name)
+  response.fail(undefined, error)
+}
+
 /** Throws InvalidArgument or Unimplemented for request headers that do not fit. */
 function openFramedCall(
   server: CallServer,
@@ -51,7 +65,7 @@ function openFramedCall(
   defaults: HeaderList,
 ): FramedCall {
   const { protocol } = type
-  const { method, settings, formats } = rpc
+  const { method, settings } = rpc
   const { headers } = exchange.request
   protocol.checkVersion(headers)
   const timeoutMs = timeoutIn(protocol.timeout, headers, settings.maxTimeoutMs)
@@ -60,14 +74,9 @@ function openFramedCall(
   const requestCoding = namedCoding(textOf(headers[codingHeader]), compressions, acceptCodingHeader)
   const accepted = textOf(headers[acceptCodingHeader])
   const target = { method, protocolName: protocol.name, settings }
-  return {
-    ...openCall(server, target, exchange, defaults, timeoutMs),
-    type,
-    rpc,
-    format: formats[type.format],
-    requestCoding,
-    responseCoding: acceptedCoding(accepted, compressions, requestCoding),
-  }
+  const responseCoding = acceptedCoding(accepted, compressions, requestCoding)
+  const opening = { server, target, exchange, defaults, timeoutMs }
+  return new FramedCall(opening, rpc, type, { requestCoding, responseCoding })
 }
 
 function textOf(header: string | string[] | undefined): string | undefined {

@@ -1,5 +1,5 @@
 import type { Message } from '@bufbuild/protobuf'
-import type { Call, CallTarget } from '../exchange/call.ts'
+import { Call, type CallOpening, type CallTarget } from '../exchange/call.ts'
 import type { MethodImplSpec } from '../exchange/connect-internals.ts'
 import type { RpcMethod } from '../exchange/method.ts'
 import type { ErrorStyle } from './errors.ts'
@@ -45,10 +45,21 @@ export function compileEndpoint(
 }
 
 /** A call over REST. */
-export interface RestCall extends Call {
+export class RestCall extends Call {
   readonly endpoint: Endpoint
   /** Values of the path variables. */
   readonly values: readonly string[]
   /** Returns the base of the URLs in `Link`. Undefined for that of the request. */
   readonly publicUrl: (() => string) | undefined
+
+  constructor(
+    opening: CallOpening & { readonly target: Endpoint },
+    values: readonly string[],
+    publicUrl: (() => string) | undefined,
+  ) {
+    super(opening)
+    this.endpoint = opening.target
+    this.values = values
+    this.publicUrl = publicUrl
+  }
 }

@@ -1,6 +1,6 @@
 import { create, type Message } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { type CallServer, callUnary, openCall, sendReply, serveCall } from '../exchange/call.ts'
+import { type CallServer, callUnary, sendReply, serveCall } from '../exchange/call.ts'
 import { type CallContext, deadlineKept } from '../exchange/context.ts'
 import { methodNotAllowed, targetTooLong } from '../exchange/errors.ts'
 import type { HeaderList } from '../exchange/header-list.ts'
@@ -14,7 +14,7 @@ import {
   type Reply,
   send,
 } from '../exchange/node.ts'
-import type { Endpoint, RestCall } from './endpoint.ts'
+import { type Endpoint, RestCall } from './endpoint.ts'
 import type { ErrorStyle } from './errors.ts'
 import { errorReply } from './reply.ts'
 import { requestContent, uploadMessages } from './request/content.ts'
@@ -93,8 +93,8 @@ function serve(
   return serveCall<RestCall>(server, exchange, {
     open(defaults) {
       const timeoutMs = timeoutOf(exchange.request.headers, endpoint.settings.maxTimeoutMs)
-      const call = openCall(server, endpoint, exchange, defaults, timeoutMs)
-      return { ...call, endpoint, values, publicUrl: server.publicUrl }
+      const opening = { server, target: endpoint, exchange, defaults, timeoutMs }
+      return new RestCall(opening, values, server.publicUrl)
     },
     async answer(call) {
       const reply = await replyOf(call)

@@ -68,7 +68,7 @@ describe('a method that is not served', () => {
         headers: contentType === undefined ? {} : { 'content-type': contentType },
         ...(method === 'POST' && { body: '{}' }),
       })
-      expect(response.status).toBe(501)
+      expect(response.status).toBe(404)
       expect(response.headers.get('content-type')).toBe('application/json')
       expect(response.headers.get('x-request-id')).not.toBeNull()
       expect(await response.json()).toEqual({

@@ -1,0 +1,155 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
+import { listHistory, readCommits } from '../../../src/git/history/history.ts'
+import { inspectObjects, readObject } from '../../../src/git/objects/objects.ts'
+import { listTree, sizesOf } from '../../../src/git/objects/trees.ts'
+import {
+  deleteRepository,
+  type Repositories,
+  repositoryPath,
+} from '../../../src/git/repositories/repositories.ts'
+import { git, settleFiles, testRepositories, writeHistory } from '../fixture.ts'
+
+const spawned = vi.hoisted(() => ({ count: 0 }))
+
+vi.mock('../../../src/git/processes/child-process.ts', async (load) => {
+  const actual = await load<typeof import('../../../src/git/processes/child-process.ts')>()
+  const spawnGit: typeof actual.spawnGit = (...args) => {
+    spawned.count += 1
+    return actual.spawnGit(...args)
+  }
+  return { ...actual, spawnGit }
+})
+
+const ENGINE = 1
+const WHOLE = { offset: 0, limit: 100 }
+
+let repositories: Repositories
+let tip: string
+let first: string
+let tree: string
+let blob: string
+
+beforeEach(async () => {
+  repositories = await testRepositories(1)
+  writeHistory(repositories, ENGINE, [
+    { message: 'one', files: { 'a.txt': 'one\n', 'src/b.txt': 'two\n' } },
+    { message: 'two', files: { 'a.txt': 'changed\n' } },
+  ])
+  tip = git(repositories, ENGINE, 'rev-parse', 'main')
+  first = git(repositories, ENGINE, 'rev-parse', 'main~1')
+  tree = git(repositories, ENGINE, 'rev-parse', 'main^{tree}')
+  blob = git(repositories, ENGINE, 'rev-parse', 'main:a.txt')
+})
+
+/** Counts the processes that some work starts. */
+async function processesOf(work: () => Promise<unknown>): Promise<number> {
+  const before = spawned.count
+  await work()
+  return spawned.count - before
+}
+
+const readers = {
+  'a commit': () => readCommits(repositories, ENGINE, [tip, first]),
+  'a file': () => readObject(repositories, ENGINE, blob, 1000),
+  'types and sizes': () => inspectObjects(repositories, ENGINE, [tip, tree, blob]),
+  'a folder with sizes': async () => {
+    const { entries } = await listTree(repositories, ENGINE, tree, WHOLE)
+    return [entries, await sizesOf(repositories, ENGINE, entries)]
+  },
+  'a recursive tree': () => listTree(repositories, ENGINE, tree, { ...WHOLE, recursive: true }),
+  'a page of a history': () => listHistory(repositories, ENGINE, { from: tip }, 0, 10),
+  'the changes of a commit': () =>
+    diffCommits(repositories, ENGINE, [{ id: tip, parentId: first }], {
+      lines: true,
+      window: WHOLE,
+    }),
+}
+
+describe('a second read', () => {
+  for (const [what, read] of Object.entries(readers)) {
+    it.each([
+      ['loose objects', () => {}],
+      [
+        'packs',
+        () => {
+          git(repositories, ENGINE, 'gc', '--quiet')
+          settleFiles()
+        },
+      ],
+    ])(`of ${what} starts no process, from %s`, async (_, store) => {
+      store()
+      const answer = await read()
+      expect(await processesOf(read)).toBe(0)
+      expect(await read()).toEqual(answer)
+    })
+
+    it(`of ${what} after a repack finds the same`, async () => {
+      const answer = await read()
+      git(repositories, ENGINE, 'gc', '--quiet')
+      settleFiles()
+      expect(await read()).toEqual(answer)
+    })
+  }
+
+  it('of the beginning of a file is as long as asked', async () => {
+    await readObject(repositories, ENGINE, blob, 1000)
+    const cut = await readObject(repositories, ENGINE, blob, 3)
+    expect([cut?.bytes, cut?.content.toString()]).toEqual([8, 'cha'])
+  })
+
+  it('of a whole file after its beginning has everything', async () => {
+    await readObject(repositories, ENGINE, blob, 3)
+    expect((await readObject(repositories, ENGINE, blob, 1000))?.content.toString()).toBe(
+      'changed\n',
+    )
+  })
+})
+
+describe('an object that an operator erased', () => {
+  /** Removes everything that no ref reaches. */
+  const prune = () => {
+    git(repositories, ENGINE, 'update-ref', 'refs/heads/main', first)
+    git(repositories, ENGINE, 'reflog', 'expire', '--expire=now', '--all')
+    git(repositories, ENGINE, 'gc', '--quiet', '--prune=now')
+  }
+
+  it('was loose, and is gone from the cache', async () => {
+    expect(await readObject(repositories, ENGINE, blob, 1000)).toBeDefined()
+    prune()
+    expect(await readObject(repositories, ENGINE, blob, 1000)).toBeUndefined()
+    expect((await inspectObjects(repositories, ENGINE, [blob, tip])).size).toBe(0)
+  })
+
+  it('was in a pack, and is gone from the cache', async () => {
+    git(repositories, ENGINE, 'gc', '--quiet')
+    settleFiles()
+    expect(await readObject(repositories, ENGINE, blob, 1000)).toBeDefined()
+    prune()
+    expect(await readObject(repositories, ENGINE, blob, 1000)).toBeUndefined()
+    expect((await inspectObjects(repositories, ENGINE, [blob, tip])).size).toBe(0)
+  })
+
+  it('was in a pack that had changed a moment before, and was not cached', async () => {
+    git(repositories, ENGINE, 'gc', '--quiet')
+    const read = () => readObject(repositories, ENGINE, blob, 1000)
+    await read()
+    expect(await processesOf(read)).toBe(1)
+  })
+
+  it('was in a file that somebody removed', async () => {
+    await readObject(repositories, ENGINE, blob, 1000)
+    const folder = join(repositoryPath(repositories, ENGINE), 'objects', blob.slice(0, 2))
+    expect(readdirSync(folder)).toContain(blob.slice(2))
+    rmSync(join(folder, blob.slice(2)))
+    expect(await readObject(repositories, ENGINE, blob, 1000)).toBeUndefined()
+  })
+})
+
+it('nothing of a deleted repository is left', async () => {
+  for (const read of Object.values(readers)) await read()
+  await deleteRepository(repositories, ENGINE)
+  expect(await inspectObjects(repositories, ENGINE, [blob]).catch(() => 'gone')).toBe('gone')
+})

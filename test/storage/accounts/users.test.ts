@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  findActiveUsersByUsernameKeys,
+  findUsersByEmailKeys,
+  findUsersByIds,
+} from '../../../src/storage/accounts/users.ts'
+import { openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate } from '../../../src/storage/database/migrate.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
+import { plansOf } from '../../support/query-plan.ts'
+
+let db: Db
+beforeAll(async () => {
+  db = openDatabase(':memory:')
+  await migrate(db)
+})
+afterAll(() => db.destroy())
+
+it.each([
+  ['addresses', (on: Db) => findUsersByEmailKeys(on, ['a@example.org', 'b@example.org'])],
+  ['ids', (on: Db) => findUsersByIds(on, [1, 2])],
+  ['names', (on: Db) => findActiveUsersByUsernameKeys(on, ['ada', 'bob'])],
+])('many accounts are looked up by an index in one query: %s', async (_, find) => {
+  const [steps = [], ...others] = await plansOf(db, find)
+  expect(others).toEqual([])
+  expect(steps.join('\n')).toMatch(/SEARCH (users|account_names) USING/)
+  expect(steps.join('\n')).not.toMatch(/SCAN (users|account_names)/)
+})
