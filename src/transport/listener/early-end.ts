@@ -1,6 +1,7 @@
 import http from 'node:http'
 import http2, { type ServerHttp2Stream } from 'node:http2'
 import type { Readable } from 'node:stream'
+import type { ContentCollector } from '../rpc/index.ts'
 
 /** Returns whether a request has content, by its headers. */
 export function announcesContent({ headers }: http.IncomingMessage): boolean {
@@ -36,8 +37,37 @@ export interface Http1Answers {
  * connection, which the response and other requests need.
  */
 export class Http1Request extends http.IncomingMessage {
+  #collector: ContentCollector | undefined
+
   override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Buffer> {
     return this.iterator({ destroyOnReturn: false })
+  }
+
+  /**
+   * Passes the content to a collector, unless some has arrived already. The listeners that content
+   * usually needs cost as much as a quarter of a small call.
+   */
+  collect(collector: ContentCollector): boolean {
+    if (this.complete || this.readableLength > 0) return false
+    this.#collector = collector
+    return true
+  }
+
+  /** Node's parser calls this method with each chunk, and with null at the end. */
+  override push(chunk: Buffer | null): boolean {
+    const collector = this.#collector
+    if (collector === undefined) return super.push(chunk)
+    if (chunk !== null && collector.take(chunk)) return true
+    this.#collector = undefined
+    if (chunk !== null) return false
+    collector.end()
+    return super.push(null)
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#collector?.abort()
+    this.#collector = undefined
+    super._destroy(error, callback)
   }
 }
 

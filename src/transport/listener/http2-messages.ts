@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
+import type { ContentCollector } from '../rpc/index.ts'
 
 type Callback = (error?: Error | null) => void
 type Chunk = string | Uint8Array
@@ -98,15 +99,16 @@ export class Http2Request {
   }
 
   /**
-   * Returns the content if all of it has arrived, undefined otherwise. Most requests arrive in one
-   * packet with their content, and need no listeners.
+   * Passes the content to a collector if all of it has arrived. Most requests arrive in one packet
+   * with their content, and need no listeners.
    */
-  takeContent(): Buffer | undefined {
-    // `read` also reads an end without content, so that the stream can close.
+  collect(collector: ContentCollector): boolean {
     const { stream } = this
-    if (stream.state.remoteClose !== 1) return undefined
+    if (stream.state.remoteClose !== 1) return false
+    // `read` also reads an end without content, so that the stream can close.
     const content: Buffer | null = stream.read()
-    return content ?? Buffer.alloc(0)
+    if (content === null || collector.take(content)) collector.end()
+    return true
   }
 }
 

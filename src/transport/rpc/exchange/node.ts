@@ -28,10 +28,20 @@ export interface NodeServerRequest {
   pipe<T extends NodeJS.WritableStream>(destination: T): T
   iterator(options: { destroyOnReturn: boolean }): AsyncIterable<Buffer>
   /**
-   * Returns the content if all of it has arrived, undefined otherwise. Requests of Node lack this
-   * method, which saves the listeners.
+   * Passes the content to a collector without the cost of listeners. Returns false if that is not
+   * possible. Requests of Node lack this method.
    */
-  takeContent?(): Buffer | undefined
+  collect?(collector: ContentCollector): boolean
+}
+
+/** Receives the content of a request. */
+export interface ContentCollector {
+  /** Takes a chunk. Returns false if the rest is not wanted. */
+  take(chunk: Buffer): boolean
+  /** Called at the end of the content. */
+  end(): void
+  /** Called if the client leaves before the end. */
+  abort(): void
 }
 
 /** The parts of a response in use, which responses of `node:http` and `node:http2` have. */
@@ -113,37 +123,41 @@ export function readContent(
   tooLarge: (maxBytes: number) => ConnectError = contentTooLarge,
 ): Promise<Buffer> {
   if (announcedBytes(request) > maxBytes) return Promise.reject(tooLarge(maxBytes))
-  const arrived = request.takeContent?.()
-  if (arrived !== undefined)
-    return arrived.length > maxBytes ? Promise.reject(tooLarge(maxBytes)) : Promise.resolve(arrived)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    // A listener that stays costs less than one that is removed.
-    let isSettled = false
-    const fail = (error: ConnectError) => {
-      if (isSettled) return
-      isSettled = true
-      reject(error)
+    const collector: ContentCollector = {
+      take(chunk) {
+        size += chunk.length
+        if (size > maxBytes) reject(tooLarge(maxBytes))
+        else chunks.push(chunk)
+        return size <= maxBytes
+      },
+      end: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
+      abort: () => reject(clientGone()),
     }
-    request.on('data', (chunk: Buffer) => {
-      if (isSettled) return
-      size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
-      else {
-        request.pause()
-        fail(tooLarge(maxBytes))
-      }
-    })
-    request.on('end', () => {
-      isSettled = true
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-    })
-    // A request that is cut off emits 'error' only if there is a listener, and always 'close'.
-    const onGone = () => fail(clientGone())
-    request.on('error', onGone)
-    request.on('close', onGone)
+    if (!request.collect?.(collector)) collectByListeners(request, collector)
   })
+}
+
+function collectByListeners(request: NodeServerRequest, collector: ContentCollector): void {
+  // A listener that stays costs less than one that is removed.
+  let isOpen = true
+  const once = (finish: () => void) => () => {
+    if (isOpen) finish()
+    isOpen = false
+  }
+  const abort = once(() => collector.abort())
+  request.on('data', (chunk: Buffer) => {
+    if (isOpen) isOpen = collector.take(chunk)
+    if (!isOpen) request.pause()
+  })
+  request.on(
+    'end',
+    once(() => collector.end()),
+  )
+  request.on('error', abort)
+  request.on('close', abort)
 }
 
 function announcedBytes(request: NodeServerRequest): number {
