@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Http2Request, Http2Response } from '../listener/http2-messages.ts'
 
 /** A request of either version of HTTP. */
@@ -14,13 +13,6 @@ export type RequestHandler = (request: HttpRequest, response: HttpResponse) => v
 
 /** The form of request ids from clients, which appear in the log and in responses. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
-
-/** Returns the socket of a request. A stream of HTTP/2 has one while its session is open. */
-export function socketOf(request: HttpRequest): Socket | undefined {
-  return 'stream' in request
-    ? (request.stream.session?.socket as Socket | undefined)
-    : request.socket
-}
 
 /** Returns the request id that the client chose if it is well-formed, otherwise a random one. */
 export function requestIdOf(headers: IncomingHttpHeaders): string {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
 import type { ContentCollector } from '../rpc/index.ts'
 
 type Callback = (error?: Error | null) => void
@@ -15,17 +16,13 @@ type Listener = Parameters<NodeJS.EventEmitter['on']>[1]
 export class Http2Request {
   readonly stream: ServerHttp2Stream
   readonly headers: IncomingHttpHeaders
-  /** Names and values, alternately. */
-  readonly rawHeaders: readonly string[]
+  /** The socket of the session, which Node shows as a slow proxy. */
+  readonly socket: Socket
 
-  constructor(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    rawHeaders: readonly string[],
-  ) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, socket: Socket) {
     this.stream = stream
     this.headers = headers
-    this.rawHeaders = rawHeaders
+    this.socket = socket
   }
 
   get httpVersion(): '2.0' {

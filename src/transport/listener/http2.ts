@@ -43,8 +43,12 @@ export function createHttp2Server(
   })
   server.on('sessionError', report)
 
-  const answer = (connection: ClientConnection, request: Http2Request) => {
-    const { stream, rawHeaders } = request
+  const answer = (
+    connection: ClientConnection,
+    request: Http2Request,
+    rawHeaders: readonly string[],
+  ) => {
+    const { stream } = request
     if (stream.closed || stream.destroyed) return
     const response = new CountedHttp2Response(request)
     response.onEnd = () => endStreamEarly(stream, limits.earlyEndTimeoutMs)
@@ -66,7 +70,8 @@ export function createHttp2Server(
           conversation.onStream(stream)
           // Runs after the parser has processed one read of the socket, so that a stream that is
           // reset in the same read costs no call.
-          setImmediate(() => answer(connection, new Http2Request(stream, headers, rawHeaders)))
+          const request = new Http2Request(stream, headers, socket)
+          setImmediate(() => answer(connection, request, rawHeaders))
         }
         session.on('stream', onStream as Parameters<typeof session.on>[1])
         connection.begin(conversation)
