@@ -102,6 +102,16 @@ function protocols({ http, http2, branchline }: Servers, expected: string): Grou
       },
       {
         ...onHttp1,
+        name: 'Connect GET',
+        requests: names.map((name) =>
+          get(
+            `${GET_USER}?connect=v1&encoding=json&message=${encodeURIComponent(JSON.stringify({ name }))}`,
+          ),
+        ),
+        check: ({ body }) => checkUser(user, fromJson(UserSchema, JSON.parse(body.toString()))),
+      },
+      {
+        ...onHttp1,
         name: 'gRPC-Web',
         requests: getUser.map((message) => post(GET_USER, grpcWeb, envelope(message))),
         check: (answer) => checkUser(user, fromBinary(UserSchema, grpcWebMessage(answer))),
@@ -114,6 +124,12 @@ function protocols({ http, http2, branchline }: Servers, expected: string): Grou
         check: checkText,
       },
       { ...onHttp2, name: 'REST over HTTP/2', requests: restGetUser, check: checkText },
+      {
+        ...onHttp2,
+        name: 'Connect over HTTP/2',
+        requests: getUser.map((message) => post(GET_USER, binary, message)),
+        check: ({ body }) => checkUser(user, fromBinary(UserSchema, body)),
+      },
       {
         ...onHttp2,
         name: 'gRPC',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -11,7 +12,8 @@ import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { measureMerges } from './merges.ts'
-import { type ServerProcess, startServer } from './processes.ts'
+import { connectGoProgram, type Peers, peerCalls, peerStreams } from './peers.ts'
+import { type ServerProcess, startProgram, startServer } from './processes.ts'
 import { pullFileLists } from './pull-files.ts'
 import { pullLists } from './pull-lists.ts'
 import { measurePushes } from './pushes.ts'
@@ -60,16 +62,14 @@ try {
 async function bench(): Promise<void> {
   const servers = await startServers()
   const memory: MemoryReading[] = [reading('started, idle', servers)]
-  const groups = groupsOf(
-    servers,
-    await answerOf(servers, restGetUser),
-    await answerOf(servers, restBatchGetUsers),
-  )
+  const user = await answerOf(servers, restGetUser)
+  const groups = groupsOf(servers, user, await answerOf(servers, restBatchGetUsers))
   const sections: string[] = []
   const pushes = { name: 'pushes', measure: () => measurePushes(servers, join(folder, 'pushes')) }
   const merges = { name: 'merges', measure: () => measureMerges(servers, join(folder, 'merges')) }
   const subjects: Subject[] = [
     ...groups.map(requestsOf),
+    ...besidePeers(servers, user),
     ...repositoriesOf(servers),
     pushes,
     merges,
@@ -171,6 +171,33 @@ function repositoriesOf(servers: Servers): Subject[] {
     subject('pull-lists', () => pullLists(servers, databases.many)),
     subject('pull-files', () => pullFileLists(servers, folder)),
   ]
+}
+
+/** Returns the subjects that compare libraries. Their servers are started only when selected. */
+function besidePeers(servers: Servers, user: string): Subject[] {
+  const subject = (name: string, groupOf: (peers: Peers) => Group): Subject => ({
+    name,
+    measure: async () => requestsOf(groupOf(await startPeers())).measure(),
+  })
+  return [
+    subject('peers', (peers) => peerCalls(servers, peers, user)),
+    subject('streams', peerStreams),
+  ]
+}
+
+async function startPeers(): Promise<Peers> {
+  const scripts = dirname(baseline)
+  const peer = (kind: string) => start(join(scripts, 'peer-server.js'), kind, databases.many)
+  const go = connectGoProgram(scripts)
+  const connectGo = existsSync(go) ? await startProgram(go, []) : undefined
+  if (connectGo) running.push(connectGo)
+  return {
+    grpcJs: await peer('grpc-js'),
+    connectNode: await peer('connect-node http'),
+    connectNodeHttp2: await peer('connect-node http2'),
+    rpc: await peer('rpc http2'),
+    connectGo,
+  }
 }
 
 /** Returns a subject that compares the server with `git http-backend`. */

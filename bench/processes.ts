@@ -23,24 +23,40 @@ export interface ServerProcess {
  */
 const MS_PER_TICK = 10
 
+/** Running servers, which end with this process. */
+const children = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of children) child.kill()
+})
+
+/** Starts a Node program as `startProgram` does. */
+export function startServer(script: string, args: readonly string[]): Promise<ServerProcess> {
+  return startProgram(process.execPath, [script, ...args])
+}
+
 /**
- * Starts a Node program that prints `listening on <url>` to stdout.
+ * Starts a program that prints `listening on <url>` to stdout.
  *
  * The program runs with its default settings: settings in the environment are removed. Its log goes
  * to a destination that costs a write but no disk.
  *
  * @throws Error if the program ends before it listens.
  */
-export async function startServer(script: string, args: readonly string[]): Promise<ServerProcess> {
+export async function startProgram(
+  program: string,
+  args: readonly string[],
+): Promise<ServerProcess> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('BRANCHLINE_')),
   )
-  const child = spawn(process.execPath, [script, ...args], {
-    env,
+  // One core serves, as in Node.
+  const child = spawn(program, args, {
+    env: { ...env, GOMAXPROCS: '1' },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  process.once('exit', () => child.kill())
-  const url = await listeningUrl(child, script)
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  const url = await listeningUrl(child, program)
   const { pid } = child
   return {
     url,

@@ -12,7 +12,9 @@ const { build } = await import('esbuild')
 const outdir = join(root, 'dist', 'bench')
 await build({
   absWorkingDir: root,
-  entryPoints: ['bench/main.ts', 'bench/baseline.ts', 'bench/git-baseline.ts'],
+  entryPoints: ['main', 'baseline', 'peer-server', 'git-baseline'].map(
+    (name) => `bench/${name}.ts`,
+  ),
   outdir,
   bundle: true,
   format: 'esm',
@@ -20,6 +22,10 @@ await build({
   packages: 'external',
   platform: 'node',
   target: 'node20',
+})
+// Without Go, the peer of Go is left out.
+await run('go', ['build', '-o', join(outdir, 'connect-go'), '.'], {
+  cwd: join(root, 'bench', 'connect-go'),
 })
 const { code } = await run(
   process.execPath,

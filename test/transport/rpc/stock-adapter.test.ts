@@ -13,6 +13,7 @@ import {
   HealthCheckRequestSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from '#gen/health/v1/health_pb.ts'
+import { listen } from '../../../src/transport/listener/index.ts'
 import { createRpc } from '../../../src/transport/rpc/index.ts'
 
 /**
@@ -76,17 +77,16 @@ const ports = { ours: { 1: 0, 2: 0 }, stock: { 1: 0, 2: 0 } }
 beforeAll(async () => {
   const rpc = createRpc()
   register(rpc.router)
-  const ours = rpc.handlers().all
+  const handler = rpc.handlers().all
+  const { url, close } = await listen({ host: '127.0.0.1', port: 0, handler })
+  const port = Number(new URL(url).port)
+  servers.push({ port, close: () => void close(0) })
+  ports.ours = { 1: port, 2: port }
   const stock = connectNodeAdapter({ routes: register })
   for (const version of [1, 2] as const) {
-    for (const [name, listener] of [
-      ['ours', ours],
-      ['stock', stock],
-    ] as const) {
-      const server = await serve(listener as never, version)
-      servers.push(server)
-      ports[name][version] = server.port
-    }
+    const server = await serve(stock as never, version)
+    servers.push(server)
+    ports.stock[version] = server.port
   }
 })
 afterAll(() => {

@@ -143,10 +143,9 @@ message Strict { required string id = 1; }
 `
 
 /** A schema with a field of every kind that JSON, paths and queries treat in their own way. */
-export const registry: FileRegistry = compileSchema({
-  'test.proto': source,
-  'legacy.proto': legacySource,
-})
+export const everythingSources = { 'test.proto': source, 'legacy.proto': legacySource }
+
+export const registry: FileRegistry = compileSchema(everythingSources)
 
 /** The message with a field of every kind. */
 export const everything: DescMessage = messageOf(registry, 'test.Everything')
