@@ -13,7 +13,7 @@ import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
 import { createApp, systemClock } from './app.ts'
-import { tuneForCalls } from './garbage-collection.ts'
+import { collectWhenIdle, tuneForCalls } from './garbage-collection.ts'
 import { serve } from './serving.ts'
 import { StartedParts } from './started-parts.ts'
 import { Workers } from './workers.ts'
@@ -52,6 +52,7 @@ export async function startServer(
   try {
     const { url, app } = await startParts(config, log, surroundings, parts)
     tuneForCalls()
+    parts.add(collectWhenIdle())
     return { url, app, close: (graceMs) => parts.stop(graceMs) }
   } catch (error) {
     await parts
