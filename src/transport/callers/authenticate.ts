@@ -39,12 +39,12 @@ export function authenticate(
     : verify(app, authorization, headers, peer)
 }
 
-async function verify(
+function verify(
   app: App,
   authorization: string,
   headers: Pick<Headers, 'get'>,
   peer: Peer,
-): Promise<Caller> {
+): Caller | Promise<Caller> {
   const [, scheme = '', value = ''] = AUTHORIZATION.exec(authorization) ?? []
   switch (scheme.toLowerCase()) {
     case 'bearer':

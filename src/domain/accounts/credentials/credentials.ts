@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Caller, Peer, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
-import type { AccountsApp } from '../ports.ts'
+import type { AccountsApp, VerifiedCaller } from '../ports.ts'
 import { findUserByUsername } from '../users/owners.ts'
 import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
@@ -45,31 +46,59 @@ export async function signInByPassword(
  * Authenticates `Authorization: Bearer`, which carries a personal access token, recognised by its
  * prefix, or an access token.
  *
+ * @returns the caller, as a promise unless the token was verified in this state of the database.
  * @throws BAD_CREDENTIALS
  */
-export async function authenticateBearer(
+export function authenticateBearer(
   app: AccountsApp,
   peer: Peer,
   text: string,
-): Promise<SignedIn> {
+): SignedIn | Promise<SignedIn> {
   if (looksLikeToken(text)) return authenticateToken(app, peer, text)
-  const { user, sessionId } = await authenticateAccessToken(app, text)
-  return { kind: 'user', peer, user, credential: { kind: 'session', sessionId } }
+  return verifyOnce(app, peer, text, async () => {
+    const { user, sessionId, expireTime } = await authenticateAccessToken(app, text)
+    return { user, credential: { kind: 'session', sessionId }, verifyAgainAt: expireTime * 1000 }
+  })
 }
 
 /**
  * Authenticates a personal access token.
  *
+ * @returns the caller, as a promise unless the token was verified in this state of the database.
  * @throws BAD_CREDENTIALS
  */
-export async function authenticateToken(
+export function authenticateToken(
   app: AccountsApp,
   peer: Peer,
   text: string,
-): Promise<SignedIn> {
+): SignedIn | Promise<SignedIn> {
   if (!looksLikeToken(text)) throw new DomainError('BAD_CREDENTIALS')
-  const { user, uuid, scopes } = await authenticatePersonalAccessToken(app, text)
-  return { kind: 'user', peer, user, credential: { kind: 'token', uuid, scopes } }
+  return verifyOnce(app, peer, text, async () => {
+    const { user, uuid, scopes, verifyAgainAt } = await authenticatePersonalAccessToken(app, text)
+    return { user, credential: { kind: 'token', uuid, scopes }, verifyAgainAt }
+  })
+}
+
+/** Verifies a token unless it was verified in this state of the database. */
+function verifyOnce(
+  app: AccountsApp,
+  peer: Peer,
+  text: string,
+  verify: () => Promise<VerifiedCaller>,
+): SignedIn | Promise<SignedIn> {
+  const { verifiedCallers } = app.keys
+  // With the text as the key, the memory of the process would keep tokens that are never sent again.
+  const key = hash('sha256', text)
+  const isValid = ({ verifyAgainAt }: VerifiedCaller) => app.clock.now() < verifyAgainAt
+  const known = verifiedCallers.get(app.db, key)
+  if (known && isValid(known)) return callerBy(known, peer)
+  return verifiedCallers
+    .read(app.db, key, verify, isValid)
+    .then((verified) => callerBy(verified, peer))
+}
+
+function callerBy({ user, credential }: VerifiedCaller, peer: Peer): SignedIn {
+  return { kind: 'user', peer, user, credential }
 }
 
 /**
