@@ -63,7 +63,7 @@ export async function listAllUserStats(app: AccountsApp, reader: MemoReader): Pr
         counts: counts.get(owner.id) ?? [],
         tags: tags.get(owner.id) ?? [],
         truncatedTags: truncatedTags.get(owner.id) ?? [],
-        times: times.get(owner.id) ?? [],
+        times: (times.get(owner.id) ?? []).map(({ time }) => time),
         pinned: pinned.get(owner.id) ?? [],
       }),
     )
@@ -85,7 +85,7 @@ function statsOf(
   const sum = (column: keyof MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
   const tagCounts = new Map<string, number>()
   for (const { tag, memos } of tags) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + memos)
-  const displayTimes = newest(times, (a, b) => b.time - a.time).map(({ time }) => time)
+  const displayTimes = newest(times, (a, b) => b - a)
   return {
     owner,
     memoCount: sum('memos'),

@@ -1,6 +1,9 @@
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { create } from '@bufbuild/protobuf'
+import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt'
 
 /** Converts Unix seconds, as stored, to a Timestamp. */
 export function atSecond(unixSeconds: number): Timestamp {
-  return timestampFromMs(unixSeconds * 1000)
+  const timestamp = create(TimestampSchema)
+  timestamp.seconds = BigInt(unixSeconds)
+  return timestamp
 }

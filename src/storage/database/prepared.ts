@@ -28,6 +28,36 @@ export function prepareFirst<Args extends readonly unknown[], Row>(
   return prepare(build, (rows) => rows[0], readFirst<Row>)
 }
 
+/** The maximum number of shapes of one query that are kept. */
+const MAX_SHAPES = 200
+
+/**
+ * Creates prepared queries that differ in more than their values, such as in the columns of their
+ * order. Each shape is built and compiled at its first use.
+ *
+ * @param build builds the query of a shape, with a placeholder in place of each value: shapes with
+ *   the same key share the query.
+ * @returns a function that runs the query of a shape with a key. The values are in the order in
+ *   which `build` asks for placeholders.
+ */
+export function prepareShapes<Shape, Row>(
+  build: (db: Db, shape: Shape, placeholder: () => never) => Compilable<Row>,
+): (db: Db, key: string, shape: Shape, values: readonly unknown[]) => Promise<Row[]> {
+  const known = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<Row[]>>()
+  return (db, key, shape, values) => {
+    let query = known.get(key)
+    if (!query) {
+      if (known.size >= MAX_SHAPES) known.clear()
+      query = prepareQuery((handle, ...placeholders: readonly unknown[]) => {
+        let next = 0
+        return build(handle, shape, () => placeholders[next++] as never)
+      })
+      known.set(key, query)
+    }
+    return query(db, ...values)
+  }
+}
+
 /**
  * Returns the values of a JSON array for `in`. A prepared query takes any number of values as one
  * parameter.

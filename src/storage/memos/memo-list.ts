@@ -1,4 +1,5 @@
 import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { prepareShapes } from '../database/prepared.ts'
 import type { Memo, MemoVisibility } from '../schema/memos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 import { type MemoCondition, memoConditionSql } from './memo-condition.ts'
@@ -52,12 +53,47 @@ export async function listMemos(
   partitions: readonly MemoPartition[],
   page: MemoPage,
 ): Promise<RootedMemo[]> {
-  return readPage(
+  if (partitions.length === 0) return []
+  const values: unknown[] = []
+  const key = JSON.stringify(
+    replaceValues({ partitions, page }, (value) => {
+      values.push(value)
+      return 0
+    }),
+  )
+  return pagesOfPartitions(db, key, { partitions, page }, values)
+}
+
+/** What `listMemos` reads. */
+interface MemoSelection {
+  readonly partitions: readonly MemoPartition[]
+  readonly page: MemoPage
+}
+
+const pagesOfPartitions = prepareShapes((db, selection: MemoSelection, placeholder) => {
+  const { partitions, page } = replaceValues(selection, placeholder)
+  return selectPage(
     partitions.map((partition) =>
       selectPartition(db, partition, page).selectAll().select(OWN_ROOT),
     ),
     page,
   )
+})
+
+/** Returns a selection with other values, which are parameters of its query. */
+function replaceValues(
+  { partitions, page: { order, after, limit } }: MemoSelection,
+  replace: (value: number | string) => number,
+): MemoSelection {
+  const replaced = (value: number | undefined) => (value === undefined ? undefined : replace(value))
+  return {
+    partitions: partitions.map(({ creatorId, range, ...rest }) => ({
+      ...rest,
+      creatorId: replaced(creatorId),
+      range: range && { ...range, min: replaced(range.min), max: replaced(range.max) },
+    })),
+    page: { order, after: after?.map((value) => replace(value)), limit: replace(limit) },
+  }
 }
 
 /** The id of a memo, and its position in a list. */
@@ -165,15 +201,22 @@ const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as con
 
 async function readPage<Row>(
   partitions: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
-  { order, after, limit }: MemoPage,
+  page: MemoPage,
 ): Promise<Row[]> {
+  return partitions.length === 0 ? [] : selectPage(partitions, page).execute()
+}
+
+function selectPage<Row>(
+  partitions: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
+  { order, after, limit }: MemoPage,
+): SelectQueryBuilder<Schema, 'memos', Row> {
   const [first, ...others] = partitions.map((partition) =>
     after ? partition.where(isAfter(order, after)) : partition,
   )
-  if (!first) return []
+  if (!first) throw new Error('a page of no partitions')
   let merged = others.reduce((query, other) => query.unionAll(other), first)
   for (const { column, direction } of order) merged = merged.orderBy(sql.ref(column), direction)
-  return merged.limit(limit).execute()
+  return merged.limit(limit)
 }
 
 function selectPartition(

@@ -1,3 +1,4 @@
+import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -12,14 +13,18 @@ export interface RootedMemo extends Memo {
 /** What a comment shows of the memo that it belongs to, and what decides who may read that memo. */
 export type CommentedMemo = Pick<Memo, 'uid' | 'snippet' | 'creator_id' | 'state'>
 
-export function findMemoByUid(db: Db, uid: string): Promise<RootedMemo | undefined> {
-  return selectRootedMemos(db).where('memos.uid', '=', uid).executeTakeFirst()
-}
+export const findMemoByUid = prepareFirst((db, uid: string) =>
+  selectRootedMemos(db).where('memos.uid', '=', uid),
+)
 
 /** Returns the memos and comments with these uids, in no particular order. */
 export async function findMemosByUids(db: Db, uids: readonly string[]): Promise<RootedMemo[]> {
-  return uids.length === 0 ? [] : selectRootedMemos(db).where('memos.uid', 'in', uids).execute()
+  return uids.length === 0 ? [] : memosByUids(db, JSON.stringify(uids))
 }
+
+const memosByUids = prepareQuery((db, uids: string) =>
+  selectRootedMemos(db).where('memos.uid', 'in', valuesOf<string>(uids)),
+)
 
 /** Returns the memos and comments with these ids, by id. */
 export async function findMemosByIds(
@@ -27,9 +32,13 @@ export async function findMemosByIds(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, RootedMemo>> {
   if (ids.length === 0) return new Map()
-  const found = await selectRootedMemos(db).where('memos.id', 'in', ids).execute()
+  const found = await memosByIds(db, JSON.stringify(ids))
   return new Map(found.map((memo) => [memo.id, memo]))
 }
+
+const memosByIds = prepareQuery((db, ids: string) =>
+  selectRootedMemos(db).where('memos.id', 'in', valuesOf<number>(ids)),
+)
 
 /** Selects memos and comments with the properties of their roots. */
 export function selectRootedMemos(db: Db) {
@@ -48,13 +57,16 @@ export async function findCommentedMemos(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, CommentedMemo>> {
   if (ids.length === 0) return new Map()
-  const found = await db
-    .selectFrom('memos')
-    .select(['id', 'uid', 'snippet', 'creator_id', 'state'])
-    .where('id', 'in', ids)
-    .execute()
+  const found = await commentedMemosByIds(db, JSON.stringify(ids))
   return new Map(found.map((memo) => [memo.id, memo]))
 }
+
+const commentedMemosByIds = prepareQuery((db, ids: string) =>
+  db
+    .selectFrom('memos')
+    .select(['id', 'uid', 'snippet', 'creator_id', 'state'])
+    .where('id', 'in', valuesOf<number>(ids)),
+)
 
 /** Returns the tags of the memos with these ids, by id, in order of appearance. */
 export async function findTags(
@@ -63,20 +75,22 @@ export async function findTags(
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   const tags = new Map<number, string[]>()
   if (memoIds.length === 0) return tags
-  const found = await db
-    .selectFrom('memo_tags')
-    .select(['memo_id', 'tag'])
-    .where('memo_id', 'in', memoIds)
-    .orderBy('memo_id')
-    .orderBy('position')
-    .execute()
-  for (const { memo_id, tag } of found) {
+  for (const { memo_id, tag } of await tagsOfMemos(db, JSON.stringify(memoIds))) {
     const known = tags.get(memo_id)
     if (known) known.push(tag)
     else tags.set(memo_id, [tag])
   }
   return tags
 }
+
+const tagsOfMemos = prepareQuery((db, memoIds: string) =>
+  db
+    .selectFrom('memo_tags')
+    .select(['memo_id', 'tag'])
+    .where('memo_id', 'in', valuesOf<number>(memoIds))
+    .orderBy('memo_id')
+    .orderBy('position'),
+)
 
 /**
  * Stores a memo with its tags, which must be distinct.

@@ -1,5 +1,5 @@
-import type { ExpressionBuilder } from 'kysely'
-import { prepareQuery } from '../database/prepared.ts'
+import { type ExpressionBuilder, sql } from 'kysely'
+import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema/memos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
@@ -37,7 +37,7 @@ export interface MemoFigures {
    * The display times of the newest memos of each visibility, in Unix seconds, in no particular
    * order.
    */
-  readonly times: readonly { readonly time: number }[]
+  readonly times: readonly number[]
   /** The newest pinned memos of each visibility, in no particular order. */
   readonly pinned: readonly PinnedMemo[]
 }
@@ -88,13 +88,19 @@ const timesOf = {
   update_time: prepareTimes('update_time'),
 }
 
+/** Prepares the times as a JSON array. A row for each of them would take ten times as long. */
 function prepareTimes(column: DisplayTime) {
-  return prepareQuery((db, userId: number, visibility: MemoVisibility) =>
-    selectCounted(db, userId, visibility)
-      .select(`${column} as time`)
-      .orderBy(column, 'desc')
-      .orderBy('id', 'desc')
-      .limit(MAX_LISTED_MEMOS),
+  return prepareFirst((db, userId: number, visibility: MemoVisibility) =>
+    db
+      .selectFrom(
+        selectCounted(db, userId, visibility)
+          .select(`${column} as time`)
+          .orderBy(column, 'desc')
+          .orderBy('id', 'desc')
+          .limit(MAX_LISTED_MEMOS)
+          .as('newest'),
+      )
+      .select(sql<string>`json_group_array(newest.time)`.as('json')),
   )
 }
 
@@ -143,7 +149,7 @@ export async function findMemoFigures(
     counts: parts.flatMap(([counts]) => counts),
     tags: parts.flatMap(([, tags]) => tags),
     truncatedTags: parts.flatMap(([, , cut]) => cut),
-    times: parts.flatMap(([, , , times]) => times),
+    times: parts.flatMap(([, , , times]): number[] => JSON.parse(times?.json ?? '[]')),
     pinned: parts.flatMap(([, , , , pinned]) => pinned),
   }
 }
@@ -153,10 +159,13 @@ export type StatsOwner = Pick<User, 'id' | 'user_id' | 'username'>
 
 /** The figures of many accounts. Each row names its account. */
 export type AllMemoFigures = {
-  readonly [Part in keyof MemoFigures]: readonly (MemoFigures[Part][number] & {
+  readonly [Part in Exclude<keyof MemoFigures, 'times'>]: readonly (MemoFigures[Part][number] & {
     readonly user_id: number
   })[]
-} & { readonly owners: readonly StatsOwner[] }
+} & {
+  readonly owners: readonly StatsOwner[]
+  readonly times: readonly { readonly user_id: number; readonly time: number }[]
+}
 
 /**
  * Returns the figures of all accounts that have memos, and these accounts, with a constant number
