@@ -1,8 +1,8 @@
 import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema/schema.ts'
 import { readerOf } from './database.ts'
+import { type NamedRows, namedRows } from './named-rows.ts'
 import type { Reader } from './reader.ts'
-import type { Database } from './sqlite.ts'
 
 /**
  * Creates a read query that is built and compiled once, for queries that take longer to build than
@@ -18,14 +18,22 @@ import type { Database } from './sqlite.ts'
 export function prepareQuery<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row[]> {
-  return prepare(build, (rows) => rows, readRows<Row>)
+  return prepare(
+    build,
+    (rows) => rows,
+    (rows) => rows.all,
+  )
 }
 
 /** Creates a prepared query for the first row; undefined when there is none. */
 export function prepareFirst<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row | undefined> {
-  return prepare(build, (rows) => rows[0], readFirst<Row>)
+  return prepare(
+    build,
+    (rows) => rows[0],
+    (rows) => rows.get,
+  )
 }
 
 /** The maximum number of shapes of one query that are kept. */
@@ -72,12 +80,12 @@ type Read<Result> = (parameters: readonly unknown[]) => Result
 
 /**
  * @param pick takes the result from the rows of Kysely.
- * @param read prepares the query on the reading connection.
+ * @param read returns how the result is read on the reading connection.
  */
 function prepare<Args extends readonly unknown[], Row, Result>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
   pick: (rows: Row[]) => Result,
-  read: (connection: Database, sql: string) => Read<Result>,
+  read: (rows: NamedRows<Row>) => Read<Result>,
 ): (db: Db, ...args: Args) => Promise<Result> {
   let compiled: Compiled<Row> | undefined
   const reads = new WeakMap<Reader, Read<Result>>()
@@ -92,7 +100,7 @@ function prepare<Args extends readonly unknown[], Row, Result>(
     const { snapshot } = reader
     let run = reads.get(reader)
     if (!run) {
-      run = read(snapshot, query.sql)
+      run = read(namedRows(snapshot.prepare(query.sql)))
       reads.set(reader, run)
     }
     return run(parameters)
@@ -119,32 +127,4 @@ function compile<Args extends readonly unknown[], Row>(
   const slots = query.parameters.map((parameter) => placeholders.indexOf(parameter as symbol))
   const areArguments = slots.length === count && slots.every((slot, i) => slot === i)
   return { query, slots: areArguments ? undefined : slots }
-}
-
-function readRows<Row>(connection: Database, sql: string): Read<Row[]> {
-  const { statement, nameRow } = prepareRaw<Row>(connection, sql)
-  return (parameters) => statement.all(parameters).map(nameRow)
-}
-
-function readFirst<Row>(connection: Database, sql: string): Read<Row | undefined> {
-  const { statement, nameRow } = prepareRaw<Row>(connection, sql)
-  return (parameters) => {
-    const values = statement.get(parameters)
-    return values && nameRow(values)
-  }
-}
-
-/**
- * Reads rows as arrays and names the columns here. The driver would create the names of the columns
- * for each row again, which takes twice the time.
- */
-function prepareRaw<Row>(connection: Database, sql: string) {
-  const statement = connection.prepare<unknown[], unknown[]>(sql).raw()
-  const names = statement.columns().map(({ name }) => name)
-  const nameRow = (values: readonly unknown[]) => {
-    const row: Record<string, unknown> = {}
-    for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i]
-    return row as Row
-  }
-  return { statement, nameRow }
 }
