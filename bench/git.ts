@@ -39,7 +39,7 @@ const LARGE_PUSH_BYTES = 2 ** 30
 const SAMPLE_MS = 50
 
 /** One of the two servers. */
-interface Remote {
+export interface Remote {
   readonly name: string
   readonly server: ServerProcess
   /** Creates an empty repository and returns its URL for Git. */
@@ -61,7 +61,7 @@ interface Timing {
 
 /** Clones from both servers and pushes to them, alternately, and prints the durations. */
 export async function measureGit(servers: GitServers): Promise<string> {
-  const remotes = [backendOf(servers), branchlineOf(servers)] as const
+  const remotes = remotesOf(servers)
   const { workFolder } = servers
   const large = await makeRepository(workFolder, 'large', REPOSITORY)
   const small = await makeRepository(workFolder, 'small', CLONED_REPOSITORY)
@@ -183,6 +183,11 @@ async function makeRepository(
   // One pack, so that the bench measures the transfer.
   await git(path, 'repack', '-a', '-d', '-q')
   return path
+}
+
+/** Returns the baseline and Branchline. */
+export function remotesOf(servers: GitServers): readonly [baseline: Remote, own: Remote] {
+  return [backendOf(servers), branchlineOf(servers)]
 }
 
 function backendOf({ backend, backendFolder }: GitServers): Remote {

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { insertAccounts, makeAdministrator } from './accounts.ts'
 import { branchLists } from './branches.ts'
-import { measureGit } from './git.ts'
+import { measureFetches } from './fetches.ts'
+import { type GitServers, measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
 import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
@@ -72,7 +73,8 @@ async function bench(): Promise<void> {
     ...repositoriesOf(servers),
     pushes,
     merges,
-    gitOf(servers),
+    besideGit('fetches', servers, measureFetches),
+    besideGit('git', servers, measureGit),
   ]
   for (const { name, measure } of selectSubjects(subjects)) {
     process.stderr.write(`${name} …\n`)
@@ -171,15 +173,21 @@ function repositoriesOf(servers: Servers): Subject[] {
   ]
 }
 
-function gitOf({ branchline, credentials }: Servers): Subject {
+/** Returns a subject that compares the server with `git http-backend`. */
+function besideGit(
+  name: string,
+  { branchline, credentials }: Servers,
+  measure: (servers: GitServers) => Promise<string>,
+): Subject {
   return {
-    name: 'git',
+    name,
     async measure() {
-      const [backendFolder, workFolder] = [join(folder, 'backend'), join(folder, 'clones')]
+      const backendFolder = join(folder, `backend-of-${name}`)
+      const workFolder = join(folder, `clones-of-${name}`)
       for (const path of [backendFolder, workFolder]) await mkdir(path)
       const backend = await start(gitBaseline, backendFolder)
       const token = credentials.personalAccessToken
-      return measureGit({ branchline, token, backend, backendFolder, workFolder })
+      return measure({ branchline, token, backend, backendFolder, workFolder })
     },
   }
 }

@@ -3,17 +3,17 @@ import { ObjectPresence } from '../objects/object-presence.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { type CommitStep, type DiffOptions, readCommitDiffs, type TreeDiff } from './diff.ts'
 
-/** Memory of all cached changes of commits, and of one changed file. */
+/** Memory of all cached changes of commits, and of one changed file without its paths. */
 const MAX_CACHE_BYTES = 16 * 1024 ** 2
 const FILE_BYTES = 400
 
 const diffsIn = (repositories: Repositories) =>
-  objectCacheOf<TreeDiff>(
-    repositories,
-    'commit diffs',
-    MAX_CACHE_BYTES,
-    ({ files }) => files.length * FILE_BYTES,
-  )
+  objectCacheOf<TreeDiff>(repositories, 'commit diffs', MAX_CACHE_BYTES, memoryOf)
+
+function memoryOf({ files }: TreeDiff): number {
+  const paths = files.reduce((sum, { path, oldPath = '' }) => sum + path.length + oldPath.length, 0)
+  return files.length * FILE_BYTES + paths * 2
+}
 
 /**
  * Returns the changes of commits by id. A moved file is a deleted and an added one. The changes of

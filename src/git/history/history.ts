@@ -18,6 +18,9 @@ const MAX_PAGES = 500
 /** Cached last changes of directories: up to a thousand paths each. */
 const MAX_LAST_CHANGES = 200
 
+/** Longest paths of a directory, together, whose last changes are cached. */
+const MAX_CACHED_CHARACTERS = 256 * 1024
+
 /** A commit and the commits that are reachable from it, with filters. */
 export interface History {
   /** Id of the commit. */
@@ -162,6 +165,7 @@ export type LastChanges = ReadonlyMap<string, string>
  * `LAST_CHANGES_TIMEOUT_MS`. An entry was last changed by the first commit of the walk in which it
  * differs from all parents and has its current object. (A merge may have dropped the object of
  * another branch.) Results are cached, incomplete ones too, since a second walk would take as long.
+ * Those of a directory with very long paths are not, since clients can push names of any length.
  *
  * @param directory result of `treePath`.
  * @param entries entries of the directory in the commit, with their paths from the root.
@@ -174,29 +178,31 @@ export function lastChanges(
   directory: string,
   entries: readonly TreeEntry[],
 ): Promise<LastChanges> {
-  return cacheOf<LastChanges>(repositories, 'last changes', MAX_LAST_CHANGES).get(
-    `${id} ${commitId} ${directory}`,
-    async () => {
-      const missing = new Map(entries.map((entry) => [entry.path, entry.id]))
-      const found = new Map<string, string>()
-      try {
-        for await (const { commitId: changedBy, path, objectId } of walkChanges(
-          repositories,
-          id,
-          commitId,
-          directory,
-        )) {
-          if (missing.get(path) !== objectId) continue
-          missing.delete(path)
-          found.set(path, changedBy)
-          if (missing.size === 0) break
-        }
-      } catch (error) {
-        if (!(error instanceof GitError && error.kind === 'TIMEOUT')) throw error
-      }
-      return found
-    },
-  )
+  const find = () => findChanges(walkChanges(repositories, id, commitId, directory), entries)
+  const characters = entries.reduce((sum, { path }) => sum + path.length, 0)
+  if (characters > MAX_CACHED_CHARACTERS) return find()
+  const cache = cacheOf<LastChanges>(repositories, 'last changes', MAX_LAST_CHANGES)
+  return cache.get(`${id} ${commitId} ${directory}`, find)
+}
+
+/** Returns the first change of each entry. Ends without error when the walk exceeds its limits. */
+async function findChanges(
+  changes: AsyncIterable<Change>,
+  entries: readonly TreeEntry[],
+): Promise<LastChanges> {
+  const missing = new Map(entries.map((entry) => [entry.path, entry.id]))
+  const found = new Map<string, string>()
+  try {
+    for await (const { commitId, path, objectId } of changes) {
+      if (missing.get(path) !== objectId) continue
+      missing.delete(path)
+      found.set(path, commitId)
+      if (missing.size === 0) break
+    }
+  } catch (error) {
+    if (!(error instanceof GitError && error.kind === 'TIMEOUT')) throw error
+  }
+  return found
 }
 
 /** A change of a path by a commit. */

@@ -23,9 +23,10 @@ const IDENTITY_DELIMITERS = /[<>\n\0]/g
  */
 const IDENTITY_CRUD = /^[\0- ,:;"\\']+|[\0- ,:;"\\']+$/g
 
-/** Memory of all cached commits, and of a commit without its message. */
+/** Memory of all cached commits, of a commit without texts and parents, and of one parent. */
 const MAX_CACHE_BYTES = 8 * 1024 ** 2
 const COMMIT_BYTES = 600
+const PARENT_BYTES = 64
 
 /** Returns a commit by its full id, or undefined when no commit has this id. */
 export async function readCommit(
@@ -33,12 +34,7 @@ export async function readCommit(
   id: number,
   commitId: string,
 ): Promise<Commit | undefined> {
-  const cache = objectCacheOf<Commit>(
-    repositories,
-    'commits',
-    MAX_CACHE_BYTES,
-    ({ message }) => message.length * 2 + COMMIT_BYTES,
-  )
+  const cache = objectCacheOf<Commit>(repositories, 'commits', MAX_CACHE_BYTES, memoryOf)
   const presence = new ObjectPresence(repositories, id)
   const known = cache.get(id, commitId, presence)
   if (known) return known
@@ -46,6 +42,13 @@ export async function readCommit(
   const commit = await lookUpCommit(repositories, id, commitId)
   if (commit) cache.set(id, commitId, commit, { before, presence })
   return commit
+}
+
+/** Returns the bytes that a commit takes. Clients can push names and lists of parents of a MiB. */
+function memoryOf({ message, author, committer, parentIds }: Commit): number {
+  const texts = [message, author.name, author.email, committer.name, committer.email]
+  const characters = texts.reduce((sum, text) => sum + text.length, 0)
+  return COMMIT_BYTES + characters * 2 + parentIds.length * PARENT_BYTES
 }
 
 async function lookUpCommit(

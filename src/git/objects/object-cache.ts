@@ -15,8 +15,8 @@ export class ObjectCache<T> {
   constructor(maxBytes: number, bytesOf: (value: T) => number) {
     this.#entries = new LRUCache({
       maxSize: maxBytes,
-      // The key and the evidence take some memory too.
-      sizeCalculation: ({ value }) => bytesOf(value) + 256,
+      // The evidence takes some memory too, and a key can contain a long path.
+      sizeCalculation: ({ value }, key) => bytesOf(value) + key.length * 2 + 256,
     })
   }
 

@@ -83,7 +83,10 @@ class KnownObjects {
     const before = this.#missed.get(id)
     if (before === undefined) return
     const isWhole = content?.length === bytes && bytes <= MAX_CACHED_BYTES
-    const cached = { id, type, bytes, content: isWhole ? content : undefined }
+    // A small buffer from the pool of Node would keep its whole slab of 8 KiB in memory.
+    const owned = isWhole ? Buffer.allocUnsafeSlow(bytes) : undefined
+    if (owned) content?.copy(owned)
+    const cached = { id, type, bytes, content: owned }
     cacheIn(this.#repositories).set(this.#id, id, cached, { before, presence: this.#presence })
   }
 }

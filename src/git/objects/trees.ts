@@ -188,6 +188,12 @@ function byFirstComponent(paths: Iterable<string>): ReadonlyMap<string, string[]
 /** Largest complete list that is read with sizes and cached. */
 const MAX_CACHED_ENTRIES = 20_000
 
+/**
+ * Longest output that is read as such a list. A repository of a few KiB can have thousands of paths
+ * of 64 KiB each, since all of them can start with the same folder.
+ */
+const MAX_CACHED_OUTPUT_BYTES = 4 * 1024 ** 2
+
 /** Memory of all cached lists. */
 const MAX_LISTS_BYTES = 32 * 1024 ** 2
 
@@ -196,7 +202,7 @@ type KnownList = readonly TreeEntry[] | 'too long'
 
 const listsIn = (repositories: Repositories) =>
   objectCacheOf<KnownList>(repositories, 'trees', MAX_LISTS_BYTES, (list) =>
-    list === 'too long' ? 0 : list.reduce((bytes, { path }) => bytes + path.length + 200, 0),
+    list === 'too long' ? 0 : list.reduce((bytes, { path }) => bytes + path.length * 2 + 200, 0),
   )
 
 /** Which entries of a tree to list. */
@@ -210,8 +216,9 @@ export interface TreeWindow {
  * Returns a page of the entries of a tree in Git's order. With `recursive`, the entries of
  * subdirectories follow their directory.
  *
- * A tree never changes, so a list of up to `MAX_CACHED_ENTRIES` is cached. The cost of a larger
- * one is a walk through all entries for each page, and memory for one page.
+ * A tree never changes, so a list of up to `MAX_CACHED_ENTRIES` and `MAX_CACHED_OUTPUT_BYTES` is
+ * cached. The cost of a larger one is a walk through all entries for each page, and memory for one
+ * page.
  *
  * @throws GitError BUSY, TIMEOUT
  */
@@ -240,8 +247,11 @@ async function readList(
   args: readonly string[],
 ): Promise<KnownList> {
   const entries: TreeEntry[] = []
+  let outputBytes = 0
   for await (const record of splitAtZeros(readGit(repositories, id, args), MAX_LISTED_BYTES)) {
-    if (entries.length === MAX_CACHED_ENTRIES) return 'too long'
+    outputBytes += record.length
+    const isLong = entries.length === MAX_CACHED_ENTRIES || outputBytes > MAX_CACHED_OUTPUT_BYTES
+    if (isLong) return 'too long'
     entries.push(readRecord(record))
   }
   return entries

@@ -2,6 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { OWN_REFS } from '../core/ref-names.ts'
+import { hasCode } from '../core/system-errors.ts'
 
 /**
  * The files that hold the refs of a repository, as stat(2) described them. Internal refs of the
@@ -39,6 +40,12 @@ const OWN_FOLDER = OWN_REFS.slice(0, -1)
 class UnusualRefs extends Error {}
 
 /**
+ * Codes of errors when a folder goes away, becomes a file or becomes unreadable while its entries
+ * are read. `throwIfNoEntry` of `lstatSync` covers ENOENT alone.
+ */
+const GONE = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG']
+
+/**
  * Reads the stamps of all files of refs.
  *
  * @param path of the repository.
@@ -55,7 +62,7 @@ export async function readRefFiles(path: string): Promise<RefFiles | undefined> 
     }
     return walk.result()
   } catch (error) {
-    if (error instanceof UnusualRefs) return undefined
+    if (error instanceof UnusualRefs || hasCode(error, ...GONE)) return undefined
     throw error
   }
 }
@@ -68,11 +75,16 @@ export async function readRefFiles(path: string): Promise<RefFiles | undefined> 
  * (`st_ctime`, inode(7)) shows changes after which a program restores the other time.
  */
 export async function areUnchanged({ paths, stamps }: RefFiles): Promise<boolean> {
-  for (let i = 0; i < paths.length; i++) {
-    if (i % FILES_PER_TURN === FILES_PER_TURN - 1) await nextTurn()
-    if (!hasStamp(paths[i] ?? '', stamps, i * FIELDS)) return false
+  try {
+    for (let i = 0; i < paths.length; i++) {
+      if (i % FILES_PER_TURN === FILES_PER_TURN - 1) await nextTurn()
+      if (!hasStamp(paths[i] ?? '', stamps, i * FIELDS)) return false
+    }
+    return true
+  } catch (error) {
+    if (hasCode(error, ...GONE)) return false
+    throw error
   }
-  return true
 }
 
 function hasStamp(path: string, stamps: Float64Array, at: number): boolean {

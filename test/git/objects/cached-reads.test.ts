@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
-import { listHistory, readCommits } from '../../../src/git/history/history.ts'
+import { lastChanges, listHistory, readCommits } from '../../../src/git/history/history.ts'
 import { inspectObjects, readObject } from '../../../src/git/objects/objects.ts'
 import { listTree, sizesOf } from '../../../src/git/objects/trees.ts'
 import {
@@ -105,6 +105,38 @@ describe('a second read', () => {
     expect((await readObject(repositories, ENGINE, blob, 1000))?.content.toString()).toBe(
       'changed\n',
     )
+  })
+})
+
+it('a small file in the cache keeps no larger buffer in memory', async () => {
+  await readObject(repositories, ENGINE, blob, 1000)
+  const cached = await readObject(repositories, ENGINE, blob, 1000)
+  expect(cached?.content.buffer.byteLength).toBe(8)
+})
+
+describe('the last changes of a folder', () => {
+  const readerOf = async (names: readonly string[]) => {
+    const paths = names.map((name) => `new/${name}`)
+    const files = Object.fromEntries(paths.map((path) => [path, '3']))
+    writeHistory(repositories, ENGINE, [{ message: 'three', files }])
+    const commitId = git(repositories, ENGINE, 'rev-parse', 'main')
+    const treeId = git(repositories, ENGINE, 'rev-parse', 'main:new')
+    const { entries } = await listTree(repositories, ENGINE, treeId, WHOLE)
+    const placed = entries.map((entry) => ({ ...entry, path: `new/${entry.path}` }))
+    return async () => {
+      const changes = await lastChanges(repositories, ENGINE, commitId, 'new', placed)
+      expect(changes).toEqual(new Map(paths.map((path) => [path, commitId])))
+    }
+  }
+
+  it('are cached', async () => {
+    const read = await readerOf(['a', 'b'])
+    expect([await processesOf(read), await processesOf(read)]).toEqual([1, 0])
+  })
+
+  it('are not cached for very long names, which would fill the memory', async () => {
+    const read = await readerOf([...'abcde'].map((letter) => letter.repeat(60_000)))
+    expect([await processesOf(read), await processesOf(read)]).toEqual([1, 1])
   })
 })
 

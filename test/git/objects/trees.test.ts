@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   findEntries,
   findEntry,
@@ -9,6 +9,17 @@ import {
 } from '../../../src/git/objects/trees.ts'
 import { type Repositories, repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
+
+const decoded = vi.hoisted(() => ({ paths: 0 }))
+
+vi.mock('../../../src/git/core/path-text.ts', async (load) => {
+  const actual = await load<typeof import('../../../src/git/core/path-text.ts')>()
+  const textOfPath: typeof actual.textOfPath = (path) => {
+    decoded.paths += 1
+    return actual.textOfPath(path)
+  }
+  return { ...actual, textOfPath }
+})
 
 let repositories: Repositories
 
@@ -122,6 +133,29 @@ describe('a tree', () => {
       expect(total).toBe(20_001)
       expect(entries.map(({ path }) => path)).toEqual(['19999', '20000'])
       expect([...(await sizesOf(repositories, 1, entries)).values()]).toEqual([1])
+    }
+  })
+
+  it('takes the memory of one page, however long its paths are', async () => {
+    writeHistory(repositories, 1, [{ message: 'one', files: { a: '1' } }])
+    const blob = Buffer.from(idOf('main:a'), 'hex')
+    const names = Array.from({ length: 500 }, (_, i) => String(i).padStart(5, '0'))
+    const inner = storeTree(
+      Buffer.concat(names.flatMap((name) => [Buffer.from(`100644 ${name}\0`), blob])),
+    )
+    const tree = storeTree(
+      Buffer.concat([Buffer.from(`40000 ${'d'.repeat(60_000)}\0`), Buffer.from(inner, 'hex')]),
+    )
+    for (const _ of ['first', 'second']) {
+      decoded.paths = 0
+      const window = { recursive: true, offset: 499, limit: 10 }
+      const { entries, total } = await listTree(repositories, 1, tree, window)
+      expect([total, entries.map(({ path }) => path.slice(-6))]).toEqual([
+        501,
+        ['/00498', '/00499'],
+      ])
+      // The first read decodes 4 MiB before it knows the length.
+      expect(decoded.paths).toBeLessThan(100)
     }
   })
 

@@ -65,6 +65,10 @@ describe('a fetch of refs that the server knows', () => {
     const operate = (...args: string[]) => client.git('.', '-C', path, ...args)
     await operate('update-ref', 'refs/heads/by-hand', 'refs/heads/main')
     expect(await listRefs('operated')).toContain('refs/heads/by-hand')
+    await operate('pack-refs', '--all')
+    expect(await listRefs('operated')).toBe(await storedRefs(id))
+    await operate('symbolic-ref', 'HEAD', 'refs/heads/by-hand')
+    expect(await listRefs('operated')).toBe(await storedRefs(id))
     await operate('gc', '--quiet')
     expect(await listRefs('operated')).toContain('refs/heads/by-hand')
     await operate('update-ref', '-d', 'refs/heads/by-hand')
@@ -97,6 +101,34 @@ describe('a fetch of refs that the server knows', () => {
     await expect(listRefs('private', stranger)).rejects.toThrow(/not found/i)
     const nobody = remoteOf(server.url, 'bob/private')
     await expect(listRefs('private', nobody)).rejects.toThrow(/could not read Username/)
+  })
+
+  it('shows nothing to a caller who may no longer read the repository', async () => {
+    await createKnown('shared', { private: true })
+    const path = '/repos/bob/shared/collaborators/carol'
+    const asCarol = remoteOf(server.url, 'bob/shared', 'carol', PASSWORD)
+    expect((await rest(users.bob, 'PUT', path, { permission: 'read' })).status).toBe(204)
+    expect(await listRefs('shared', asCarol)).toContain('refs/heads/main')
+    expect((await rest(users.bob, 'DELETE', path)).status).toBe(204)
+    await expect(listRefs('shared', asCarol)).rejects.toThrow(/not found/i)
+
+    await ask(users.bob, 'PATCH', '/repos/bob/shared', { private: false })
+    const asNobody = remoteOf(server.url, 'bob/shared')
+    expect(await listRefs('shared', asNobody)).toContain('refs/heads/main')
+    await ask(users.bob, 'PATCH', '/repos/bob/shared', { private: true })
+    await expect(listRefs('shared', asNobody)).rejects.toThrow(/could not read Username/)
+  })
+
+  it('lists the heads of pull requests', async () => {
+    const id = await createKnown('pulled')
+    await client.git('.', 'clone', '-q', remoteFor('pulled'), 'pulled')
+    const commit = await client.commit('pulled', 'proposed')
+    await client.git('pulled', 'push', '-q', 'origin', 'HEAD:proposal')
+    await listRefs('pulled')
+    const pull = { title: 'A proposal', head: 'proposal', base: 'main' }
+    const { number } = await ask(users.bob, 'POST', '/repos/bob/pulled/pulls', pull)
+    expect(await listRefs('pulled')).toContain(`${commit}\trefs/pull/${number}/head`)
+    expect(await listRefs('pulled')).toBe(await storedRefs(id))
   })
 
   it('finds nothing after the repository was deleted', async () => {

@@ -9,6 +9,7 @@ import { processOptions, type Repositories } from '../../../src/git/repositories
 import { startReceivePack, startUploadPack } from '../../../src/git/transfer/pack-services.ts'
 import type {
   AuthorizeGit,
+  GitGrant,
   GitService,
   PackRequest,
 } from '../../../src/transport/git-http/git-access.ts'
@@ -45,6 +46,8 @@ export interface GitServerOptions {
   readonly limits?: Partial<GitHttpOptions['limits']>
   /** Decides about pushes; all are accepted without it. */
   readonly review?: AnswerPush
+  /** What the server knows of refs; nothing without it. */
+  readonly answerRefs?: GitGrant['answerRefs']
   /** Program of the shell to run in place of the pack services. */
   readonly program?: string
 }
@@ -94,6 +97,7 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       user,
       network: undefined,
       start: (request) => remember(start(service, request)),
+      ...(options.answerRefs && { answerRefs: options.answerRefs }),
     }
   }
   const handle = createGitHttp({
