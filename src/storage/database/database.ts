@@ -9,6 +9,7 @@ import {
 } from 'kysely'
 import { type CallDeadline, currentDeadline } from '../../concurrency/call-deadlines.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
+import { withOpaqueLimits } from './limits.ts'
 import { namedRows } from './named-rows.ts'
 import { openReader, type Reader } from './reader.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
@@ -136,10 +137,11 @@ function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
       const sql = text === 'begin' ? 'begin immediate' : text
       const known = statements.get(sql)
       if (known) return known
-      // After a change of the schema, a statement may have other columns.
-      if (statements.size >= MAX_PREPARED_STATEMENTS || CHANGES_SCHEMA.test(sql)) statements.clear()
-      const statement = withNamedRows(sqlite.prepare(sql))
-      statements.set(sql, statement)
+      const statement = withNamedRows(sqlite.prepare(withOpaqueLimits(sql)))
+      // After a change of the schema, the statements that are kept may have other columns.
+      const changesSchema = CHANGES_SCHEMA.test(sql)
+      if (statements.size >= MAX_PREPARED_STATEMENTS || changesSchema) statements.clear()
+      if (!changesSchema) statements.set(sql, statement)
       return statement
     },
   }

@@ -1,6 +1,7 @@
 import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema/schema.ts'
 import { readerOf } from './database.ts'
+import { withOpaqueLimits } from './limits.ts'
 import { type NamedRows, namedRows } from './named-rows.ts'
 import type { Reader } from './reader.ts'
 
@@ -100,7 +101,7 @@ function prepare<Args extends readonly unknown[], Row, Result>(
     const { snapshot } = reader
     let run = reads.get(reader)
     if (!run) {
-      run = read(namedRows(snapshot.prepare(query.sql)))
+      run = read(namedRows(snapshot.prepare(withOpaqueLimits(query.sql))))
       reads.set(reader, run)
     }
     return run(parameters)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +10,7 @@ import {
 } from '../../../src/domain/accounts/credentials/personal-access-tokens.ts'
 import { endSession, startSession } from '../../../src/domain/accounts/credentials/sessions.ts'
 import type { Caller, SignedIn } from '../../../src/domain/core/access.ts'
+import { Scopes } from '../../../src/domain/core/scopes.ts'
 import { deleteUser, updateUser } from '../../../src/storage/accounts/users.ts'
 import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
 import type { User, UserChanges } from '../../../src/storage/schema/accounts.ts'
@@ -17,6 +19,7 @@ import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
+const ROOT = join(import.meta.dirname, '..', '..', '..')
 const DAY_S = 24 * 60 * 60
 
 let folder: string
@@ -72,8 +75,8 @@ async function repeat(kind: keyof typeof tokens): Promise<Caller> {
   return caller
 }
 
-function change(changes: UserChanges, at: Db = db): Promise<User> {
-  return transaction(at, (tx) => updateUser(tx, ada.id, changes))
+function change(changes: UserChanges): Promise<User> {
+  return transaction(db, (tx) => updateUser(tx, ada.id, changes))
 }
 
 const kinds = ['access', 'personal'] as const
@@ -135,18 +138,30 @@ describe('a credential that was used before', () => {
     }
   })
 
+  it('has the new scopes at the next call', async () => {
+    expect(await call('personal')).toMatchObject({
+      credential: { scopes: Scopes.fromText('read:user') },
+    })
+    await db.updateTable('personal_access_tokens').set({ scopes: 'read:repository' }).execute()
+    expect(await call('personal')).toMatchObject({
+      credential: { scopes: Scopes.fromText('read:repository') },
+    })
+  })
+
+  it.each(kinds)('is not revoked by changes of other rows: %s token', async (kind) => {
+    const other = await addUser(app, 'bob')
+    await transaction(db, (tx) => updateUser(tx, other.id, { state: 'ARCHIVED' }))
+    expect(await call(kind)).toMatchObject({ user: { username: 'ada', state: 'NORMAL' } })
+  })
+
   it.each(kinds)('obeys a change by another process: %s token', async (kind) => {
-    const other = openDatabase(join(folder, 'a.db'))
-    try {
-      await change({ role: 'ADMIN' }, other)
-      await nextIteration()
-      expect(await call(kind)).toMatchObject({ user: { role: 'ADMIN' } })
-      await change({ state: 'ARCHIVED' }, other)
-      await nextIteration()
-      await expect(Promise.resolve(call(kind))).rejects.toEqual(BAD_CREDENTIALS)
-    } finally {
-      await other.destroy()
-    }
+    runInAnotherProcess(`update users set role = 'ADMIN' where id = ${ada.id}`)
+    await nextIteration()
+    expect(await call(kind)).toMatchObject({ user: { role: 'ADMIN' } })
+    await repeat(kind)
+    runInAnotherProcess(`update users set state = 'ARCHIVED' where id = ${ada.id}`)
+    await nextIteration()
+    await expect(Promise.resolve(call(kind))).rejects.toEqual(BAD_CREDENTIALS)
   })
 
   it('obeys a change that is committed while the token is verified', async () => {
@@ -185,6 +200,16 @@ describe('a credential that was used before', () => {
     expect(await lastUse()).toBe(app.clock.now())
   })
 })
+
+const RUN_STATEMENT = `
+  import { usesNodeApi } from './src/storage/database/sqlite-choice.mjs'
+  const { default: Sqlite } = await import(usesNodeApi ? 'better-sqlite3-napi' : 'better-sqlite3')
+  new Sqlite(process.argv[1]).exec(process.argv[2])`
+
+function runInAnotherProcess(statement: string): void {
+  const program = ['--input-type=module', '--eval', RUN_STATEMENT]
+  execFileSync(process.execPath, [...program, join(folder, 'a.db'), statement], { cwd: ROOT })
+}
 
 function nextIteration(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
