@@ -17,6 +17,7 @@ import {
   getAvatar,
   getUser,
   listUsers,
+  type ShownUser,
   type User,
 } from '../../domain/accounts/users/users.ts'
 import { deleteUser } from '../../domain/administration/delete-user.ts'
@@ -161,7 +162,11 @@ export type Viewer = Caller | { readonly kind: 'creator' }
  *
  * @param fields proto names of the fields to fill, in addition to `name`; undefined for all.
  */
-export function userMessage(user: User, viewer: Viewer, fields?: ReadonlySet<string>): UserMessage {
+export function userMessage(
+  user: ShownUser,
+  viewer: Viewer,
+  fields?: ReadonlySet<string>,
+): UserMessage {
   const name = userName(user)
   const message = create(UserSchema)
   message.name = name
@@ -184,7 +189,7 @@ function clearAllBut(fields: ReadonlySet<string>, message: UserMessage): void {
   }
 }
 
-function seesEmail(user: User, viewer: Viewer): boolean {
+function seesEmail(user: Pick<User, 'id'>, viewer: Viewer): boolean {
   if (viewer.kind === 'creator') return true
   if (viewer.kind === 'anonymous' || seesPublicDataOnly(viewer)) return false
   return viewer.user.id === user.id || actsAsAdministrator(viewer, 'read')

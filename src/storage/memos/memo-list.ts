@@ -54,14 +54,9 @@ export async function listMemos(
   page: MemoPage,
 ): Promise<RootedMemo[]> {
   if (partitions.length === 0) return []
-  const values: unknown[] = []
-  const key = JSON.stringify(
-    replaceValues({ partitions, page }, (value) => {
-      values.push(value)
-      return 0
-    }),
-  )
-  return pagesOfPartitions(db, key, { partitions, page }, values)
+  const selection = { partitions, page }
+  const { shape, values } = describeSelection(selection)
+  return pagesOfPartitions(db, shape, selection, values)
 }
 
 /** What `listMemos` reads. */
@@ -79,6 +74,34 @@ const pagesOfPartitions = prepareShapes((db, selection: MemoSelection, placehold
     page,
   )
 })
+
+/**
+ * Returns everything but the values of a selection as a text, and the values in the order of
+ * `replaceValues`.
+ */
+function describeSelection({ partitions, page: { order, after, limit } }: MemoSelection): {
+  shape: string
+  values: (number | string)[]
+} {
+  let shape = ''
+  const values: (number | string)[] = []
+  const add = (value: number | undefined) => {
+    if (value !== undefined) values.push(value)
+    return value === undefined ? '-' : '?'
+  }
+  for (const { state, visibility, creatorId, range } of partitions) {
+    shape += `${state} ${visibility} ${add(creatorId)}`
+    if (range) shape += ` ${range.column} ${add(range.min)} ${add(range.max)}`
+    shape += ';'
+  }
+  for (const { column, direction } of order) shape += `${column} ${direction},`
+  if (after) {
+    shape += 'after'
+    values.push(...after)
+  }
+  values.push(limit)
+  return { shape, values }
+}
 
 /** Returns a selection with other values, which are parameters of its query. */
 function replaceValues(

@@ -1,4 +1,5 @@
 import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -68,6 +69,25 @@ const commentedMemosByIds = prepareQuery((db, ids: string) =>
     .where('id', 'in', valuesOf<number>(ids)),
 )
 
+/** What a memo shows of its creator, and the state that decides who hears of the memo. */
+export type MemoCreator = Pick<User, 'id' | 'user_id' | 'username' | 'state'>
+
+/** Returns the creators with these ids, active or not, by id. */
+export async function findMemoCreators(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, MemoCreator>> {
+  const found = await creatorsByIds(db, JSON.stringify(ids))
+  return new Map(found.map((creator) => [creator.id, creator]))
+}
+
+const creatorsByIds = prepareQuery((db, ids: string) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'user_id', 'username', 'state'])
+    .where('id', 'in', valuesOf<number>(ids)),
+)
+
 /** Returns the tags of the memos with these ids, by id, in order of appearance. */
 export async function findTags(
   db: Db,
@@ -75,7 +95,10 @@ export async function findTags(
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   const tags = new Map<number, string[]>()
   if (memoIds.length === 0) return tags
-  for (const { memo_id, tag } of await tagsOfMemos(db, JSON.stringify(memoIds))) {
+  const found = await tagsOfMemos(db, JSON.stringify(memoIds))
+  // A page has few tags. SQLite would make a table of them to sort them.
+  found.sort((a, b) => a.position - b.position)
+  for (const { memo_id, tag } of found) {
     const known = tags.get(memo_id)
     if (known) known.push(tag)
     else tags.set(memo_id, [tag])
@@ -86,10 +109,8 @@ export async function findTags(
 const tagsOfMemos = prepareQuery((db, memoIds: string) =>
   db
     .selectFrom('memo_tags')
-    .select(['memo_id', 'tag'])
-    .where('memo_id', 'in', valuesOf<number>(memoIds))
-    .orderBy('memo_id')
-    .orderBy('position'),
+    .select(['memo_id', 'tag', 'position'])
+    .where('memo_id', 'in', valuesOf<number>(memoIds)),
 )
 
 /**
