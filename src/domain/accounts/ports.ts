@@ -87,8 +87,8 @@ export interface InstanceKeys {
    */
   readonly verifiedTokens: LRUCache<string, VerifiedToken>
   /**
-   * What tokens of both kinds were verified to, by a hash of their text. A change of the database
-   * ends all of it, so a revocation holds at the next call.
+   * What access tokens were verified to, by their text, and personal access tokens, by a hash. A
+   * change of the database ends all of it, so a revocation holds at the next call.
    */
   readonly verifiedCallers: StateCache<VerifiedCaller>
   /** Derives a 256-bit key for one purpose. A derived key reveals nothing about the others. */

@@ -55,6 +55,7 @@ export function authenticateBearer(
   text: string,
 ): SignedIn | Promise<SignedIn> {
   if (looksLikeToken(text)) return authenticateToken(app, peer, text)
+  // The text expires within minutes, and its hash would cost as much as the rest of the check.
   return verifyOnce(app, peer, text, async () => {
     const { user, sessionId, expireTime } = await authenticateAccessToken(app, text)
     return { user, credential: { kind: 'session', sessionId }, verifyAgainAt: expireTime * 1000 }
@@ -73,22 +74,25 @@ export function authenticateToken(
   text: string,
 ): SignedIn | Promise<SignedIn> {
   if (!looksLikeToken(text)) throw new DomainError('BAD_CREDENTIALS')
-  return verifyOnce(app, peer, text, async () => {
+  // With the text as the key, the memory of the process would keep tokens that are never sent again.
+  return verifyOnce(app, peer, hash('sha256', text), async () => {
     const { user, uuid, scopes, verifyAgainAt } = await authenticatePersonalAccessToken(app, text)
     return { user, credential: { kind: 'token', uuid, scopes }, verifyAgainAt }
   })
 }
 
-/** Verifies a token unless it was verified in this state of the database. */
+/**
+ * Verifies a token unless it was verified in this state of the database.
+ *
+ * @param key identifies the token.
+ */
 function verifyOnce(
   app: AccountsApp,
   peer: Peer,
-  text: string,
+  key: string,
   verify: () => Promise<VerifiedCaller>,
 ): SignedIn | Promise<SignedIn> {
   const { verifiedCallers } = app.keys
-  // With the text as the key, the memory of the process would keep tokens that are never sent again.
-  const key = hash('sha256', text)
   const isValid = ({ verifyAgainAt }: VerifiedCaller) => app.clock.now() < verifyAgainAt
   const known = verifiedCallers.get(app.db, key)
   if (known && isValid(known)) return callerBy(known, peer)
