@@ -1,9 +1,7 @@
-import { create } from '@bufbuild/protobuf'
-import { type Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 
 /** Converts Unix seconds, as stored, to a Timestamp. */
 export function atSecond(unixSeconds: number): Timestamp {
-  const timestamp = create(TimestampSchema)
-  timestamp.seconds = BigInt(unixSeconds)
-  return timestamp
+  // What `create` returns, in a tenth of its time. Some responses have a thousand times.
+  return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(unixSeconds), nanos: 0 }
 }

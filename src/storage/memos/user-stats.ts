@@ -34,10 +34,10 @@ export interface MemoFigures {
   /** One row per visibility with more tags than `tags` contains. */
   readonly truncatedTags: readonly object[]
   /**
-   * The display times of the newest memos of each visibility, in Unix seconds, in no particular
-   * order.
+   * The display times of the newest memos in Unix seconds, newest first, in one list for each
+   * visibility.
    */
-  readonly times: readonly number[]
+  readonly times: readonly (readonly number[])[]
   /** The newest pinned memos of each visibility, in no particular order. */
   readonly pinned: readonly PinnedMemo[]
 }
@@ -149,7 +149,7 @@ export async function findMemoFigures(
     counts: parts.flatMap(([counts]) => counts),
     tags: parts.flatMap(([, tags]) => tags),
     truncatedTags: parts.flatMap(([, , cut]) => cut),
-    times: parts.flatMap(([, , , times]): number[] => JSON.parse(times?.json ?? '[]')),
+    times: parts.map(([, , , times]): number[] => JSON.parse(times?.json ?? '[]')),
     pinned: parts.flatMap(([, , , , pinned]) => pinned),
   }
 }
