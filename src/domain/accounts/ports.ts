@@ -90,7 +90,12 @@ export interface InstanceKeys {
    * What access tokens were verified to, by their text, and personal access tokens, by a hash. A
    * change of the database ends all of it, so a revocation holds at the next call.
    */
-  readonly verifiedCallers: StateCache<VerifiedCaller>
+  readonly verifiedCallers: StateCache<string, VerifiedCaller>
+  /**
+   * Page tokens that were written, by what they contain. To sign one takes as long as to look up
+   * several rows.
+   */
+  readonly pageTokens: LRUCache<string, string>
   /** Derives a 256-bit key for one purpose. A derived key reveals nothing about the others. */
   derive(purpose: string): Buffer
 }

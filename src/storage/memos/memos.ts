@@ -1,4 +1,5 @@
 import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import { stateCaches } from '../database/state-cache.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -72,13 +73,23 @@ const commentedMemosByIds = prepareQuery((db, ids: string) =>
 /** What a memo shows of its creator, and the state that decides who hears of the memo. */
 export type MemoCreator = Pick<User, 'id' | 'user_id' | 'username' | 'state'>
 
+/** Creators of memos by id, 5 MB when full. */
+const creatorsOf = stateCaches<number, MemoCreator>(10_000)
+
 /** Returns the creators with these ids, active or not, by id. */
-export async function findMemoCreators(
+export function findMemoCreators(
   db: Db,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, MemoCreator>> {
-  const found = await creatorsByIds(db, JSON.stringify(ids))
-  return new Map(found.map((creator) => [creator.id, creator]))
+  return creatorsOf(db).readAll(
+    db,
+    ids,
+    async (others) => {
+      const found = await creatorsByIds(db, JSON.stringify(others))
+      return new Map(found.map((creator) => [creator.id, creator]))
+    },
+    () => true,
+  )
 }
 
 const creatorsByIds = prepareQuery((db, ids: string) =>
@@ -88,21 +99,34 @@ const creatorsByIds = prepareQuery((db, ids: string) =>
     .where('id', 'in', valuesOf<number>(ids)),
 )
 
+/** Tags by the ids of memos, 5 MB when full. */
+const tagsOf = stateCaches<number, readonly string[]>(10_000)
+
+/** The maximum length of the tags of a memo that are kept. A memo can have hundreds of tags. */
+const MAX_KEPT_CHARACTERS = 100
+
 /** Returns the tags of the memos with these ids, by id, in order of appearance. */
-export async function findTags(
+export function findTags(
   db: Db,
   memoIds: readonly number[],
 ): Promise<ReadonlyMap<number, readonly string[]>> {
-  const tags = new Map<number, string[]>()
-  if (memoIds.length === 0) return tags
+  return tagsOf(db).readAll(
+    db,
+    memoIds,
+    (others) => readTags(db, others),
+    (tags) => tags.reduce((total, { length }) => total + length, 0) <= MAX_KEPT_CHARACTERS,
+  )
+}
+
+async function readTags(
+  db: Db,
+  memoIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const tags = new Map<number, string[]>(memoIds.map((id) => [id, []]))
   const found = await tagsOfMemos(db, JSON.stringify(memoIds))
   // A page has few tags. SQLite would make a table of them to sort them.
   found.sort((a, b) => a.position - b.position)
-  for (const { memo_id, tag } of found) {
-    const known = tags.get(memo_id)
-    if (known) known.push(tag)
-    else tags.set(memo_id, [tag])
-  }
+  for (const { memo_id, tag } of found) tags.get(memo_id)?.push(tag)
   return tags
 }
 

@@ -1,5 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { stateCaches } from '../database/state-cache.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema/memos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
@@ -122,11 +123,35 @@ function selectCounted(db: Db, userId: number, visibility: MemoVisibility) {
     .where('visibility', '=', visibility)
 }
 
+/** Figures by account, visibilities and column of times, 10 MB when full. */
+const figuresOf = stateCaches<string, MemoFigures>(100)
+
+/** The maximum number of tags and pinned memos of figures that are kept. */
+const MAX_KEPT_ROWS = 500
+
 /**
  * Returns the figures of one account. No query reads more rows than it returns, so the time is
  * proportional to the response.
  */
 export async function findMemoFigures(
+  db: Db,
+  userId: number,
+  visibilities: readonly MemoVisibility[],
+  time: DisplayTime,
+): Promise<MemoFigures> {
+  const cache = figuresOf(db)
+  const key = `${userId} ${time} ${visibilities}`
+  const known = cache.get(db, key)
+  if (known) return known
+  return cache.read(
+    db,
+    key,
+    () => readMemoFigures(db, userId, visibilities, time),
+    ({ tags, pinned }) => tags.length + pinned.length <= MAX_KEPT_ROWS,
+  )
+}
+
+async function readMemoFigures(
   db: Db,
   userId: number,
   visibilities: readonly MemoVisibility[],

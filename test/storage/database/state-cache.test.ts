@@ -27,7 +27,7 @@ async function change(db: Db): Promise<void> {
 describe('a cache of what was read', () => {
   it('returns a value until the next commit', () =>
     withDatabase(async (db) => {
-      const cache = new StateCache<Value>(10)
+      const cache = new StateCache<string, Value>(10)
       const value = await cache.read(db, 'a', readText('first'), always)
       expect(cache.get(db, 'a')).toBe(value)
       expect(cache.get(db, 'b')).toBeUndefined()
@@ -40,7 +40,7 @@ describe('a cache of what was read', () => {
 
   it('keeps no value that was read before a commit', () =>
     withDatabase(async (db) => {
-      const cache = new StateCache<Value>(10)
+      const cache = new StateCache<string, Value>(10)
       const read = async () => {
         await change(db)
         return { text: 'old' }
@@ -51,21 +51,21 @@ describe('a cache of what was read', () => {
 
   it('keeps no value that may not be returned again', () =>
     withDatabase(async (db) => {
-      const cache = new StateCache<Value>(10)
+      const cache = new StateCache<string, Value>(10)
       await cache.read(db, 'a', readText('once'), () => false)
       expect(cache.get(db, 'a')).toBeUndefined()
     }))
 
   it('drops the oldest of too many values', () =>
     withDatabase(async (db) => {
-      const cache = new StateCache<Value>(2)
+      const cache = new StateCache<string, Value>(2)
       for (const key of ['a', 'b', 'c']) await cache.read(db, key, readText(key), always)
       expect(['a', 'b', 'c'].map((key) => cache.get(db, key)?.text)).toEqual([undefined, 'b', 'c'])
     }))
 
   it('is not used in transactions, which see their own changes', () =>
     withDatabase(async (db) => {
-      const cache = new StateCache<Value>(10)
+      const cache = new StateCache<string, Value>(10)
       await cache.read(db, 'a', readText('outside'), always)
       await transaction(db, async (tx) => {
         expect(cache.get(tx, 'a')).toBeUndefined()

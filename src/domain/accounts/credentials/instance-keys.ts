@@ -21,6 +21,9 @@ const MAX_VERIFIED_TOKENS = 10_000
 /** Maximum number of verified callers, some 10 MB. */
 const MAX_VERIFIED_CALLERS = 10_000
 
+/** Maximum number of page tokens that are kept, 1 MB. */
+const MAX_PAGE_TOKENS = 1000
+
 /** Loads the keys of the instance. Creates them at the first start. */
 export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKeys> {
   const secret = await findOrInsertInstanceKey(db, {
@@ -50,6 +53,7 @@ export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKe
     tokenKey,
     verifiedTokens: new LRUCache({ max: MAX_VERIFIED_TOKENS }),
     verifiedCallers: new StateCache(MAX_VERIFIED_CALLERS),
+    pageTokens: new LRUCache({ max: MAX_PAGE_TOKENS }),
     derive,
   }
 }
