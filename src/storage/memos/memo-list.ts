@@ -206,18 +206,19 @@ function positionOf(
 }
 
 /** Returns the direct comments on a memo, without archived ones. */
-export function listComments(
-  db: Db,
-  memoId: number,
-  { order, after, limit }: MemoPage,
-): Promise<RootedMemo[]> {
-  let query = selectRootedMemos(db)
-    .where('memos.parent_id', '=', memoId)
-    .where('memos.state', '=', 'NORMAL')
-  if (after) query = query.where(isAfter(order, after))
-  for (const { column, direction } of order) query = query.orderBy(`memos.${column}`, direction)
-  return query.limit(limit).execute()
+export function listComments(db: Db, memoId: number, page: MemoPage): Promise<RootedMemo[]> {
+  const { shape, values } = describeSelection({ partitions: [], page })
+  return pagesOfComments(db, shape, page, [memoId, ...values])
 }
+
+const pagesOfComments = prepareShapes((db, { order, after }: MemoPage, placeholder) => {
+  let query = selectRootedMemos(db)
+    .where('memos.parent_id', '=', placeholder())
+    .where('memos.state', '=', 'NORMAL')
+  if (after) query = query.where(isAfter(order, after.map(placeholder)))
+  for (const { column, direction } of order) query = query.orderBy(`memos.${column}`, direction)
+  return query.limit(placeholder())
+})
 
 /** A memo that is not a comment is its own root. */
 const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as const
