@@ -34,6 +34,7 @@ import { observeGit } from '../transport/git-http/observe.ts'
 import { createHealth } from '../transport/grpc/health.ts'
 import { registerReflection } from '../transport/grpc/reflection.ts'
 import { createCors } from '../transport/http/cors.ts'
+import type { HttpRequest } from '../transport/http/requests.ts'
 import { type Listener, listen } from '../transport/listener/index.ts'
 import { createOpenApi } from '../transport/openapi/index.ts'
 import { createGoImport } from '../transport/pages/go-import.ts'
@@ -135,7 +136,7 @@ export async function serve(
 }
 
 /** Returns the OpenAPI document, which takes as long to create as a tenth of the start. */
-function printOpenApi(config: Config, app: App, protocols: Rpc): string {
+function printOpenApi(config: Config, app: App, protocols: Rpc<HttpRequest>): string {
   const bindings = protocols.routes().map(({ binding }) => binding)
   return JSON.stringify(
     createOpenApi(bindings, {
@@ -164,9 +165,9 @@ function createProtocols(
   config: Config,
   app: App,
   { metrics, health, peers, proxy, shutdownSignal }: ProtocolParts,
-): Rpc {
+): Rpc<HttpRequest> {
   const publicSecure = config.publicUrl?.startsWith('https:') ?? false
-  const rpc = createRpc({
+  const rpc = createRpc<HttpRequest>({
     interceptors: [
       observeInterceptor(app.log, metrics),
       deadlineInterceptor,
