@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { clearField, create } from '@bufbuild/protobuf'
+import { clearField } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
@@ -167,16 +167,19 @@ export function userMessage(
   viewer: Viewer,
   fields?: ReadonlySet<string>,
 ): UserMessage {
-  const name = userName(user)
-  const message = create(UserSchema)
-  message.name = name
-  message.role = User_Role[user.role]
-  message.username = user.username
-  message.email = seesEmail(user, viewer) ? user.email : ''
-  message.displayName = user.display_name
-  message.avatarUrl = avatarUrl(user)
-  message.description = user.description
-  message.state = State[user.state]
+  // What `create` returns, in a fraction of its time.
+  const message: UserMessage = {
+    $typeName: 'branchline.v1.User',
+    name: userName(user),
+    role: User_Role[user.role],
+    username: user.username,
+    email: seesEmail(user, viewer) ? user.email : '',
+    displayName: user.display_name,
+    avatarUrl: avatarUrl(user),
+    description: user.description,
+    password: '',
+    state: State[user.state],
+  }
   if (user.create_time > 0) message.createTime = atSecond(user.create_time)
   if (user.update_time > 0) message.updateTime = atSecond(user.update_time)
   if (fields) clearAllBut(fields, message)

@@ -2,7 +2,6 @@ import { create, toJsonString } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
-  Memo_PropertySchema,
   type Memo as MemoMessage,
   type MemoRelation,
   MemoRelation_Type,
@@ -147,25 +146,29 @@ export function memoPayload(view: MemoView): string {
 /** Returns a memo as a reader sees it. */
 export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
   const { memo, creator, tags, parent } = view
-  const property = create(Memo_PropertySchema)
-  property.hasLink = memo.has_link === 1
-  property.hasTaskList = memo.has_task_list === 1
-  property.hasCode = memo.has_code === 1
-  property.hasIncompleteTasks = memo.has_incomplete_tasks === 1
-  property.title = memo.title
-  // Assignments take a fraction of the time of initial values.
-  const message = create(MemoSchema)
-  message.name = memoName(memo)
-  message.state = State[memo.state]
-  message.creator = userName(creator)
-  message.createTime = atSecond(memo.create_time)
-  message.updateTime = atSecond(memo.update_time)
-  message.content = memo.content
-  message.visibility = Visibility[memo.visibility]
-  message.tags = [...tags]
-  message.pinned = memo.pinned === 1
-  message.property = property
-  message.snippet = memo.snippet
+  // What `create` returns, in a fraction of its time.
+  const message: MemoMessage = {
+    $typeName: 'branchline.v1.Memo',
+    name: memoName(memo),
+    state: State[memo.state],
+    creator: userName(creator),
+    createTime: atSecond(memo.create_time),
+    updateTime: atSecond(memo.update_time),
+    content: memo.content,
+    visibility: Visibility[memo.visibility],
+    tags: [...tags],
+    pinned: memo.pinned === 1,
+    relations: [],
+    property: {
+      $typeName: 'branchline.v1.Memo.Property',
+      hasLink: memo.has_link === 1,
+      hasTaskList: memo.has_task_list === 1,
+      hasCode: memo.has_code === 1,
+      hasIncompleteTasks: memo.has_incomplete_tasks === 1,
+      title: memo.title,
+    },
+    snippet: memo.snippet,
+  }
   if (parent) {
     message.parent = memoName(parent)
     message.relations = [relationTo(message.parent, view, reader)]
