@@ -95,6 +95,29 @@ describe('a credential that was used before', () => {
     expect(await call(kind)).toMatchObject({ peer: LOCAL_PEER })
   })
 
+  it('is that of the call on a connection with several tokens', async () => {
+    const bob = await addUser(app, 'bob')
+    const other = await createPersonalAccessToken(
+      app,
+      { ...bySession(ids.session), user: bob },
+      { description: '', expiresInDays: 1, scopes: ['read:user'] },
+    )
+    const peer = { ...LOCAL_PEER }
+    const nameOf = async (token: string) => {
+      const headers = new Headers({ authorization: `Bearer ${token}` })
+      const caller = await authenticate(app, headers, peer)
+      await app.background.settled()
+      return caller.kind === 'user' && caller.user.username
+    }
+    for (let round = 0; round < 4; round++) {
+      expect(await nameOf(tokens.personal)).toBe('ada')
+      expect(await nameOf(other.text)).toBe('bob')
+      expect(await nameOf(tokens.access)).toBe('ada')
+    }
+    // No log can print a token that the connection holds.
+    expect(JSON.stringify(peer)).toBe(JSON.stringify(LOCAL_PEER))
+  })
+
   it('is refused at the next call after its session has ended', async () => {
     await endSession(app, ids.session)
     await expect(Promise.resolve(call('access'))).rejects.toEqual(BAD_CREDENTIALS)

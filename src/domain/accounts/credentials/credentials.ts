@@ -43,6 +43,14 @@ export async function signInByPassword(
 }
 
 /**
+ * Returns the caller of `Authorization: Bearer` if the token was verified in this state of the
+ * database, otherwise undefined.
+ */
+export function knownBearer(app: AccountsApp, peer: Peer, text: string): SignedIn | undefined {
+  return knownCaller(app, peer, keyOf(peer, text))
+}
+
+/**
  * Authenticates `Authorization: Bearer`, which carries a personal access token, recognised by its
  * prefix, or an access token.
  *
@@ -55,8 +63,7 @@ export function authenticateBearer(
   text: string,
 ): SignedIn | Promise<SignedIn> {
   if (looksLikeToken(text)) return authenticateToken(app, peer, text)
-  // The text expires within minutes, and its hash would cost as much as the rest of the check.
-  return verifyOnce(app, peer, text, async () => {
+  return verifyOnce(app, peer, keyOf(peer, text), async () => {
     const { user, sessionId, expireTime } = await authenticateAccessToken(app, text)
     return { user, credential: { kind: 'session', sessionId }, verifyAgainAt: expireTime * 1000 }
   })
@@ -74,8 +81,7 @@ export function authenticateToken(
   text: string,
 ): SignedIn | Promise<SignedIn> {
   if (!looksLikeToken(text)) throw new DomainError('BAD_CREDENTIALS')
-  // With the text as the key, the memory of the process would keep tokens that are never sent again.
-  return verifyOnce(app, peer, hash('sha256', text), async () => {
+  return verifyOnce(app, peer, keyOf(peer, text), async () => {
     const { user, uuid, scopes, verifyAgainAt } = await authenticatePersonalAccessToken(app, text)
     return { user, credential: { kind: 'token', uuid, scopes }, verifyAgainAt }
   })
@@ -92,13 +98,48 @@ function verifyOnce(
   key: string,
   verify: () => Promise<VerifiedCaller>,
 ): SignedIn | Promise<SignedIn> {
-  const { verifiedCallers } = app.keys
-  const isValid = ({ verifyAgainAt }: VerifiedCaller) => app.clock.now() < verifyAgainAt
-  const known = verifiedCallers.get(app.db, key)
-  if (known && isValid(known)) return callerBy(known, peer)
-  return verifiedCallers
-    .read(app.db, key, verify, isValid)
+  const known = knownCaller(app, peer, key)
+  if (known) return known
+  return app.keys.verifiedCallers
+    .read(app.db, key, verify, (verified) => isValid(app, verified))
     .then((verified) => callerBy(verified, peer))
+}
+
+function knownCaller(app: AccountsApp, peer: Peer, key: string): SignedIn | undefined {
+  const known = app.keys.verifiedCallers.get(app.db, key)
+  return known && isValid(app, known) ? callerBy(known, peer) : undefined
+}
+
+function isValid({ clock }: AccountsApp, { verifyAgainAt }: VerifiedCaller): boolean {
+  return clock.now() < verifyAgainAt
+}
+
+/** The maximum length of a token that a peer keeps. Tokens of this server are shorter. */
+const MAX_KEPT_CHARACTERS = 128
+
+const LAST_TOKEN = Symbol('last token')
+
+/**
+ * A peer with the token that it sent last, and its hash. A peer that keeps its connection sends the
+ * same token with each request. It is a symbol, so that no log prints it.
+ */
+interface TokenSender {
+  [LAST_TOKEN]?: { readonly text: string; readonly hash: string }
+}
+
+/**
+ * Returns the key of a verified token.
+ *
+ * The text of an access token, which expires within minutes, is its key. With the text of a personal
+ * access token as the key, the process would keep tokens whose clients are gone.
+ */
+function keyOf(peer: Peer & TokenSender, text: string): string {
+  if (!looksLikeToken(text)) return text
+  const last = peer[LAST_TOKEN]
+  if (last?.text === text) return last.hash
+  const key = hash('sha256', text)
+  if (text.length <= MAX_KEPT_CHARACTERS) peer[LAST_TOKEN] = { text, hash: key }
+  return key
 }
 
 function callerBy({ user, credential }: VerifiedCaller, peer: Peer): SignedIn {
