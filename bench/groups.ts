@@ -10,7 +10,7 @@ import { type Credentials, signInBody, usernameOf } from './accounts.ts'
 import { http1 } from './http1-load.ts'
 import { http2Frames } from './http2-load.ts'
 import type { Case, Group } from './measure.ts'
-import { memoLists, statistics } from './memos.ts'
+import { besideOneAccount, memoLists, statistics } from './memos.ts'
 import type { ServerProcess } from './processes.ts'
 import { type Answer, envelope, get, post, postJson, unwrapEnvelopes } from './requests.ts'
 
@@ -54,6 +54,7 @@ export function groupsOf(servers: Servers, expectedUser: string, expectedBatch: 
     batches(servers, expectedBatch),
     credentials(servers, expectedUser),
     lists(servers),
+    besideOneAccount(servers),
     memoLists(servers),
     statistics(servers),
     signIns(servers),

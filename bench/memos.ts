@@ -110,6 +110,55 @@ export function statistics({ branchline }: Servers): Group {
   }
 }
 
+/** Short lists and statistics beside one account. */
+export function besideOneAccount({ branchline, credentials }: Servers): Group {
+  const { personalAccessToken } = credentials
+  const path = (account: number) => `/api/v1/users/${usernameOf(account)}`
+  const listOf =
+    (field: string): Case['check'] =>
+    ({ status, body }) => {
+      assert.equal(status, 200)
+      assert.equal(JSON.parse(body.toString())[field].length, 5)
+    }
+  const common = { client: http1, server: branchline, baseline: 'GetUser' }
+  const { account, count } = LISTED_MEMOS
+  return {
+    name: 'lists-and-one',
+    title: 'Lists beside GetUser, over REST',
+    rounds: 5,
+    durationMs: 400,
+    inFlight: IN_FLIGHT,
+    cases: [
+      {
+        name: 'GetUser',
+        client: http1,
+        server: branchline,
+        requests: [get(path(account))],
+        check: ({ status }) => assert.equal(status, 200),
+      },
+      {
+        ...common,
+        name: 'ListUsers of 5',
+        requests: [get('/api/v1/users?pageSize=5', personalAccessToken)],
+        check: listOf('users'),
+      },
+      {
+        ...common,
+        name: 'ListMemos of 5',
+        requests: [get('/api/v1/memos?pageSize=5')],
+        check: listOf('memos'),
+      },
+      {
+        ...common,
+        name: `GetUserStats with ${count} times`,
+        requests: [get(`${path(account)}:getStats`)],
+        check: ({ body }) =>
+          assert.equal(JSON.parse(body.toString()).memoDisplayTimestamps.length, count),
+      },
+    ],
+  }
+}
+
 /** First pages of lists that differ only in their length. */
 export function memoLists(servers: Servers): Group {
   const { branchline, few } = servers

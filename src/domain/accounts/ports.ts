@@ -1,5 +1,8 @@
 import type { CryptoKey } from 'jose'
 import type { LRUCache } from 'lru-cache'
+import type { StateCache } from '../../storage/database/state-cache.ts'
+import type { User } from '../../storage/schema/accounts.ts'
+import type { Credential } from '../core/access.ts'
 import type { Core } from '../core/core.ts'
 
 /** The services that accounts use. */
@@ -83,6 +86,16 @@ export interface InstanceKeys {
    * 15 minutes, and verifying a token takes longer than the rest of a small call.
    */
   readonly verifiedTokens: LRUCache<string, VerifiedToken>
+  /**
+   * What access tokens were verified to, by their text, and personal access tokens, by a hash. A
+   * change of the database ends all of it, so a revocation holds at the next call.
+   */
+  readonly verifiedCallers: StateCache<string, VerifiedCaller>
+  /**
+   * Page tokens that were written, by what they contain. To sign one takes as long as to look up
+   * several rows.
+   */
+  readonly pageTokens: LRUCache<string, string>
   /** Derives a 256-bit key for one purpose. A derived key reveals nothing about the others. */
   derive(purpose: string): Buffer
 }
@@ -100,6 +113,14 @@ export interface VerifiedToken {
   readonly claims: AccessTokenClaims
   /** Unix seconds. */
   readonly expireTime: number
+}
+
+/** The account and the credential that a token was verified to. */
+export interface VerifiedCaller {
+  readonly user: User
+  readonly credential: Credential
+  /** Unix milliseconds. From then on, the token must be verified again. */
+  readonly verifyAgainAt: number
 }
 
 /** A mail to the owner of an account. */

@@ -7,7 +7,7 @@ import { publishing } from './memo-events.ts'
 import { listingOf, type MemoListing, type MemoPage } from './memo-list.ts'
 import { type MemoDraft, readDraft } from './memo-values.ts'
 import type { MemoView } from './memo-view.ts'
-import { getMemo, storeNewMemo } from './memos.ts'
+import { findReadable, getMemo, storeNewMemo } from './memos.ts'
 import type { MemosApp } from './ports.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function createComment(
 ): Promise<MemoView> {
   // Checked first, because reading the content takes time, and because the content must not affect
   // whether the caller is refused.
-  await getMemo(app.db, readerOf(caller), uid)
+  await findReadable(app.db, readerOf(caller), uid)
   const { columns, tags } = readDraft(app, draft, 'comment')
   return publishing(app, async (tx: Tx) => {
     const commentedOn = await getMemo(tx, readerOf(caller), uid)
@@ -49,6 +49,6 @@ export async function listMemoComments(
   uid: string,
   page: MemoPage,
 ): Promise<MemoListing> {
-  const { memo } = await getMemo(app.db, reader, uid)
-  return listingOf(app, page, (longer) => listComments(app.db, memo.id, longer))
+  const { id } = await findReadable(app.db, reader, uid)
+  return listingOf(app, page, (longer) => listComments(app.db, id, longer))
 }

@@ -122,7 +122,12 @@ interface MemoMessage {
   readonly timeMs: number
 }
 
-async function queueMemo(app: MemosApp, tx: Tx, owner: User, { type, view, timeMs }: MemoMessage) {
+async function queueMemo(
+  app: MemosApp,
+  tx: Tx,
+  owner: Pick<User, 'id' | 'state'>,
+  { type, view, timeMs }: MemoMessage,
+) {
   if (owner.state !== 'NORMAL') return
   const webhookIds = await webhooksWithinQuota(tx, await rows.listEnabledWebhooks(tx, owner.id))
   if (webhookIds.length === 0) return
@@ -148,6 +153,6 @@ async function requireEnabled(tx: Tx, { user_id, uid }: UserWebhook, name: strin
   if (present.disabled) throw new DomainError('WEBHOOK_DISABLED', { name })
 }
 
-function nameOf(user: User): string {
+function nameOf(user: Pick<User, 'user_id' | 'username'>): string {
   return `users/${user.user_id ?? user.username}`
 }

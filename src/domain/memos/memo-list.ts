@@ -41,7 +41,17 @@ const ORDER_COLUMNS: ReadonlyMap<string, rows.MemoOrder['column']> = new Map([
  * @throws INVALID_ORDER
  */
 export function readMemoOrder(text: string): MemoOrder {
-  const terms = (text.trim() || 'create_time').split(',').map((term) => {
+  return text.trim() === '' ? NEWEST_FIRST : parseOrder(text)
+}
+
+/** The order of most lists. */
+const NEWEST_FIRST: MemoOrder = [
+  { column: 'create_time', direction: 'desc' },
+  { column: 'id', direction: 'desc' },
+]
+
+function parseOrder(text: string): MemoOrder {
+  const terms = text.split(',').map((term) => {
     const [field = '', direction = 'desc', ...rest] = term.trim().split(/ +/)
     const column = ORDER_COLUMNS.get(field)
     if (!column || (direction !== 'asc' && direction !== 'desc') || rest.length > 0)

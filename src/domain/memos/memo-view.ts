@@ -1,11 +1,11 @@
-import { findUsersByIds } from '../../storage/accounts/users.ts'
 import {
   type CommentedMemo,
   findCommentedMemos,
+  findMemoCreators,
   findTags,
+  type MemoCreator,
   type RootedMemo,
 } from '../../storage/memos/memos.ts'
-import type { User } from '../../storage/schema/accounts.ts'
 import type { Db } from '../../storage/schema/schema.ts'
 import { DomainError } from '../core/errors.ts'
 import { isReadable, type MemoReader } from './memo-access.ts'
@@ -13,7 +13,7 @@ import { isReadable, type MemoReader } from './memo-access.ts'
 /** A memo with the related data of its representation. */
 export interface MemoView {
   readonly memo: RootedMemo
-  readonly creator: User
+  readonly creator: MemoCreator
   /** In order of appearance in the content. */
   readonly tags: readonly string[]
   /** The memo that a comment belongs to; undefined for a memo that is not a comment. */
@@ -22,9 +22,10 @@ export interface MemoView {
 
 /** Returns memos as views, with three queries in total. */
 export async function viewsOf(db: Db, memos: readonly RootedMemo[]): Promise<MemoView[]> {
-  const creators = await findUsersByIds(db, [...new Set(memos.map(({ creator_id }) => creator_id))])
+  if (memos.length === 0) return []
+  const creators = await findMemoCreators(db, distinct(memos.map(({ creator_id }) => creator_id)))
   const parentIds = memos.flatMap(({ parent_id }) => parent_id ?? [])
-  const parents = await findCommentedMemos(db, [...new Set(parentIds)])
+  const parents = await findCommentedMemos(db, distinct(parentIds))
   const tags = await findTags(
     db,
     memos.map(({ id }) => id),
@@ -36,6 +37,10 @@ export async function viewsOf(db: Db, memos: readonly RootedMemo[]): Promise<Mem
       ? [{ memo, creator, tags: tags.get(memo.id) ?? [], parent: parents.get(memo.parent_id ?? 0) }]
       : []
   })
+}
+
+function distinct(ids: readonly number[]): number[] {
+  return [...new Set(ids)]
 }
 
 /**

@@ -33,7 +33,16 @@ export type Memo = rows.RootedMemo
  * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
  */
 export async function getMemo(db: Db, reader: MemoReader, uid: string): Promise<MemoView> {
-  return viewOf(db, requireReadable(await rows.findMemoByUid(db, uid), reader, nameOf(uid)))
+  return viewOf(db, await findReadable(db, reader, uid))
+}
+
+/**
+ * Returns a memo or comment that the reader may read, without what its view adds.
+ *
+ * @throws MEMO_NOT_FOUND, UNAUTHENTICATED, PUBLIC_ONLY_TOKEN, PERMISSION_DENIED
+ */
+export async function findReadable(db: Db, reader: MemoReader, uid: string): Promise<Memo> {
+  return requireReadable(await rows.findMemoByUid(db, uid), reader, nameOf(uid))
 }
 
 /** Returns those of the given memos and comments that the reader may read, by uid. */

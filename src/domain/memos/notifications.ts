@@ -49,7 +49,7 @@ export async function notifyUsers(app: AccountsApp, tx: Tx, event: MemoEvent): P
   const mentioned = await mentionedUsers(tx, event)
   if (commenters.length + mentioned.length === 0) return
   const parent = event.commentedOn?.memo ?? (await parentOf(tx, memo))
-  const canRead = ({ id }: User) => canReadBoth(id, memo, parent)
+  const canRead = ({ id }: Pick<User, 'id'>) => canReadBoth(id, memo, parent)
   const receivers = new Map<number, NotificationType>()
   for (const user of mentioned.filter(canRead)) receivers.set(user.id, 'MEMO_MENTION')
   for (const user of commenters.filter(canRead)) receivers.set(user.id, 'MEMO_COMMENT')
@@ -178,7 +178,7 @@ function record(
   return recordUserEvent(app, tx, receiver_id, type, String(id))
 }
 
-function commentReceivers({ commentedOn }: MemoEvent): User[] {
+function commentReceivers({ commentedOn }: MemoEvent): Pick<User, 'id'>[] {
   return commentedOn?.creator.state === 'NORMAL' ? [commentedOn.creator] : []
 }
 

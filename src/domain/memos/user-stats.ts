@@ -63,7 +63,7 @@ export async function listAllUserStats(app: AccountsApp, reader: MemoReader): Pr
         counts: counts.get(owner.id) ?? [],
         tags: tags.get(owner.id) ?? [],
         truncatedTags: truncatedTags.get(owner.id) ?? [],
-        times: times.get(owner.id) ?? [],
+        times: [(times.get(owner.id) ?? []).map(({ time }) => time).sort(newestFirst)],
         pinned: pinned.get(owner.id) ?? [],
       }),
     )
@@ -85,7 +85,7 @@ function statsOf(
   const sum = (column: keyof MemoCounts) => counts.reduce((total, row) => total + row[column], 0)
   const tagCounts = new Map<string, number>()
   for (const { tag, memos } of tags) tagCounts.set(tag, (tagCounts.get(tag) ?? 0) + memos)
-  const displayTimes = newest(times, (a, b) => b.time - a.time).map(({ time }) => time)
+  const displayTimes = newestTimes(times)
   return {
     owner,
     memoCount: sum('memos'),
@@ -101,6 +101,17 @@ function statsOf(
     // The limits of pinned memos and of times are the same.
     isTruncated: truncatedTags.length > 0 || displayTimes.length < sum('memos'),
   }
+}
+
+/** Merges lists of times, each of them newest first. */
+function newestTimes(lists: rows.MemoFigures['times']): readonly number[] {
+  const [list = []] = lists
+  // An anonymous reader sees one visibility. A list that is in order needs no sort.
+  return lists.length > 1 ? newest(lists.flat(), newestFirst) : list.slice(0, rows.MAX_LISTED_MEMOS)
+}
+
+function newestFirst(a: number, b: number): number {
+  return b - a
 }
 
 function newest<Row>(memos: readonly Row[], newestFirst: (a: Row, b: Row) => number): Row[] {

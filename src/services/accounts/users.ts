@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { clearField, create } from '@bufbuild/protobuf'
+import { clearField } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import { State } from '#gen/branchline/v1/state_pb.ts'
 import { User_Role, type User as UserMessage, UserSchema } from '#gen/branchline/v1/user_pb.ts'
@@ -17,6 +17,7 @@ import {
   getAvatar,
   getUser,
   listUsers,
+  type ShownUser,
   type User,
 } from '../../domain/accounts/users/users.ts'
 import { deleteUser } from '../../domain/administration/delete-user.ts'
@@ -161,17 +162,24 @@ export type Viewer = Caller | { readonly kind: 'creator' }
  *
  * @param fields proto names of the fields to fill, in addition to `name`; undefined for all.
  */
-export function userMessage(user: User, viewer: Viewer, fields?: ReadonlySet<string>): UserMessage {
-  const name = userName(user)
-  const message = create(UserSchema)
-  message.name = name
-  message.role = User_Role[user.role]
-  message.username = user.username
-  message.email = seesEmail(user, viewer) ? user.email : ''
-  message.displayName = user.display_name
-  message.avatarUrl = avatarUrl(user)
-  message.description = user.description
-  message.state = State[user.state]
+export function userMessage(
+  user: ShownUser,
+  viewer: Viewer,
+  fields?: ReadonlySet<string>,
+): UserMessage {
+  // What `create` returns, in a fraction of its time.
+  const message: UserMessage = {
+    $typeName: 'branchline.v1.User',
+    name: userName(user),
+    role: User_Role[user.role],
+    username: user.username,
+    email: seesEmail(user, viewer) ? user.email : '',
+    displayName: user.display_name,
+    avatarUrl: avatarUrl(user),
+    description: user.description,
+    password: '',
+    state: State[user.state],
+  }
   if (user.create_time > 0) message.createTime = atSecond(user.create_time)
   if (user.update_time > 0) message.updateTime = atSecond(user.update_time)
   if (fields) clearAllBut(fields, message)
@@ -184,7 +192,7 @@ function clearAllBut(fields: ReadonlySet<string>, message: UserMessage): void {
   }
 }
 
-function seesEmail(user: User, viewer: Viewer): boolean {
+function seesEmail(user: Pick<User, 'id'>, viewer: Viewer): boolean {
   if (viewer.kind === 'creator') return true
   if (viewer.kind === 'anonymous' || seesPublicDataOnly(viewer)) return false
   return viewer.user.id === user.id || actsAsAdministrator(viewer, 'read')

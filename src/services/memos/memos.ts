@@ -2,7 +2,6 @@ import { create, toJsonString } from '@bufbuild/protobuf'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
-  Memo_PropertySchema,
   type Memo as MemoMessage,
   type MemoRelation,
   MemoRelation_Type,
@@ -147,7 +146,9 @@ export function memoPayload(view: MemoView): string {
 /** Returns a memo as a reader sees it. */
 export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
   const { memo, creator, tags, parent } = view
-  const message = create(MemoSchema, {
+  // What `create` returns, in a fraction of its time.
+  const message: MemoMessage = {
+    $typeName: 'branchline.v1.Memo',
     name: memoName(memo),
     state: State[memo.state],
     creator: userName(creator),
@@ -157,15 +158,17 @@ export function memoMessage(view: MemoView, reader: MemoReader): MemoMessage {
     visibility: Visibility[memo.visibility],
     tags: [...tags],
     pinned: memo.pinned === 1,
-    property: create(Memo_PropertySchema, {
+    relations: [],
+    property: {
+      $typeName: 'branchline.v1.Memo.Property',
       hasLink: memo.has_link === 1,
       hasTaskList: memo.has_task_list === 1,
       hasCode: memo.has_code === 1,
       hasIncompleteTasks: memo.has_incomplete_tasks === 1,
       title: memo.title,
-    }),
+    },
     snippet: memo.snippet,
-  })
+  }
   if (parent) {
     message.parent = memoName(parent)
     message.relations = [relationTo(message.parent, view, reader)]

@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import { TimestampSchema } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   UserStats_MemoTypeStatsSchema,
@@ -13,6 +12,7 @@ import { readerOf } from '../../domain/memos/memo-access.ts'
 import { getUserStats, listAllUserStats, type UserStats } from '../../domain/memos/user-stats.ts'
 import { callerOf } from '../wire/call.ts'
 import { parseUserName, userName } from '../wire/names.ts'
+import { atSecond } from '../wire/times.ts'
 
 type Methods = Pick<ServiceImpl<typeof UserService>, 'getUserStats' | 'listAllUserStats'>
 
@@ -32,11 +32,8 @@ export function userStatsMethods(app: App): Methods {
 }
 
 function statsMessage(stats: UserStats): UserStatsMessage {
-  return create(UserStatsSchema, {
+  const message = create(UserStatsSchema, {
     name: userName(stats.owner),
-    memoDisplayTimestamps: stats.displayTimes.map((time) =>
-      create(TimestampSchema, { seconds: BigInt(time) }),
-    ),
     memoTypeStats: create(UserStats_MemoTypeStatsSchema, {
       linkCount: stats.linkCount,
       codeCount: stats.codeCount,
@@ -45,8 +42,11 @@ function statsMessage(stats: UserStats): UserStatsMessage {
     }),
     // Object.fromEntries defines every key as a property. Assignment would lose `__proto__`.
     tagCount: Object.fromEntries(stats.tagCounts),
-    pinnedMemos: stats.pinnedUids.map((uid) => `memos/${uid}`),
     totalMemoCount: stats.memoCount,
     ...(stats.isTruncated && { truncated: true }),
   })
+  // Assigned, because `create` would look at each element of a list.
+  message.memoDisplayTimestamps = stats.displayTimes.map(atSecond)
+  message.pinnedMemos = stats.pinnedUids.map((uid) => `memos/${uid}`)
+  return message
 }

@@ -12,6 +12,9 @@ const USUAL = { defaultPageSize: 50, maxPageSize: 1000 }
  */
 const TAG_BYTES = 16
 
+/** The maximum length of the contents of a token that is kept. Filters may be long. */
+const MAX_KEPT_CHARACTERS = 512
+
 /** The maximum length of a token that is read. Tokens of this server are much shorter. */
 const MAX_TOKEN_CHARACTERS = 1024
 
@@ -48,8 +51,16 @@ export type SortKey = readonly (number | string)[]
  * the token for this list.
  */
 export function writePageToken(app: App, list: ListIdentity, key: SortKey): string {
-  const payload = Buffer.from(JSON.stringify(key))
-  return Buffer.concat([tagOf(app, list, payload), payload]).toString('base64url')
+  const { pageTokens } = app.keys
+  const identity = textOf(list)
+  const text = JSON.stringify(key)
+  const contents = identity + text
+  const known = pageTokens.get(contents)
+  if (known !== undefined) return known
+  const payload = Buffer.from(text)
+  const token = Buffer.concat([tagOf(app, identity, payload), payload]).toString('base64url')
+  if (contents.length <= MAX_KEPT_CHARACTERS) pageTokens.set(contents, token)
+  return token
 }
 
 /**
@@ -80,14 +91,20 @@ export function verifyPageToken<Key extends SortKey = readonly number[]>(
   if (bytes.toString('base64url') !== token) return undefined
   const tag = bytes.subarray(0, TAG_BYTES)
   const payload = bytes.subarray(TAG_BYTES)
-  if (tag.length < TAG_BYTES || !timingSafeEqual(tag, tagOf(app, list, payload))) return undefined
+  if (tag.length < TAG_BYTES || !timingSafeEqual(tag, tagOf(app, textOf(list), payload)))
+    return undefined
   // The tag proves that this server wrote the payload for this list.
   return JSON.parse(payload.toString()) as Key
 }
 
-function tagOf(app: App, list: ListIdentity, payload: Buffer): Buffer {
+/** Returns the parts of an identity as a text that no other identity has. */
+function textOf({ method, parent, filter }: ListIdentity): string {
+  return JSON.stringify([method, parent, filter])
+}
+
+function tagOf(app: App, identity: string, payload: Buffer): Buffer {
   return createHmac('sha256', app.keys.derive('page-tokens'))
-    .update(JSON.stringify([list.method, list.parent, list.filter]))
+    .update(identity)
     .update(payload)
     .digest()
     .subarray(0, TAG_BYTES)

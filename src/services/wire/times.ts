@@ -1,6 +1,7 @@
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 
 /** Converts Unix seconds, as stored, to a Timestamp. */
 export function atSecond(unixSeconds: number): Timestamp {
-  return timestampFromMs(unixSeconds * 1000)
+  // What `create` returns, in a tenth of its time. Some responses have a thousand times.
+  return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(unixSeconds), nanos: 0 }
 }

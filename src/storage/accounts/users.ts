@@ -133,13 +133,31 @@ export interface UserListFilter {
   readonly usernameKey: string | undefined
 }
 
+/** The columns that lists of accounts show. */
+const SHOWN_COLUMNS = [
+  'id',
+  'user_id',
+  'username',
+  'email',
+  'display_name',
+  'avatar_url',
+  'description',
+  'role',
+  'state',
+  'create_time',
+  'update_time',
+] as const
+
+/** An account as lists show it. */
+export type ShownUser = Pick<User, (typeof SHOWN_COLUMNS)[number]>
+
 /** Lists accounts after a position, newest first, then by descending id. */
 export function listUsers(
   db: Db,
   filter: UserListFilter,
   after: UserListPosition | undefined,
   limit: number,
-): Promise<User[]> {
+): Promise<ShownUser[]> {
   const { first, next } =
     filter.usernameKey === undefined
       ? pagesOf[filter.includeArchived ? 'all' : 'active']
@@ -150,7 +168,10 @@ export function listUsers(
 /** Prepares the first page of some accounts and the page after a position. */
 function preparePages(select: (db: Db) => ReturnType<typeof selectUsers>) {
   const pages = (db: Db) =>
-    select(db).selectAll('users').orderBy('users.create_time', 'desc').orderBy('users.id', 'desc')
+    select(db)
+      .select(SHOWN_COLUMNS.map((column) => `users.${column}` as const))
+      .orderBy('users.create_time', 'desc')
+      .orderBy('users.id', 'desc')
   return {
     first: prepareQuery((db, limit: number) => pages(db).limit(limit)),
     next: prepareQuery((db, createTime: number, id: number, limit: number) =>

@@ -4,10 +4,13 @@ import {
   type SqlBool,
   type SqliteDatabase,
   SqliteDialect,
+  type SqliteStatement,
   sql,
 } from 'kysely'
 import { type CallDeadline, currentDeadline } from '../../concurrency/call-deadlines.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
+import { withOpaqueLimits } from './limits.ts'
+import { namedRows } from './named-rows.ts'
 import { openReader, type Reader } from './reader.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
 
@@ -119,13 +122,13 @@ export function containsSql(text: Expression<string>, part: string): Expression<
  * Kysely prepares a statement for each execution, which takes longer than a lookup by primary key.
  */
 function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
-  const statements = new Map<string, Statement>()
+  const statements = new Map<string, SqliteStatement>()
   return {
     close: () => {
       reader?.close()
       sqlite.close()
     },
-    prepare(text: string): Statement {
+    prepare(text: string): SqliteStatement {
       // Kysely runs the statement immediately after it is prepared.
       reader?.refresh()
       // Every transaction here writes. A transaction that takes the write lock at its start waits
@@ -134,10 +137,26 @@ function withPreparedStatements(sqlite: Database, reader: Reader | undefined) {
       const sql = text === 'begin' ? 'begin immediate' : text
       const known = statements.get(sql)
       if (known) return known
-      if (statements.size >= MAX_PREPARED_STATEMENTS) statements.clear()
-      const statement = sqlite.prepare(sql)
-      statements.set(sql, statement)
+      const statement = withNamedRows(sqlite.prepare(withOpaqueLimits(sql)))
+      // After a change of the schema, the statements that are kept may have other columns.
+      const changesSchema = CHANGES_SCHEMA.test(sql)
+      if (statements.size >= MAX_PREPARED_STATEMENTS || changesSchema) statements.clear()
+      if (!changesSchema) statements.set(sql, statement)
       return statement
     },
+  }
+}
+
+/** The first word of a statement that changes the schema. */
+const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
+
+function withNamedRows(statement: Statement): SqliteStatement {
+  if (!statement.reader) return statement
+  const { all } = namedRows(statement)
+  return {
+    reader: true,
+    all,
+    iterate: (parameters) => all(parameters).values(),
+    run: (parameters) => statement.run(parameters),
   }
 }

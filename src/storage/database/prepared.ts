@@ -1,8 +1,9 @@
 import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Db } from '../schema/schema.ts'
 import { readerOf } from './database.ts'
+import { withOpaqueLimits } from './limits.ts'
+import { type NamedRows, namedRows } from './named-rows.ts'
 import type { Reader } from './reader.ts'
-import type { Database } from './sqlite.ts'
 
 /**
  * Creates a read query that is built and compiled once, for queries that take longer to build than
@@ -18,14 +19,52 @@ import type { Database } from './sqlite.ts'
 export function prepareQuery<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row[]> {
-  return prepare(build, (rows) => rows, readRows<Row>)
+  return prepare(
+    build,
+    (rows) => rows,
+    (rows) => rows.all,
+  )
 }
 
 /** Creates a prepared query for the first row; undefined when there is none. */
 export function prepareFirst<Args extends readonly unknown[], Row>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
 ): (db: Db, ...args: Args) => Promise<Row | undefined> {
-  return prepare(build, (rows) => rows[0], readFirst<Row>)
+  return prepare(
+    build,
+    (rows) => rows[0],
+    (rows) => rows.get,
+  )
+}
+
+/** The maximum number of shapes of one query that are kept. */
+const MAX_SHAPES = 200
+
+/**
+ * Creates prepared queries that differ in more than their values, such as in the columns of their
+ * order. Each shape is built and compiled at its first use.
+ *
+ * @param build builds the query of a shape, with a placeholder in place of each value: shapes with
+ *   the same key share the query.
+ * @returns a function that runs the query of a shape with a key. The values are in the order in
+ *   which `build` asks for placeholders.
+ */
+export function prepareShapes<Shape, Row>(
+  build: (db: Db, shape: Shape, placeholder: () => never) => Compilable<Row>,
+): (db: Db, key: string, shape: Shape, values: readonly unknown[]) => Promise<Row[]> {
+  const known = new Map<string, (db: Db, ...values: readonly unknown[]) => Promise<Row[]>>()
+  return (db, key, shape, values) => {
+    let query = known.get(key)
+    if (!query) {
+      if (known.size >= MAX_SHAPES) known.clear()
+      query = prepareQuery((handle, ...placeholders: readonly unknown[]) => {
+        let next = 0
+        return build(handle, shape, () => placeholders[next++] as never)
+      })
+      known.set(key, query)
+    }
+    return query(db, ...values)
+  }
 }
 
 /**
@@ -42,12 +81,12 @@ type Read<Result> = (parameters: readonly unknown[]) => Result
 
 /**
  * @param pick takes the result from the rows of Kysely.
- * @param read prepares the query on the reading connection.
+ * @param read returns how the result is read on the reading connection.
  */
 function prepare<Args extends readonly unknown[], Row, Result>(
   build: (db: Db, ...args: Args) => Compilable<Row>,
   pick: (rows: Row[]) => Result,
-  read: (connection: Database, sql: string) => Read<Result>,
+  read: (rows: NamedRows<Row>) => Read<Result>,
 ): (db: Db, ...args: Args) => Promise<Result> {
   let compiled: Compiled<Row> | undefined
   const reads = new WeakMap<Reader, Read<Result>>()
@@ -62,7 +101,7 @@ function prepare<Args extends readonly unknown[], Row, Result>(
     const { snapshot } = reader
     let run = reads.get(reader)
     if (!run) {
-      run = read(snapshot, query.sql)
+      run = read(namedRows(snapshot.prepare(withOpaqueLimits(query.sql))))
       reads.set(reader, run)
     }
     return run(parameters)
@@ -89,32 +128,4 @@ function compile<Args extends readonly unknown[], Row>(
   const slots = query.parameters.map((parameter) => placeholders.indexOf(parameter as symbol))
   const areArguments = slots.length === count && slots.every((slot, i) => slot === i)
   return { query, slots: areArguments ? undefined : slots }
-}
-
-function readRows<Row>(connection: Database, sql: string): Read<Row[]> {
-  const { statement, nameRow } = prepareRaw<Row>(connection, sql)
-  return (parameters) => statement.all(parameters).map(nameRow)
-}
-
-function readFirst<Row>(connection: Database, sql: string): Read<Row | undefined> {
-  const { statement, nameRow } = prepareRaw<Row>(connection, sql)
-  return (parameters) => {
-    const values = statement.get(parameters)
-    return values && nameRow(values)
-  }
-}
-
-/**
- * Reads rows as arrays and names the columns here. The driver would create the names of the columns
- * for each row again, which takes twice the time.
- */
-function prepareRaw<Row>(connection: Database, sql: string) {
-  const statement = connection.prepare<unknown[], unknown[]>(sql).raw()
-  const names = statement.columns().map(({ name }) => name)
-  const nameRow = (values: readonly unknown[]) => {
-    const row: Record<string, unknown> = {}
-    for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i]
-    return row as Row
-  }
-  return { statement, nameRow }
 }

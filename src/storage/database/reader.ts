@@ -11,6 +11,11 @@ export interface Reader {
   /** The connection, inside the snapshot of this iteration. */
   readonly snapshot: Database
   /**
+   * A number of the state that the snapshot shows. It is greater after a commit by any connection of
+   * any process (https://sqlite.org/pragma.html#pragma_data_version).
+   */
+  readonly version: number
+  /**
    * Ends the snapshot. Called before each statement of the writer, so that the next read sees its
    * changes.
    */
@@ -27,17 +32,29 @@ export function openReader(path: string, busyTimeoutMs: number): Reader {
   const connection = new Sqlite(path, { readonly: true, timeout: busyTimeoutMs })
   const begin = connection.prepare('begin')
   const commit = connection.prepare('commit')
+  const readVersion = connection.prepare<[], number>('pragma data_version').pluck()
+  let version: number | undefined
   const refresh = () => {
+    version = undefined
     if (connection.inTransaction) commit.run()
+  }
+  const beginOnce = () => {
+    if (connection.inTransaction) return
+    begin.run()
+    // The check phase follows all I/O callbacks of this iteration.
+    setImmediate(refresh)
   }
   return {
     get snapshot() {
-      if (!connection.inTransaction) {
-        begin.run()
-        // The check phase follows all I/O callbacks of this iteration.
-        setImmediate(refresh)
-      }
+      beginOnce()
       return connection
+    },
+    get version() {
+      if (version === undefined) {
+        beginOnce()
+        version = readVersion.get() ?? 0
+      }
+      return version
     },
     refresh,
     close() {

@@ -1,4 +1,5 @@
 import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { prepareShapes } from '../database/prepared.ts'
 import type { Memo, MemoVisibility } from '../schema/memos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 import { type MemoCondition, memoConditionSql } from './memo-condition.ts'
@@ -52,12 +53,70 @@ export async function listMemos(
   partitions: readonly MemoPartition[],
   page: MemoPage,
 ): Promise<RootedMemo[]> {
-  return readPage(
+  if (partitions.length === 0) return []
+  const selection = { partitions, page }
+  const { shape, values } = describeSelection(selection)
+  return pagesOfPartitions(db, shape, selection, values)
+}
+
+/** What `listMemos` reads. */
+interface MemoSelection {
+  readonly partitions: readonly MemoPartition[]
+  readonly page: MemoPage
+}
+
+const pagesOfPartitions = prepareShapes((db, selection: MemoSelection, placeholder) => {
+  const { partitions, page } = replaceValues(selection, placeholder)
+  return selectPage(
     partitions.map((partition) =>
       selectPartition(db, partition, page).selectAll().select(OWN_ROOT),
     ),
     page,
   )
+})
+
+/**
+ * Returns everything but the values of a selection as a text, and the values in the order of
+ * `replaceValues`.
+ */
+function describeSelection({ partitions, page: { order, after, limit } }: MemoSelection): {
+  shape: string
+  values: (number | string)[]
+} {
+  let shape = ''
+  const values: (number | string)[] = []
+  const add = (value: number | undefined) => {
+    if (value !== undefined) values.push(value)
+    return value === undefined ? '-' : '?'
+  }
+  for (const { state, visibility, creatorId, range } of partitions) {
+    shape += `${state} ${visibility} ${add(creatorId)}`
+    if (range) shape += ` ${range.column} ${add(range.min)} ${add(range.max)}`
+    shape += ';'
+  }
+  for (const { column, direction } of order) shape += `${column} ${direction},`
+  if (after) {
+    shape += 'after'
+    values.push(...after)
+  }
+  values.push(limit)
+  return { shape, values }
+}
+
+/** Returns a selection with other values, which are parameters of its query. */
+function replaceValues(
+  { partitions, page: { order, after, limit } }: MemoSelection,
+  replace: (value: number | string) => number,
+): MemoSelection {
+  const replaced = (value: number | undefined) => (value === undefined ? undefined : replace(value))
+  return {
+    partitions: partitions.map(({ creatorId, range, ...rest }) => ({
+      ...rest,
+      creatorId: replaced(creatorId),
+      range: range && { ...range, min: replaced(range.min), max: replaced(range.max) },
+    })),
+    page: { order, after: after?.map((value) => replace(value)), limit: replace(limit) },
+  }
 }
 
 /** The id of a memo, and its position in a list. */
@@ -147,33 +206,41 @@ function positionOf(
 }
 
 /** Returns the direct comments on a memo, without archived ones. */
-export function listComments(
-  db: Db,
-  memoId: number,
-  { order, after, limit }: MemoPage,
-): Promise<RootedMemo[]> {
-  let query = selectRootedMemos(db)
-    .where('memos.parent_id', '=', memoId)
-    .where('memos.state', '=', 'NORMAL')
-  if (after) query = query.where(isAfter(order, after))
-  for (const { column, direction } of order) query = query.orderBy(`memos.${column}`, direction)
-  return query.limit(limit).execute()
+export function listComments(db: Db, memoId: number, page: MemoPage): Promise<RootedMemo[]> {
+  const { shape, values } = describeSelection({ partitions: [], page })
+  return pagesOfComments(db, shape, page, [memoId, ...values])
 }
+
+const pagesOfComments = prepareShapes((db, { order, after }: MemoPage, placeholder) => {
+  let query = selectRootedMemos(db)
+    .where('memos.parent_id', '=', placeholder())
+    .where('memos.state', '=', 'NORMAL')
+  if (after) query = query.where(isAfter(order, after.map(placeholder)))
+  for (const { column, direction } of order) query = query.orderBy(`memos.${column}`, direction)
+  return query.limit(placeholder())
+})
 
 /** A memo that is not a comment is its own root. */
 const OWN_ROOT = ['creator_id as root_creator_id', 'state as root_state'] as const
 
 async function readPage<Row>(
   partitions: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
-  { order, after, limit }: MemoPage,
+  page: MemoPage,
 ): Promise<Row[]> {
+  return partitions.length === 0 ? [] : selectPage(partitions, page).execute()
+}
+
+function selectPage<Row>(
+  partitions: readonly SelectQueryBuilder<Schema, 'memos', Row>[],
+  { order, after, limit }: MemoPage,
+): SelectQueryBuilder<Schema, 'memos', Row> {
   const [first, ...others] = partitions.map((partition) =>
     after ? partition.where(isAfter(order, after)) : partition,
   )
-  if (!first) return []
+  if (!first) throw new Error('a page of no partitions')
   let merged = others.reduce((query, other) => query.unionAll(other), first)
   for (const { column, direction } of order) merged = merged.orderBy(sql.ref(column), direction)
-  return merged.limit(limit).execute()
+  return merged.limit(limit)
 }
 
 function selectPartition(

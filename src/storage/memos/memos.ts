@@ -1,3 +1,6 @@
+import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import { stateCaches } from '../database/state-cache.ts'
+import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -12,14 +15,18 @@ export interface RootedMemo extends Memo {
 /** What a comment shows of the memo that it belongs to, and what decides who may read that memo. */
 export type CommentedMemo = Pick<Memo, 'uid' | 'snippet' | 'creator_id' | 'state'>
 
-export function findMemoByUid(db: Db, uid: string): Promise<RootedMemo | undefined> {
-  return selectRootedMemos(db).where('memos.uid', '=', uid).executeTakeFirst()
-}
+export const findMemoByUid = prepareFirst((db, uid: string) =>
+  selectRootedMemos(db).where('memos.uid', '=', uid),
+)
 
 /** Returns the memos and comments with these uids, in no particular order. */
 export async function findMemosByUids(db: Db, uids: readonly string[]): Promise<RootedMemo[]> {
-  return uids.length === 0 ? [] : selectRootedMemos(db).where('memos.uid', 'in', uids).execute()
+  return uids.length === 0 ? [] : memosByUids(db, JSON.stringify(uids))
 }
+
+const memosByUids = prepareQuery((db, uids: string) =>
+  selectRootedMemos(db).where('memos.uid', 'in', valuesOf<string>(uids)),
+)
 
 /** Returns the memos and comments with these ids, by id. */
 export async function findMemosByIds(
@@ -27,9 +34,13 @@ export async function findMemosByIds(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, RootedMemo>> {
   if (ids.length === 0) return new Map()
-  const found = await selectRootedMemos(db).where('memos.id', 'in', ids).execute()
+  const found = await memosByIds(db, JSON.stringify(ids))
   return new Map(found.map((memo) => [memo.id, memo]))
 }
+
+const memosByIds = prepareQuery((db, ids: string) =>
+  selectRootedMemos(db).where('memos.id', 'in', valuesOf<number>(ids)),
+)
 
 /** Selects memos and comments with the properties of their roots. */
 export function selectRootedMemos(db: Db) {
@@ -48,35 +59,83 @@ export async function findCommentedMemos(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, CommentedMemo>> {
   if (ids.length === 0) return new Map()
-  const found = await db
-    .selectFrom('memos')
-    .select(['id', 'uid', 'snippet', 'creator_id', 'state'])
-    .where('id', 'in', ids)
-    .execute()
+  const found = await commentedMemosByIds(db, JSON.stringify(ids))
   return new Map(found.map((memo) => [memo.id, memo]))
 }
 
+const commentedMemosByIds = prepareQuery((db, ids: string) =>
+  db
+    .selectFrom('memos')
+    .select(['id', 'uid', 'snippet', 'creator_id', 'state'])
+    .where('id', 'in', valuesOf<number>(ids)),
+)
+
+/** What a memo shows of its creator, and the state that decides who hears of the memo. */
+export type MemoCreator = Pick<User, 'id' | 'user_id' | 'username' | 'state'>
+
+/** Creators of memos by id, 5 MB when full. */
+const creatorsOf = stateCaches<number, MemoCreator>(10_000)
+
+/** Returns the creators with these ids, active or not, by id. */
+export function findMemoCreators(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, MemoCreator>> {
+  return creatorsOf(db).readAll(
+    db,
+    ids,
+    async (others) => {
+      const found = await creatorsByIds(db, JSON.stringify(others))
+      return new Map(found.map((creator) => [creator.id, creator]))
+    },
+    () => true,
+  )
+}
+
+const creatorsByIds = prepareQuery((db, ids: string) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'user_id', 'username', 'state'])
+    .where('id', 'in', valuesOf<number>(ids)),
+)
+
+/** Tags by the ids of memos, 5 MB when full. */
+const tagsOf = stateCaches<number, readonly string[]>(10_000)
+
+/** The maximum length of the tags of a memo that are kept. A memo can have hundreds of tags. */
+const MAX_KEPT_CHARACTERS = 100
+
 /** Returns the tags of the memos with these ids, by id, in order of appearance. */
-export async function findTags(
+export function findTags(
   db: Db,
   memoIds: readonly number[],
 ): Promise<ReadonlyMap<number, readonly string[]>> {
-  const tags = new Map<number, string[]>()
-  if (memoIds.length === 0) return tags
-  const found = await db
-    .selectFrom('memo_tags')
-    .select(['memo_id', 'tag'])
-    .where('memo_id', 'in', memoIds)
-    .orderBy('memo_id')
-    .orderBy('position')
-    .execute()
-  for (const { memo_id, tag } of found) {
-    const known = tags.get(memo_id)
-    if (known) known.push(tag)
-    else tags.set(memo_id, [tag])
-  }
+  return tagsOf(db).readAll(
+    db,
+    memoIds,
+    (others) => readTags(db, others),
+    (tags) => tags.reduce((total, { length }) => total + length, 0) <= MAX_KEPT_CHARACTERS,
+  )
+}
+
+async function readTags(
+  db: Db,
+  memoIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const tags = new Map<number, string[]>(memoIds.map((id) => [id, []]))
+  const found = await tagsOfMemos(db, JSON.stringify(memoIds))
+  // A page has few tags. SQLite would make a table of them to sort them.
+  found.sort((a, b) => a.position - b.position)
+  for (const { memo_id, tag } of found) tags.get(memo_id)?.push(tag)
   return tags
 }
+
+const tagsOfMemos = prepareQuery((db, memoIds: string) =>
+  db
+    .selectFrom('memo_tags')
+    .select(['memo_id', 'tag', 'position'])
+    .where('memo_id', 'in', valuesOf<number>(memoIds)),
+)
 
 /**
  * Stores a memo with its tags, which must be distinct.

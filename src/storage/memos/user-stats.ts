@@ -1,5 +1,6 @@
-import type { ExpressionBuilder } from 'kysely'
-import { prepareQuery } from '../database/prepared.ts'
+import { type ExpressionBuilder, sql } from 'kysely'
+import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { stateCaches } from '../database/state-cache.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema/memos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
@@ -34,10 +35,10 @@ export interface MemoFigures {
   /** One row per visibility with more tags than `tags` contains. */
   readonly truncatedTags: readonly object[]
   /**
-   * The display times of the newest memos of each visibility, in Unix seconds, in no particular
-   * order.
+   * The display times of the newest memos in Unix seconds, newest first, in one list for each
+   * visibility.
    */
-  readonly times: readonly { readonly time: number }[]
+  readonly times: readonly (readonly number[])[]
   /** The newest pinned memos of each visibility, in no particular order. */
   readonly pinned: readonly PinnedMemo[]
 }
@@ -88,13 +89,19 @@ const timesOf = {
   update_time: prepareTimes('update_time'),
 }
 
+/** Prepares the times as a JSON array. A row for each of them would take ten times as long. */
 function prepareTimes(column: DisplayTime) {
-  return prepareQuery((db, userId: number, visibility: MemoVisibility) =>
-    selectCounted(db, userId, visibility)
-      .select(`${column} as time`)
-      .orderBy(column, 'desc')
-      .orderBy('id', 'desc')
-      .limit(MAX_LISTED_MEMOS),
+  return prepareFirst((db, userId: number, visibility: MemoVisibility) =>
+    db
+      .selectFrom(
+        selectCounted(db, userId, visibility)
+          .select(`${column} as time`)
+          .orderBy(column, 'desc')
+          .orderBy('id', 'desc')
+          .limit(MAX_LISTED_MEMOS)
+          .as('newest'),
+      )
+      .select(sql<string>`json_group_array(newest.time)`.as('json')),
   )
 }
 
@@ -116,11 +123,35 @@ function selectCounted(db: Db, userId: number, visibility: MemoVisibility) {
     .where('visibility', '=', visibility)
 }
 
+/** Figures by account, visibilities and column of times, 10 MB when full. */
+const figuresOf = stateCaches<string, MemoFigures>(100)
+
+/** The maximum number of tags and pinned memos of figures that are kept. */
+const MAX_KEPT_ROWS = 500
+
 /**
  * Returns the figures of one account. No query reads more rows than it returns, so the time is
  * proportional to the response.
  */
 export async function findMemoFigures(
+  db: Db,
+  userId: number,
+  visibilities: readonly MemoVisibility[],
+  time: DisplayTime,
+): Promise<MemoFigures> {
+  const cache = figuresOf(db)
+  const key = `${userId} ${time} ${visibilities}`
+  const known = cache.get(db, key)
+  if (known) return known
+  return cache.read(
+    db,
+    key,
+    () => readMemoFigures(db, userId, visibilities, time),
+    ({ tags, pinned }) => tags.length + pinned.length <= MAX_KEPT_ROWS,
+  )
+}
+
+async function readMemoFigures(
   db: Db,
   userId: number,
   visibilities: readonly MemoVisibility[],
@@ -143,7 +174,7 @@ export async function findMemoFigures(
     counts: parts.flatMap(([counts]) => counts),
     tags: parts.flatMap(([, tags]) => tags),
     truncatedTags: parts.flatMap(([, , cut]) => cut),
-    times: parts.flatMap(([, , , times]) => times),
+    times: parts.map(([, , , times]): number[] => JSON.parse(times?.json ?? '[]')),
     pinned: parts.flatMap(([, , , , pinned]) => pinned),
   }
 }
@@ -153,10 +184,13 @@ export type StatsOwner = Pick<User, 'id' | 'user_id' | 'username'>
 
 /** The figures of many accounts. Each row names its account. */
 export type AllMemoFigures = {
-  readonly [Part in keyof MemoFigures]: readonly (MemoFigures[Part][number] & {
+  readonly [Part in Exclude<keyof MemoFigures, 'times'>]: readonly (MemoFigures[Part][number] & {
     readonly user_id: number
   })[]
-} & { readonly owners: readonly StatsOwner[] }
+} & {
+  readonly owners: readonly StatsOwner[]
+  readonly times: readonly { readonly user_id: number; readonly time: number }[]
+}
 
 /**
  * Returns the figures of all accounts that have memos, and these accounts, with a constant number

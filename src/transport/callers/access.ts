@@ -63,7 +63,7 @@ export function accessInterceptor(
     const authenticated: Caller | Promise<Caller> = rule.ignoresCredentials
       ? { kind: 'anonymous', peer }
       : authenticate(app, request.header, peer)
-    // An anonymous call needs no look-up, and so no extra step of the microtask queue.
+    // A call without a look-up needs no extra step of the microtask queue.
     let caller = authenticated instanceof Promise ? await authenticated : authenticated
     if (proxy && caller.kind === 'anonymous') caller = await askProxy(proxy, rule, request, caller)
     const wanted = wantedAccount(request.header, contextValues.get(sudoQueryKey))

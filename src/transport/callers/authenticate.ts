@@ -2,6 +2,7 @@ import {
   authenticateBasic,
   authenticateBearer,
   authenticateToken,
+  knownBearer,
   type PasswordCredentials,
 } from '../../domain/accounts/credentials/credentials.ts'
 import type { App } from '../../domain/app.ts'
@@ -10,6 +11,9 @@ import { DomainError } from '../../domain/core/errors.ts'
 import { readPasscodeHeader } from '../../services/wire/passcode-header.ts'
 import { PASSCODE_CHALLENGE } from '../errors/credentials.ts'
 import { refusal } from '../errors/index.ts'
+
+/** How most clients write the scheme. */
+const BEARER = 'Bearer '
 
 /**
  * A scheme and a token68 (RFC 9110 section 11.4). Neither several headers, which arrive joined by
@@ -39,12 +43,17 @@ export function authenticate(
     : verify(app, authorization, headers, peer)
 }
 
-async function verify(
+function verify(
   app: App,
   authorization: string,
   headers: Pick<Headers, 'get'>,
   peer: Peer,
-): Promise<Caller> {
+): Caller | Promise<Caller> {
+  // The usual request is one of many with the same token.
+  const known = authorization.startsWith(BEARER)
+    ? knownBearer(app, peer, authorization.slice(BEARER.length))
+    : undefined
+  if (known) return known
   const [, scheme = '', value = ''] = AUTHORIZATION.exec(authorization) ?? []
   switch (scheme.toLowerCase()) {
     case 'bearer':

@@ -113,6 +113,36 @@ describe('the database', () => {
   })
 })
 
+describe('a repeated query', () => {
+  it('names the columns of the schema as it is now', async () => {
+    await migrated()
+    await transaction(db, (tx) => insertUser(tx, newUser('ada')))
+    const columns = async () =>
+      Object.keys((await db.selectFrom('users').selectAll().execute())[0] ?? {})
+    const before = await columns()
+    // The same statements twice, since a repeated statement changes the schema too.
+    for (let round = 0; round < 2; round++) {
+      await sql`alter table users add column extra text`.execute(db)
+      expect(await columns()).toEqual([...before, 'extra'])
+      await sql`alter table users drop column extra`.execute(db)
+      expect(await columns()).toEqual(before)
+    }
+  })
+
+  it('returns as many rows as its limit says each time', async () => {
+    await migrated()
+    await transaction(db, async (tx) => {
+      for (const name of ['ada', 'bob', 'carol']) await insertUser(tx, newUser(name))
+    })
+    const all = { includeArchived: true, usernameKey: undefined }
+    for (const limit of [2, 1, 3, 0]) {
+      expect(await listUsers(db, all, undefined, limit)).toHaveLength(limit)
+      const page = db.selectFrom('users').select('id').orderBy('id').limit(limit).offset(1)
+      expect(await page.execute()).toHaveLength(Math.min(limit, 2))
+    }
+  })
+})
+
 describe('a prepared read', () => {
   it('sees committed changes immediately, and nothing of an open transaction', async () => {
     await withFolder(async (folder) => {

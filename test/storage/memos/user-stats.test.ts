@@ -24,7 +24,7 @@ describe('the figures of one account', () => {
       ['SEARCH memo_counts USING PRIMARY KEY (user_id=? AND visibility=?)'],
       ['SEARCH memo_tag_counts USING PRIMARY KEY (user_id=? AND visibility=?)'],
       ['SEARCH memo_tag_counts USING PRIMARY KEY (user_id=? AND visibility=?)'],
-      [`SEARCH memos USING COVERING INDEX ${index}`],
+      ['CO-ROUTINE newest', `SEARCH memos USING COVERING INDEX ${index}`, 'SCAN newest'],
       [`SEARCH memos USING INDEX memos_of_creator_pinned_first (${OF_CREATOR} AND pinned=?)`],
     ])
   })

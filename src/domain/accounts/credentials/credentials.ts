@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Caller, Peer, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
-import type { AccountsApp } from '../ports.ts'
+import type { AccountsApp, VerifiedCaller } from '../ports.ts'
 import { findUserByUsername } from '../users/owners.ts'
 import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
@@ -42,34 +43,107 @@ export async function signInByPassword(
 }
 
 /**
+ * Returns the caller of `Authorization: Bearer` if the token was verified in this state of the
+ * database, otherwise undefined.
+ */
+export function knownBearer(app: AccountsApp, peer: Peer, text: string): SignedIn | undefined {
+  return knownCaller(app, peer, keyOf(peer, text))
+}
+
+/**
  * Authenticates `Authorization: Bearer`, which carries a personal access token, recognised by its
  * prefix, or an access token.
  *
+ * @returns the caller, as a promise unless the token was verified in this state of the database.
  * @throws BAD_CREDENTIALS
  */
-export async function authenticateBearer(
+export function authenticateBearer(
   app: AccountsApp,
   peer: Peer,
   text: string,
-): Promise<SignedIn> {
+): SignedIn | Promise<SignedIn> {
   if (looksLikeToken(text)) return authenticateToken(app, peer, text)
-  const { user, sessionId } = await authenticateAccessToken(app, text)
-  return { kind: 'user', peer, user, credential: { kind: 'session', sessionId } }
+  return verifyOnce(app, peer, keyOf(peer, text), async () => {
+    const { user, sessionId, expireTime } = await authenticateAccessToken(app, text)
+    return { user, credential: { kind: 'session', sessionId }, verifyAgainAt: expireTime * 1000 }
+  })
 }
 
 /**
  * Authenticates a personal access token.
  *
+ * @returns the caller, as a promise unless the token was verified in this state of the database.
  * @throws BAD_CREDENTIALS
  */
-export async function authenticateToken(
+export function authenticateToken(
   app: AccountsApp,
   peer: Peer,
   text: string,
-): Promise<SignedIn> {
+): SignedIn | Promise<SignedIn> {
   if (!looksLikeToken(text)) throw new DomainError('BAD_CREDENTIALS')
-  const { user, uuid, scopes } = await authenticatePersonalAccessToken(app, text)
-  return { kind: 'user', peer, user, credential: { kind: 'token', uuid, scopes } }
+  return verifyOnce(app, peer, keyOf(peer, text), async () => {
+    const { user, uuid, scopes, verifyAgainAt } = await authenticatePersonalAccessToken(app, text)
+    return { user, credential: { kind: 'token', uuid, scopes }, verifyAgainAt }
+  })
+}
+
+/**
+ * Verifies a token unless it was verified in this state of the database.
+ *
+ * @param key identifies the token.
+ */
+function verifyOnce(
+  app: AccountsApp,
+  peer: Peer,
+  key: string,
+  verify: () => Promise<VerifiedCaller>,
+): SignedIn | Promise<SignedIn> {
+  const known = knownCaller(app, peer, key)
+  if (known) return known
+  return app.keys.verifiedCallers
+    .read(app.db, key, verify, (verified) => isValid(app, verified))
+    .then((verified) => callerBy(verified, peer))
+}
+
+function knownCaller(app: AccountsApp, peer: Peer, key: string): SignedIn | undefined {
+  const known = app.keys.verifiedCallers.get(app.db, key)
+  return known && isValid(app, known) ? callerBy(known, peer) : undefined
+}
+
+function isValid({ clock }: AccountsApp, { verifyAgainAt }: VerifiedCaller): boolean {
+  return clock.now() < verifyAgainAt
+}
+
+/** The maximum length of a token that a peer keeps. Tokens of this server are shorter. */
+const MAX_KEPT_CHARACTERS = 128
+
+const LAST_TOKEN = Symbol('last token')
+
+/**
+ * A peer with the token that it sent last, and its hash. A peer that keeps its connection sends the
+ * same token with each request. It is a symbol, so that no log prints it.
+ */
+interface TokenSender {
+  [LAST_TOKEN]?: { readonly text: string; readonly hash: string }
+}
+
+/**
+ * Returns the key of a verified token.
+ *
+ * The text of an access token, which expires within minutes, is its key. With the text of a personal
+ * access token as the key, the process would keep tokens whose clients are gone.
+ */
+function keyOf(peer: Peer & TokenSender, text: string): string {
+  if (!looksLikeToken(text)) return text
+  const last = peer[LAST_TOKEN]
+  if (last?.text === text) return last.hash
+  const key = hash('sha256', text)
+  if (text.length <= MAX_KEPT_CHARACTERS) peer[LAST_TOKEN] = { text, hash: key }
+  return key
+}
+
+function callerBy({ user, credential }: VerifiedCaller, peer: Peer): SignedIn {
+  return { kind: 'user', peer, user, credential }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { hkdfSync, randomBytes, webcrypto } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { findOrInsertInstanceKey } from '../../../storage/accounts/instance-keys.ts'
+import { StateCache } from '../../../storage/database/state-cache.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import { type Clock, nowSeconds } from '../../core/core.ts'
 import type { InstanceKeys } from '../ports.ts'
@@ -17,6 +18,12 @@ const DERIVED_KEY_BYTES = 32
 /** Maximum size of the LRU cache of verified access tokens, some 8 MB when full. */
 const MAX_VERIFIED_TOKENS = 10_000
 
+/** Maximum number of verified callers, some 10 MB. */
+const MAX_VERIFIED_CALLERS = 10_000
+
+/** Maximum number of page tokens that are kept, 1 MB. */
+const MAX_PAGE_TOKENS = 1000
+
 /** Loads the keys of the instance. Creates them at the first start. */
 export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKeys> {
   const secret = await findOrInsertInstanceKey(db, {
@@ -25,8 +32,14 @@ export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKe
     create_time: nowSeconds(clock),
   })
   // HKDF (RFC 5869). The secret is random and as long as a hash, so it needs no salt (section 3.1).
-  const derive = (purpose: string) =>
-    Buffer.from(hkdfSync('sha256', secret, '', purpose, DERIVED_KEY_BYTES))
+  const derived = new Map<string, Buffer>()
+  const derive = (purpose: string) => {
+    const known = derived.get(purpose)
+    if (known) return known
+    const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, DERIVED_KEY_BYTES))
+    derived.set(purpose, key)
+    return key
+  }
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
   const tokenKey = await webcrypto.subtle.importKey(
     'raw',
@@ -39,6 +52,8 @@ export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKe
     id: KEY_ID,
     tokenKey,
     verifiedTokens: new LRUCache({ max: MAX_VERIFIED_TOKENS }),
+    verifiedCallers: new StateCache(MAX_VERIFIED_CALLERS),
+    pageTokens: new LRUCache({ max: MAX_PAGE_TOKENS }),
     derive,
   }
 }

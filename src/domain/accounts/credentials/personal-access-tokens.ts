@@ -186,27 +186,36 @@ export async function deletePersonalAccessToken(
 /**
  * Returns the account and scopes of a token.
  *
+ * `verifyAgainAt` is the time in Unix milliseconds of its expiry or of its next recorded use,
+ * whichever is earlier.
+ *
  * @throws BAD_CREDENTIALS if the token does not exist or has expired, or its owner is archived.
  */
 export async function authenticatePersonalAccessToken(
   app: AccountsApp,
   text: string,
-): Promise<{ user: User; uuid: string; scopes: Scopes }> {
+): Promise<{ user: User; uuid: string; scopes: Scopes; verifyAgainAt: number }> {
   const found = await findTokenByHash(app.db, hashOf(text))
   const now = app.clock.now()
-  if (
-    found?.owner.state !== 'NORMAL' ||
-    (found.token.expires_at ?? Number.POSITIVE_INFINITY) <= now
-  ) {
-    throw new DomainError('BAD_CREDENTIALS')
-  }
+  const expiry = found?.token.expires_at ?? Number.POSITIVE_INFINITY
+  if (found?.owner.state !== 'NORMAL' || expiry <= now) throw new DomainError('BAD_CREDENTIALS')
   recordUse(app, found.token, now)
-  return { user: found.owner, uuid: found.token.uuid, scopes: Scopes.fromText(found.token.scopes) }
+  return {
+    user: found.owner,
+    uuid: found.token.uuid,
+    scopes: Scopes.fromText(found.token.scopes),
+    verifyAgainAt: Math.min(expiry, nextRecordedUse(found.token)),
+  }
+}
+
+/** Returns when a use is recorded again, in Unix milliseconds. */
+function nextRecordedUse({ last_used_at }: OwnedToken['token']): number {
+  return last_used_at === null ? 0 : last_used_at + USE_INTERVAL_MS
 }
 
 function recordUse(app: AccountsApp, token: OwnedToken['token'], now: number): void {
   const staleUntil = now - USE_INTERVAL_MS
-  if (token.last_used_at !== null && token.last_used_at > staleUntil) return
+  if (nextRecordedUse(token) > now) return
   app.background.run('record the use of a token', () =>
     recordTokenUse(app.db, token.id, now, staleUntil),
   )

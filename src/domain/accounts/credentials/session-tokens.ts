@@ -1,7 +1,7 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Session, User } from '../../../storage/schema/accounts.ts'
 import { nowSeconds } from '../../core/core.ts'
-import type { AccessTokenClaims, AccountsApp } from '../ports.ts'
+import type { AccountsApp, VerifiedToken } from '../ports.ts'
 
 const ISSUER = 'branchline'
 
@@ -59,23 +59,26 @@ export function signRefreshToken(app: AccountsApp, session: Session): Promise<st
 }
 
 /**
- * Returns the claims of an access token; undefined if the text is not a valid access token of this
- * server.
+ * Returns the claims and the expiry of an access token; undefined if the text is not a valid access
+ * token of this server.
  *
  * The caller must check on every call that the session still exists.
  */
 export async function readAccessToken(
   app: AccountsApp,
   text: string,
-): Promise<AccessTokenClaims | undefined> {
+): Promise<VerifiedToken | undefined> {
   const known = app.keys.verifiedTokens.get(text)
-  if (known && known.expireTime > nowSeconds(app.clock)) return known.claims
+  if (known && known.expireTime > nowSeconds(app.clock)) return known
   const { sub, sid, ver, exp } = (await read(app, 'access', text)) ?? {}
   if (sub === undefined || exp === undefined || typeof sid !== 'string' || typeof ver !== 'number')
     return undefined
-  const claims = { subject: sub, sessionId: sid, tokenVersion: ver }
-  app.keys.verifiedTokens.set(text, { claims, expireTime: exp })
-  return claims
+  const token = {
+    claims: { subject: sub, sessionId: sid, tokenVersion: ver },
+    expireTime: exp,
+  }
+  app.keys.verifiedTokens.set(text, token)
+  return token
 }
 
 /**

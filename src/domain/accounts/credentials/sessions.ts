@@ -155,7 +155,7 @@ async function grant(app: AccountsApp, user: User, session: Session): Promise<Se
 }
 
 /**
- * Returns the account and session of an access token.
+ * Returns the account and session of an access token, and its expiry in Unix seconds.
  *
  * The session must still exist, so that signing out revokes its access tokens immediately. The
  * account must have the token version of the access token.
@@ -165,17 +165,17 @@ async function grant(app: AccountsApp, user: User, session: Session): Promise<Se
 export async function authenticateAccessToken(
   app: AccountsApp,
   text: string,
-): Promise<{ user: User; sessionId: string }> {
-  const claims = await readAccessToken(app, text)
-  const user = claims && (await findUserOfSession(app.db, claims.sessionId))
+): Promise<{ user: User; sessionId: string; expireTime: number }> {
+  const token = await readAccessToken(app, text)
+  const user = token && (await findUserOfSession(app.db, token.claims.sessionId))
   if (
     user?.state !== 'NORMAL' ||
-    String(user.id) !== claims?.subject ||
-    user.token_version !== claims.tokenVersion
+    String(user.id) !== token?.claims.subject ||
+    user.token_version !== token.claims.tokenVersion
   ) {
     throw new DomainError('BAD_CREDENTIALS')
   }
-  return { user, sessionId: claims.sessionId }
+  return { user, sessionId: token.claims.sessionId, expireTime: token.expireTime }
 }
 
 /**

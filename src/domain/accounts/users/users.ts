@@ -9,6 +9,9 @@ import { emailKey } from './user-fields.ts'
 
 export type { User }
 
+/** An account as lists show it. */
+export type ShownUser = rows.ShownUser
+
 /** Maximum number of names in one batch. */
 const MAX_BATCH_NAMES = 100
 
@@ -45,7 +48,7 @@ export async function batchGetUsers(
 
 /** A page of a list of accounts. */
 export interface UserPage {
-  readonly users: readonly User[]
+  readonly users: readonly ShownUser[]
   /** Where the next page starts; undefined on the last page. */
   readonly next: rows.UserListPosition | undefined
   readonly total: number

@@ -1,0 +1,25 @@
+import { create } from '@bufbuild/protobuf'
+import { expect, it } from 'vitest'
+import { State } from '#gen/branchline/v1/state_pb.ts'
+import { User_Role, UserSchema } from '#gen/branchline/v1/user_pb.ts'
+import { userMessage } from '../../../src/services/accounts/users.ts'
+import { atSecond } from '../../../src/services/wire/times.ts'
+import { addUser, testApp } from '../../support/app.ts'
+
+it('the message of an account is what protobuf-es creates', async () => {
+  const ada = await addUser(await testApp(), 'ada', {
+    display_name: 'Ada',
+    email: 'ada@example.org',
+  })
+  const expected = create(UserSchema, {
+    name: 'users/ada',
+    role: User_Role.USER,
+    username: 'ada',
+    email: 'ada@example.org',
+    displayName: 'Ada',
+    state: State.NORMAL,
+    createTime: atSecond(ada.create_time),
+    updateTime: atSecond(ada.update_time),
+  })
+  expect(userMessage(ada, { kind: 'creator' })).toStrictEqual(expected)
+})

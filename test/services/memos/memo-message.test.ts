@@ -1,0 +1,29 @@
+import { create } from '@bufbuild/protobuf'
+import { expect, it } from 'vitest'
+import { MemoSchema, Visibility } from '#gen/branchline/v1/memo_pb.ts'
+import { State } from '#gen/branchline/v1/state_pb.ts'
+import { createMemo } from '../../../src/domain/memos/memos.ts'
+import { memoMessage } from '../../../src/services/memos/memos.ts'
+import { atSecond } from '../../../src/services/wire/times.ts'
+import { caller, draft, reader } from '../../domain/memos/test-users.ts'
+import { addUser, testApp } from '../../support/app.ts'
+
+it('the message of a memo is what protobuf-es creates', async () => {
+  const app = await testApp()
+  const ada = await addUser(app, 'ada')
+  const view = await createMemo(app, caller(ada), draft('# Title\n\n#tag', { uid: 'one' }))
+  const { create_time, update_time, content, snippet, title } = view.memo
+  const expected = create(MemoSchema, {
+    name: 'memos/one',
+    state: State.NORMAL,
+    creator: 'users/ada',
+    createTime: atSecond(create_time),
+    updateTime: atSecond(update_time),
+    content,
+    visibility: Visibility.PRIVATE,
+    tags: ['tag'],
+    property: { title },
+    snippet,
+  })
+  expect(memoMessage(view, reader(ada))).toStrictEqual(expected)
+})
