@@ -331,10 +331,11 @@ function readSmallObject(
 ): { readonly object: StoredObject; readonly content: Buffer } | undefined {
   const files = new ObjectFiles(repositories, id)
   try {
-    const info = files.inspect(objectId)
+    const small = files.read(objectId)
+    const info = small ?? files.inspect(objectId)
     if (!info) return undefined
     const limit = limitFor(info)
-    const content = limit <= 0 ? Buffer.alloc(0) : files.read(objectId)?.content
+    const content = small?.content ?? (limit <= 0 ? Buffer.alloc(0) : undefined)
     return content && { object: { ...info, content: content.subarray(0, limit) }, content }
   } finally {
     files.close()

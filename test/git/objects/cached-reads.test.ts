@@ -2,7 +2,8 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
-import { lastChanges, listHistory, readCommits } from '../../../src/git/history/history.ts'
+import { findMergeBase, lastChanges, readCommits } from '../../../src/git/history/history.ts'
+import { readHistory } from '../../../src/git/history/history-pages.ts'
 import { inspectObjects, readObject } from '../../../src/git/objects/objects.ts'
 import { listTree, sizesOf } from '../../../src/git/objects/trees.ts'
 import {
@@ -60,7 +61,7 @@ const readers = {
     return [entries, await sizesOf(repositories, ENGINE, entries)]
   },
   'a recursive tree': () => listTree(repositories, ENGINE, tree, { ...WHOLE, recursive: true }),
-  'a page of a history': () => listHistory(repositories, ENGINE, { from: tip }, 0, 10),
+  'a page of a history': () => readHistory(repositories, ENGINE, { from: tip }, 0, 10),
   'the changes of a commit': () =>
     diffCommits(repositories, ENGINE, [{ id: tip, parentId: first }], {
       lines: true,
@@ -183,6 +184,9 @@ describe('an object that an operator erased', () => {
 
 it('nothing of a deleted repository is left', async () => {
   for (const read of Object.values(readers)) await read()
+  await findMergeBase(repositories, ENGINE, tip, first)
   await deleteRepository(repositories, ENGINE)
+  for (const read of Object.values(readers)) await expect(read()).rejects.toThrow()
+  await expect(findMergeBase(repositories, ENGINE, tip, first)).rejects.toThrow()
   expect(await inspectObjects(repositories, ENGINE, [blob]).catch(() => 'gone')).toBe('gone')
 })
