@@ -1,28 +1,12 @@
-import { fileURLToPath } from 'node:url'
-import { Command, InvalidArgumentError } from 'commander'
-import type { Logger } from 'pino'
+import { Command } from 'commander'
 import { backupCommand, restoreCommand } from './cli/backup.ts'
 import { doctorCommand } from './cli/doctor.ts'
+import { migrateCommand } from './cli/migrate.ts'
 import { print } from './cli/print.ts'
+import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
-import { dataOption, serveOptions } from './config/options.ts'
-import { readConfig, type ServeFlags, unknownVariable } from './config.ts'
-import { migrateData } from './data-folder.ts'
-import { DomainError } from './domain/core/errors.ts'
-import { ProcessSpawner } from './git/processes/process-spawner.ts'
-import { createLog } from './log.ts'
-import { type Server, startServer } from './server/server.ts'
-import { refusal } from './transport/errors/index.ts'
+import { unknownVariable } from './config.ts'
 import { VERSION } from './version.ts'
-
-/** The bundle of the process spawner, next to the bundled server (`scripts/setup/bundle.mjs`). */
-const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
-
-/**
- * Time for calls in flight to finish after SIGTERM. Service managers commonly send SIGKILL after 30
- * seconds.
- */
-const SHUTDOWN_GRACE_MS = 20_000
 
 /**
  * Runs a command line and sets the exit code: 0 for success, 1 for a failure with a sentence on
@@ -40,7 +24,7 @@ export async function runCommandLine(
     if (problem) throw new Error(problem)
     await program().parseAsync(argv)
   } catch (error) {
-    process.stderr.write(`branchline: ${sentence(error)}\n`)
+    process.stderr.write(`branchline: ${error instanceof Error ? error.message : error}\n`)
     process.exitCode = 1
   }
 }
@@ -72,75 +56,4 @@ export function program(): Command {
     .description('print the version of this program')
     .action(() => print(`branchline ${VERSION} (Node ${process.versions.node})`))
   return root
-}
-
-function serveCommand(): Command {
-  const command = new Command('serve').description(
-    'serve until SIGTERM or SIGINT; a second signal exits at once',
-  )
-  for (const option of serveOptions()) command.addOption(option)
-  return command.action(async (flags: ServeFlags) => {
-    const config = readConfig(flags)
-    const log = createLog(config.logLevel)
-    const spawner = new ProcessSpawner(PROCESS_SPAWNER, (reason) =>
-      log.warn({ reason }, 'the process spawner has ended; the server starts Git processes itself'),
-    )
-    const server = await startServer(config, log, { spawner }).catch((error: unknown) => {
-      spawner.stop()
-      throw error
-    })
-    // A signal may follow as soon as the line below is printed.
-    stopOnSignal(server, log)
-    print(`branchline listening on ${server.url}`)
-  })
-}
-
-const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
-
-/** Drains the server and exits 0 on the first signal, and exits at once on the second. */
-function stopOnSignal(server: Server, log: Logger): void {
-  let stopping = false
-  const stop = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1)
-    stopping = true
-    log.info({ signal }, 'finishing the calls in flight')
-    server.close(SHUTDOWN_GRACE_MS).then(
-      () => process.exit(0),
-      (err: unknown) => {
-        log.error({ err }, 'the shutdown failed')
-        process.exit(1)
-      },
-    )
-  }
-  for (const name of STOP_SIGNALS) process.on(name, stop)
-}
-
-function migrateCommand(): Command {
-  return new Command('migrate')
-    .description('migrate the database to the version of this program, as `serve` does')
-    .addOption(dataOption())
-    .option(
-      '--to <version>',
-      'another version, also a lower one: only with the server stopped and a backup made',
-      version,
-    )
-    .action(async (flags: { data: string; to?: number }) => {
-      const { from, to, ran } = await migrateData(flags.data, flags.to)
-      print(
-        ran.length === 0
-          ? `the database is at version ${to}`
-          : `version ${from} to ${to}: ${ran.join(', ')}`,
-      )
-    })
-}
-
-function version(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(text)
-}
-
-/** Returns the message of an error for the operator. */
-function sentence(error: unknown): string {
-  if (error instanceof DomainError) return refusal(error.reason, error.metadata).rawMessage
-  return error instanceof Error ? error.message : String(error)
 }

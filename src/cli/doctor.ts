@@ -1,19 +1,7 @@
 import { Command } from 'commander'
 import { dataOption, logLevelOption } from '../config/options.ts'
-import type { LogLevel } from '../config.ts'
-import { lockData, openDataAsItIs } from '../data-folder.ts'
-import { examine } from '../domain/maintenance/doctor.ts'
-import { createLog } from '../log.ts'
-import { createApp } from '../server/app.ts'
-import { OPERATOR_SETTINGS } from './operator.ts'
-import { print } from './print.ts'
-
-interface DoctorFlags {
-  data: string
-  fsck: boolean
-  fix: boolean
-  logLevel: LogLevel
-}
+import type { DoctorFlags } from './actions/doctor.ts'
+import { run } from './run.ts'
 
 /** `branchline doctor` */
 export function doctorCommand(): Command {
@@ -27,30 +15,5 @@ export function doctorCommand(): Command {
       false,
     )
     .addOption(logLevelOption())
-    .action(async (flags: DoctorFlags) => {
-      const db = await openDataAsItIs(flags.data)
-      const lock = flags.fix ? await lockData(flags.data) : undefined
-      try {
-        const app = await createApp({
-          db,
-          folder: flags.data,
-          settings: OPERATOR_SETTINGS,
-          log: createLog(flags.logLevel),
-        })
-        let repaired = 0
-        let left = 0
-        for await (const { subject, problem, outcome } of examine(app, flags)) {
-          print(`${subject}: ${problem} (${outcome})`)
-          if (outcome === 'repaired') repaired += 1
-          else left += 1
-        }
-        // Repaired repositories are measured again in the background.
-        await app.background.settled()
-        print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
-        if (left > 0) process.exitCode = 1
-      } finally {
-        lock?.release()
-        await db.destroy()
-      }
-    })
+    .action((flags: DoctorFlags) => run(({ doctor }) => doctor(flags)))
 }

@@ -1,24 +1,7 @@
-import { buffer } from 'node:stream/consumers'
 import { Command, Option } from 'commander'
 import { dataOption, logLevelOption, minPasswordLengthOption } from '../config/options.ts'
-import type { LogLevel } from '../config.ts'
-import { openData } from '../data-folder.ts'
-import { createUserAsOperator } from '../domain/accounts/registration/create-user.ts'
-import { createLog } from '../log.ts'
-import { createApp } from '../server/app.ts'
-import { OPERATOR_SETTINGS } from './operator.ts'
-import { print } from './print.ts'
-
-interface UserFlags {
-  data: string
-  username: string
-  role: 'admin' | 'user'
-  email: string
-  displayName: string
-  minPasswordLength: number
-  passwordStdin: boolean
-  logLevel: LogLevel
-}
+import type { UserFlags } from './actions/user.ts'
+import { run } from './run.ts'
 
 /** `branchline user …` */
 export function userCommand(): Command {
@@ -37,34 +20,6 @@ export function userCommand(): Command {
     )
     .addOption(minPasswordLengthOption())
     .addOption(logLevelOption())
-    .action(createUser)
+    .action((flags: UserFlags) => run(({ createUser }) => createUser(flags)))
   return new Command('user').description('manage accounts').addCommand(create)
-}
-
-async function createUser(flags: UserFlags): Promise<void> {
-  const password = (await buffer(process.stdin)).toString('utf8').replace(/\r?\n$/, '')
-  const db = await openData(flags.data)
-  try {
-    const settings = { ...OPERATOR_SETTINGS, minPasswordLength: flags.minPasswordLength }
-    const app = await createApp({
-      db,
-      folder: flags.data,
-      settings,
-      log: createLog(flags.logLevel),
-    })
-    const user = await createUserAsOperator(app, {
-      username: flags.username,
-      userId: '',
-      email: flags.email,
-      display_name: flags.displayName,
-      avatar_url: '',
-      description: '',
-      password,
-      role: flags.role === 'admin' ? 'ADMIN' : 'USER',
-      state: 'NORMAL',
-    })
-    print(`created users/${user.username} (${flags.role})`)
-  } finally {
-    await db.destroy()
-  }
 }

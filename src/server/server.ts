@@ -13,7 +13,7 @@ import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
 import { createApp, systemClock } from './app.ts'
-import { tuneGarbageCollection } from './garbage-collection.ts'
+import { tuneForCalls } from './garbage-collection.ts'
 import { serve } from './serving.ts'
 import { StartedParts } from './started-parts.ts'
 import { Workers } from './workers.ts'
@@ -48,10 +48,10 @@ export async function startServer(
   log: Logger,
   surroundings: Surroundings = {},
 ): Promise<Server> {
-  tuneGarbageCollection()
   const parts = new StartedParts()
   try {
     const { url, app } = await startParts(config, log, surroundings, parts)
+    tuneForCalls()
     return { url, app, close: (graceMs) => parts.stop(graceMs) }
   } catch (error) {
     await parts

@@ -3,13 +3,13 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
-import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
 import { file_google_rpc_code } from '#gen/google/rpc/code_pb.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { file_google_rpc_status } from '#gen/google/rpc/status_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
+import { file_rest_v1_rest } from '#gen/rest/v1/rest_pb.ts'
 import type { Config } from '../config.ts'
 import type { App } from '../domain/app.ts'
 import { registerServices, services } from '../services/registry.ts'
@@ -34,6 +34,7 @@ import { observeGit } from '../transport/git-http/observe.ts'
 import { createHealth } from '../transport/grpc/health.ts'
 import { registerReflection } from '../transport/grpc/reflection.ts'
 import { createCors } from '../transport/http/cors.ts'
+import type { HttpRequest } from '../transport/http/requests.ts'
 import { type Listener, listen } from '../transport/listener/index.ts'
 import { createOpenApi } from '../transport/openapi/index.ts'
 import { createGoImport } from '../transport/pages/go-import.ts'
@@ -50,7 +51,7 @@ const SERVICES = [...services.map(({ descriptor }) => descriptor), Health]
 const ERROR_DETAIL_FILES = [
   file_google_rpc_error_details,
   file_branchline_v1_error_reason,
-  file_branchline_rest_v1_rest,
+  file_rest_v1_rest,
 ]
 
 /** The schema that clients generate code from, without health and reflection. */
@@ -135,7 +136,7 @@ export async function serve(
 }
 
 /** Returns the OpenAPI document, which takes as long to create as a tenth of the start. */
-function printOpenApi(config: Config, app: App, protocols: Rpc): string {
+function printOpenApi(config: Config, app: App, protocols: Rpc<HttpRequest>): string {
   const bindings = protocols.routes().map(({ binding }) => binding)
   return JSON.stringify(
     createOpenApi(bindings, {
@@ -164,9 +165,9 @@ function createProtocols(
   config: Config,
   app: App,
   { metrics, health, peers, proxy, shutdownSignal }: ProtocolParts,
-): Rpc {
+): Rpc<HttpRequest> {
   const publicSecure = config.publicUrl?.startsWith('https:') ?? false
-  const rpc = createRpc({
+  const rpc = createRpc<HttpRequest>({
     interceptors: [
       observeInterceptor(app.log, metrics),
       deadlineInterceptor,

@@ -1,7 +1,7 @@
 import type { BlockList, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Peer } from '../../domain/core/access.ts'
-import { type HttpRequest, socketOf } from '../http/requests.ts'
+import type { HttpRequest } from '../http/requests.ts'
 import { isLoopback, peerNetwork } from '../listener/admission.ts'
 import { isFromTrustedPage, isOwnHost, isOwnOrigin, isUnforgeable } from './foreign-pages.ts'
 import {
@@ -70,8 +70,7 @@ export function createPeers({ trustedProxies, limitLoopback, publicUrl }: PeerOp
     }
   }
   const connectedOf = (request: HttpRequest): Connected => {
-    const socket = socketOf(request)
-    if (!socket) return { peer: { address: 'unknown', loopback: false }, isTrustedProxy: false }
+    const { socket } = request
     const earlier = known.get(socket)
     if (earlier) return earlier
     const address = unmapped(socket.remoteAddress ?? 'unknown')
@@ -103,7 +102,7 @@ export function createPeers({ trustedProxies, limitLoopback, publicUrl }: PeerOp
     },
     connectedFrom: (request) => connectedOf(request).peer.address,
     isSecure(request) {
-      if (socketOf(request) instanceof TLSSocket) return true
+      if (request.socket instanceof TLSSocket) return true
       return connectedOf(request).isTrustedProxy && isForwardedHttps(request.headers)
     },
   }

@@ -1,11 +1,11 @@
 import type http from 'node:http'
-import type http2 from 'node:http2'
 import type { ClientConnection } from './connection.ts'
 import type { CountedHttp1Response, CountedHttp2Response } from './counted-responses.ts'
+import type { Http2Request } from './http2-messages.ts'
 import type { Answer } from './outgoing.ts'
 
 /** A request of either version of HTTP. */
-type Request = http.IncomingMessage | http2.Http2ServerRequest
+type Request = http.IncomingMessage | Http2Request
 
 /** Starts to count the bytes of the response to a request. */
 export type CountAnswer = (

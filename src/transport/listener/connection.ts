@@ -20,6 +20,8 @@ export interface Conversation {
   expire(): void
   /** Refuses further requests, and closes the connection when none is in flight. */
   drain(): void
+  /** Called at each sweep of the timeouts. */
+  onSweep?(): void
 }
 
 /** A server of one protocol. */
@@ -108,6 +110,7 @@ export class ClientConnection implements Admitted {
   /** Checks the timeouts. `nowMs` is on the clock of `performance.now()`. */
   inspect(nowMs: number): void {
     const conversation = this.#conversation
+    conversation.onSweep?.()
     const { bytesRead } = this.socket
     if (bytesRead !== this.#bytesRead) {
       this.#bytesRead = bytesRead

@@ -1,5 +1,6 @@
 import http2 from 'node:http2'
-import { Http1Response, Http2Response } from './early-end.ts'
+import { Http1Response } from './early-end.ts'
+import { destroyed, Http2Response } from './http2-messages.ts'
 import type { Answer, Outflow, OutgoingConnection } from './outgoing.ts'
 
 /** Bytes of a complete response that are written at a time, so that the reader's speed shows. */
@@ -31,11 +32,6 @@ interface Plain<R extends Response> {
   cutOff(response: R): void
   isGone(response: R): boolean
   isBodiless(response: R): boolean
-}
-
-/** Creates Node's error for a write to a destroyed response, which is not a fault of the server. */
-function destroyed(): Error {
-  return Object.assign(new Error('the answer was cut off'), { code: 'ERR_STREAM_DESTROYED' })
 }
 
 /**
@@ -209,11 +205,8 @@ export class CountedHttp1Response extends Http1Response {
 const plainHttp2: Plain<Http2Response> = {
   write: (response, chunk, encoding, callback) =>
     Reflect.apply(Http2Response.prototype.write, response, [chunk, encoding, callback]),
-  end: (response, chunk, encoding, callback) => {
-    // Node writes the last chunk by the overridden `write`.
-    if (chunk !== undefined) plainHttp2.write(response, chunk, encoding, undefined)
-    Reflect.apply(Http2Response.prototype.end, response, [callback])
-  },
+  end: (response, chunk, encoding, callback) =>
+    Reflect.apply(Http2Response.prototype.end, response, [chunk, encoding, callback]),
   // gRPC maps this code to RESOURCE_EXHAUSTED (doc/PROTOCOL-HTTP2.md of the gRPC project).
   cutOff: (response) => response.stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM),
   isGone: (response) => response.stream.destroyed,

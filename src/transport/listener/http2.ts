@@ -3,8 +3,9 @@ import type { CountAnswer } from './answers.ts'
 import type { ClientConnection, Conversation, ProtocolServer } from './connection.ts'
 import { CountedHttp2Response } from './counted-responses.ts'
 import { Credit } from './credit.ts'
-import { endStreamEarly, Http2Request } from './early-end.ts'
+import { endStreamEarly } from './early-end.ts'
 import { http2HeadersFit } from './header-list.ts'
+import { Http2Request, type Http2Response } from './http2-messages.ts'
 import type { ListenerLimits } from './limits.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = http2.constants
@@ -26,39 +27,35 @@ const MAX_STREAM_ID = 2 ** 31 - 1
  */
 export function createHttp2Server(
   limits: ListenerLimits,
-  handler: (request: http2.Http2ServerRequest, response: http2.Http2ServerResponse) => void,
+  handler: (request: Http2Request, response: Http2Response) => void,
   report: (error: Error) => void,
   count: CountAnswer,
 ): ProtocolServer {
-  const connections = new WeakMap<http2.Http2Session, ClientConnection>()
-  const server = http2.createServer(
-    {
-      // Method, scheme and path are not fields in HTTP/1.1; the authority is `Host`.
-      maxHeaderListPairs: limits.maxHeaderFields + 3,
-      maxSessionMemory: limits.maxSessionMemoryMib,
-      settings: {
-        maxConcurrentStreams: limits.maxConcurrentStreams,
-        maxHeaderListSize: limits.maxHeaderBytes,
-        initialWindowSize: limits.streamWindowBytes,
-      },
-      Http2ServerRequest: Http2Request,
-      Http2ServerResponse: CountedHttp2Response,
+  const server = http2.createServer({
+    // Method, scheme and path are not fields in HTTP/1.1; the authority is `Host`.
+    maxHeaderListPairs: limits.maxHeaderFields + 3,
+    maxSessionMemory: limits.maxSessionMemoryMib,
+    settings: {
+      maxConcurrentStreams: limits.maxConcurrentStreams,
+      maxHeaderListSize: limits.maxHeaderBytes,
+      initialWindowSize: limits.streamWindowBytes,
     },
-    (request, response) => {
-      response.onEnd = () => endStreamEarly(request, limits.earlyEndTimeoutMs)
-      // Runs after the parser has processed one read of the socket, so that a stream that is reset
-      // in the same read costs no call.
-      setImmediate(() => {
-        const { stream } = request
-        if (stream.closed || stream.destroyed) return
-        const connection = stream.session && connections.get(stream.session)
-        if (connection) count(connection, request, response)
-        if (http2HeadersFit(request.rawHeaders, limits)) handler(request, response)
-        else response.writeHead(431).end()
-      })
-    },
-  )
+  })
   server.on('sessionError', report)
+
+  const answer = (
+    connection: ClientConnection,
+    request: Http2Request,
+    rawHeaders: readonly string[],
+  ) => {
+    const { stream } = request
+    if (stream.closed || stream.destroyed) return
+    const response = new CountedHttp2Response(request)
+    response.onEnd = () => endStreamEarly(stream, limits.earlyEndTimeoutMs)
+    count(connection, request, response)
+    if (!http2HeadersFit(rawHeaders, limits)) response.writeHead(431).end()
+    else if (admits(request, response)) handler(request, response)
+  }
 
   return {
     speak(connection, socket) {
@@ -66,16 +63,48 @@ export function createHttp2Server(
       // Node emits 'session' during the emit below, so that this listener gets the session of this
       // socket.
       server.once('session', (session: http2.ServerHttp2Session) => {
-        connections.set(session, connection)
         session.setLocalWindowSize(limits.sessionWindowBytes)
         const conversation = new Http2Conversation(connection, session, limits)
         session.close = () => conversation.drain()
-        session.prependListener('stream', (stream) => conversation.onStream(stream))
+        const onStream: OnStream = (stream, headers, _flags, rawHeaders) => {
+          conversation.onStream(stream)
+          // Runs after the parser has processed one read of the socket, so that a stream that is
+          // reset in the same read costs no call.
+          const request = new Http2Request(stream, headers, socket)
+          setImmediate(() => answer(connection, request, rawHeaders))
+        }
+        session.on('stream', onStream as Parameters<typeof session.on>[1])
         connection.begin(conversation)
       })
       server.emit('connection', socket)
     },
   }
+}
+
+/** A listener for the streams of a session. The types of Node lack the last argument. */
+type OnStream = (
+  stream: http2.ServerHttp2Stream,
+  headers: http2.IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: readonly string[],
+) => void
+
+/**
+ * Tells a client that waits for it to send its content (RFC 9110 §10.1.1). Refuses other
+ * expectations and tunnels. Returns whether the request has a handler.
+ */
+function admits({ headers, method, stream }: Http2Request, response: Http2Response): boolean {
+  if (method === 'CONNECT') {
+    response.writeHead(405).end()
+    return false
+  }
+  if (headers.expect === undefined) return true
+  if (headers.expect !== '100-continue') {
+    response.writeHead(417).end()
+    return false
+  }
+  stream.additionalHeaders({ ':status': 100 })
+  return true
 }
 
 /** The state of an HTTP/2 session: its open streams. */
@@ -84,6 +113,8 @@ class Http2Conversation implements Conversation {
   readonly #session: http2.ServerHttp2Session
   readonly #limits: ListenerLimits
   readonly #streams = new Set<http2.ServerHttp2Stream>()
+  /** The open streams with a timer. */
+  readonly #timed = new WeakSet<http2.ServerHttp2Stream>()
   #draining = false
   readonly #resetCredit: Credit
   requests = 0
@@ -106,14 +137,24 @@ class Http2Conversation implements Conversation {
   onStream(stream: http2.ServerHttp2Stream): void {
     this.requests += 1
     this.#streams.add(stream)
-    stream.once('close', () => this.#onClose(stream))
+    // Errors of a stream are faults of its client, and 'close' follows them.
+    stream.on('error', () => {})
+    stream.on('close', () => this.#onClose(stream))
     // Streams that begin and are reset in one read of the socket close only after the read. An
     // honest client can exceed the maximum for a moment, but never by this much.
     if (this.#streams.size > 2 * this.#limits.maxConcurrentStreams) this.#connection.evict()
-    // Sessions have no byte count per stream. Node's stream timer restarts only with bytes of its
-    // own stream.
-    stream.setTimeout(this.#limits.stallTimeoutMs)
-    stream.on('timeout', () => this.#onSilence(stream))
+  }
+
+  /** Starts the timers of streams that are still open at a sweep. Most calls end before. */
+  onSweep(): void {
+    for (const stream of this.#streams) {
+      if (this.#timed.has(stream)) continue
+      this.#timed.add(stream)
+      // Sessions have no byte count per stream. Node's stream timer restarts only with bytes of its
+      // own stream.
+      stream.setTimeout(this.#limits.stallTimeoutMs)
+      stream.on('timeout', () => this.#onSilence(stream))
+    }
   }
 
   isBusy(): boolean {

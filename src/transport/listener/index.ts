@@ -1,5 +1,4 @@
 import type http from 'node:http'
-import type http2 from 'node:http2'
 import net, { type AddressInfo, type Socket } from 'node:net'
 import { Admission } from './admission.ts'
 import { countAnswers } from './answers.ts'
@@ -7,6 +6,7 @@ import { ClientConnection } from './connection.ts'
 import { PeerCredits } from './credit.ts'
 import { createHttp1Server } from './http1.ts'
 import { createHttp2Server } from './http2.ts'
+import type { Http2Request, Http2Response } from './http2-messages.ts'
 import { defaultListenerLimits, type ListenerLimits } from './limits.ts'
 import { Outgoing } from './outgoing.ts'
 import { detectHttpVersion, type HttpVersion } from './preface.ts'
@@ -21,17 +21,15 @@ export interface ListenOptions {
   readonly tls?: Certificate
   /** Called for each request of either version. Must not throw. */
   readonly handler: (
-    request: http.IncomingMessage | http2.Http2ServerRequest,
-    response: http.ServerResponse | http2.Http2ServerResponse,
+    request: http.IncomingMessage | Http2Request,
+    response: http.ServerResponse | Http2Response,
   ) => void
   readonly limits?: Partial<ListenerLimits>
   /**
    * Returns the network that limits of unread bytes apply to. By default, the network of the
    * connection.
    */
-  readonly networkOf?: (
-    request: http.IncomingMessage | http2.Http2ServerRequest,
-  ) => string | undefined
+  readonly networkOf?: (request: http.IncomingMessage | Http2Request) => string | undefined
   /** Called for errors of connections. Any client can cause them, so log them at level debug. */
   readonly onConnectionError?: (error: Error) => void
 }

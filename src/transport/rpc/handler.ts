@@ -25,9 +25,9 @@ import { grpcWebType } from './grpc-web/index.ts'
  * Answers a call. Refuses a call of an unknown method with UNIMPLEMENTED in its own protocol.
  * Returns false for a request that is no call, without an answer.
  */
-export type RpcHandler = (
+export type RpcHandler<Request extends NodeServerRequest = NodeServerRequest> = (
   path: string,
-  request: NodeServerRequest,
+  request: Request,
   response: NodeServerResponse,
 ) => boolean
 

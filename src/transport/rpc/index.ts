@@ -1,7 +1,11 @@
 export { CallValues } from './exchange/call-values.ts'
 export { deadlineKept } from './exchange/context.ts'
 export { responseCoding, tagMatches, timeoutOf } from './exchange/negotiate.ts'
-export type { NodeServerRequest, NodeServerResponse } from './exchange/node.ts'
+export type {
+  ContentCollector,
+  NodeServerRequest,
+  NodeServerResponse,
+} from './exchange/node.ts'
 export { drained } from './exchange/node.ts'
 export { UNEXPECTED_COMPRESSION } from './framed/content.ts'
 export type { RestHandler } from './rest/handler.ts'

@@ -20,12 +20,13 @@ import type { RestHandler } from './rest/handler.ts'
 import type { Dialect } from './rest/schema/dialect.ts'
 import type { RouteEntry } from './rest/schema/table.ts'
 
-/** Options of a server. */
-export interface RpcOptions extends CallOptions {
+/** Options of a server. `Request` is the type of the requests that its handlers receive. */
+export interface RpcOptions<Request extends NodeServerRequest = NodeServerRequest>
+  extends CallOptions {
   /** Creates the context values of a call from its request and the name of its protocol. */
-  contextValues?: (request: NodeServerRequest, protocolName: string) => ContextValues
+  contextValues?: (request: Request, protocolName: string) => ContextValues
   /** Returns the default headers of a response, with names in lower case. A call may replace them. */
-  headers?: (request: NodeServerRequest) => string[]
+  headers?: (request: Request) => string[]
   /** Aborts the signals of all calls. */
   shutdownSignal?: AbortSignal
   /**
@@ -36,9 +37,9 @@ export interface RpcOptions extends CallOptions {
   /** Changes an error before it is written, for example to add details to errors of this module. */
   completeError?: (error: ConnectError, protocolName: string) => void
   /** Returns an error to send instead of content of this size if the server has no room for it. */
-  roomFor?: (request: NodeServerRequest, bytes: number) => ConnectError | undefined
+  roomFor?: (request: Request, bytes: number) => ConnectError | undefined
   /** Reports a thrown value that is not a ConnectError. Clients receive "internal error". */
-  onError?: (error: unknown, request: NodeServerRequest) => void
+  onError?: (error: unknown, request: Request) => void
   /** Base of the URLs in the header `Link` over REST. Default scheme and authority of the request. */
   publicUrl?: string | (() => string)
   /** Dialect of REST errors for paths that match no route. Default the standard dialect. */
@@ -53,7 +54,7 @@ export interface RpcOptions extends CallOptions {
 }
 
 /** The services of a server and their handlers. */
-export interface Rpc {
+export interface Rpc<Request extends NodeServerRequest = NodeServerRequest> {
   /** Registers services. As in Connect's adapter, the last registration of a method counts. */
   readonly router: ConnectRouter
   /** Returns the registered methods. */
@@ -64,16 +65,16 @@ export interface Rpc {
    * Compiles the registered services. Call it once, after registration. Throws RouteTableError with
    * all mistakes in the schema.
    */
-  handlers(): RpcHandlers
+  handlers(): RpcHandlers<Request>
 }
 
 /** The handlers of requests. They never throw. */
-export interface RpcHandlers {
+export interface RpcHandlers<Request extends NodeServerRequest = NodeServerRequest> {
   /** Answers gRPC, gRPC-Web and Connect. */
-  readonly rpc: RpcHandler
-  readonly rest: RestHandler
+  readonly rpc: RpcHandler<Request>
+  readonly rest: RestHandler<Request>
   /** Answers every protocol: requests to the path of a method, and REST for any other path. */
-  readonly all: (request: NodeServerRequest, response: NodeServerResponse) => void
+  readonly all: (request: Request, response: NodeServerResponse) => void
 }
 
 interface Registered {
@@ -82,7 +83,11 @@ interface Registered {
 }
 
 /** Creates a server without services. Throws for limits out of range. */
-export function createRpc(options: RpcOptions = {}): Rpc {
+export function createRpc<Request extends NodeServerRequest = NodeServerRequest>(
+  ownOptions: RpcOptions<Request> = {},
+): Rpc<Request> {
+  // The handlers are only called with requests of this type.
+  const options = ownOptions as RpcOptions
   const registered = new Map<string, Registered>()
   const settings = callSettings(options)
   const compile = () => {

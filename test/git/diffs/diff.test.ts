@@ -10,6 +10,7 @@ import {
 } from '../../../src/git/diffs/diff.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
+import { randomHistory } from '../random-history.ts'
 
 const ALL: DiffOptions = { lines: true, window: { offset: 0, limit: 100 } }
 
@@ -161,6 +162,56 @@ describe('the difference of two trees', () => {
     ])
     const { files } = await diffTrees(repositories, 1, EMPTY_TREE, idOf('main'), ALL)
     expect(files.map(({ path }) => path).sort()).toEqual([...odd].sort())
+  })
+})
+
+describe('a page of the difference', () => {
+  it.each([1, 2, 3, 4, 5, 6])(
+    'is the part of the whole that Git prints (history %i)',
+    async (seed) => {
+      writeHistory(repositories, 1, randomHistory(seed))
+      const [from, to] = [idOf('main~3'), idOf('main')]
+      const { files } = await diffTrees(repositories, 1, from, to, ALL)
+      const bare = files.map((file) => ({ ...file, additions: 0, deletions: 0, isBinary: false }))
+      for (let offset = 0; offset <= bare.length; offset++) {
+        const window = { offset, limit: 2 }
+        const page = await diffTrees(repositories, 1, from, to, { lines: false, window })
+        expect(page.files).toEqual(bare.slice(offset, offset + 2))
+        expect(page.totalFiles).toBe(bare.length)
+      }
+      for (const [index, { path }] of bare.entries()) {
+        const window = { from: path, offset: 1, limit: 2 }
+        const page = await diffTrees(repositories, 1, from, to, { lines: false, window })
+        expect(page.files).toEqual(bare.slice(index + 1, index + 3))
+      }
+    },
+  )
+
+  it('of a path that has not changed is empty', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { a: 'a\n' } },
+      { message: 'two', files: { b: 'b\n' } },
+    ])
+    const window = { from: 'a', offset: 0, limit: 10 }
+    const page = await diffTrees(repositories, 1, idOf('main~1'), idOf('main'), {
+      lines: false,
+      window,
+    })
+    expect(page).toMatchObject({ files: [], totalFiles: 1 })
+  })
+
+  it('is read again once the objects are gone', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { a: 'a\n' } },
+      { message: 'two', files: { b: 'b\n' } },
+    ])
+    const [from, to] = [idOf('main~1'), idOf('main')]
+    const page = () =>
+      diffTrees(repositories, 1, from, to, { lines: false, window: { offset: 0, limit: 10 } })
+    expect((await page()).totalFiles).toBe(1)
+    git(repositories, 1, 'update-ref', 'refs/heads/main', from)
+    git(repositories, 1, 'prune', '--expire=now')
+    await expect(page()).rejects.toThrow()
   })
 })
 

@@ -2,6 +2,8 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
+import { diffTrees } from '../../../src/git/diffs/diff.ts'
+import { countLines } from '../../../src/git/diffs/pair-diffs.ts'
 import { findMergeBase, lastChanges, readCommits } from '../../../src/git/history/history.ts'
 import { readHistory } from '../../../src/git/history/history-pages.ts'
 import { inspectObjects, readObject } from '../../../src/git/objects/objects.ts'
@@ -62,6 +64,10 @@ const readers = {
   },
   'a recursive tree': () => listTree(repositories, ENGINE, tree, { ...WHOLE, recursive: true }),
   'a page of a history': () => readHistory(repositories, ENGINE, { from: tip }, 0, 10),
+  'a page of changed files with counts of lines': async () => {
+    const diff = await diffTrees(repositories, ENGINE, first, tip, { lines: false, window: WHOLE })
+    return [diff, await countLines(repositories, ENGINE, diff.files, { maxLines: 100 })]
+  },
   'the changes of a commit': () =>
     diffCommits(repositories, ENGINE, [{ id: tip, parentId: first }], {
       lines: true,

@@ -1,17 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import http2, {
-  type ClientHttp2Session,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-} from 'node:http2'
-import type { Writable } from 'node:stream'
+import http2, { type ClientHttp2Session } from 'node:http2'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, expect } from 'vitest'
+import type { HttpRequest, HttpResponse } from '../../../src/transport/http/requests.ts'
 import { type Listener, type ListenOptions, listen } from '../../../src/transport/listener/index.ts'
 import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
-
-export type Request = IncomingMessage | Http2ServerRequest
-export type Response = ServerResponse | Http2ServerResponse
 
 /** Limits under which no test waits for long. Those not under test are far away. */
 export const quickSweep = {
@@ -21,12 +13,12 @@ export const quickSweep = {
 
 /** A request that a test answers when it likes. */
 export interface Held {
-  readonly request: Request
-  readonly response: Writable
+  readonly request: HttpRequest
+  readonly response: HttpResponse
 }
 
 /** Answers with the method, the path and the body of the request. */
-export function echo(request: Request, response: Response): void {
+export function echo(request: HttpRequest, response: HttpResponse): void {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => response.end(`${request.method} ${request.url} ${Buffer.concat(chunks)}`))
@@ -37,7 +29,7 @@ export function echo(request: Request, response: Response): void {
  * gives the requests held, in order.
  */
 export function holding(): {
-  handler: (request: Request, response: Response) => void
+  handler: (request: HttpRequest, response: HttpResponse) => void
   next: () => Promise<Held>
 } {
   const held: Held[] = []

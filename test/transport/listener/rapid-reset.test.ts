@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import net from 'node:net'
-import type { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ClientConnection } from '../../../src/transport/listener/connection.ts'
 import { PeerCredits } from '../../../src/transport/listener/credit.ts'
@@ -84,8 +83,7 @@ describe('the credit of a peer', () => {
     const { url } = await start({
       limits: { limitLoopback: true, maxAbandonedBurst: 0, maxAbandonedPerSecond: 0 },
       handler(_, response) {
-        const answer: Writable = response
-        answer.write('begun')
+        response.write('begun')
       },
     })
     for (let i = 0; i < 3; i++) {

@@ -2,18 +2,18 @@ import { once } from 'node:events'
 import http from 'node:http'
 import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import { connect } from 'node:net'
-import type { Writable } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { HttpRequest, HttpResponse } from '../../../src/transport/http/requests.ts'
 import { answerTo } from '../../../src/transport/listener/answers.ts'
 import type { ListenOptions } from '../../../src/transport/listener/index.ts'
 import type { ListenerLimits } from '../../../src/transport/listener/limits.ts'
-import { quickSweep, type Request, type Response, useListeners } from './fixture.ts'
+import { quickSweep, useListeners } from './fixture.ts'
 
 const MIB = 1024 * 1024
 const { start, connectHttp2 } = useListeners()
 
 /** Answers with as many bytes as the path says. */
-const sized = (request: Request, response: Response) => {
+const sized = (request: HttpRequest, response: HttpResponse) => {
   request.resume()
   response.end(Buffer.alloc(Number(request.url?.slice(1))))
 }
@@ -80,7 +80,7 @@ describe('pending responses', () => {
 
   it('keep the order of their parts', async () => {
     const parts = [Buffer.alloc(MIB, 'a'), Buffer.from('b'), Buffer.alloc(MIB, 'c')]
-    const { url } = await startWith({}, (_, response: Writable) => {
+    const { url } = await startWith({}, (_, response) => {
       for (const part of parts) response.write(part)
       response.end('d')
     })
@@ -93,7 +93,7 @@ describe('pending responses', () => {
   it.each(['HTTP/1.1', 'HTTP/2'])(
     'are not counted if the client disconnects before its response, over %s',
     async (version) => {
-      const asked: Request[] = []
+      const asked: HttpRequest[] = []
       let arrived = 0
       const { url, figures } = await startWith({}, (request, response) => {
         arrived += 1

@@ -37,7 +37,7 @@ const LINK = `(?:${URL}|${EMAIL})`
 const EMOJI = String.raw`\p{RGI_Emoji}`
 const INVISIBLE = String.raw`\p{Default_Ignorable_Code_Point}`
 const TAG_CHARACTER = String.raw`[\p{XID_Continue}\-+&]`
-const APOSTROPHE = String.raw`(?<=\p{XID_Continue})['’](?=\p{XID_Continue})`
+const APOSTROPHE = String.raw`(?<=\p{XID_Continue})['\u2019](?=\p{XID_Continue})`
 const TAG_LEVEL = `${INVISIBLE}*(?:${EMOJI}|(?!\\p{M})${TAG_CHARACTER})(?:${EMOJI}|${TAG_CHARACTER}|${INVISIBLE}|${APOSTROPHE})*`
 
 /**

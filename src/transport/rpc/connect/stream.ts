@@ -24,6 +24,7 @@ export function connectStreamType(
   const protocol: FramedProtocol = {
     name: 'connect',
     timeout: connectTimeout,
+    hasTrailers: false,
     codingHeader: 'connect-content-encoding',
     acceptCodingHeader: 'connect-accept-encoding',
     checkVersion: checkVersionHeader,

@@ -1,18 +1,81 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import type { Writable } from 'node:stream'
 import type { ConnectError } from '@connectrpc/connect'
-import type { ConnectNodeAdapterOptions } from '@connectrpc/connect-node'
 import { isGone } from './cancellation.ts'
 import { clientGone, contentTooLarge } from './errors.ts'
 import type { HeaderList } from './header-list.ts'
 import { findHeader } from './header-list.ts'
 
-type NodeHandler = NonNullable<ConnectNodeAdapterOptions['fallback']>
+/** A listener for any event. */
+type Listener = Parameters<NodeJS.EventEmitter['on']>[1]
 
-/** A request of `node:http`, `node:https` or `node:http2`. */
-export type NodeServerRequest = Parameters<NodeHandler>[0]
+/** The parts of a request in use, which requests of `node:http` and `node:http2` have. */
+export interface NodeServerRequest {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly httpVersionMajor: number
+  /** Undefined for a stream of HTTP/2 without a session. */
+  readonly socket?: object | undefined
+  /** Only a request of HTTP/2 has an authority and a stream. */
+  readonly authority?: string | undefined
+  readonly stream?: Http2Stream
+  readonly destroyed: boolean
+  readonly readableEnded: boolean
+  on(event: string, listener: Listener): unknown
+  once(event: string, listener: Listener): unknown
+  pause(): unknown
+  pipe<T extends NodeJS.WritableStream>(destination: T): T
+  iterator(options: { destroyOnReturn: boolean }): AsyncIterable<Buffer>
+  /**
+   * Passes the content to a collector without the cost of listeners. Returns false if that is not
+   * possible. Requests of Node lack this method.
+   */
+  collect?(collector: ContentCollector): boolean
+}
 
-/** A response to such a request. */
-export type NodeServerResponse = Parameters<NodeHandler>[1]
+/** Receives the content of a request. */
+export interface ContentCollector {
+  /** Takes a chunk. Returns false if the rest is not wanted. */
+  take(chunk: Buffer): boolean
+  /** Called at the end of the content. */
+  end(): void
+  /** Called if the client leaves before the end. */
+  abort(): void
+}
+
+/** The parts of a response in use, which responses of `node:http` and `node:http2` have. */
+export interface NodeServerResponse {
+  readonly headersSent: boolean
+  /** Only a response of HTTP/1.1 has a socket. */
+  readonly socket?: Pick<Writable, 'write'> | null | undefined
+  /** Only a response of HTTP/2 has a stream. */
+  readonly stream?: Http2Stream
+  readonly destroyed?: boolean
+  /**
+   * Set before the headers of a response with trailers. Responses of Node do not need it: they wait
+   * for trailers at the end of each response.
+   */
+  hasTrailers?: boolean
+  getHeader(name: string): unknown
+  setHeader(name: string, value: string | string[]): unknown
+  removeHeader(name: string): void
+  writeHead(status: number, headers: OutgoingHttpHeaders): unknown
+  addTrailers(trailers: Record<string, string>): void
+  write(chunk: string | Uint8Array): boolean
+  end(): unknown
+  end(chunk: string | Uint8Array, encoding?: BufferEncoding): unknown
+  destroy(): unknown
+  on(event: string, listener: Listener): unknown
+  off(event: string, listener: Listener): unknown
+}
+
+/** The parts of an HTTP/2 stream in use. */
+interface Http2Stream {
+  readonly endAfterHeaders: boolean
+  readonly destroyed: boolean
+  close(code: number): void
+}
 
 /** A request and its response. */
 export interface HttpExchange {
@@ -44,7 +107,7 @@ export function hasNoContent(status: number): boolean {
  * Returns whether content follows the request headers. Content of unknown length may be empty.
  */
 export function hasContent(request: NodeServerRequest): boolean {
-  if ('stream' in request) return !request.stream.endAfterHeaders
+  if (request.stream) return !request.stream.endAfterHeaders
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   return coding !== undefined || (length !== undefined && Number(length) !== 0)
 }
@@ -63,24 +126,38 @@ export function readContent(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const settle = (error?: ConnectError) => {
-      request.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone)
-      if (error === undefined)
-        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-      else reject(error)
+    const collector: ContentCollector = {
+      take(chunk) {
+        size += chunk.length
+        if (size > maxBytes) reject(tooLarge(maxBytes))
+        else chunks.push(chunk)
+        return size <= maxBytes
+      },
+      end: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
+      abort: () => reject(clientGone()),
     }
-    const onData = (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= maxBytes) chunks.push(chunk)
-      else {
-        request.pause()
-        settle(tooLarge(maxBytes))
-      }
-    }
-    const onEnd = () => settle()
-    const onGone = () => settle(clientGone())
-    request.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone)
+    if (!request.collect?.(collector)) collectByListeners(request, collector)
   })
+}
+
+function collectByListeners(request: NodeServerRequest, collector: ContentCollector): void {
+  // A listener that stays costs less than one that is removed.
+  let isOpen = true
+  const once = (finish: () => void) => () => {
+    if (isOpen) finish()
+    isOpen = false
+  }
+  const abort = once(() => collector.abort())
+  request.on('data', (chunk: Buffer) => {
+    if (isOpen) isOpen = collector.take(chunk)
+    if (!isOpen) request.pause()
+  })
+  request.on(
+    'end',
+    once(() => collector.end()),
+  )
+  request.on('error', abort)
+  request.on('close', abort)
 }
 
 function announcedBytes(request: NodeServerRequest): number {
@@ -89,8 +166,8 @@ function announcedBytes(request: NodeServerRequest): number {
 
 /** Returns the scheme and authority of a request. */
 export function originOf(request: NodeServerRequest): string {
-  const scheme = 'encrypted' in request.socket ? 'https' : 'http'
-  const authority = 'authority' in request ? request.authority : request.headers.host
+  const scheme = request.socket && 'encrypted' in request.socket ? 'https' : 'http'
+  const authority = request.stream ? request.authority : request.headers.host
   return `${scheme}://${authority ?? 'localhost'}`
 }
 
@@ -170,7 +247,7 @@ export function byteLength(content: string | Uint8Array): number {
 }
 
 /** Resolves when a stream takes more data or has closed. */
-export function drained(stream: Pick<Writable, 'on' | 'off'>): Promise<void> {
+export function drained(stream: Pick<NodeServerResponse, 'on' | 'off'>): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stream.off('drain', done)

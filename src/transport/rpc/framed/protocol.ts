@@ -13,6 +13,8 @@ export interface FramedProtocol {
   readonly acceptCodingHeader: string
   /** Throws InvalidArgument for a version of the protocol that is unknown. */
   readonly checkVersion: (headers: IncomingHttpHeaders) => void
+  /** Whether a response ends with HTTP trailers. */
+  readonly hasTrailers: boolean
   /** Returns the end of the response to a call. */
   readonly end: (trailer: Headers, error: ConnectError | undefined) => CallEnd
 }

@@ -34,7 +34,7 @@ export class FramedResponse {
     if (!response.headersSent) {
       // A disconnect during a write also emits an error. `close` cancels the call.
       response.on('error', () => {})
-      writeHead(response, 200, this.#headers(context))
+      this.#begin(context)
     }
     return response.write(this.#encode(frame))
   }
@@ -53,7 +53,7 @@ export class FramedResponse {
       this.#endWith(context, frame === undefined ? end.last : Buffer.concat([frame, end.last]))
       return
     }
-    if (!response.headersSent) writeHead(response, 200, this.#headers(context))
+    if (!response.headersSent) this.#begin(context)
     addTrailers(response, end.trailers)
     if (frame === undefined) response.end()
     else response.end(frame)
@@ -75,7 +75,7 @@ export class FramedResponse {
     // Clients of gRPC read all metadata of a Trailers-Only response as trailers, so that headers of
     // the call need a frame of their own.
     const hasHeaders = context !== undefined && metadataOf(context.responseHeader).length > 0
-    if (hasHeaders && !response.headersSent) writeHead(response, 200, this.#headers(context))
+    if (hasHeaders && !response.headersSent) this.#begin(context)
     if (response.headersSent) {
       addTrailers(response, end.trailers)
       response.end()
@@ -85,6 +85,13 @@ export class FramedResponse {
       setHeaders(response, [...this.#headers(context), ...end.trailers])
       response.end()
     }
+  }
+
+  /** Sends the headers of a response that has more than an end. */
+  #begin(context: CallContext): void {
+    const { response } = this.#exchange
+    if (this.#type.protocol.hasTrailers) response.hasTrailers = true
+    writeHead(response, 200, this.#headers(context))
   }
 
   #endWith(context: CallContext | undefined, content: Uint8Array): void {

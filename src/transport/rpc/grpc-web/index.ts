@@ -10,6 +10,7 @@ const TRAILERS = 0x80
 const grpcWeb: FramedProtocol = {
   name: 'grpc-web',
   timeout: grpcTimeout,
+  hasTrailers: false,
   codingHeader: 'grpc-encoding',
   acceptCodingHeader: 'grpc-accept-encoding',
   checkVersion() {

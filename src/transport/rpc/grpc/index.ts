@@ -11,6 +11,7 @@ const grpc: FramedProtocol = {
   checkVersion() {
     // The protocol has no version.
   },
+  hasTrailers: true,
   end: (trailer, error) => ({ trailers: statusTrailers(trailer, error) }),
 }
 

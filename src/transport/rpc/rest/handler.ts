@@ -36,8 +36,8 @@ export interface RestServer extends CallServer {
  * Answers a request. If no template matches the path, it calls `notFound` or, without that, answers
  * 404.
  */
-export type RestHandler = (
-  request: NodeServerRequest,
+export type RestHandler<Request extends NodeServerRequest = NodeServerRequest> = (
+  request: Request,
   response: NodeServerResponse,
   notFound?: () => void,
 ) => void

@@ -44,6 +44,7 @@ export async function sendStream(
       return notModified(metadataOf(context.responseHeader))
     const headers = headOf(context, framing, content)
     addDefaults(headers, call.defaults, undefined)
+    if (wantsTrailers(request.headers)) response.hasTrailers = true
     writeHead(response, statusOf(context, endpoint.binding.successStatus), headers)
     if (request.method === 'HEAD') response.end()
     else await writeAll(call, framing, content, next)
@@ -205,11 +206,11 @@ function endWithError(
 
 /** Shows that raw content is incomplete: no final chunk over HTTP/1.1, a reset over HTTP/2. */
 function abort(response: NodeServerResponse): void {
-  if ('stream' in response) {
+  if (response.stream) {
     response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     return
   }
   // The empty write waits for earlier ones, which an immediate `destroy` would drop.
-  if (response.socket === null) response.destroy()
-  else response.socket.write('', () => response.destroy())
+  if (response.socket) response.socket.write('', () => response.destroy())
+  else response.destroy()
 }

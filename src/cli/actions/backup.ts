@@ -1,0 +1,65 @@
+import { createWriteStream } from 'node:fs'
+import { readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { attachmentsOf, openDataAsItIs, repositoriesOf } from '../../data-folder.ts'
+import { writeBackup } from '../../domain/maintenance/backup.ts'
+import { systemClock } from '../../server/app.ts'
+import { VERSION } from '../../version.ts'
+import { print } from '../print.ts'
+
+/** Means standard input or output. */
+export const STANDARD_STREAM = '-'
+
+export interface BackupFlags {
+  readonly data: string
+  readonly output: string
+}
+
+/** Writes an instance into an archive. */
+export async function backup({ data, output }: BackupFlags): Promise<void> {
+  const db = await openDataAsItIs(data)
+  await removeLeftovers(data)
+  const isPiped = output === STANDARD_STREAM
+  // An existing archive is replaced only when the new one is complete.
+  const draft = `${output}.${process.pid}.part`
+  try {
+    const target = isPiped ? process.stdout : createWriteStream(draft, { mode: 0o600, flush: true })
+    const source = {
+      db,
+      git: repositoriesOf(data),
+      attachments: attachmentsOf(data),
+      clock: systemClock,
+    }
+    const options = { snapshotFile: join(data, snapshotName(process.pid)), version: VERSION }
+    const { repositories, files, attachments } = await writeBackup(source, target, options)
+    if (isPiped) return
+    await rename(draft, output)
+    print(
+      `wrote ${output}: ${repositories} repositories, ${files} of their files, ${attachments} attachments`,
+    )
+  } finally {
+    if (!isPiped) await rm(draft, { force: true })
+    await db.destroy()
+  }
+}
+
+/** The copy of the database while a backup runs. */
+const snapshotName = (pid: number) => `backup.${pid}.db`
+const SNAPSHOT = /^backup\.(\d+)\.db/
+
+/** Removes the database copies of backups that were killed. */
+async function removeLeftovers(data: string): Promise<void> {
+  for (const name of await readdir(data)) {
+    const pid = SNAPSHOT.exec(name)?.[1]
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(data, name), { force: true })
+  }
+}
+
+/** Returns whether a process exists, or may exist (kill(2)). */
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+  }
+}

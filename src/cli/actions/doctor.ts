@@ -1,0 +1,42 @@
+import type { LogLevel } from '../../config.ts'
+import { lockData, openDataAsItIs } from '../../data-folder.ts'
+import { examine } from '../../domain/maintenance/doctor.ts'
+import { createLog } from '../../log.ts'
+import { createApp } from '../../server/app.ts'
+import { print } from '../print.ts'
+import { OPERATOR_SETTINGS } from './operator.ts'
+
+export interface DoctorFlags {
+  readonly data: string
+  readonly fsck: boolean
+  readonly fix: boolean
+  readonly logLevel: LogLevel
+}
+
+/** Compares the database with the repositories. Sets the exit code 1 when problems are left. */
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const db = await openDataAsItIs(flags.data)
+  const lock = flags.fix ? await lockData(flags.data) : undefined
+  try {
+    const app = await createApp({
+      db,
+      folder: flags.data,
+      settings: OPERATOR_SETTINGS,
+      log: createLog(flags.logLevel),
+    })
+    let repaired = 0
+    let left = 0
+    for await (const { subject, problem, outcome } of examine(app, flags)) {
+      print(`${subject}: ${problem} (${outcome})`)
+      if (outcome === 'repaired') repaired += 1
+      else left += 1
+    }
+    // Repaired repositories are measured again in the background.
+    await app.background.settled()
+    print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
+    if (left > 0) process.exitCode = 1
+  } finally {
+    lock?.release()
+    await db.destroy()
+  }
+}

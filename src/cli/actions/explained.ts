@@ -1,0 +1,8 @@
+import { DomainError } from '../../domain/core/errors.ts'
+import { refusal } from '../../transport/errors/index.ts'
+
+/** Returns an error with a message for the operator. */
+export function explained(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error
+  return new Error(refusal(error.reason, error.metadata).rawMessage, { cause: error })
+}

@@ -1,0 +1,7 @@
+export { backup } from './backup.ts'
+export { doctor } from './doctor.ts'
+export { explained } from './explained.ts'
+export { migrate } from './migrate.ts'
+export { restore } from './restore.ts'
+export { serve } from './serve.ts'
+export { createUser } from './user.ts'

@@ -1,0 +1,22 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { dataOption } from '../config/options.ts'
+import type { MigrateFlags } from './actions/migrate.ts'
+import { run } from './run.ts'
+
+/** `branchline migrate` */
+export function migrateCommand(): Command {
+  return new Command('migrate')
+    .description('migrate the database to the version of this program, as `serve` does')
+    .addOption(dataOption())
+    .option(
+      '--to <version>',
+      'another version, also a lower one: only with the server stopped and a backup made',
+      version,
+    )
+    .action((flags: MigrateFlags) => run(({ migrate }) => migrate(flags)))
+}
+
+function version(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
