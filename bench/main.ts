@@ -17,6 +17,7 @@ import { type ServerProcess, startProgram, startServer } from './processes.ts'
 import { pullFileLists } from './pull-files.ts'
 import { pullLists } from './pull-lists.ts'
 import { measurePushes } from './pushes.ts'
+import { measureColdReads, warmReads } from './reads.ts'
 import { releaseLists } from './releases.ts'
 import { type MemoryReading, printReport, printSection, withReport } from './report.ts'
 import { get, type Request } from './requests.ts'
@@ -73,6 +74,7 @@ async function bench(): Promise<void> {
     ...repositoriesOf(servers),
     pushes,
     merges,
+    { name: 'cold-reads', measure: () => measureColdReads(servers, folder) },
     besideGit('fetches', servers, measureFetches),
     besideGit('git', servers, measureGit),
   ]
@@ -166,6 +168,7 @@ function repositoriesOf(servers: Servers): Subject[] {
   })
   return [
     subject('branches', () => branchLists(servers, folder)),
+    subject('reads', () => warmReads(servers, folder)),
     subject('releases', () => releaseLists(servers, databases.many)),
     subject('topics', () => topicSearches(servers, databases)),
     subject('pull-lists', () => pullLists(servers, databases.many)),

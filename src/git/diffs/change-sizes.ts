@@ -1,12 +1,14 @@
 import { inspectObjects } from '../objects/objects.ts'
 import { MAX_TEXT_BYTES, readGit, splitAtZeros } from '../repositories/reading.ts'
-import { cacheOf, type Repositories } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
+import { resultsOf } from '../repositories/repository-results.ts'
 
-/** Cached sizes of changes: a key and a few numbers each. */
-const MAX_SIZES = 1_000
+/** Memory of all cached sizes of changes, and of one. */
+const MAX_SIZES_BYTES = 1024 ** 2
+const SIZES_BYTES = 100
 
 const changeSizes = (repositories: Repositories) =>
-  cacheOf<ChangeSizes>(repositories, 'change sizes', MAX_SIZES)
+  resultsOf<ChangeSizes>(repositories, 'change sizes', MAX_SIZES_BYTES, () => SIZES_BYTES)
 
 /**
  * Sizes of the changed files, before and after, from which the cost of a comparison follows. All
@@ -56,7 +58,7 @@ export function measureTrees(
   from: string,
   to: string,
 ): Promise<ChangeSizes> {
-  return changeSizes(repositories).get(`${id} ${from} ${to}`, () =>
+  return changeSizes(repositories).get(id, `${from} ${to}`, () =>
     measure(repositories, id, ['diff-tree', '-r', ...FORMAT, from, to]),
   )
 }
@@ -73,7 +75,7 @@ export function measureCommits(
   id: number,
   range: string,
 ): Promise<ChangeSizes> {
-  return changeSizes(repositories).get(`${id} log ${range}`, () =>
+  return changeSizes(repositories).get(id, `log ${range}`, () =>
     measure(repositories, id, [
       'log',
       '--format=',

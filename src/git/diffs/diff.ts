@@ -2,12 +2,14 @@ import { GitError } from '../core/errors.ts'
 import { isObjectId } from '../core/object-ids.ts'
 import { textOfPath } from '../core/path-text.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
-import { cacheOf, type Repositories } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
+import { resultsOf } from '../repositories/repository-results.ts'
 import { measureTrees } from './change-sizes.ts'
 import { type DiffRecords, diffRecords, MAX_PATH_BYTES } from './diff-records.ts'
 
-/** Cached counts of changes: a key and a few numbers each. */
-const MAX_DIFFERENCES = 1_000
+/** Memory of all cached counts of changes, and of one. */
+const MAX_CHANGES_BYTES = 1024 ** 2
+const COUNTS_BYTES = 100
 
 export type ChangeKind = 'added' | 'deleted' | 'modified' | 'renamed' | 'copied'
 
@@ -164,26 +166,29 @@ export function countChanges(
   from: string,
   to: string,
 ): Promise<ChangeCounts | undefined> {
-  return cacheOf<ChangeCounts | undefined>(repositories, 'change counts', MAX_DIFFERENCES).get(
-    `${id} ${from} ${to}`,
-    async () => {
-      const window = { offset: 0, limit: 0 }
-      const options = { lines: true, window, timeoutMs: COUNT_TIMEOUT_MS }
-      try {
-        const { totalFiles, additions, deletions } = await diffTrees(
-          repositories,
-          id,
-          from,
-          to,
-          options,
-        )
-        return { totalFiles, additions, deletions }
-      } catch (error) {
-        if (error instanceof GitError && error.kind === 'TIMEOUT') return undefined
-        throw error
-      }
-    },
+  const counts = resultsOf<ChangeCounts | undefined>(
+    repositories,
+    'change counts',
+    MAX_CHANGES_BYTES,
+    () => COUNTS_BYTES,
   )
+  return counts.get(id, `${from} ${to}`, async () => {
+    const window = { offset: 0, limit: 0 }
+    const options = { lines: true, window, timeoutMs: COUNT_TIMEOUT_MS }
+    try {
+      const { totalFiles, additions, deletions } = await diffTrees(
+        repositories,
+        id,
+        from,
+        to,
+        options,
+      )
+      return { totalFiles, additions, deletions }
+    } catch (error) {
+      if (error instanceof GitError && error.kind === 'TIMEOUT') return undefined
+      throw error
+    }
+  })
 }
 
 /**

@@ -5,92 +5,28 @@ import { readObjects } from '../objects/objects.ts'
 import { parseCommit, type RawCommit } from '../objects/raw-objects.ts'
 import type { TreeEntry } from '../objects/trees.ts'
 import { type ReadOptions, readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
-import { cacheOf, type Repositories } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
+import { resultsOf } from '../repositories/repository-results.ts'
 import { soleMergeBase } from './merge-bases.ts'
 
-/** Cached numbers of commits, and merge bases: a key and a number or an id each. */
-const MAX_COUNTS = 10_000
-const MAX_MERGE_BASES = 10_000
+/** Memory of all cached merge bases. */
+const MAX_MERGE_BASES_BYTES = 4 * 1024 ** 2
 
-/** Cached pages of histories: a hundred ids or fewer, mostly. */
-const MAX_PAGES = 500
-
-/** Cached last changes of directories: up to a thousand paths each. */
-const MAX_LAST_CHANGES = 200
+/** Memory of all cached last changes, and of one without its path. */
+const MAX_LAST_CHANGES_BYTES = 16 * 1024 ** 2
+const CHANGE_BYTES = 150
 
 /** Longest paths of a directory, together, whose last changes are cached. */
 const MAX_CACHED_CHARACTERS = 256 * 1024
 
-/** A commit and the commits that are reachable from it, with filters. */
-export interface History {
-  /** Id of the commit. */
-  readonly from: string
-  /** Id of a commit. Excludes this commit and the commits that are reachable from it. */
-  readonly without?: string | undefined
-  /** The repository of that commit, when it is in another one. */
-  readonly withoutIn?: number
-  /** Only commits that change this path, a result of `treePath`. The root: all commits. */
-  readonly path?: string
-  /** Unix seconds. Only commits since, or until, this time. */
-  readonly since?: number | undefined
-  readonly until?: number | undefined
-}
-
 /** Longest commit that is read completely: a long message and two signatures. */
 const MAX_COMMIT_BYTES = 256 * 1024
-
-/** Largest offset that Git accepts. */
-const MAX_OFFSET = 2 ** 31 - 1
 
 /** Last changes are an addition to an answer, which must not be late. */
 const LAST_CHANGES_TIMEOUT_MS = 2_000
 
 /** Longest path or record. The length of a record grows with the number of parents. */
 const MAX_RECORD_BYTES = 64 * 1024
-
-/**
- * Returns the ids of a page of a history, newest first.
- *
- * The cost is a walk over the preceding commits. With `path`, the walk continues until enough
- * commits change the path. A page never changes and is cached.
- *
- * @throws GitError BUSY, TIMEOUT
- */
-export async function listHistory(
-  repositories: Repositories,
-  id: number,
-  history: History,
-  offset: number,
-  limit: number,
-): Promise<readonly string[]> {
-  if (offset > MAX_OFFSET) return []
-  const args = ['rev-list', `--skip=${offset}`, `--max-count=${limit}`, ...argumentsOf(history)]
-  const key = `${id} ${args.join(' ')}`
-  return cacheOf<readonly string[]>(repositories, 'pages', MAX_PAGES).get(key, async () => {
-    const text = await textOf(readGit(repositories, id, args, sourcesOf(history)))
-    return text.split('\n').slice(0, -1)
-  })
-}
-
-/**
- * Returns the number of commits of a history. The result never changes and is cached.
- *
- * The cost is a walk over all commits: for 50,000 commits, 0.07 s with a commit-graph and 0.4 s
- * without; with `path`, 0.4 s and 2 s.
- *
- * @throws GitError BUSY, TIMEOUT
- */
-export function countHistory(
-  repositories: Repositories,
-  id: number,
-  history: History,
-): Promise<number> {
-  const args = ['rev-list', '--count', ...argumentsOf(history)]
-  return cacheOf<number>(repositories, 'commit counts', MAX_COUNTS).get(
-    `${id} ${args.join(' ')}`,
-    async () => Number(await textOf(readGit(repositories, id, args, sourcesOf(history)))),
-  )
-}
 
 /**
  * Returns the best common ancestor of two commits, the first of git-merge-base(1) when there are
@@ -106,8 +42,9 @@ export function findMergeBase(
   other: string,
 ): Promise<string | undefined> {
   if (!isObjectId(one) || !isObjectId(other)) throw new Error(`no ids of commits: ${one}, ${other}`)
-  return cacheOf<string | undefined>(repositories, 'merge bases', MAX_MERGE_BASES).get(
-    `${id} ${one} ${other}`,
+  return resultsOf<string | undefined>(repositories, 'merge bases', MAX_MERGE_BASES_BYTES).get(
+    id,
+    `${one} ${other}`,
     async () => {
       const sole = await soleMergeBase(repositories, id, one, other)
       if (sole !== undefined) return sole ?? undefined
@@ -117,21 +54,6 @@ export function findMergeBase(
       return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]
     },
   )
-}
-
-function sourcesOf({ withoutIn }: History): { alsoFrom?: number } {
-  return withoutIn === undefined ? {} : { alsoFrom: withoutIn }
-}
-
-function argumentsOf({ from, without, path, since, until }: History): string[] {
-  return [
-    ...(since === undefined ? [] : [`--max-age=${since}`]),
-    ...(until === undefined ? [] : [`--min-age=${until}`]),
-    from,
-    ...(without === undefined ? [] : [`^${without}`]),
-    '--',
-    ...(path ? [path] : []),
-  ]
 }
 
 /**
@@ -181,8 +103,17 @@ export function lastChanges(
   const find = () => findChanges(walkChanges(repositories, id, commitId, directory), entries)
   const characters = entries.reduce((sum, { path }) => sum + path.length, 0)
   if (characters > MAX_CACHED_CHARACTERS) return find()
-  const cache = cacheOf<LastChanges>(repositories, 'last changes', MAX_LAST_CHANGES)
-  return cache.get(`${id} ${commitId} ${directory}`, find)
+  const cache = resultsOf<LastChanges>(
+    repositories,
+    'last changes',
+    MAX_LAST_CHANGES_BYTES,
+    memoryOf,
+  )
+  return cache.get(id, `${commitId} ${directory}`, find)
+}
+
+function memoryOf(changes: LastChanges): number {
+  return [...changes.keys()].reduce((sum, path) => sum + path.length * 2 + CHANGE_BYTES, 0)
 }
 
 /** Returns the first change of each entry. Ends without error when the walk exceeds its limits. */

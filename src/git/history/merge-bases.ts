@@ -1,16 +1,5 @@
-import { GitError } from '../core/errors.ts'
-import { readCommit } from '../objects/commits.ts'
-import { cacheOf, type Repositories } from '../repositories/repositories.ts'
-
-/** Cached commits, half a kilobyte each. The key is the object id, since commits never change. */
-const MAX_COMMIT_NODES = 20_000
-
-/** A commit in the graph of a history. */
-export interface CommitNode {
-  readonly parentIds: readonly string[]
-  /** Unix seconds of the commit. Clients can write any time. */
-  readonly time: number
-}
+import type { Repositories } from '../repositories/repositories.ts'
+import { type CommitNode, CommitNodes } from './commit-nodes.ts'
 
 /** Visited commits. For branches that differ by more commits, a Git process is faster. */
 const MAX_WALKED = 2_000
@@ -46,17 +35,12 @@ export async function soleMergeBase(
   const marks = new Map<string, number>()
   const queue: { readonly commitId: string; readonly node: CommitNode }[] = []
   const found = new Set<string>()
-  let reads = 0
-  const nodeOf = (commitId: string) =>
-    cacheOf<CommitNode>(repositories, 'commit nodes', MAX_COMMIT_NODES).get(commitId, () => {
-      reads += 1
-      return readNode(repositories, id, commitId)
-    })
+  const nodes = new CommitNodes(repositories, id)
   const mark = async (commitId: string, more: number) => {
     const marked = marks.get(commitId) ?? 0
     if ((marked & more) === more) return
     marks.set(commitId, marked | more)
-    enqueue(queue, { commitId, node: await nodeOf(commitId) })
+    enqueue(queue, { commitId, node: await nodes.read(commitId) })
   }
   await mark(one, ONE)
   await mark(other, OTHER)
@@ -67,7 +51,7 @@ export async function soleMergeBase(
     if (marked === BOTH) found.add(next.commitId)
     const passedOn = (marked & BOTH) === BOTH ? BOTH | COVERED : marked
     for (const parentId of next.node.parentIds) {
-      if (reads >= MAX_READ) return undefined
+      if (nodes.reads >= MAX_READ) return undefined
       await mark(parentId, passedOn)
     }
   }
@@ -88,14 +72,4 @@ function enqueue<T extends { readonly node: CommitNode }>(queue: T[], item: T): 
     else end = middle
   }
   queue.splice(start, 0, item)
-}
-
-async function readNode(
-  repositories: Repositories,
-  id: number,
-  commitId: string,
-): Promise<CommitNode> {
-  const commit = await readCommit(repositories, id, commitId)
-  if (!commit) throw new GitError('NOT_FOUND', `there is no commit ${commitId}`)
-  return { parentIds: commit.parentIds, time: commit.committer.time }
 }

@@ -1,11 +1,13 @@
 import { posix } from 'node:path'
 import { textOfPath } from '../core/path-text.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
-import { cacheOf, type Repositories } from '../repositories/repositories.ts'
+import type { Repositories } from '../repositories/repositories.ts'
+import { resultsOf } from '../repositories/repository-results.ts'
 import { kindOf } from './trees.ts'
 
-/** Cached sums: a few hundred bytes each. */
-const MAX_SUMS = 1_000
+/** Memory of all cached sums, and of one without its key. */
+const MAX_SUMS_BYTES = 4 * 1024 ** 2
+const SUM_BYTES = 100
 
 /** Names of folders for third-party code and generated files. */
 const FOREIGN_FOLDERS: ReadonlySet<string> = new Set([
@@ -31,8 +33,18 @@ export function sizesByExtension(
   id: number,
   commitId: string,
 ): Promise<ReadonlyMap<string, number>> {
-  const cache = cacheOf<ReadonlyMap<string, number>>(repositories, 'file sizes', MAX_SUMS)
-  return cache.get(`${id} ${commitId}`, () => addUp(repositories, id, commitId))
+  const cache = resultsOf<ReadonlyMap<string, number>>(
+    repositories,
+    'file sizes',
+    MAX_SUMS_BYTES,
+    memoryOf,
+  )
+  return cache.get(id, commitId, () => addUp(repositories, id, commitId))
+}
+
+/** Clients can push any number of extensions. */
+function memoryOf(sums: ReadonlyMap<string, number>): number {
+  return [...sums.keys()].reduce((bytes, key) => bytes + key.length * 2 + SUM_BYTES, 0)
 }
 
 async function addUp(

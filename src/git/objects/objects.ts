@@ -1,22 +1,13 @@
+import { setImmediate } from 'node:timers/promises'
 import { OBJECT_ID, type ObjectType } from '../core/object-ids.ts'
 import { ByteReader } from '../processes/byte-reader.ts'
 import { type ReadOptions, readGit, streamGit } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { objectCacheOf } from './object-cache.ts'
+import { MAX_READ_BYTES, ObjectFiles, type ObjectInfo, type StoredObject } from './object-files.ts'
 import { type Evidence, ObjectPresence } from './object-presence.ts'
 
-/** An object without its content. */
-export interface ObjectInfo {
-  /** Full id. */
-  readonly id: string
-  readonly type: ObjectType
-  readonly bytes: number
-}
-
-export interface StoredObject extends ObjectInfo {
-  /** Content as stored, without Git's header. Truncated when the object exceeds the limit. */
-  readonly content: Buffer
-}
+export type { ObjectInfo, StoredObject } from './object-files.ts'
 
 /** An object that was read. */
 interface CachedObject extends ObjectInfo {
@@ -26,13 +17,26 @@ interface CachedObject extends ObjectInfo {
 
 /** Memory of all cached objects, and of the largest one. */
 const MAX_CACHE_BYTES = 32 * 1024 ** 2
-const MAX_CACHED_BYTES = 256 * 1024
+const MAX_CACHED_BYTES = MAX_READ_BYTES
 
 /**
  * Objects up to which a read looks into the cache. Each costs a system call on the event loop, so
  * that other calls would wait for many of them.
  */
 const MAX_LOOKED_UP = 500
+
+/**
+ * Objects that one read inspects, or reads, from the files of the repository before it starts a Git
+ * process for the others: the entries of a folder, the commits of a page.
+ */
+const MAX_INSPECTED_HERE = 1_000
+const MAX_READ_HERE = 200
+
+/** Memory of the objects that are read in this way before the first one is used. */
+const MAX_BYTES_HERE = 4 * 1024 ** 2
+
+/** Objects after which other calls have their turn. */
+const OBJECTS_PER_TURN = 16
 
 const cacheIn = (repositories: Repositories) =>
   objectCacheOf<CachedObject>(
@@ -118,12 +122,17 @@ export async function inspectObjects(
   ids: readonly string[],
   options: Pick<ReadOptions, 'hasSlot'> = {},
 ): Promise<ReadonlyMap<string, ObjectInfo>> {
+  checkIds(ids)
   const objects = knownObjects(repositories, id, ids.length)
   const found = new Map<string, ObjectInfo>()
-  const unknown = ids.filter((objectId) => {
+  const notCached = ids.filter((objectId) => {
     const known = objects?.inspect(objectId)
     if (known) found.set(objectId, known)
     return known === undefined
+  })
+  const unknown = await inspectFiles(repositories, id, notCached, (info) => {
+    found.set(info.id, info)
+    objects?.add(info)
   })
   if (unknown.length === 0) return found
   const chunks = readGit(repositories, id, ['cat-file', '--batch-check'], {
@@ -138,6 +147,29 @@ export async function inspectObjects(
     objects?.add(info)
   }
   return found
+}
+
+/** Inspects objects in the files of a repository, and returns the ids that are left for Git. */
+async function inspectFiles(
+  repositories: Repositories,
+  id: number,
+  ids: readonly string[],
+  add: (info: ObjectInfo) => void,
+): Promise<readonly string[]> {
+  if (ids.length > MAX_INSPECTED_HERE) return ids
+  const files = new ObjectFiles(repositories, id)
+  const left: string[] = []
+  try {
+    for (const [i, objectId] of ids.entries()) {
+      if (i % OBJECTS_PER_TURN === OBJECTS_PER_TURN - 1) await setImmediate()
+      const info = files.inspect(objectId)
+      if (info) add(info)
+      else left.push(objectId)
+    }
+    return left
+  } finally {
+    files.close()
+  }
 }
 
 /** Returns type and size of an object, or undefined when it is not in the repository. */
@@ -163,10 +195,12 @@ export async function* readObjects(
   maxBytes: number,
   options: Omit<ReadOptions, 'input'> = {},
 ): AsyncGenerator<StoredObject, void, undefined> {
+  checkIds(ids)
   const { alsoFrom, quarantine, scratch } = options
   const isForeign = [alsoFrom, quarantine, scratch].some((place) => place !== undefined)
   const objects = isForeign ? undefined : knownObjects(repositories, id, ids.length)
   const known = ids.map((objectId) => objects?.find(objectId, maxBytes))
+  if (objects) await readFiles(repositories, id, { ids, known, objects, maxBytes })
   const unknown = ids.filter((_, i) => known[i] === undefined)
   const batch = readBatch(repositories, id, linesOf(unknown), maxBytes, options)
   try {
@@ -181,6 +215,40 @@ export async function* readObjects(
     }
   } finally {
     await batch.return()
+  }
+}
+
+/** Objects to read, and those that are known so far. */
+interface PartlyRead {
+  readonly ids: readonly string[]
+  readonly known: (StoredObject | undefined)[]
+  readonly objects: KnownObjects
+  readonly maxBytes: number
+}
+
+/** Reads small objects, which are not known yet, from the files of a repository. */
+async function readFiles(
+  repositories: Repositories,
+  id: number,
+  { ids, known, objects, maxBytes }: PartlyRead,
+): Promise<void> {
+  const files = new ObjectFiles(repositories, id)
+  let reads = 0
+  let bytes = 0
+  try {
+    for (const [i, objectId] of ids.entries()) {
+      if (known[i] !== undefined) continue
+      if (reads >= MAX_READ_HERE || bytes >= MAX_BYTES_HERE) return
+      reads += 1
+      if (reads % OBJECTS_PER_TURN === 0) await setImmediate()
+      const object = files.read(objectId)
+      if (!object) continue
+      bytes += object.bytes
+      objects.add(object, object.content)
+      known[i] = { ...object, content: object.content.subarray(0, maxBytes) }
+    }
+  } finally {
+    files.close()
   }
 }
 
@@ -224,21 +292,53 @@ export async function readObject(
   objectId: string,
   maxBytes: number | ((info: ObjectInfo) => number),
 ): Promise<StoredObject | undefined> {
+  checkIds([objectId])
+  let limit: number | undefined
+  // The function of the caller may reserve memory and must therefore be called once.
+  const limitOnce = (info: ObjectInfo) => {
+    limit ??= limitOf(maxBytes, info)
+    return limit
+  }
   const objects = new KnownObjects(repositories, id)
-  const known = objects.find(objectId, maxBytes)
+  const known = objects.find(objectId, limitOnce)
   if (known) return known
+  const small = readSmallObject(repositories, id, objectId, limitOnce)
+  if (small) {
+    objects.add(small.object, small.content)
+    return small.object
+  }
   const chunks = readGit(repositories, id, ['cat-file', '--batch'], { input: linesOf([objectId]) })
   try {
     const output = new ByteReader(chunks)
     const info = infoOf((await output.line()) ?? '')
     if (!info) return undefined
-    const limit = limitOf(maxBytes, info)
+    const wanted = limitOnce(info)
     // The rest of a longer object is not read.
-    const content = await output.bytes(Math.min(info.bytes, limit), limit)
+    const content = await output.bytes(Math.min(info.bytes, wanted), wanted)
     objects.add(info, content)
     return { ...info, content }
   } finally {
     await chunks.return()
+  }
+}
+
+/** Reads an object from the files of a repository, if it is small or only its size is asked. */
+function readSmallObject(
+  repositories: Repositories,
+  id: number,
+  objectId: string,
+  limitFor: (info: ObjectInfo) => number,
+): { readonly object: StoredObject; readonly content: Buffer } | undefined {
+  const files = new ObjectFiles(repositories, id)
+  try {
+    const small = files.read(objectId)
+    const info = small ?? files.inspect(objectId)
+    if (!info) return undefined
+    const limit = limitFor(info)
+    const content = small?.content ?? (limit <= 0 ? Buffer.alloc(0) : undefined)
+    return content && { object: { ...info, content: content.subarray(0, limit) }, content }
+  } finally {
+    files.close()
   }
 }
 
@@ -255,9 +355,12 @@ export function streamBlob(
   return streamGit(repositories, id, ['cat-file', 'blob', blobId])
 }
 
-function linesOf(ids: readonly string[]): string {
+function checkIds(ids: readonly string[]): void {
   const unfit = ids.find((id) => !OBJECT_ID.test(id))
   if (unfit !== undefined) throw new Error(`no object id: ${JSON.stringify(unfit)}`)
+}
+
+function linesOf(ids: readonly string[]): string {
   return ids.map((id) => `${id}\n`).join('')
 }
 

@@ -6,6 +6,7 @@ import { type Repositories, repositoryPath } from '../repositories/repositories.
 import { objectCacheOf } from './object-cache.ts'
 import { ObjectPresence } from './object-presence.ts'
 import { inspectObjects } from './objects.ts'
+import { listTreeFiles } from './tree-files.ts'
 
 /** Kinds of tree entries. */
 export type EntryKind = 'file' | 'dir' | 'symlink' | 'submodule'
@@ -194,6 +195,13 @@ const MAX_CACHED_ENTRIES = 20_000
  */
 const MAX_CACHED_OUTPUT_BYTES = 4 * 1024 ** 2
 
+/**
+ * Entries that are read without a Git process. More than a hundred cost more CPU time than the
+ * process. A larger folder is often shown together with its last changes, which take a process.
+ */
+const MAX_ENTRIES_BELOW = 100
+const MAX_ENTRIES_OF_FOLDER = 1_000
+
 /** Memory of all cached lists. */
 const MAX_LISTS_BYTES = 32 * 1024 ** 2
 
@@ -233,11 +241,26 @@ export async function listTree(
   const known = listsIn(repositories).get(id, treeId, presence, variant)
   const before = presence.evidenceOf(treeId)
   const flags = recursive ? ['-r', '-t'] : []
-  const list = known ?? (await readList(repositories, id, lsTree(treeId, '--long', ...flags)))
+  const list =
+    known ??
+    (await readListHere(repositories, id, treeId, recursive)) ??
+    (await readList(repositories, id, lsTree(treeId, '--long', ...flags)))
   if (!known) listsIn(repositories).set(id, treeId, list, { before, presence, variant })
   if (list === 'too long')
     return readPage(repositories, id, lsTree(treeId, ...flags), { offset, limit })
   return { entries: list.slice(offset, offset + limit), total: list.length }
+}
+
+/** Reads a short list with sizes without a Git process. */
+async function readListHere(
+  repositories: Repositories,
+  id: number,
+  treeId: string,
+  recursive: boolean,
+): Promise<KnownList | undefined> {
+  const maxEntries = recursive ? MAX_ENTRIES_BELOW : MAX_ENTRIES_OF_FOLDER
+  const list = await listTreeFiles(repositories, id, treeId, { recursive, maxEntries })
+  return list?.map((entry) => ({ ...entry, kind: kindOf(entry.mode) }))
 }
 
 /** Reads a list with sizes. */

@@ -6,13 +6,14 @@ import { objectCacheOf } from '../objects/object-cache.ts'
 import { ObjectPresence } from '../objects/object-presence.ts'
 import { printedByGit } from '../processes/child-process.ts'
 import type { GitProcesses } from '../processes/running-processes.ts'
-import { readGit, splitAtZeros, textOf } from '../repositories/reading.ts'
+import { splitAtZeros } from '../repositories/reading.ts'
 import {
   poolOf,
   type Repositories,
   repositoryPath,
   withRefCreationLock,
 } from '../repositories/repositories.ts'
+import { findAncestor } from './ancestors.ts'
 import { RefTransactions } from './ref-transactions.ts'
 import { readRefFile } from './single-refs.ts'
 
@@ -176,21 +177,6 @@ export async function resolveCommit(
   return base === undefined || ancestry === ''
     ? base
     : findAncestor(repositories, id, base, ancestry)
-}
-
-/** Finds an ancestor by a Git process. libgit2 would block the server during a long walk. */
-async function findAncestor(
-  repositories: Repositories,
-  id: number,
-  commitId: string,
-  ancestry: string,
-): Promise<string | undefined> {
-  const input = `${commitId}${ancestry}^{commit}\n`
-  const line = await textOf(
-    readGit(repositories, id, ['cat-file', '--batch-check=%(objectname)'], { input }),
-  )
-  const answer = line.trimEnd()
-  return isObjectId(answer) ? answer : undefined
 }
 
 /** Returns whether a text has the format of a revision for `resolveCommit`. */

@@ -1,11 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import {
-  countHistory,
-  findMergeBase,
-  lastChanges,
-  listHistory,
-  readCommits,
-} from '../../../src/git/history/history.ts'
+import { findMergeBase, lastChanges, readCommits } from '../../../src/git/history/history.ts'
+import { readHistory } from '../../../src/git/history/history-pages.ts'
 import { listTree } from '../../../src/git/objects/trees.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { ADA, git, testRepositories, writeHistory } from '../fixture.ts'
@@ -50,18 +45,18 @@ describe('a history', () => {
     ['until a time', { until: ADA.time + 2 }, ['two', 'one']],
   ])('is listed and counted: %s', async (_, part, expected) => {
     const history = { from: idOf('main'), ...part }
-    expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual(expected)
-    expect(await countHistory(repositories, 1, history)).toBe(expected.length)
+    const { ids, total } = await readHistory(repositories, 1, history, 0, 10)
+    expect(await messages(ids)).toEqual(expected)
+    expect(total).toBe(expected.length)
   })
 
   it('is listed in pages without the ancestors of another commit', async () => {
     const history = { from: idOf('main'), without: idOf('side') }
-    expect(await messages(await listHistory(repositories, 1, history, 0, 10))).toEqual([
-      'merge',
-      'three',
-    ])
-    expect(await messages(await listHistory(repositories, 1, history, 1, 1))).toEqual(['three'])
-    expect(await listHistory(repositories, 1, history, 2 ** 40, 1)).toEqual([])
+    const page = (offset: number, limit: number) =>
+      readHistory(repositories, 1, history, offset, limit)
+    expect(await messages((await page(0, 10)).ids)).toEqual(['merge', 'three'])
+    expect(await messages((await page(1, 1)).ids)).toEqual(['three'])
+    expect(await page(2 ** 40, 1)).toEqual({ ids: [], total: 2 })
   })
 })
 

@@ -2,12 +2,8 @@ import { EMPTY_TREE } from '../../../git/core/object-ids.ts'
 import { diffCommits } from '../../../git/diffs/commit-diffs.ts'
 import type { TreeDiff } from '../../../git/diffs/diff.ts'
 import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
-import {
-  countHistory,
-  type History,
-  listHistory,
-  readCommits,
-} from '../../../git/history/history.ts'
+import { readCommits } from '../../../git/history/history.ts'
+import { type History, readHistory } from '../../../git/history/history-pages.ts'
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import { treePath } from '../../../git/objects/trees.ts'
 import { isRevision } from '../../../git/refs/refs.ts'
@@ -105,10 +101,7 @@ export async function readPage(
   { parts, page }: CommitPageQuery,
 ): Promise<CommitPage> {
   const { id } = open.repository
-  const [ids, total] = await Promise.all([
-    reading(listHistory(app.git, id, history, page.offset, page.limit)),
-    reading(countHistory(app.git, id, history)),
-  ])
+  const { ids, total } = await reading(readHistory(app.git, id, history, page.offset, page.limit))
   return { commits: await viewCommits(app, caller, open, ids, parts), total }
 }
 

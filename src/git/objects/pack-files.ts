@@ -1,0 +1,226 @@
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+import { join } from 'node:path'
+import { constants, inflateSync } from 'node:zlib'
+import type { ObjectType } from '../core/object-ids.ts'
+import { applyDelta, sizeAfterDelta } from './deltas.ts'
+
+/** Packs in which an object is looked up. Git finds an object among more packs faster. */
+const MAX_PACKS = 32
+
+/** Longest chain of deltas. Git makes chains of at most 50 by default. */
+const MAX_DELTAS = 100
+
+/** Start of an index of version 2, and positions in it (gitformat-pack(5)). */
+const INDEX_HEADER = Buffer.from('ff744f6300000002', 'hex')
+const FAN_OUT = 8
+const IDS = FAN_OUT + 256 * 4
+const ID_BYTES = 20
+const CHECKSUM_BYTES = 4
+const OFFSET_BYTES = 4
+
+/** Marks an offset beyond 2 GiB. */
+const LARGE_OFFSET = 0x80000000
+
+/** Largest part of an index with the ids that start with one byte: 100,000 ids. */
+const MAX_IDS_BYTES = 2_000_000
+
+/** Types of the entries of a pack. */
+const TYPES: ReadonlyMap<number, ObjectType> = new Map([
+  [1, 'commit'],
+  [2, 'tree'],
+  [3, 'blob'],
+  [4, 'tag'],
+])
+const DELTA_TO_OFFSET = 6
+const DELTA_TO_ID = 7
+
+/** The longest header: a size of ten bytes and the id of a base. */
+const MAX_HEADER_BYTES = 32
+
+/** Compressed bytes that contain the two sizes at the start of a delta. */
+const DELTA_START_BYTES = 64
+
+/** A pack with the descriptors that have been opened. */
+interface Pack {
+  readonly path: string
+  index?: number
+  data?: number
+}
+
+/** Where an object is. */
+interface Place {
+  readonly pack: Pack
+  readonly offset: number
+}
+
+/** An entry of a pack without its data. */
+interface Entry {
+  readonly type: number
+  /** Length of the data after decompression. */
+  readonly bytes: number
+  /** Position of the entry that a delta applies to. */
+  readonly baseAt: number | undefined
+  readonly dataAt: number
+}
+
+/**
+ * The packs of a repository, for one read. All functions throw any error for damaged files, and for
+ * files that are removed during the read.
+ */
+export class PackFiles {
+  readonly #folder: string
+  #packs: readonly Pack[] | undefined
+
+  /** @param folder `objects` of a repository. */
+  constructor(folder: string) {
+    this.#folder = join(folder, 'pack')
+  }
+
+  /** Returns where an object is. Undefined when it is in none of the packs, or in too many. */
+  find(objectId: string): Place | undefined {
+    const id = Buffer.from(objectId, 'hex')
+    this.#packs ??= packsOf(this.#folder)
+    for (const pack of this.#packs) {
+      const offset = offsetOf(indexOf(pack), id)
+      if (offset !== undefined) return { pack, offset }
+    }
+    return undefined
+  }
+
+  /** Returns type and size of an object. */
+  inspect(place: Place): { type: ObjectType; bytes: number } | undefined {
+    const chain = chainOf(place)
+    const [outer] = chain
+    const type = TYPES.get(chain.at(-1)?.type ?? 0)
+    if (!outer || type === undefined) return undefined
+    if (outer.baseAt === undefined) return { type, bytes: outer.bytes }
+    const compressed = readAt(dataOf(place.pack), outer.dataAt, DELTA_START_BYTES)
+    const start = inflateSync(compressed, { finishFlush: constants.Z_SYNC_FLUSH })
+    return { type, bytes: sizeAfterDelta(start) }
+  }
+
+  /** Returns the content of an object. Undefined when the object or a base exceeds the limit. */
+  read(place: Place, maxBytes: number): Buffer | undefined {
+    let content: Buffer | undefined
+    for (const entry of chainOf(place).reverse()) {
+      if (entry.bytes > maxBytes) return undefined
+      const data = inflateAt(dataOf(place.pack), entry)
+      content = content ? applyDelta(content, data, maxBytes) : data
+      if (!content) return undefined
+    }
+    return content
+  }
+
+  close(): void {
+    for (const { index, data } of this.#packs ?? []) {
+      if (index !== undefined) closeSync(index)
+      if (data !== undefined) closeSync(data)
+    }
+    this.#packs = undefined
+  }
+}
+
+function packsOf(folder: string): Pack[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.idx'))
+  if (names.length > MAX_PACKS) return []
+  return names.map((name) => ({ path: join(folder, name.slice(0, -'.idx'.length)) }))
+}
+
+function indexOf(pack: Pack): number {
+  pack.index ??= openSync(`${pack.path}.idx`, 'r')
+  return pack.index
+}
+
+function dataOf(pack: Pack): number {
+  pack.data ??= openSync(`${pack.path}.pack`, 'r')
+  return pack.data
+}
+
+/** Looks an object up in an index. */
+function offsetOf(index: number, id: Buffer): number | undefined {
+  const head = readAt(index, 0, IDS)
+  if (!head.subarray(0, FAN_OUT).equals(INDEX_HEADER)) throw new Error('an unknown index')
+  const first = id[0] ?? 0
+  const start = first === 0 ? 0 : head.readUInt32BE(FAN_OUT + (first - 1) * 4)
+  const end = head.readUInt32BE(FAN_OUT + first * 4)
+  const count = head.readUInt32BE(FAN_OUT + 255 * 4)
+  if (end <= start) return undefined
+  if ((end - start) * ID_BYTES > MAX_IDS_BYTES) throw new Error('a large index')
+  const ids = readAt(index, IDS + start * ID_BYTES, (end - start) * ID_BYTES)
+  const found = positionIn(ids, id)
+  if (found === undefined) return undefined
+  const offsets = IDS + count * (ID_BYTES + CHECKSUM_BYTES)
+  const offset = readAt(index, offsets + (start + found) * OFFSET_BYTES, 4).readUInt32BE()
+  if (offset < LARGE_OFFSET) return offset
+  const large = offsets + count * OFFSET_BYTES + (offset - LARGE_OFFSET) * 8
+  return Number(readAt(index, large, 8).readBigUInt64BE())
+}
+
+/** Finds an id in sorted ids. */
+function positionIn(ids: Buffer, id: Buffer): number | undefined {
+  let low = 0
+  let high = ids.length / ID_BYTES
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const at = middle * ID_BYTES
+    const order = ids.compare(id, 0, ID_BYTES, at, at + ID_BYTES)
+    if (order === 0) return middle
+    if (order > 0) high = middle
+    else low = middle + 1
+  }
+  return undefined
+}
+
+/** Returns an entry, the entry that its delta applies to, and so on. */
+function chainOf({ pack, offset }: Place): Entry[] {
+  const chain: Entry[] = []
+  for (let at: number | undefined = offset; at !== undefined; at = chain.at(-1)?.baseAt) {
+    if (chain.length > MAX_DELTAS) throw new Error('a long chain of deltas')
+    chain.push(entryAt(pack, at))
+  }
+  return chain
+}
+
+function entryAt(pack: Pack, offset: number): Entry {
+  const header = readAt(dataOf(pack), offset, MAX_HEADER_BYTES)
+  let position = 0
+  const next = () => header.readUInt8(position++)
+  let byte = next()
+  const type = (byte >>> 4) & 7
+  let bytes = byte & 0x0f
+  for (let factor = 16; byte >= 0x80; factor *= 128) {
+    byte = next()
+    bytes += (byte & 0x7f) * factor
+  }
+  let baseAt: number | undefined
+  if (type === DELTA_TO_OFFSET) {
+    byte = next()
+    let distance = byte & 0x7f
+    while (byte >= 0x80) {
+      byte = next()
+      distance = (distance + 1) * 128 + (byte & 0x7f)
+    }
+    baseAt = offset - distance
+  } else if (type === DELTA_TO_ID) {
+    baseAt = offsetOf(indexOf(pack), header.subarray(position, position + ID_BYTES))
+    if (baseAt === undefined) throw new Error('a pack without the base of a delta')
+    position += ID_BYTES
+  } else if (!TYPES.has(type)) {
+    throw new Error('an unknown type of entry')
+  }
+  return { type, bytes, baseAt, dataAt: offset + position }
+}
+
+function inflateAt(data: number, { bytes, dataAt }: Entry): Buffer {
+  // Compression makes no data longer than this (`deflateBound` in deflate.c of zlib).
+  const compressed = readAt(data, dataAt, bytes + (bytes >>> 3) + 64)
+  const content = inflateSync(compressed, { maxOutputLength: Math.max(bytes, 1) })
+  if (content.length !== bytes) throw new Error('an entry of another length')
+  return content
+}
+
+/** Reads a part of a file, which may end earlier. */
+function readAt(descriptor: number, position: number, length: number): Buffer {
+  const buffer = Buffer.allocUnsafe(length)
+  return buffer.subarray(0, readSync(descriptor, buffer, 0, length, position))
+}
