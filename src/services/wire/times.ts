@@ -1,6 +1,6 @@
-import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 
-/** Converts Unix seconds, as stored, to a Timestamp. */
+/** Converts whole Unix seconds, as stored, to a Timestamp. */
 export function atSecond(unixSeconds: number): Timestamp {
-  return timestampFromMs(unixSeconds * 1000)
+  return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(unixSeconds), nanos: 0 }
 }
