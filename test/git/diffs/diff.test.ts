@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
+import { listChangedFiles } from '../../../src/git/diffs/changed-files.ts'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import {
   type ChangedFile,
@@ -202,5 +203,43 @@ describe('the changes of commits', () => {
       [],
       ['added a +1 -0'],
     ])
+  })
+})
+
+describe('the list of changed files', () => {
+  it('has the same pages as the difference, from the start and from a path', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `file-${String(i).padStart(2, '0')}`)
+    const filesOf = (text: (name: string) => string | null) =>
+      Object.fromEntries(names.map((name) => [name, text(name)]))
+    writeHistory(repositories, 1, [
+      { message: 'one', files: filesOf((name) => lines(30, name)) },
+      {
+        message: 'two',
+        files: {
+          ...filesOf((name) => (name === 'file-03' ? null : `${lines(30, name)}x\n`)),
+          moved: lines(30, 'file-03'),
+        },
+      },
+    ])
+    const range = { base: idOf('main~1'), head: idOf('main') }
+    for (const from of [undefined, 'file-00', 'file-05', 'moved', 'file-03', 'none']) {
+      for (const [offset, limit] of [
+        [0, 5],
+        [5, 5],
+        [10, 5],
+        [50, 5],
+        [0, 100],
+      ] as const) {
+        const window = { from, offset, limit }
+        const { files, totalFiles } = await diffTrees(repositories, 1, range.base, range.head, {
+          lines: false,
+          window,
+        })
+        expect(await listChangedFiles(repositories, 1, range, window)).toEqual({
+          files,
+          totalFiles,
+        })
+      }
+    }
   })
 })

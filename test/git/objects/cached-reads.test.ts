@@ -1,6 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { listChangedFiles } from '../../../src/git/diffs/changed-files.ts'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import { lastChanges, listHistory, readCommits } from '../../../src/git/history/history.ts'
 import { inspectObjects, readObject } from '../../../src/git/objects/objects.ts'
@@ -66,6 +67,8 @@ const readers = {
       lines: true,
       window: WHOLE,
     }),
+  'the changed files of a range': () =>
+    listChangedFiles(repositories, ENGINE, { base: first, head: tip }, WHOLE),
 }
 
 describe('a second read', () => {
@@ -162,6 +165,13 @@ describe('an object that an operator erased', () => {
     prune()
     expect(await readObject(repositories, ENGINE, blob, 1000)).toBeUndefined()
     expect((await inspectObjects(repositories, ENGINE, [blob, tip])).size).toBe(0)
+  })
+
+  it('was the head of a range, whose files are gone from the cache', async () => {
+    const list = () => listChangedFiles(repositories, ENGINE, { base: first, head: tip }, WHOLE)
+    expect((await list()).files.map(({ path }) => path)).toEqual(['a.txt'])
+    prune()
+    await expect(list()).rejects.toThrow()
   })
 
   it('was in a pack that had changed a moment before, and was not cached', async () => {
