@@ -11,6 +11,7 @@ import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { measureMerges } from './merges.ts'
+import { pages } from './pages.ts'
 import { type ServerProcess, startServer } from './processes.ts'
 import { pullFileLists } from './pull-files.ts'
 import { pullLists } from './pull-lists.ts'
@@ -165,6 +166,7 @@ function repositoriesOf(servers: Servers): Subject[] {
     measure: async () => requestsOf(await prepare()).measure(),
   })
   return [
+    subject('pages', () => pages(servers, databases.many)),
     subject('branches', () => branchLists(servers, folder)),
     subject('releases', () => releaseLists(servers, databases.many)),
     subject('topics', () => topicSearches(servers, databases)),
