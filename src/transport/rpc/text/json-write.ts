@@ -269,8 +269,19 @@ function printShared(message: Message, write: Writer, { shared }: Compiler): str
   if (!shared) return write(message)
   const known = shared.get(message)
   if (known !== undefined) return known
-  const text = write(message)
+  const text = concatenated(write(message))
   shared.set(message, text)
+  return text
+}
+
+const OPENING_BRACE = 0x7b
+
+/**
+ * Returns the text of a message. V8 keeps a sum of strings as a tree of its parts and concatenates
+ * the parts when a character is read. Here that happens once, otherwise once for each use.
+ */
+function concatenated(text: string): string {
+  if (text.charCodeAt(0) !== OPENING_BRACE) throw new Error('a message is not printed as an object')
   return text
 }
 
