@@ -10,7 +10,11 @@ import { createEcmaScriptPlugin, runNodeJs } from '@bufbuild/protoplugin'
 /**
  * The folders of the texts, relative to the folder of buf.yaml, in which Buf starts its plugins.
  */
-const FOLDERS = { 'branchline/': 'proto', 'google/': 'node_modules/google-proto-files' }
+const FOLDERS = {
+  'branchline/': 'proto',
+  'rest/': 'proto',
+  'google/': 'node_modules/google-proto-files',
+}
 
 function textOf(/** @type {string} */ name) {
   const folder = Object.entries(FOLDERS).find(([beginning]) => name.startsWith(beginning))?.[1]

@@ -25,7 +25,7 @@ const domainOfTransport = [
  */
 const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   // The RPC library could be published alone: it knows nothing of Branchline.
-  ['transport/rpc/', ['transport/rpc/', '#gen/google/', '#gen/branchline/rest/']],
+  ['transport/rpc/', ['transport/rpc/', '#gen/google/', '#gen/rest/']],
   ['transport/', ['transport/', 'services/', 'concurrency/', ...domainOfTransport, '#gen/']],
   ['services/', ['services/', 'domain/', 'storage/schema/', 'version.ts', '#gen/']],
   ['domain/', ['domain/', 'storage/', 'git/', 'concurrency/']],

@@ -3,13 +3,13 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { createRegistry } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { compressionBrotli, compressionGzip } from '@connectrpc/connect-node'
-import { file_branchline_rest_v1_rest } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { file_branchline_v1_error_reason } from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
 import { file_google_rpc_code } from '#gen/google/rpc/code_pb.ts'
 import { file_google_rpc_error_details } from '#gen/google/rpc/error_details_pb.ts'
 import { file_google_rpc_status } from '#gen/google/rpc/status_pb.ts'
 import { Health } from '#gen/health/v1/health_pb.ts'
+import { file_rest_v1_rest } from '#gen/rest/v1/rest_pb.ts'
 import type { Config } from '../config.ts'
 import type { App } from '../domain/app.ts'
 import { registerServices, services } from '../services/registry.ts'
@@ -51,7 +51,7 @@ const SERVICES = [...services.map(({ descriptor }) => descriptor), Health]
 const ERROR_DETAIL_FILES = [
   file_google_rpc_error_details,
   file_branchline_v1_error_reason,
-  file_branchline_rest_v1_rest,
+  file_rest_v1_rest,
 ]
 
 /** The schema that clients generate code from, without health and reflection. */

@@ -51,10 +51,11 @@ export async function serveProcess(
   data: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
+  main = MAIN,
 ): Promise<ServerProcess> {
   const child = spawn(
     process.execPath,
-    [MAIN, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
+    [main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },

@@ -5,18 +5,18 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
-import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
 import type { Event, Event_Type } from "./event_pb.ts";
 import { file_branchline_v1_event } from "./event_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
+import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/event_service.proto.
  */
 export const file_branchline_v1_event_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWAoSV2F0Y2hFdmVudHNSZXF1ZXN0EhMKBmN1cnNvchgBIAEoCUID4EEBEi0KBXR5cGVzGAIgAygOMhkuYnJhbmNobGluZS52MS5FdmVudC5UeXBlQgPgQQEiSgoTV2F0Y2hFdmVudHNSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSIwoFZXZlbnQYAiABKAsyFC5icmFuY2hsaW5lLnYxLkV2ZW50MsQBCgxFdmVudFNlcnZpY2USkgEKC1dhdGNoRXZlbnRzEiEuYnJhbmNobGluZS52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiOpACAYKnGRcIAxIRcmVhZDpub3RpZmljYXRpb24oAYLT5JMCFhIUL2FwaS92MS9ldmVudHM6d2F0Y2gwARof+qYZG3oZYnJhbmNobGluZS52MS5Vc2VyU2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_branchline_v1_event, file_google_api_annotations, file_google_api_field_behavior]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2V2ZW50X3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWAoSV2F0Y2hFdmVudHNSZXF1ZXN0EhMKBmN1cnNvchgBIAEoCUID4EEBEi0KBXR5cGVzGAIgAygOMhkuYnJhbmNobGluZS52MS5FdmVudC5UeXBlQgPgQQEiSgoTV2F0Y2hFdmVudHNSZXNwb25zZRIOCgZjdXJzb3IYASABKAkSIwoFZXZlbnQYAiABKAsyFC5icmFuY2hsaW5lLnYxLkV2ZW50MsQBCgxFdmVudFNlcnZpY2USkgEKC1dhdGNoRXZlbnRzEiEuYnJhbmNobGluZS52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLldhdGNoRXZlbnRzUmVzcG9uc2UiOpACAYKnGRcIAxIRcmVhZDpub3RpZmljYXRpb24oAYLT5JMCFhIUL2FwaS92MS9ldmVudHM6d2F0Y2gwARof+qYZG3oZYnJhbmNobGluZS52MS5Vc2VyU2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_event, file_google_api_annotations, file_google_api_field_behavior, file_rest_v1_rest]);
 
 /**
  * The events to stream.

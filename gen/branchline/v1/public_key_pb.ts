@@ -4,18 +4,18 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/public_key.proto.
  */
 export const file_branchline_v1_public_key: GenFile = /*@__PURE__*/
-  fileDesc("Ch5icmFuY2hsaW5lL3YxL3B1YmxpY19rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEimgIKCVB1YmxpY0tleRIKCgJpZBgBIAEoAxILCgNrZXkYAiABKAkSCwoDdXJsGAMgASgJEg0KBXRpdGxlGAQgASgJEhsKC2ZpbmdlcnByaW50GAUgASgJQgb6phkCCAESLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgR1c2VyGAggASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhkKCXJlYWRfb25seRgJIAEoCEIG+qYZAggBEhgKCGtleV90eXBlGAogASgJQgb6phkCCAFCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_rest_v1_rest, file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("Ch5icmFuY2hsaW5lL3YxL3B1YmxpY19rZXkucHJvdG8SDWJyYW5jaGxpbmUudjEimgIKCVB1YmxpY0tleRIKCgJpZBgBIAEoAxILCgNrZXkYAiABKAkSCwoDdXJsGAMgASgJEg0KBXRpdGxlGAQgASgJEhsKC2ZpbmdlcnByaW50GAUgASgJQgb6phkCCAESLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMbGFzdF91c2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIkCgR1c2VyGAggASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhkKCXJlYWRfb25seRgJIAEoCEIG+qYZAggBEhgKCGtleV90eXBlGAogASgJQgb6phkCCAFCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * An SSH public key of an account. It verifies signatures of its owner.

@@ -5,17 +5,17 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
-import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import type { HttpBodySchema } from "../../google/api/httpbody_pb.ts";
 import { file_google_api_httpbody } from "../../google/api/httpbody_pb.ts";
+import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/server_service.proto.
  */
 export const file_branchline_v1_server_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIhMKEUdldFZlcnNpb25SZXF1ZXN0IhYKFEdldFNpZ25pbmdLZXlSZXF1ZXN0IiAKDVNlcnZlclZlcnNpb24SDwoHdmVyc2lvbhgBIAEoCTKcAgoNU2VydmVyU2VydmljZRJuCgpHZXRWZXJzaW9uEiAuYnJhbmNobGluZS52MS5HZXRWZXJzaW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuU2VydmVyVmVyc2lvbiIgkAIBgqcZAggCgtPkkwIREg8vYXBpL3YxL3ZlcnNpb24SdAoNR2V0U2lnbmluZ0tleRIjLmJyYW5jaGxpbmUudjEuR2V0U2lnbmluZ0tleVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IiiQAgGCpxkCCAKC0+STAhkSFy9hcGkvdjEvc2lnbmluZy1rZXkucHViGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_rest_v1_rest, file_google_api_annotations, file_google_api_httpbody]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL3NlcnZlcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIhMKEUdldFZlcnNpb25SZXF1ZXN0IhYKFEdldFNpZ25pbmdLZXlSZXF1ZXN0IiAKDVNlcnZlclZlcnNpb24SDwoHdmVyc2lvbhgBIAEoCTKcAgoNU2VydmVyU2VydmljZRJuCgpHZXRWZXJzaW9uEiAuYnJhbmNobGluZS52MS5HZXRWZXJzaW9uUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuU2VydmVyVmVyc2lvbiIgkAIBgqcZAggCgtPkkwIREg8vYXBpL3YxL3ZlcnNpb24SdAoNR2V0U2lnbmluZ0tleRIjLmJyYW5jaGxpbmUudjEuR2V0U2lnbmluZ0tleVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IiiQAgGCpxkCCAKC0+STAhkSFy9hcGkvdjEvc2lnbmluZy1rZXkucHViGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_google_api_annotations, file_google_api_httpbody, file_rest_v1_rest]);
 
 /**
  * Request of GetVersion.

@@ -4,16 +4,16 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_branchline_rest_v1_rest } from "../rest/v1/rest_pb.ts";
 import type { Organization } from "./organization_pb.ts";
 import { file_branchline_v1_organization } from "./organization_pb.ts";
+import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/team.proto.
  */
 export const file_branchline_v1_team: GenFile = /*@__PURE__*/
-  fileDesc("ChhicmFuY2hsaW5lL3YxL3RlYW0ucHJvdG8SDWJyYW5jaGxpbmUudjEizgIKBFRlYW0SCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRI5Cgxvcmdhbml6YXRpb24YBCABKAsyGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbkIG+qYZAggDEiEKGWluY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXMYBSABKAgSEgoKcGVybWlzc2lvbhgGIAEoCRINCgV1bml0cxgHIAMoCRI0Cgl1bml0c19tYXAYCCADKAsyIS5icmFuY2hsaW5lLnYxLlRlYW0uVW5pdHNNYXBFbnRyeRIbChNjYW5fY3JlYXRlX29yZ19yZXBvGAkgASgIEhIKCnZpc2liaWxpdHkYCiABKAkaLwoNVW5pdHNNYXBFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_rest_v1_rest, file_branchline_v1_organization]);
+  fileDesc("ChhicmFuY2hsaW5lL3YxL3RlYW0ucHJvdG8SDWJyYW5jaGxpbmUudjEizgIKBFRlYW0SCgoCaWQYASABKAMSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRI5Cgxvcmdhbml6YXRpb24YBCABKAsyGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbkIG+qYZAggDEiEKGWluY2x1ZGVzX2FsbF9yZXBvc2l0b3JpZXMYBSABKAgSEgoKcGVybWlzc2lvbhgGIAEoCRINCgV1bml0cxgHIAMoCRI0Cgl1bml0c19tYXAYCCADKAsyIS5icmFuY2hsaW5lLnYxLlRlYW0uVW5pdHNNYXBFbnRyeRIbChNjYW5fY3JlYXRlX29yZ19yZXBvGAkgASgIEhIKCnZpc2liaWxpdHkYCiABKAkaLwoNVW5pdHNNYXBFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_organization, file_rest_v1_rest]);
 
 /**
  * A team: members of an organisation with the same rights on repositories of the organisation.

@@ -8,10 +8,9 @@ const MAX_CACHE_BYTES = 16 * 1024 ** 2
 const FILE_BYTES = 400
 
 const diffsIn = (repositories: Repositories) =>
-  objectCacheOf<TreeDiff>(repositories, 'commit diffs', MAX_CACHE_BYTES, memoryOfDiff)
+  objectCacheOf<TreeDiff>(repositories, 'commit diffs', MAX_CACHE_BYTES, memoryOf)
 
-/** Returns the memory of a difference in bytes, for caches. */
-export function memoryOfDiff({ files }: TreeDiff): number {
+function memoryOf({ files }: TreeDiff): number {
   const paths = files.reduce((sum, { path, oldPath = '' }) => sum + path.length + oldPath.length, 0)
   return files.length * FILE_BYTES + paths * 2
 }

@@ -4,6 +4,7 @@ import { textOfPath } from '../core/path-text.ts'
 import { readGit, splitAtZeros } from '../repositories/reading.ts'
 import { cacheOf, type Repositories } from '../repositories/repositories.ts'
 import { measureTrees } from './change-sizes.ts'
+import { type DiffRecords, diffRecords, MAX_PATH_BYTES } from './diff-records.ts'
 
 /** Cached counts of changes: a key and a few numbers each. */
 const MAX_DIFFERENCES = 1_000
@@ -78,9 +79,6 @@ export interface CommitRange {
 /** Numbers of changed files and lines. */
 export type ChangeCounts = Pick<TreeDiff, 'totalFiles' | 'additions' | 'deletions'>
 
-/** Longest path. Longer paths are truncated. */
-const MAX_PATH_BYTES = 64 * 1024
-
 /** Finds moved and copied files that share at least half of their content. */
 const FIND_RENAMES = '--find-renames=50%'
 const FIND_COPIES = '--find-copies=50%'
@@ -102,7 +100,7 @@ const MAX_PATHS_FOR_COPIES = 1000
  * `originsIn`.
  *
  * The cost without lines is a walk through the changed directories and a read of the added and
- * deleted files.
+ * deleted files. Another page of the same difference is usually in memory.
  *
  * @param from, to ids of trees or commits, or `EMPTY_TREE`.
  * @throws GitError BUSY, TIMEOUT
@@ -114,14 +112,14 @@ export async function diffTrees(
   to: string,
   { lines, window, ...reading }: DiffOptions,
 ): Promise<TreeDiff> {
-  const args = [
-    'diff-tree',
-    ...formatOf(lines),
-    ...(await originsIn(repositories, id, from, to)),
-    from,
-    to,
-  ]
-  return readDiff(readGit(repositories, id, args, reading), window)
+  const run = async () => {
+    const origins = await originsIn(repositories, id, from, to)
+    const args = ['diff-tree', ...formatOf(lines), ...origins, from, to]
+    return readGit(repositories, id, args, reading)
+  }
+  if (lines) return readDiff(await run(), window)
+  const { records, chunks } = await diffRecords(repositories, id, { from, to }, run)
+  return records ? pageOf(records, window) : readDiff(chunks, window)
 }
 
 /**
@@ -238,6 +236,23 @@ export async function readCommitDiffs(
 
 function formatOf(lines: boolean): string[] {
   return ['-r', '-z', '--no-abbrev', '--raw', ...(lines ? ['--numstat'] : [])]
+}
+
+function pageOf(records: DiffRecords, { from, offset, limit }: FileWindow): TreeDiff {
+  const start = from === undefined ? 0 : indexOfPath(records, from)
+  const diff = new DiffReader({ offset: 0, limit })
+  if (start !== undefined)
+    for (const token of records.tokens(start + offset, start + offset + limit)) diff.take(token)
+  return { ...diff.result(), totalFiles: records.count }
+}
+
+/** Returns the index of the file with a path. */
+function indexOfPath(records: DiffRecords, path: string): number | undefined {
+  const window = { from: path, offset: 0, limit: records.count }
+  const diff = new DiffReader(window)
+  for (const token of records.tokens(0, records.count)) diff.take(token)
+  const found = diff.result().files.length
+  return found === 0 ? undefined : records.count - found
 }
 
 async function readDiff(

@@ -1,5 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { storeLooseObject } from '../objects/loose-objects.ts'
+import { objectCacheOf } from '../objects/object-cache.ts'
+import { ObjectPresence } from '../objects/object-presence.ts'
 import { lineSplitter } from '../processes/line-splitter.ts'
 import { readGit } from '../repositories/reading.ts'
 import { type Repositories, scratchPath } from '../repositories/repositories.ts'
@@ -127,21 +129,68 @@ export interface LineCounts {
   readonly differs: boolean
 }
 
+export interface CountOptions {
+  readonly ignoredWhitespace?: IgnoredWhitespace | undefined
+  /**
+   * Lines of the hunks of a pair, including unchanged ones, up to which changes are counted.
+   */
+  readonly maxLines: number
+}
+
+/** Memory of cached counts, and of the counts of one pair. */
+const MAX_COUNTS_BYTES = 8 * 1024 ** 2
+const COUNTS_BYTES = 100
+
 /**
- * Counts the changed lines of pairs of files.
+ * Counts the changed lines of pairs of files. The counts of a pair are cached.
  *
- * @param maxLines lines of the hunks of a pair, including unchanged ones, up to which changes are
- *   counted.
  * @throws GitError BUSY, TIMEOUT
  */
 export async function countLines(
   repositories: Repositories,
   id: number,
   pairs: readonly FilePair[],
-  {
-    ignoredWhitespace,
-    maxLines,
-  }: { readonly ignoredWhitespace?: IgnoredWhitespace | undefined; readonly maxLines: number },
+  options: CountOptions,
+): Promise<LineCounts[]> {
+  const cache = objectCacheOf<LineCounts>(
+    repositories,
+    'line counts',
+    MAX_COUNTS_BYTES,
+    () => COUNTS_BYTES,
+  )
+  const presence = new ObjectPresence(repositories, id)
+  const keyed = pairs.map((pair) => ({ pair, ...cacheKeyOf(pair, options) }))
+  const known = keyed.map(({ objectId, variant }) => cache.get(id, objectId, presence, variant))
+  const unknown = keyed.filter((_, index) => known[index] === undefined)
+  const evidence = unknown.map(({ objectId }) => presence.evidenceOf(objectId))
+  const pairsToRead = unknown.map(({ pair }) => pair)
+  const counted = await readCounts(repositories, id, pairsToRead, options)
+  for (const [index, { objectId, variant }] of unknown.entries()) {
+    const [counts, before] = [counted[index], evidence[index]]
+    if (counts && before) cache.set(id, objectId, counts, { before, presence, variant })
+  }
+  const read = counted.values()
+  return known.map((counts) => counts ?? read.next().value ?? NO_LINES)
+}
+
+const NO_LINES: LineCounts = { additions: 0, deletions: 0, differs: false }
+
+function cacheKeyOf(
+  { oldMode, oldId, newMode, newId }: FilePair,
+  { ignoredWhitespace, maxLines }: CountOptions,
+): { readonly objectId: string; readonly variant: string } {
+  const [objectId, other] = newMode === 0 ? [oldId, newId] : [newId, oldId]
+  return {
+    objectId,
+    variant: ` ${oldMode} ${newMode} ${other} ${ignoredWhitespace ?? 'none'} ${maxLines}`,
+  }
+}
+
+async function readCounts(
+  repositories: Repositories,
+  id: number,
+  pairs: readonly FilePair[],
+  { ignoredWhitespace, maxLines }: CountOptions,
 ): Promise<LineCounts[]> {
   const counts = pairs.map(() => ({ lines: 0, additions: 0, deletions: 0, differs: false }))
   const options = { ignoredWhitespace, contextLines: CONTEXT_LINES, maxLineBytes: 1 }

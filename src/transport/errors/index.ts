@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
 import {
   BadRequestSchema,
   ErrorInfoSchema,
   RetryInfoSchema,
 } from '#gen/google/rpc/error_details_pb.ts'
+import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
 import { DomainError, deletionError, gitLimitError, type Reason } from '../../domain/core/errors.ts'
 import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 import { ACCOUNTS } from './accounts.ts'

@@ -1,7 +1,7 @@
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
-import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
+import { method as methodOption } from '#gen/rest/v1/rest_pb.ts'
 import type { Binding, Dialect } from '../rpc/index.ts'
 import { fieldText } from '../rpc/text/field-text.ts'
 import { fieldNamed } from '../rpc/text/message-fields.ts'

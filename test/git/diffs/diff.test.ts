@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
-import { listChangedFiles } from '../../../src/git/diffs/changed-files.ts'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import {
   type ChangedFile,
@@ -11,6 +10,7 @@ import {
 } from '../../../src/git/diffs/diff.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { git, testRepositories, writeHistory } from '../fixture.ts'
+import { randomHistory } from '../random-history.ts'
 
 const ALL: DiffOptions = { lines: true, window: { offset: 0, limit: 100 } }
 
@@ -165,6 +165,56 @@ describe('the difference of two trees', () => {
   })
 })
 
+describe('a page of the difference', () => {
+  it.each([1, 2, 3, 4, 5, 6])(
+    'is the part of the whole that Git prints (history %i)',
+    async (seed) => {
+      writeHistory(repositories, 1, randomHistory(seed))
+      const [from, to] = [idOf('main~3'), idOf('main')]
+      const { files } = await diffTrees(repositories, 1, from, to, ALL)
+      const bare = files.map((file) => ({ ...file, additions: 0, deletions: 0, isBinary: false }))
+      for (let offset = 0; offset <= bare.length; offset++) {
+        const window = { offset, limit: 2 }
+        const page = await diffTrees(repositories, 1, from, to, { lines: false, window })
+        expect(page.files).toEqual(bare.slice(offset, offset + 2))
+        expect(page.totalFiles).toBe(bare.length)
+      }
+      for (const [index, { path }] of bare.entries()) {
+        const window = { from: path, offset: 1, limit: 2 }
+        const page = await diffTrees(repositories, 1, from, to, { lines: false, window })
+        expect(page.files).toEqual(bare.slice(index + 1, index + 3))
+      }
+    },
+  )
+
+  it('of a path that has not changed is empty', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { a: 'a\n' } },
+      { message: 'two', files: { b: 'b\n' } },
+    ])
+    const window = { from: 'a', offset: 0, limit: 10 }
+    const page = await diffTrees(repositories, 1, idOf('main~1'), idOf('main'), {
+      lines: false,
+      window,
+    })
+    expect(page).toMatchObject({ files: [], totalFiles: 1 })
+  })
+
+  it('is read again once the objects are gone', async () => {
+    writeHistory(repositories, 1, [
+      { message: 'one', files: { a: 'a\n' } },
+      { message: 'two', files: { b: 'b\n' } },
+    ])
+    const [from, to] = [idOf('main~1'), idOf('main')]
+    const page = () =>
+      diffTrees(repositories, 1, from, to, { lines: false, window: { offset: 0, limit: 10 } })
+    expect((await page()).totalFiles).toBe(1)
+    git(repositories, 1, 'update-ref', 'refs/heads/main', from)
+    git(repositories, 1, 'prune', '--expire=now')
+    await expect(page()).rejects.toThrow()
+  })
+})
+
 describe('the number of changes between two trees', () => {
   it('counts moved files once', async () => {
     writeHistory(repositories, 1, [
@@ -203,43 +253,5 @@ describe('the changes of commits', () => {
       [],
       ['added a +1 -0'],
     ])
-  })
-})
-
-describe('the list of changed files', () => {
-  it('has the same pages as the difference, from the start and from a path', async () => {
-    const names = Array.from({ length: 12 }, (_, i) => `file-${String(i).padStart(2, '0')}`)
-    const filesOf = (text: (name: string) => string | null) =>
-      Object.fromEntries(names.map((name) => [name, text(name)]))
-    writeHistory(repositories, 1, [
-      { message: 'one', files: filesOf((name) => lines(30, name)) },
-      {
-        message: 'two',
-        files: {
-          ...filesOf((name) => (name === 'file-03' ? null : `${lines(30, name)}x\n`)),
-          moved: lines(30, 'file-03'),
-        },
-      },
-    ])
-    const range = { base: idOf('main~1'), head: idOf('main') }
-    for (const from of [undefined, 'file-00', 'file-05', 'moved', 'file-03', 'none']) {
-      for (const [offset, limit] of [
-        [0, 5],
-        [5, 5],
-        [10, 5],
-        [50, 5],
-        [0, 100],
-      ] as const) {
-        const window = { from, offset, limit }
-        const { files, totalFiles } = await diffTrees(repositories, 1, range.base, range.head, {
-          lines: false,
-          window,
-        })
-        expect(await listChangedFiles(repositories, 1, range, window)).toEqual({
-          files,
-          totalFiles,
-        })
-      }
-    }
   })
 })

@@ -7,11 +7,11 @@ import {
   toJson,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, createConnectRouter, type Transport } from '@connectrpc/connect'
-import { method as restOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { http } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+import { method as restOption } from '#gen/rest/v1/rest_pb.ts'
 import { registerServices } from '../../../src/services/registry.ts'
 import { dialectOf } from '../../../src/transport/rpc/index.ts'
 import { testApp } from '../../support/app.ts'

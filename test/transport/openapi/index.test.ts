@@ -8,7 +8,7 @@ import { compileSchema, serviceOf } from '../rpc/rest/schema.ts'
 const registry = compileSchema(`
   syntax = "proto3";
   package test;
-  import "branchline/rest/v1/rest.proto";
+  import "rest/v1/rest.proto";
   import "google/api/annotations.proto";
   import "google/api/httpbody.proto";
   import "google/protobuf/any.proto";
@@ -22,7 +22,7 @@ const registry = compileSchema(`
     rpc Watch(Query) returns (stream Thing) { option (google.api.http) = {get: "/things/{inner.id}:watch"}; }
     rpc Upload(File) returns (google.protobuf.Empty) {
       option (google.api.http) = {put: "/files/{path=**}" body: "content"};
-      option (branchline.rest.v1.method) = {success_status: 204};
+      option (rest.v1.method) = {success_status: 204};
     }
     rpc Old(Thing) returns (Thing) {
       option deprecated = true;
@@ -34,13 +34,13 @@ const registry = compileSchema(`
     }
   }
   service Forge {
-    option (branchline.rest.v1.dialect) = {
+    option (rest.v1.dialect) = {
       names: ORIGINAL int64: NUMBER scalars: DEFAULT lists: NULL messages: NULL
       errors: MESSAGE_URL content_type: "application/json;charset=utf-8"
     };
     rpc List(Query) returns (Things) {
       option (google.api.http) = {get: "/things" response_body: "things"};
-      option (branchline.rest.v1.method) = {
+      option (rest.v1.method) = {
         page {total: "total" page: "page" limit: "limit"}
         headers {name: "X-Oldest" field: "oldest_id"}
       };
@@ -59,7 +59,7 @@ const registry = compileSchema(`
   message Inner { int64 id = 1; string text = 2; Inner again = 3; }
   message File { string path = 1; google.api.HttpBody content = 2; bool force = 3; }
   message Things { repeated Thing things = 1; int32 total = 2; string oldest_id = 3; }
-  enum Color { COLOR_UNSPECIFIED = 0; RED = 1 [(branchline.rest.v1.enum_value) = {text: "red"}]; }
+  enum Color { COLOR_UNSPECIFIED = 0; RED = 1 [(rest.v1.enum_value) = {text: "red"}]; }
   message Thing {
     int64 big_number = 1;
     uint32 small_number = 2;

@@ -1,5 +1,4 @@
-import { listChangedFiles } from '../../../git/diffs/changed-files.ts'
-import type { ChangedFile } from '../../../git/diffs/diff.ts'
+import { type ChangedFile, diffTrees } from '../../../git/diffs/diff.ts'
 import { countLines, type IgnoredWhitespace } from '../../../git/diffs/pair-diffs.ts'
 import type { Caller } from '../../core/access.ts'
 import type { Page, PullName } from '../../core/names.ts'
@@ -56,10 +55,10 @@ export async function listPullFiles(
   page: Page,
 ): Promise<PullFilePage> {
   const open = await openPull(app, caller, name, 'read')
-  const range = await rangeOf(app, open)
+  const { base, head } = await rangeOf(app, open)
   const { id } = open.repository
   const window = { from: skipTo === '' ? undefined : skipTo, ...page }
-  const diff = await reading(listChangedFiles(app.git, id, range, window))
+  const diff = await reading(diffTrees(app.git, id, base, head, { lines: false, window }))
   const maxLines = app.settings.diffMaxLines
   const counts = await reading(countLines(app.git, id, diff.files, { ignoredWhitespace, maxLines }))
   const files = diff.files.map(({ kind, path, oldPath }, index) => {
@@ -67,7 +66,7 @@ export async function listPullFiles(
     const origin = kind === 'renamed' ? oldPath : undefined
     return { path, oldPath: origin, status: statusOf(kind, differs), additions, deletions }
   })
-  return { open, head: range.head, files, total: diff.totalFiles }
+  return { open, head, files, total: diff.totalFiles }
 }
 
 /** A file without changed lines is binary or has a new mode. */

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
-import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
 
 /**
  * Creates an error whose HTTP status is not that of its code. A detail of the type HttpStatus has

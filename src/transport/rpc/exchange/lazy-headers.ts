@@ -69,19 +69,19 @@ export class LazyHeaders implements Headers {
     for (const [key, value] of this.#headers()) callback.call(thisArg, value, key, this)
   }
 
-  keys() {
+  keys(): ReturnType<Headers['keys']> {
     return this.#headers().keys()
   }
 
-  values() {
+  values(): ReturnType<Headers['values']> {
     return this.#headers().values()
   }
 
-  entries() {
+  entries(): ReturnType<Headers['entries']> {
     return this.#headers().entries()
   }
 
-  [Symbol.iterator]() {
+  [Symbol.iterator](): ReturnType<Headers['entries']> {
     return this.entries()
   }
 

@@ -1,6 +1,6 @@
 import type { DescEnum, DescEnumValue } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
-import { enum_value as enumValueOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { enum_value as enumValueOption } from '#gen/rest/v1/rest_pb.ts'
 
 const numbersByEnum = new WeakMap<DescEnum, ReadonlyMap<string, number>>()
 

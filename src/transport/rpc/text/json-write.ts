@@ -8,7 +8,7 @@ import {
   hasCustomJsonRepresentation,
   isWrapperDesc,
 } from '@bufbuild/protobuf/wkt'
-import { field as fieldOption, Unset } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { field as fieldOption, Unset } from '#gen/rest/v1/rest_pb.ts'
 import type { JsonDialect } from './json-dialect.ts'
 import type { Print } from './json-print.ts'
 import { enumPrinter, printBytes, quote, scalarPrinter } from './json-print.ts'

@@ -6,7 +6,7 @@ import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from '
 import type { DescService } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { HttpStatusSchema } from '#gen/branchline/rest/v1/rest_pb.ts'
+import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
 import {
   createRpc,
   dialectOf,

@@ -4,7 +4,7 @@ import { compileSchema, messageOf } from './schema.ts'
 const source = `
 syntax = "proto3";
 package test;
-import "branchline/rest/v1/rest.proto";
+import "rest/v1/rest.proto";
 import "google/protobuf/any.proto";
 import "google/protobuf/duration.proto";
 import "google/protobuf/empty.proto";
@@ -16,7 +16,7 @@ import "legacy.proto";
 
 enum State {
   STATE_UNSPECIFIED = 0;
-  STATE_OPEN = 1 [(branchline.rest.v1.enum_value).text = "open"];
+  STATE_OPEN = 1 [(rest.v1.enum_value).text = "open"];
   STATE_CLOSED = 2;
 }
 
@@ -112,17 +112,17 @@ message Hostile {
 }
 
 message Overrides {
-  string printed = 1 [(branchline.rest.v1.field).unset = DEFAULT];
-  string nulled = 2 [(branchline.rest.v1.field).unset = NULL];
-  string omitted = 3 [(branchline.rest.v1.field).unset = OMIT];
-  repeated string list = 4 [(branchline.rest.v1.field).unset = DEFAULT];
-  map<string, string> map = 5 [(branchline.rest.v1.field).unset = DEFAULT];
-  Overrides self = 6 [(branchline.rest.v1.field).unset = DEFAULT];
-  google.protobuf.Timestamp time = 7 [(branchline.rest.v1.field).unset = NULL];
-  google.protobuf.Int64Value wrapper = 8 [(branchline.rest.v1.field).unset = DEFAULT];
-  google.protobuf.Duration duration = 9 [(branchline.rest.v1.field).unset = DEFAULT];
-  State state = 10 [(branchline.rest.v1.field).unset = DEFAULT];
-  optional int64 maybe = 11 [(branchline.rest.v1.field).unset = DEFAULT];
+  string printed = 1 [(rest.v1.field).unset = DEFAULT];
+  string nulled = 2 [(rest.v1.field).unset = NULL];
+  string omitted = 3 [(rest.v1.field).unset = OMIT];
+  repeated string list = 4 [(rest.v1.field).unset = DEFAULT];
+  map<string, string> map = 5 [(rest.v1.field).unset = DEFAULT];
+  Overrides self = 6 [(rest.v1.field).unset = DEFAULT];
+  google.protobuf.Timestamp time = 7 [(rest.v1.field).unset = NULL];
+  google.protobuf.Int64Value wrapper = 8 [(rest.v1.field).unset = DEFAULT];
+  google.protobuf.Duration duration = 9 [(rest.v1.field).unset = DEFAULT];
+  State state = 10 [(rest.v1.field).unset = DEFAULT];
+  optional int64 maybe = 11 [(rest.v1.field).unset = DEFAULT];
 }
 `
 

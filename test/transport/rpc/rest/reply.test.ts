@@ -7,24 +7,24 @@ import { compileSchema, messageOf, methodOf, serviceOf } from './schema.ts'
 const schema = compileSchema(`
   syntax = "proto3";
   package shelves.v1;
-  import "branchline/rest/v1/rest.proto";
+  import "rest/v1/rest.proto";
   import "google/api/annotations.proto";
   service Shelves {
     rpc Look(Request) returns (Response) {
       option (google.api.http) = { get: "/shelves" response_body: "books" };
-      option (branchline.rest.v1.method) = { single_body: "book" };
+      option (rest.v1.method) = { single_body: "book" };
     }
     rpc Missing(Request) returns (Response) {
       option (google.api.http) = { get: "/shelves" response_body: "books" };
-      option (branchline.rest.v1.method) = { single_body: "nothing" };
+      option (rest.v1.method) = { single_body: "nothing" };
     }
     rpc List(Request) returns (Response) {
       option (google.api.http) = { get: "/shelves" response_body: "book" };
-      option (branchline.rest.v1.method) = { single_body: "books" };
+      option (rest.v1.method) = { single_body: "books" };
     }
     rpc Whole(Request) returns (Response) {
       option (google.api.http) = { get: "/shelves" };
-      option (branchline.rest.v1.method) = { single_body: "book" };
+      option (rest.v1.method) = { single_body: "book" };
     }
   }
   message Request {}
@@ -47,11 +47,8 @@ describe('a single body', () => {
   })
 
   it.each([
-    [
-      'Missing',
-      '(branchline.rest.v1.method): single_body: "nothing" is not a field of shelves.v1.Response',
-    ],
-    ['List', '(branchline.rest.v1.method): single_body: books is not a singular message'],
+    ['Missing', '(rest.v1.method): single_body: "nothing" is not a field of shelves.v1.Response'],
+    ['List', '(rest.v1.method): single_body: books is not a singular message'],
     ['Whole', '(google.api.http): GET /shelves: response_body: single_body takes the place of one'],
   ])('must be a message in addition to a response body: %s is rejected', (name, text) => {
     expect(bindingsOf(methodOf(shelves, name)).problems).toEqual([

@@ -9,11 +9,11 @@ import { compileSchema, methodOf, serviceOf } from './schema.ts'
 const registry = compileSchema(`
   syntax = "proto3";
   package test;
-  import "branchline/rest/v1/rest.proto";
+  import "rest/v1/rest.proto";
   message M {}
   service Strict { rpc A(M) returns (M); rpc B(M) returns (M); }
   service Lenient {
-    option (branchline.rest.v1.dialect) = {slashes: SLASHES_LENIENT};
+    option (rest.v1.dialect) = {slashes: SLASHES_LENIENT};
     rpc A(M) returns (M);
   }`)
 

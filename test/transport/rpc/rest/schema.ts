@@ -20,7 +20,7 @@ const importable: Record<string, string> = {
     'node_modules/google-proto-files/google/rpc/error_details.proto',
   'google/rpc/status.proto': 'node_modules/google-proto-files/google/rpc/status.proto',
   'branchline/access/v1/access.proto': 'proto/branchline/access/v1/access.proto',
-  'branchline/rest/v1/rest.proto': 'proto/branchline/rest/v1/rest.proto',
+  'rest/v1/rest.proto': 'proto/rest/v1/rest.proto',
 }
 
 const compiled = new Map<string, FileRegistry>()

@@ -13,7 +13,7 @@ import { compileSchema, serviceOf } from './schema.ts'
 export const thingSchema = compileSchema(`
   syntax = "proto3";
   package things.v1;
-  import "branchline/rest/v1/rest.proto";
+  import "rest/v1/rest.proto";
   import "google/api/annotations.proto";
   import "google/api/httpbody.proto";
   import "google/protobuf/empty.proto";
@@ -26,11 +26,11 @@ export const thingSchema = compileSchema(`
     }
     rpc ListThings(ListThingsRequest) returns (ListThingsResponse) {
       option (google.api.http) = { get: "/things" response_body: "things" };
-      option (branchline.rest.v1.method) = { page { total: "total" page: "page" limit: "limit" } };
+      option (rest.v1.method) = { page { total: "total" page: "page" limit: "limit" } };
     }
     rpc CreateThing(CreateThingRequest) returns (Thing) {
       option (google.api.http) = { post: "/things" body: "thing" };
-      option (branchline.rest.v1.method) = {
+      option (rest.v1.method) = {
         success_status: 201
         headers { name: "Location" field: "url" }
         headers { name: "X-Size" field: "size" }
@@ -64,7 +64,7 @@ export const thingSchema = compileSchema(`
   }
 
   service Habits {
-    option (branchline.rest.v1.dialect) = {
+    option (rest.v1.dialect) = {
       names: ORIGINAL  int64: NUMBER  scalars: DEFAULT  lists: DEFAULT  errors: MESSAGE_URL
       error_url: "https://docs.test/api"  error_status { code: 6 status: 422 }  empty_status: 204
       content_type: "application/json;charset=utf-8"  etag: true

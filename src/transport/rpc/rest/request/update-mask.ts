@@ -9,8 +9,8 @@ import {
   type Message,
 } from '@bufbuild/protobuf'
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt'
-import { method as methodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
+import { method as methodOption } from '#gen/rest/v1/rest_pb.ts'
 import { isJsonObjectValue, parseJson } from '../../text/json-text.ts'
 import { fieldNamed, fieldsByName, fieldsOf } from '../../text/message-fields.ts'
 

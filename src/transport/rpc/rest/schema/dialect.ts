@@ -1,6 +1,6 @@
 import type { DescEnum, DescService } from '@bufbuild/protobuf'
 import { getOption, hasOption, isFieldSet } from '@bufbuild/protobuf'
-import type { Dialect as DialectOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import type { Dialect as DialectOption } from '#gen/rest/v1/rest_pb.ts'
 import {
   DialectSchema,
   dialect as dialectExtension,
@@ -16,10 +16,10 @@ import {
   SlashesSchema,
   Unset,
   UnsetSchema,
-} from '#gen/branchline/rest/v1/rest_pb.ts'
+} from '#gen/rest/v1/rest_pb.ts'
 import { type JsonDialect, standardJson } from '../../text/json-dialect.ts'
 
-/** The options `branchline.rest.v1.Dialect` of a service, with every default filled in. */
+/** The options `rest.v1.Dialect` of a service, with every default filled in. */
 export interface Dialect extends JsonDialect {
   /** Shape of error bodies. */
   readonly errors: 'status' | 'messageUrl'

@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import type { Method as MethodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
+import type { Method as MethodOption } from '#gen/rest/v1/rest_pb.ts'
 import { isProtocolHeader, token } from '../../exchange/header-list.ts'
 import { fieldNamed, isIntegerField } from '../../text/message-fields.ts'
 import type { Binding, HeaderField, Paging } from './binding.ts'
@@ -15,7 +15,7 @@ export type SharedRule = Pick<
   'dialect' | 'successStatus' | 'isBodiless' | 'singleBody' | 'page' | 'headers'
 >
 
-/** Reads and checks the options `branchline.rest.v1.method` of a method. */
+/** Reads and checks the options `rest.v1.method` of a method. */
 export function sharedOf(
   rpc: DescMethod,
   option: MethodOption,

@@ -1,11 +1,11 @@
 import type { DescField, DescMethod, DescService } from '@bufbuild/protobuf'
 import { getOption, hasOption } from '@bufbuild/protobuf'
 import { isWrapperDesc } from '@bufbuild/protobuf/wkt'
-import type { Method as MethodOption } from '#gen/branchline/rest/v1/rest_pb.ts'
-import { method as methodExtension } from '#gen/branchline/rest/v1/rest_pb.ts'
 import { http as httpExtension } from '#gen/google/api/annotations_pb.ts'
 import type { HttpRule } from '#gen/google/api/http_pb.ts'
 import { HttpBodySchema } from '#gen/google/api/httpbody_pb.ts'
+import type { Method as MethodOption } from '#gen/rest/v1/rest_pb.ts'
+import { method as methodExtension } from '#gen/rest/v1/rest_pb.ts'
 import { fieldNamed, isIntegerField } from '../../text/message-fields.ts'
 import { type Binding, rpcName } from './binding.ts'
 import { dialectOf } from './dialect.ts'
@@ -15,7 +15,7 @@ import { parseTemplate, TemplateError } from './template.ts'
 
 /**
  * Returns the REST bindings of a method: those of `google.api.http` in the standard grammar, then
- * those of `branchline.rest.v1.method` in the extended grammar. Each is followed by its additional
+ * those of `rest.v1.method` in the extended grammar. Each is followed by its additional
  * bindings. Descriptors may be generated, or of a descriptor set, whose options are unknown fields.
  *
  * A rule with a mistake has no binding. `problems` lists all mistakes, each with the RPC, the rule

@@ -11,12 +11,12 @@ import { compileSchema, messageOf, methodOf, serviceOf } from '../schema.ts'
 const schema = compileSchema(`
   syntax = "proto3";
   package pages.v1;
-  import "branchline/rest/v1/rest.proto";
+  import "rest/v1/rest.proto";
   import "google/api/annotations.proto";
   service Pages {
     rpc List(ListRequest) returns (ListResponse) {
       option (google.api.http) = { get: "/items" response_body: "items" };
-      option (branchline.rest.v1.method) = { page { total: "total" page: "page_number" limit: "limit" } };
+      option (rest.v1.method) = { page { total: "total" page: "page_number" limit: "limit" } };
     }
   }
   message ListRequest { int64 page_number = 1; oneof size { uint32 limit = 2; string all = 3; } }

@@ -9,7 +9,7 @@ const methods = serviceOf(
   compileSchema(`
     syntax = "proto3";
     package test;
-    import "branchline/rest/v1/rest.proto";
+    import "rest/v1/rest.proto";
     import "google/api/annotations.proto";
     import "google/api/field_behavior.proto";
     import "google/protobuf/field_mask.proto";
@@ -26,9 +26,9 @@ const methods = serviceOf(
     message Author { string full_name = 1; Author pupil = 2; }
     message Request { Book book = 1; google.protobuf.FieldMask update_mask = 2; string note = 3; }
     service S {
-      rpc Update(Request) returns (Book) { option (branchline.rest.v1.method) = {update_mask: "update_mask"}; }
-      rpc Wrong(Request) returns (Book) { option (branchline.rest.v1.method) = {update_mask: "note"}; }
-      rpc Missing(Request) returns (Book) { option (branchline.rest.v1.method) = {update_mask: "mask"}; }
+      rpc Update(Request) returns (Book) { option (rest.v1.method) = {update_mask: "update_mask"}; }
+      rpc Wrong(Request) returns (Book) { option (rest.v1.method) = {update_mask: "note"}; }
+      rpc Missing(Request) returns (Book) { option (rest.v1.method) = {update_mask: "mask"}; }
       rpc Plain(Request) returns (Book);
     }
   `),

@@ -10,11 +10,11 @@ import { bindingsOf } from '../../../../../src/transport/rpc/rest/schema/rules.t
 import { compileSchema, methodOf, serviceOf } from '../schema.ts'
 
 function serviceWith(dialect: string | undefined) {
-  const option = dialect === undefined ? '' : `option (branchline.rest.v1.dialect) = {${dialect}};`
+  const option = dialect === undefined ? '' : `option (rest.v1.dialect) = {${dialect}};`
   const registry = compileSchema(`
     syntax = "proto3";
     package test;
-    import "branchline/rest/v1/rest.proto";
+    import "rest/v1/rest.proto";
     service S { ${option} }`)
   return serviceOf(registry, 'test.S')
 }
@@ -79,7 +79,7 @@ describe('dialectProblems', () => {
   it.each([
     ['scalars: NULL', 'scalars: a scalar without presence is OMIT or DEFAULT, never NULL'],
     ['messages: DEFAULT', 'messages: an unset message is OMIT or NULL, never DEFAULT'],
-    ['query: 9', 'query: 9 is not a value of branchline.rest.v1.Query'], // enums are open
+    ['query: 9', 'query: 9 is not a value of rest.v1.Query'], // enums are open
     ['error_status {code: 0 status: 400}', 'error_status: 0 is not an error code'],
     ['error_status {code: 17 status: 400}', 'error_status: 17 is not an error code'],
     ['error_status {code: 3 status: 200}', 'error_status: 200 is not an error status'],
@@ -91,9 +91,7 @@ describe('dialectProblems', () => {
     ['empty_status: 404', 'empty_status: 404 is not a status from 200 to 399'],
     ['content_type: "a\\r\\nb: c"', 'content_type: not a header value'],
   ])('reports {%s}', (dialect, text) => {
-    expect(dialectProblems(serviceWith(dialect))).toEqual([
-      `test.S: (branchline.rest.v1.dialect).${text}`,
-    ])
+    expect(dialectProblems(serviceWith(dialect))).toEqual([`test.S: (rest.v1.dialect).${text}`])
   })
 })
 
@@ -101,24 +99,24 @@ describe('a dialect like that of another service', () => {
   const registry = compileSchema(`
     syntax = "proto3";
     package test;
-    import "branchline/rest/v1/rest.proto";
+    import "rest/v1/rest.proto";
     import "google/api/annotations.proto";
     import "google/protobuf/empty.proto";
     service Plain {}
     service Forge {
-      option (branchline.rest.v1.dialect) = {names: ORIGINAL empty_status: 204 query: QUERY_LENIENT};
+      option (rest.v1.dialect) = {names: ORIGINAL empty_status: 204 query: QUERY_LENIENT};
       rpc Get(Thing) returns (Thing);
     }
     service Like {
-      option (branchline.rest.v1.dialect).like = "test.Forge";
+      option (rest.v1.dialect).like = "test.Forge";
       rpc Remove(Thing) returns (google.protobuf.Empty) { option (google.api.http) = {delete: "/things/{id}"}; }
     }
-    service LikePlain { option (branchline.rest.v1.dialect).like = "test.Plain"; }
-    service LikeNobody { option (branchline.rest.v1.dialect).like = "test.Nobody"; }
-    service LikeLike { option (branchline.rest.v1.dialect).like = "test.Like"; }
-    service LikeItself { option (branchline.rest.v1.dialect).like = "test.LikeItself"; }
+    service LikePlain { option (rest.v1.dialect).like = "test.Plain"; }
+    service LikeNobody { option (rest.v1.dialect).like = "test.Nobody"; }
+    service LikeLike { option (rest.v1.dialect).like = "test.Like"; }
+    service LikeItself { option (rest.v1.dialect).like = "test.LikeItself"; }
     service LikeAndMore {
-      option (branchline.rest.v1.dialect) = {like: "test.Forge" names: ORIGINAL error_status {code: 3 status: 422}};
+      option (rest.v1.dialect) = {like: "test.Forge" names: ORIGINAL error_status {code: 3 status: 422}};
     }
     message Thing { int32 id = 1; }`)
   const service = (name: string) => serviceOf(registry, `test.${name}`)
@@ -146,7 +144,7 @@ describe('a dialect like that of another service', () => {
     ['LikeAndMore', 'stands alone, without names, error_status'],
   ])('is rejected in %s', (name, text) => {
     expect(dialectProblems(service(name), beside)).toEqual([
-      `test.${name}: (branchline.rest.v1.dialect).like: ${text}`,
+      `test.${name}: (rest.v1.dialect).like: ${text}`,
     ])
   })
 
@@ -155,7 +153,7 @@ describe('a dialect like that of another service', () => {
     const { router } = rpc
     router.service(service('Like'), {})
     expect(() => rpc.handlers()).toThrow(
-      'test.Like: (branchline.rest.v1.dialect).like: no service test.Forge is served',
+      'test.Like: (rest.v1.dialect).like: no service test.Forge is served',
     )
     router.service(service('Forge'), {})
     expect(rpc.routes()).toMatchObject([{ template: '/things/{id}', status: 204 }])

@@ -5,25 +5,25 @@ import { compileSchema, methodOf, serviceOf } from '../schema.ts'
 const schema = compileSchema(`
   syntax = "proto3";
   package shelves.v1;
-  import "branchline/rest/v1/rest.proto";
+  import "rest/v1/rest.proto";
   import "google/api/annotations.proto";
   import "google/protobuf/empty.proto";
   service Shelves {
-    option (branchline.rest.v1.dialect) = { empty_status: 204 };
+    option (rest.v1.dialect) = { empty_status: 204 };
     rpc Put(Request) returns (Response) {
       option (google.api.http) = { put: "/shelves" };
-      option (branchline.rest.v1.method) = { no_content: true };
+      option (rest.v1.method) = { no_content: true };
     }
     rpc Look(Request) returns (Response) {
       option (google.api.http) = { get: "/shelves" };
     }
     rpc Burn(Request) returns (google.protobuf.Empty) {
       option (google.api.http) = { delete: "/shelves" };
-      option (branchline.rest.v1.method) = { success_status: 200 };
+      option (rest.v1.method) = { success_status: 200 };
     }
     rpc Watch(Request) returns (stream Response) {
       option (google.api.http) = { get: "/shelves:watch" };
-      option (branchline.rest.v1.method) = { no_content: true };
+      option (rest.v1.method) = { no_content: true };
     }
   }
   message Request {}
@@ -44,7 +44,7 @@ describe('responses without content', () => {
 
   it('are rejected for a stream', () => {
     expect(bindingsOf(methodOf(shelves, 'Watch')).problems).toEqual([
-      'shelves.v1.Shelves/Watch: (branchline.rest.v1.method): no_content: a stream has content',
+      'shelves.v1.Shelves/Watch: (rest.v1.method): no_content: a stream has content',
     ])
   })
 })

@@ -6,14 +6,14 @@ import {
   ServiceOptionsSchema,
 } from '@bufbuild/protobuf/wkt'
 import { describe, expect, it } from 'vitest'
+import { http as httpExtension } from '#gen/google/api/annotations_pb.ts'
+import { HttpRuleSchema } from '#gen/google/api/http_pb.ts'
 import {
   DialectSchema,
   dialect as dialectExtension,
   MethodSchema,
   method as methodExtension,
-} from '#gen/branchline/rest/v1/rest_pb.ts'
-import { http as httpExtension } from '#gen/google/api/annotations_pb.ts'
-import { HttpRuleSchema } from '#gen/google/api/http_pb.ts'
+} from '#gen/rest/v1/rest_pb.ts'
 import { rpcName } from '../../../../../src/transport/rpc/rest/schema/binding.ts'
 import { bindingsOf } from '../../../../../src/transport/rpc/rest/schema/rules.ts'
 import { compileSchema, methodOf, serviceOf } from '../schema.ts'
@@ -270,12 +270,12 @@ describe('bindingsOf', () => {
     const own = { successStatus: 404, bindings: [{ put: '/b', responseBody: 'x' }] }
     const result = bindingsOf(methodWith({ http, own }))
     expect(result.problems).toEqual([
-      'test.S/M: (branchline.rest.v1.method): success_status: 404 is not a status from 200 to 399',
+      'test.S/M: (rest.v1.method): success_status: 404 is not a status from 200 to 399',
       'test.S/M: (google.api.http): GET /a/{tags}/{nothing}: variable tags: a repeated field',
       'test.S/M: (google.api.http): GET /a/{tags}/{nothing}: variable nothing: test.Request has no field nothing',
       'test.S/M: (google.api.http): GET /a/{tags}/{nothing}: body: GET has no body',
       'test.S/M: (google.api.http).additional_bindings[0]: GET /{: column 3: unexpected end',
-      'test.S/M: (branchline.rest.v1.method).bindings[0]: PUT /b: response_body: "x" is not a field of test.Response',
+      'test.S/M: (rest.v1.method).bindings[0]: PUT /b: response_body: "x" is not a field of test.Response',
     ])
     expect(result.bindings.map(({ template }) => template.text)).toEqual(['/fine'])
   })
@@ -373,9 +373,7 @@ describe('paging', () => {
       'page.limit: tags of test.Request is not an integer',
     ],
   ])('refuses %j', (page, text) => {
-    expect(problems({ http, own: { page } })).toContain(
-      `test.S/M: (branchline.rest.v1.method): ${text}`,
-    )
+    expect(problems({ http, own: { page } })).toContain(`test.S/M: (rest.v1.method): ${text}`)
   })
 
   it('accepts a message with a list as the body', () => {
@@ -421,7 +419,7 @@ describe('headers', () => {
     [{ name: 'A', field: 'raw' }, 'field: raw is not a singular scalar with a text form'],
   ])('refuse %j', (header, text) => {
     expect(problems({ http, own: { headers: [header] } })).toEqual([
-      `test.S/M: (branchline.rest.v1.method): headers[0].${text}`,
+      `test.S/M: (rest.v1.method): headers[0].${text}`,
     ])
   })
 

@@ -13,7 +13,7 @@ import { compileSchema, serviceOf } from '../schema.ts'
 const head = `
   syntax = "proto3";
   package test;
-  import "branchline/rest/v1/rest.proto";
+  import "rest/v1/rest.proto";
   import "google/api/annotations.proto";
   message M { string name = 1; }
 `
@@ -38,7 +38,7 @@ const fine = compileSchema(`${head}
     rpc Get(M) returns (M) { option (google.api.http) = {get: "/m/{name}"}; }
     rpc Create(M) returns (M) {
       option (google.api.http) = {post: "/m" body: "*" additional_bindings {post: "/m:create" body: "*"}};
-      option (branchline.rest.v1.method) = {success_status: 201};
+      option (rest.v1.method) = {success_status: 201};
     }
     rpc Delete(M) returns (M) { option (google.api.http) = {delete: "/m/{name}"}; }
     rpc Hidden(M) returns (M);
@@ -65,7 +65,7 @@ describe('buildRouter', () => {
     const { routes, problems } = routesOf(
       compileSchema(`${head}
         service S {
-          option (branchline.rest.v1.dialect) = {scalars: NULL};
+          option (rest.v1.dialect) = {scalars: NULL};
           rpc A(M) returns (M) { option (google.api.http) = {get: "/m/{name}"}; }
           rpc B(M) returns (M) { option (google.api.http) = {get: "/{name=m/*}"}; }
           rpc C(M) returns (M) { option (google.api.http) = {get: "/{nothing}"}; }
@@ -83,7 +83,7 @@ describe('buildRouter', () => {
     expect(error.problems).toEqual([
       'test.S/C: (google.api.http): GET /{nothing}: variable nothing: test.M has no field nothing',
       'test.S/D: (google.api.http): GET /m/: column 4: trailing slash',
-      expect.stringContaining('test.S: (branchline.rest.v1.dialect).scalars'),
+      expect.stringContaining('test.S: (rest.v1.dialect).scalars'),
       expect.stringMatching(/test\.S\/A \/m\/\{name\}.*test\.S\/B \/\{name=m\/\*\}/),
     ])
     for (const problem of error.problems) expect(error.message).toContain(problem)

@@ -33,11 +33,11 @@ describe('matching', () => {
     const registry = compileSchema(`
       syntax = "proto3";
       package test;
-      import "branchline/rest/v1/rest.proto";
+      import "rest/v1/rest.proto";
       import "google/api/annotations.proto";
       message M { int64 index = 1; string base = 2; string head = 3; }
       service Lenient {
-        option (branchline.rest.v1.dialect) = {query: QUERY_LENIENT};
+        option (rest.v1.dialect) = {query: QUERY_LENIENT};
         rpc Edit(M) returns (M) { option (google.api.http) = {patch: "/pulls/{index}" body: "*"}; }
         rpc Files(M) returns (M) { option (google.api.http) = {get: "/pulls/{index}/files"}; }
         rpc Between(M) returns (M) { option (google.api.http) = {get: "/pulls/{base}/{head=**}"}; }
