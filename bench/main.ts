@@ -12,6 +12,7 @@ import { http1 } from './http1-load.ts'
 import { checkAnswers, type Group, measureGroup } from './measure.ts'
 import { insertFewMemos, insertManyMemos } from './memos.ts'
 import { measureMerges } from './merges.ts'
+import { pages } from './pages.ts'
 import { connectGoProgram, type Peers, peerCalls, peerStreams } from './peers.ts'
 import { type ServerProcess, startProgram, startServer } from './processes.ts'
 import { pullFileLists } from './pull-files.ts'
@@ -167,6 +168,7 @@ function repositoriesOf(servers: Servers): Subject[] {
     measure: async () => requestsOf(await prepare()).measure(),
   })
   return [
+    subject('pages', () => pages(servers, databases.many)),
     subject('branches', () => branchLists(servers, folder)),
     subject('reads', () => warmReads(servers, folder)),
     subject('releases', () => releaseLists(servers, databases.many)),

@@ -77,7 +77,8 @@ function repositoryOf(count: number): string {
   return `pulls-${count}`
 }
 
-function insertPulls(database: string, name: string, count: number): void {
+/** Inserts pull requests into a repository. */
+export function insertPulls(database: string, name: string, count: number): void {
   const sqlite = new Sqlite(database)
   const repository = sqlite.prepare<[string], { id: number; owner_id: number }>(
     'select id, owner_id from repositories where name = ?',

@@ -69,7 +69,8 @@ function tagOf(index: number): string {
   return `v${String(index).padStart(6, '0')}`
 }
 
-function insertReleases(database: string, repository: string, count: number): void {
+/** Inserts releases into a repository. */
+export function insertReleases(database: string, repository: string, count: number): void {
   const sqlite = new Sqlite(database)
   const insert =
     sqlite.prepare(`insert into releases (repository_id, tag_name, tag_only, draft, prerelease, publisher_id,

@@ -35,8 +35,8 @@ export function printSection({ group, results }: Section): string {
   const rows = results.map((result) => [
     result.name,
     result.requestsPerSecond.toFixed(0),
-    result.ratio?.toFixed(2) ?? '',
-    result.cpuRatio?.toFixed(2) ?? '',
+    ratioText(result.ratio),
+    ratioText(result.cpuRatio),
     result.baseline ?? '',
     result.cpuMicrosPerRequest?.toFixed(0) ?? '',
     result.p50Ms.toFixed(2),
@@ -44,6 +44,11 @@ export function printSection({ group, results }: Section): string {
     mebibytes(result.residentBytes),
   ])
   return `${group.inFlight} requests in flight.\n\n${table(head, rows)}`
+}
+
+/** Two significant digits of a small ratio, which would otherwise be rounded by a tenth. */
+function ratioText(ratio: number | undefined): string {
+  return ratio?.toFixed(ratio < 0.1 ? 3 : 2) ?? ''
 }
 
 function printMemory(memory: readonly MemoryReading[]): string {

@@ -1,7 +1,6 @@
-import { create } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { type Account, AccountSchema } from '#gen/branchline/v1/account_pb.ts'
+import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import {
   emailFor,
@@ -55,14 +54,19 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
   const base = app.publicUrl()
   const picture = avatarUrl({ ...owner, username: owner.name })
   const seesAll = seesPrivateFieldsOf(viewer, owner)
-  return create(AccountSchema, {
+  // A literal with all fields. `create` would take ten times as long for so many fields.
+  return {
+    $typeName: 'branchline.v1.Account',
     id: BigInt(owner.id),
     login: owner.name,
+    loginName: '',
+    sourceId: 0n,
     username: owner.name,
     fullName: owner.full_name,
     email: emailFor(app, viewer, owner),
     avatarUrl: picture.startsWith('/') ? base + picture : picture,
     htmlUrl: `${base}/${owner.name}`,
+    language: '',
     isAdmin: seesAll && owner.role === 'ADMIN',
     lastLogin: NEVER,
     created: atSecond(owner.create_time),
@@ -73,7 +77,29 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
     website: owner.website,
     description: owner.description,
     visibility: owner.visibility,
-  })
+    followersCount: 0n,
+    followingCount: 0n,
+    starredReposCount: 0n,
+  }
+}
+
+/** Returns the messages of accounts for one response. */
+export type AccountMessages = (owner: Owner) => Account
+
+/**
+ * Returns a function that converts the accounts of one response to messages, each once. The items
+ * of a list share their accounts.
+ */
+export function accountMessages(app: App, viewer: Caller): AccountMessages {
+  const made = new Map<Owner, Account>()
+  return (owner) => {
+    let message = made.get(owner)
+    if (!message) {
+      message = accountMessage(app, viewer, owner)
+      made.set(owner, message)
+    }
+    return message
+  }
 }
 
 /** Returns a user as a viewer sees it. */

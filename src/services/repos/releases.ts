@@ -1,11 +1,5 @@
-import { create } from '@bufbuild/protobuf'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import {
-  type Attachment,
-  AttachmentSchema,
-  type Release as ReleaseMessage,
-  ReleaseSchema,
-} from '#gen/branchline/v1/release_pb.ts'
+import type { Attachment, Release as ReleaseMessage } from '#gen/branchline/v1/release_pb.ts'
 import {
   type CreateReleaseRequest,
   type EditReleaseRequest,
@@ -38,7 +32,7 @@ import {
   type ReleaseEdit,
 } from '../../domain/repos/releases/releases.ts'
 import type { ReleaseAsset } from '../../storage/schema/releases.ts'
-import { accountMessage } from '../accounts/accounts.ts'
+import { type AccountMessages, accountMessages } from '../accounts/accounts.ts'
 import { readUpload } from '../wire/asset-uploads.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
@@ -75,7 +69,7 @@ function releaseMethods(app: App): Omit<ServiceImpl<typeof ReleaseService>, Asse
         page,
       )
       return {
-        releases: releases.map((view) => releaseMessage(app, caller, view)),
+        releases: releaseMessages(app, caller, releases),
         total: BigInt(total),
         limit: page.limit,
       }
@@ -226,16 +220,30 @@ function editOf(request: EditReleaseRequest): ReleaseEdit {
 }
 
 /** Returns the message of a release. */
-function releaseMessage(
+function releaseMessage(app: App, viewer: Caller, view: ReleaseView): ReleaseMessage {
+  return messageWith(app, view, accountMessages(app, viewer))
+}
+
+function releaseMessages(
   app: App,
   viewer: Caller,
+  views: readonly ReleaseView[],
+): ReleaseMessage[] {
+  const ofAccount = accountMessages(app, viewer)
+  return views.map((view) => messageWith(app, view, ofAccount))
+}
+
+function messageWith(
+  app: App,
   { open, release, publisher, assets }: ReleaseView,
+  ofAccount: AccountMessages,
 ): ReleaseMessage {
   const urls = gitUrls(app, open)
   const url = urls.api(`/releases/${release.id}`)
   const archive = urls.html(`/archive/${encodeURIComponent(release.tag_name)}`)
   const time = atSecond(release.create_time)
-  return create(ReleaseSchema, {
+  return {
+    $typeName: 'branchline.v1.Release',
     id: BigInt(release.id),
     tagName: release.tag_name,
     targetCommitish: release.target,
@@ -250,13 +258,14 @@ function releaseMessage(
     prerelease: release.prerelease === 1,
     createdAt: time,
     publishedAt: time,
-    author: accountMessage(app, viewer, publisher),
+    author: ofAccount(publisher),
     assets: assets.map((asset) => attachmentMessage(app, asset)),
-  })
+  }
 }
 
 function attachmentMessage(app: App, asset: ReleaseAsset): Attachment {
-  return create(AttachmentSchema, {
+  return {
+    $typeName: 'branchline.v1.Attachment',
     id: BigInt(asset.id),
     name: asset.name,
     size: BigInt(asset.bytes),
@@ -264,7 +273,7 @@ function attachmentMessage(app: App, asset: ReleaseAsset): Attachment {
     createdAt: atSecond(asset.create_time),
     uuid: asset.uuid,
     browserDownloadUrl: `${app.publicUrl()}/attachments/${asset.uuid}`,
-  })
+  }
 }
 
 export const releases = defineService(ReleaseService, releaseService)

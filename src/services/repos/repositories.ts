@@ -30,7 +30,7 @@ import type { RepositoryPage } from '../../domain/repos/listing/repository-views
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
-import { repositoryMessage } from './repository-message.ts'
+import { repositoryMessage, repositoryMessages } from './repository-message.ts'
 
 type RepositoryMethods = ServiceImpl<typeof RepositoryService>
 
@@ -98,7 +98,7 @@ function listMethods(
   | 'listOrganizationRepositories'
 > {
   const messages = (caller: Caller, { repositories }: RepositoryPage) =>
-    repositories.map((view) => repositoryMessage(app, caller, view))
+    repositoryMessages(app, caller, repositories)
   const listMessage = (caller: Caller, page: RepositoryPage, limit: number) => ({
     repositories: messages(caller, page),
     total: BigInt(page.total),

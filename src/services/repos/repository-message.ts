@@ -1,17 +1,11 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf'
-import {
-  type Repository as RepositoryMessage,
-  RepositorySchema,
-} from '#gen/branchline/v1/repository_pb.ts'
+import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { Caller } from '../../domain/core/access.ts'
 import { suffices } from '../../domain/core/levels.ts'
 import { formatInterval } from '../../domain/repos/lifecycle/mirror-intervals.ts'
 import type { RepositoryView } from '../../domain/repos/listing/repository-views.ts'
-import { accountMessage, NEVER } from '../accounts/accounts.ts'
+import { type AccountMessages, accountMessages, NEVER } from '../accounts/accounts.ts'
 import { atSecond } from '../wire/times.ts'
-
-type Fields = Exclude<MessageInitShape<typeof RepositorySchema>, RepositoryMessage>
 
 /** Returns the message of a repository. */
 export function repositoryMessage(
@@ -19,126 +13,206 @@ export function repositoryMessage(
   viewer: Caller,
   view: RepositoryView,
 ): RepositoryMessage {
-  return create(RepositorySchema, {
-    ...identityOf(app, viewer, view),
-    ...urlsOf(app, view),
-    ...stateOf(view),
-    ...figuresOf(view),
-    ...mirrorOf(view),
-    ...pullSettingsOf(view),
-    ...(view.parent && { parent: repositoryMessage(app, viewer, view.parent) }),
-    ...(view.transfer && { repoTransfer: transferOf(app, viewer, view.transfer) }),
-  })
+  return repositoryMessageWith(app, view, accountMessages(app, viewer))
 }
 
-function identityOf(
+/** Returns the messages of repositories. */
+export function repositoryMessages(
   app: App,
   viewer: Caller,
+  views: readonly RepositoryView[],
+): RepositoryMessage[] {
+  const ofAccount = accountMessages(app, viewer)
+  return views.map((view) => repositoryMessageWith(app, view, ofAccount))
+}
+
+/**
+ * Returns the message of a repository for one response.
+ *
+ * @param ofAccount the accounts of the response.
+ */
+export function repositoryMessageWith(
+  app: App,
+  view: RepositoryView,
+  ofAccount: AccountMessages,
+): RepositoryMessage {
+  // A copy of an object that has all fields, whose fields are then set one by one. `create`, and
+  // an object that consists of several others, would take twenty times as long.
+  const message = { ...EMPTY, topics: [...view.topics], licenses: [] }
+  setIdentity(message, view, ofAccount)
+  setUrls(message, app, view)
+  setState(message, view)
+  setFigures(message, view)
+  setMirror(message, view)
+  setPullSettings(message, view)
+  if (view.parent) message.parent = repositoryMessageWith(app, view.parent, ofAccount)
+  if (view.transfer) {
+    const { doer, recipient } = view.transfer
+    message.repoTransfer = {
+      $typeName: 'branchline.v1.RepositoryTransfer',
+      doer: ofAccount(doer),
+      recipient: ofAccount(recipient),
+      teams: [],
+    }
+  }
+  return message
+}
+
+const EMPTY: RepositoryMessage = {
+  $typeName: 'branchline.v1.Repository',
+  id: 0n,
+  owner: undefined,
+  name: '',
+  fullName: '',
+  description: '',
+  website: '',
+  empty: false,
+  private: false,
+  archived: false,
+  defaultBranch: '',
+  branchCount: 0n,
+  createdAt: undefined,
+  updatedAt: undefined,
+  archivedAt: undefined,
+  permissions: undefined,
+  url: '',
+  htmlUrl: '',
+  cloneUrl: '',
+  objectFormatName: 'sha1',
+  internal: false,
+  fork: false,
+  parent: undefined,
+  template: false,
+  mirror: false,
+  mirrorInterval: '',
+  mirrorUpdated: NEVER,
+  mirrorLastSyncAt: NEVER,
+  originalUrl: '',
+  size: 0n,
+  languagesUrl: '',
+  language: '',
+  link: '',
+  sshUrl: '',
+  avatarUrl: '',
+  starsCount: 0n,
+  watchersCount: 0n,
+  forksCount: 0n,
+  openIssuesCount: 0n,
+  openPrCounter: 0n,
+  releaseCounter: 0n,
+  defaultTargetBranch: '',
+  hasCode: true,
+  // Always false, because some clients fail if they request issues and the path does not exist.
+  // The setting is stored for a later version with issues.
+  hasIssues: false,
+  hasPullRequests: false,
+  hasReleases: false,
+  hasWiki: false,
+  hasProjects: false,
+  hasPackages: false,
+  hasActions: false,
+  projectsMode: 'all',
+  ignoreWhitespaceConflicts: false,
+  allowMergeCommits: false,
+  allowRebase: false,
+  allowRebaseExplicit: false,
+  allowSquashMerge: false,
+  allowFastForwardOnlyMerge: false,
+  allowMergeUpdate: false,
+  allowRebaseUpdate: false,
+  allowManualMerge: false,
+  autodetectManualMerge: false,
+  defaultDeleteBranchAfterMerge: false,
+  defaultAllowMaintainerEdit: false,
+  defaultMergeStyle: '',
+  defaultUpdateStyle: '',
+  repoTransfer: undefined,
+  topics: [],
+  licenses: [],
+}
+
+function setIdentity(
+  message: RepositoryMessage,
   { repository, owner, units: { code } }: RepositoryView,
-): Fields {
-  return {
-    id: BigInt(repository.id),
-    owner: accountMessage(app, viewer, owner),
-    name: repository.name,
-    fullName: `${owner.name}/${repository.name}`,
-    description: repository.description,
-    website: repository.website,
-    originalUrl: repository.original_url,
-    permissions: {
-      admin: suffices(code, 'admin'),
-      push: suffices(code, 'write'),
-      pull: suffices(code, 'read'),
-    },
+  ofAccount: AccountMessages,
+): void {
+  message.id = BigInt(repository.id)
+  message.owner = ofAccount(owner)
+  message.name = repository.name
+  message.fullName = `${owner.name}/${repository.name}`
+  message.description = repository.description
+  message.website = repository.website
+  message.originalUrl = repository.original_url
+  message.permissions = {
+    $typeName: 'branchline.v1.RepositoryPermissions',
+    admin: suffices(code, 'admin'),
+    push: suffices(code, 'write'),
+    pull: suffices(code, 'read'),
   }
 }
 
-function urlsOf(app: App, { repository, owner }: RepositoryView): Fields {
+function setUrls(message: RepositoryMessage, app: App, { repository, owner }: RepositoryView) {
   const base = app.publicUrl()
   const path = `${owner.name}/${repository.name}`
   const url = `${base}/api/v1/repos/${path}`
-  return {
-    url,
-    languagesUrl: `${url}/languages`,
-    htmlUrl: `${base}/${path}`,
-    cloneUrl: `${base}/${path}.git`,
-  }
+  message.url = url
+  message.languagesUrl = `${url}/languages`
+  message.htmlUrl = `${base}/${path}`
+  message.cloneUrl = `${base}/${path}.git`
 }
 
-function stateOf({ repository, owner, topics }: RepositoryView): Fields {
-  return {
-    empty: repository.branch_count === 0,
-    private: repository.private === 1,
-    internal: repository.private === 0 && owner.visibility === 'private',
-    archived: repository.archive_time !== null,
-    fork: repository.parent_id !== null,
-    template: repository.template === 1,
-    createdAt: atSecond(repository.create_time),
-    updatedAt: atSecond(repository.update_time),
-    archivedAt: atSecond(repository.archive_time ?? 0),
-    defaultBranch: repository.default_branch,
-    objectFormatName: 'sha1',
-    hasCode: true,
-    // Always false, because some clients fail if they request issues and the path does not exist.
-    // The setting is stored for a later version with issues.
-    hasIssues: false,
-    hasPullRequests: repository.has_pull_requests === 1,
-    hasReleases: repository.has_releases === 1,
-    projectsMode: 'all',
-    topics: [...topics],
-  }
+function setState(message: RepositoryMessage, { repository, owner }: RepositoryView): void {
+  message.empty = repository.branch_count === 0
+  message.private = repository.private === 1
+  message.internal = repository.private === 0 && owner.visibility === 'private'
+  message.archived = repository.archive_time !== null
+  message.fork = repository.parent_id !== null
+  message.template = repository.template === 1
+  message.createdAt = atSecond(repository.create_time)
+  message.updatedAt = atSecond(repository.update_time)
+  message.archivedAt = atSecond(repository.archive_time ?? 0)
+  message.defaultBranch = repository.default_branch
+  message.hasPullRequests = repository.has_pull_requests === 1
+  message.hasReleases = repository.has_releases === 1
 }
 
-function figuresOf({ repository }: RepositoryView): Fields {
-  return {
-    size: BigInt(repository.size_kib),
-    branchCount: BigInt(repository.branch_count),
-    forksCount: BigInt(repository.forks_count),
-    openPrCounter: BigInt(repository.open_pulls_count),
-    releaseCounter: BigInt(repository.releases_count),
-  }
+function setFigures(message: RepositoryMessage, { repository }: RepositoryView): void {
+  message.size = BigInt(repository.size_kib)
+  message.branchCount = BigInt(repository.branch_count)
+  message.forksCount = BigInt(repository.forks_count)
+  message.openPrCounter = BigInt(repository.open_pulls_count)
+  message.releaseCounter = BigInt(repository.releases_count)
 }
 
-function mirrorOf({ mirror }: RepositoryView): Fields {
-  if (!mirror) return { mirrorUpdated: NEVER, mirrorLastSyncAt: NEVER }
-  return {
-    mirror: true,
-    mirrorInterval: formatInterval(mirror.interval_seconds),
-    mirrorUpdated: mirror.change_time === null ? NEVER : atSecond(mirror.change_time),
-    mirrorLastSyncAt: mirror.last_sync_time === null ? NEVER : atSecond(mirror.last_sync_time),
-  }
+function setMirror(message: RepositoryMessage, { mirror }: RepositoryView): void {
+  if (!mirror) return
+  message.mirror = true
+  message.mirrorInterval = formatInterval(mirror.interval_seconds)
+  if (mirror.change_time !== null) message.mirrorUpdated = atSecond(mirror.change_time)
+  if (mirror.last_sync_time !== null) message.mirrorLastSyncAt = atSecond(mirror.last_sync_time)
 }
 
-function pullSettingsOf({ repository }: RepositoryView): Fields {
+function setPullSettings(message: RepositoryMessage, { repository }: RepositoryView): void {
   // The values that compatible systems send if pull requests are disabled.
   if (repository.has_pull_requests === 0) {
-    return { allowManualMerge: true, defaultMergeStyle: 'merge', defaultUpdateStyle: 'merge' }
+    message.allowManualMerge = true
+    message.defaultMergeStyle = 'merge'
+    message.defaultUpdateStyle = 'merge'
+    return
   }
-  return {
-    ignoreWhitespaceConflicts: repository.ignore_whitespace_conflicts === 1,
-    allowMergeCommits: repository.allow_merge_commits === 1,
-    allowRebase: repository.allow_rebase === 1,
-    allowRebaseExplicit: repository.allow_rebase_explicit === 1,
-    allowSquashMerge: repository.allow_squash_merge === 1,
-    allowFastForwardOnlyMerge: repository.allow_fast_forward_only_merge === 1,
-    allowMergeUpdate: repository.allow_merge_update === 1,
-    allowRebaseUpdate: repository.allow_rebase_update === 1,
-    allowManualMerge: repository.allow_manual_merge === 1,
-    autodetectManualMerge: repository.autodetect_manual_merge === 1,
-    defaultDeleteBranchAfterMerge: repository.default_delete_branch_after_merge === 1,
-    defaultAllowMaintainerEdit: repository.default_allow_maintainer_edit === 1,
-    defaultMergeStyle: repository.default_merge_style,
-    defaultUpdateStyle: repository.default_update_style,
-    defaultTargetBranch: repository.default_target_branch,
-  }
-}
-
-function transferOf(
-  app: App,
-  viewer: Caller,
-  { doer, recipient }: NonNullable<RepositoryView['transfer']>,
-) {
-  return {
-    doer: accountMessage(app, viewer, doer),
-    recipient: accountMessage(app, viewer, recipient),
-  }
+  message.ignoreWhitespaceConflicts = repository.ignore_whitespace_conflicts === 1
+  message.allowMergeCommits = repository.allow_merge_commits === 1
+  message.allowRebase = repository.allow_rebase === 1
+  message.allowRebaseExplicit = repository.allow_rebase_explicit === 1
+  message.allowSquashMerge = repository.allow_squash_merge === 1
+  message.allowFastForwardOnlyMerge = repository.allow_fast_forward_only_merge === 1
+  message.allowMergeUpdate = repository.allow_merge_update === 1
+  message.allowRebaseUpdate = repository.allow_rebase_update === 1
+  message.allowManualMerge = repository.allow_manual_merge === 1
+  message.autodetectManualMerge = repository.autodetect_manual_merge === 1
+  message.defaultDeleteBranchAfterMerge = repository.default_delete_branch_after_merge === 1
+  message.defaultAllowMaintainerEdit = repository.default_allow_maintainer_edit === 1
+  message.defaultMergeStyle = repository.default_merge_style
+  message.defaultUpdateStyle = repository.default_update_style
+  message.defaultTargetBranch = repository.default_target_branch
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareFirst } from '../database/prepared.ts'
+import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { Owner } from '../schema/accounts.ts'
 import type { Db } from '../schema/schema.ts'
 
@@ -32,9 +32,13 @@ export async function findOwnersByIds(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, Owner>> {
   if (ids.length === 0) return new Map()
-  const found = await selectOwners(db).where('accounts.id', 'in', ids).execute()
+  const found = await ownersByIds(db, JSON.stringify(ids))
   return new Map(found.map((owner) => [owner.id, owner]))
 }
+
+const ownersByIds = prepareQuery((db, ids: string) =>
+  selectOwners(db).where('accounts.id', 'in', valuesOf<number>(ids)),
+)
 
 /** Selects the columns of owners. Columns that only users have are null for organisations. */
 function selectOwners(db: Db) {

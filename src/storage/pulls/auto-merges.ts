@@ -1,5 +1,6 @@
 import { type ExpressionBuilder, type Insertable, sql } from 'kysely'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { AutoMerge, AutoMergesTable, PullRequest } from '../schema/pulls.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 
@@ -32,13 +33,16 @@ export async function findAutoMerges(
   pullIds: readonly number[],
 ): Promise<ReadonlyMap<number, AutoMerge>> {
   if (pullIds.length === 0) return new Map()
-  const merges = await db
-    .selectFrom('auto_merges')
-    .selectAll()
-    .where('pull_request_id', 'in', pullIds)
-    .execute()
+  const merges = await mergesOfPulls(db, JSON.stringify(pullIds))
   return new Map(merges.map((merge) => [merge.pull_request_id, merge]))
 }
+
+const mergesOfPulls = prepareQuery((db, pullIds: string) =>
+  db
+    .selectFrom('auto_merges')
+    .selectAll()
+    .where('pull_request_id', 'in', valuesOf<number>(pullIds)),
+)
 
 /**
  * Deletes the scheduled merges of open pull requests into a branch. @returns the ids of the pull

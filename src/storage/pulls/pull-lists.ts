@@ -1,4 +1,5 @@
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { prepareQuery } from '../database/prepared.ts'
 import type { PullRequest } from '../schema/pulls.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 
@@ -14,6 +15,14 @@ export interface PullFilter {
   readonly posterId: number | undefined
   /** Selects pull requests with at least one of these labels. Empty for all. */
   readonly labelIds: readonly number[]
+}
+
+const EVERY: PullFilter = {
+  isOpen: undefined,
+  baseBranch: '',
+  milestoneId: undefined,
+  posterId: undefined,
+  labelIds: [],
 }
 
 /** Returns whether a filter selects by the state only. */
@@ -109,15 +118,45 @@ export async function pageOfPulls(
   if (size <= 0) return []
   const behind = total - offset - size
   const isFromEnd = behind < offset
+  const skipped = isFromEnd ? behind : offset
+  const usual = isOnlyByState(filter) && USUAL_PAGES.get(pageKey(sort, filter.isOpen, isFromEnd))
+  if (usual) return usual(db, repositoryId, size, skipped)
+  const chosen = { filter, sort, isFromEnd }
+  return selectPage(db, repositoryId, chosen, { offset: skipped, limit: size }).execute()
+}
+
+function selectPage(
+  db: Db,
+  repositoryId: number,
+  { filter, sort, isFromEnd }: PullSelection & { readonly isFromEnd: boolean },
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+) {
   const ids = ordered(selectPulls(db, repositoryId, filter), sort, isFromEnd)
     .select('id')
-    .limit(size)
-    .offset(isFromEnd ? behind : offset)
-  return ordered(
-    db.selectFrom('pull_requests').selectAll().where('id', 'in', ids),
-    sort,
-    false,
-  ).execute()
+    .limit(limit)
+    .offset(offset)
+  return ordered(db.selectFrom('pull_requests').selectAll().where('id', 'in', ids), sort, false)
+}
+
+/** The queries of lists that select by the state only, by `pageKey`. */
+const USUAL_PAGES = new Map(
+  Object.keys(SORTS)
+    .filter(isPullSort)
+    .flatMap((sort) =>
+      [true, false, undefined].flatMap((isOpen) =>
+        [true, false].map((isFromEnd) => {
+          const filter = { ...EVERY, isOpen }
+          const query = prepareQuery((db, repositoryId: number, limit: number, offset: number) =>
+            selectPage(db, repositoryId, { filter, sort, isFromEnd }, { offset, limit }),
+          )
+          return [pageKey(sort, isOpen, isFromEnd), query] as const
+        }),
+      ),
+    ),
+)
+
+function pageKey(sort: PullSort, isOpen: boolean | undefined, isFromEnd: boolean): string {
+  return `${sort} ${isOpen} ${isFromEnd}`
 }
 
 /** Returns the number of comments in that list. */

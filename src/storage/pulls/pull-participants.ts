@@ -1,3 +1,4 @@
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Adds a participant who has seen nothing yet. Has no effect on existing participants. */
@@ -80,13 +81,16 @@ export async function unseenPulls(
   userId: number,
 ): Promise<ReadonlySet<number>> {
   if (pullIds.length === 0) return new Set()
-  const rows = await db
+  const rows = await unseenAmong(db, JSON.stringify(pullIds), userId)
+  return new Set(rows.map(({ id }) => id))
+}
+
+const unseenAmong = prepareQuery((db, pullIds: string, userId: number) =>
+  db
     .selectFrom('pull_participants')
     .innerJoin('pull_requests', 'pull_requests.id', 'pull_participants.pull_request_id')
     .select('pull_requests.id')
-    .where('pull_participants.pull_request_id', 'in', pullIds)
+    .where('pull_participants.pull_request_id', 'in', valuesOf<number>(pullIds))
     .where('pull_participants.user_id', '=', userId)
-    .whereRef('pull_participants.seen', '<', 'pull_requests.change_count')
-    .execute()
-  return new Set(rows.map(({ id }) => id))
-}
+    .whereRef('pull_participants.seen', '<', 'pull_requests.change_count'),
+)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareFirst } from '../database/prepared.ts'
+import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { NewPullRequest, PullRequest, PullRequestChanges } from '../schema/pulls.ts'
 import type { Label } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -145,17 +145,20 @@ export async function labelsOfPulls(
   pullIds: readonly number[],
 ): Promise<ReadonlyMap<number, Label[]>> {
   if (pullIds.length === 0) return new Map()
-  const rows = await db
+  const rows = await labelsAmong(db, JSON.stringify(pullIds))
+  return grouped(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
+}
+
+const labelsAmong = prepareQuery((db, pullIds: string) =>
+  db
     .selectFrom('pull_request_labels')
     .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
     .selectAll('labels')
     .select('pull_request_labels.pull_request_id')
-    .where('pull_request_labels.pull_request_id', 'in', pullIds)
+    .where('pull_request_labels.pull_request_id', 'in', valuesOf<number>(pullIds))
     .orderBy('labels.name')
-    .orderBy('labels.id')
-    .execute()
-  return grouped(rows.map(({ pull_request_id, ...label }) => [pull_request_id, label]))
-}
+    .orderBy('labels.id'),
+)
 
 /** Returns the ids of the assignees of pull requests, by the id of the pull request, sorted. */
 export async function assigneesOfPulls(
@@ -163,15 +166,18 @@ export async function assigneesOfPulls(
   pullIds: readonly number[],
 ): Promise<ReadonlyMap<number, number[]>> {
   if (pullIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('pull_request_assignees')
-    .selectAll()
-    .where('pull_request_id', 'in', pullIds)
-    .orderBy('pull_request_id')
-    .orderBy('user_id')
-    .execute()
+  const rows = await assigneesAmong(db, JSON.stringify(pullIds))
   return grouped(rows.map(({ pull_request_id, user_id }) => [pull_request_id, user_id]))
 }
+
+const assigneesAmong = prepareQuery((db, pullIds: string) =>
+  db
+    .selectFrom('pull_request_assignees')
+    .selectAll()
+    .where('pull_request_id', 'in', valuesOf<number>(pullIds))
+    .orderBy('pull_request_id')
+    .orderBy('user_id'),
+)
 
 /** Groups values by key in their order. */
 function grouped<T>(pairs: readonly (readonly [number, T])[]): ReadonlyMap<number, T[]> {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import { type TeamViewer, teamsVisibleTo } from '../organizations/teams.ts'
 import type { NewReview, Review, ReviewChanges } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -201,14 +202,17 @@ export async function listOfficial(db: Db, pullId: number): Promise<Vote[]> {
 /** Lists the review requests of pull requests, oldest first. */
 export async function listReviewRequests(db: Db, pullIds: readonly number[]): Promise<Review[]> {
   if (pullIds.length === 0) return []
-  return db
+  return requestsOfPulls(db, JSON.stringify(pullIds))
+}
+
+const requestsOfPulls = prepareQuery((db, pullIds: string) =>
+  db
     .selectFrom('reviews')
     .selectAll()
-    .where('pull_request_id', 'in', pullIds)
+    .where('pull_request_id', 'in', valuesOf<number>(pullIds))
     .where('state', '=', sql.lit('REQUEST_REVIEW' as const))
-    .orderBy('id')
-    .execute()
-}
+    .orderBy('id'),
+)
 
 /** Deletes the review request to a user or a team. @returns whether it existed. */
 export async function deleteReviewRequest(

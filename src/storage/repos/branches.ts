@@ -28,13 +28,17 @@ export function findBranches(
   names: readonly (readonly [number, string])[],
 ): Promise<Branch[]> {
   if (names.length === 0) return Promise.resolve([])
-  const wanted = sql.join(names.map(([repositoryId, name]) => sql`(${repositoryId}, ${name})`))
-  return db
+  return branchesByName(db, JSON.stringify(names))
+}
+
+const branchesByName = prepareQuery((db, names: string) =>
+  db
     .selectFrom('branches')
     .selectAll()
-    .where(sql<boolean>`(repository_id, name) in (values ${wanted})`)
-    .execute()
-}
+    .where(
+      sql<boolean>`(repository_id, name) in (select value ->> 0, value ->> 1 from json_each(${names}))`,
+    ),
+)
 
 /**
  * Returns the branches whose names contain a text, in upper or lower case; latest commit first,

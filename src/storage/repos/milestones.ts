@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { containsSql } from '../database/database.ts'
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { Milestone, MilestoneChanges, NewMilestone } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -67,9 +68,13 @@ export async function findMilestonesByIds(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, Milestone>> {
   if (ids.length === 0) return new Map()
-  const found = await db.selectFrom('milestones').selectAll().where('id', 'in', ids).execute()
+  const found = await milestonesByIds(db, JSON.stringify(ids))
   return new Map(found.map((milestone) => [milestone.id, milestone]))
 }
+
+const milestonesByIds = prepareQuery((db, ids: string) =>
+  db.selectFrom('milestones').selectAll().where('id', 'in', valuesOf<number>(ids)),
+)
 
 /** Returns the oldest milestone with a title. */
 export function findMilestoneByTitle(

@@ -1,4 +1,5 @@
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { Mirror, MirrorChanges } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -12,13 +13,13 @@ export async function mirrorsOf(
   repositoryIds: readonly number[],
 ): Promise<ReadonlyMap<number, Mirror>> {
   if (repositoryIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('mirrors')
-    .selectAll()
-    .where('repository_id', 'in', repositoryIds)
-    .execute()
+  const rows = await mirrorsByIds(db, JSON.stringify(repositoryIds))
   return new Map(rows.map((row) => [row.repository_id, row]))
 }
+
+const mirrorsByIds = prepareQuery((db, ids: string) =>
+  db.selectFrom('mirrors').selectAll().where('repository_id', 'in', valuesOf<number>(ids)),
+)
 
 /** Inserts a mirror. */
 export async function insertMirror(tx: Tx, mirror: Mirror): Promise<void> {

@@ -1,3 +1,4 @@
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { NewReleaseAsset, ReleaseAsset } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -10,13 +11,16 @@ export interface StoredAttachment {
 
 /** Returns the assets of releases, oldest first. */
 export function listReleaseAssets(db: Db, releaseIds: readonly number[]): Promise<ReleaseAsset[]> {
-  return db
+  return assetsOfReleases(db, JSON.stringify(releaseIds))
+}
+
+const assetsOfReleases = prepareQuery((db, releaseIds: string) =>
+  db
     .selectFrom('release_assets')
     .selectAll()
-    .where('release_id', 'in', releaseIds)
-    .orderBy('id')
-    .execute()
-}
+    .where('release_id', 'in', valuesOf<number>(releaseIds))
+    .orderBy('id'),
+)
 
 /** Returns the asset of a release with an id. */
 export function findReleaseAsset(

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { NewRelease, Release, ReleaseChanges } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -18,13 +19,8 @@ export function listReleases(
   offset: number,
   limit: number,
 ): Promise<Release[]> {
-  return selectReleases(db, repositoryId, filter)
-    .selectAll()
-    .orderBy('create_time', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(offset)
-    .execute()
+  const { page } = queriesOf(filter)
+  return page(db, repositoryId, offset, limit)
 }
 
 /** Returns the number of releases in that list. */
@@ -33,10 +29,45 @@ export async function countReleases(
   repositoryId: number,
   filter: ReleaseFilter,
 ): Promise<number> {
-  const { count } = await selectReleases(db, repositoryId, filter)
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+  const { total } = queriesOf(filter)
+  return (await total(db, repositoryId))?.count ?? 0
+}
+
+/** The queries of the lists of a filter. */
+interface ListQueries {
+  readonly page: (db: Db, repositoryId: number, offset: number, limit: number) => Promise<Release[]>
+  readonly total: (db: Db, repositoryId: number) => Promise<{ count: number } | undefined>
+}
+
+function prepareList(filter: ReleaseFilter): ListQueries {
+  return {
+    page: prepareQuery((db, repositoryId: number, offset: number, limit: number) =>
+      selectReleases(db, repositoryId, filter)
+        .selectAll()
+        .orderBy('create_time', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit)
+        .offset(offset),
+    ),
+    total: prepareFirst((db, repositoryId: number) =>
+      selectReleases(db, repositoryId, filter).select((eb) => eb.fn.countAll<number>().as('count')),
+    ),
+  }
+}
+
+const FLAGS = [undefined, false, true]
+
+/** One entry for each filter. */
+const LISTS = new Map(
+  FLAGS.flatMap((draft) =>
+    FLAGS.map((prerelease) => [`${draft} ${prerelease}`, prepareList({ draft, prerelease })]),
+  ),
+)
+
+function queriesOf({ draft, prerelease }: ReleaseFilter): ListQueries {
+  const queries = LISTS.get(`${draft} ${prerelease}`)
+  if (!queries) throw new Error('a filter of releases has no queries')
+  return queries
 }
 
 /** Returns the release with an id. */

@@ -1,4 +1,4 @@
-import { prepareFirst } from '../database/prepared.ts'
+import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { NewRepository, Repository, RepositoryChanges } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -31,9 +31,13 @@ export async function findRepositoriesByIds(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, Repository>> {
   if (ids.length === 0) return new Map()
-  const found = await db.selectFrom('repositories').selectAll().where('id', 'in', ids).execute()
+  const found = await repositoriesByIds(db, JSON.stringify(ids))
   return new Map(found.map((repository) => [repository.id, repository]))
 }
+
+const repositoriesByIds = prepareQuery((db, ids: string) =>
+  db.selectFrom('repositories').selectAll().where('id', 'in', valuesOf<number>(ids)),
+)
 
 /** Returns the ids of all repositories of an owner. */
 export async function repositoryIdsOf(db: Db, ownerId: number): Promise<number[]> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareQuery } from '../database/prepared.ts'
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { TeamsTable } from '../schema/organizations.ts'
 import type { Db } from '../schema/schema.ts'
 
@@ -60,17 +60,20 @@ export async function findGrantsOn(
   repositoryIds: readonly number[],
 ): Promise<ReadonlyMap<number, RepositoryGrant[]>> {
   if (repositoryIds.length === 0) return new Map()
-  const rows = await collaboratorGrants(db)
+  const rows = await grantsOnSeveral(db, userId, JSON.stringify(repositoryIds))
+  return groupGrants(rows, ({ repository_id }) => repository_id)
+}
+
+const grantsOnSeveral = prepareQuery((db, userId: number, repositoryIds: string) =>
+  collaboratorGrants(db)
     .where('collaborators.user_id', '=', userId)
-    .where('collaborators.repository_id', 'in', repositoryIds)
+    .where('collaborators.repository_id', 'in', valuesOf<number>(repositoryIds))
     .unionAll(
       teamGrants(db)
         .where('team_members.user_id', '=', userId)
-        .where('repositories.id', 'in', repositoryIds),
-    )
-    .execute()
-  return groupGrants(rows, ({ repository_id }) => repository_id)
-}
+        .where('repositories.id', 'in', valuesOf<number>(repositoryIds)),
+    ),
+)
 
 /**
  * Returns the grants of users for one repository, by user id. Users without grants are left out.

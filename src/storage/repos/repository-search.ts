@@ -6,6 +6,7 @@ import {
   sql,
 } from 'kysely'
 import { containsSql } from '../database/database.ts'
+import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { Repository } from '../schema/repos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 import { findRepositoriesByIds } from './repositories.ts'
@@ -70,7 +71,11 @@ export async function searchRepositories(
   offset: number,
   limit: number,
 ): Promise<Repository[]> {
-  const page = await ordered(matching(db, search), order).limit(limit).offset(offset).execute()
+  const usual = usualSearch(search)
+  const page =
+    usual && order.column === 'name_key' && order.direction === 'asc' && !order.firstOwnerId
+      ? await usual.page(db, search.reader.userId ?? 0, search.text?.name ?? '', offset, limit)
+      : await ordered(matching(db, search), order).limit(limit).offset(offset).execute()
   const found = await findRepositoriesByIds(
     db,
     page.map(({ id }) => id),
@@ -80,11 +85,80 @@ export async function searchRepositories(
 
 /** Returns the number of repositories in that list. */
 export async function countRepositories(db: Db, search: RepositorySearch): Promise<number> {
-  const { count } = await db
+  const usual = usualSearch(search)
+  const found = usual
+    ? await usual.total(db, search.reader.userId ?? 0, search.text?.name ?? '')
+    : await countOf(db, search).executeTakeFirst()
+  return found?.count ?? 0
+}
+
+function countOf(db: Db, search: RepositorySearch) {
+  return db
     .selectFrom(matching(db, search).as('found'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
+}
+
+/** The queries of a search without filters, of a kind of readers, by name. */
+interface UsualSearch {
+  readonly page: (
+    db: Db,
+    userId: number,
+    name: string,
+    offset: number,
+    limit: number,
+  ) => Promise<{ id: number }[]>
+  readonly total: (db: Db, userId: number, name: string) => Promise<{ count: number } | undefined>
+}
+
+function prepareSearch(kind: RepositoryReader, hasName: boolean): UsualSearch {
+  const searchOf = (userId: number, name: string): RepositorySearch => ({
+    reader: { ...kind, userId: kind.userId === undefined ? undefined : userId },
+    text: hasName ? { name, ownerEnding: undefined, description: undefined } : undefined,
+  })
+  return {
+    page: prepareQuery((db, userId: number, name: string, offset: number, limit: number) =>
+      ordered(matching(db, searchOf(userId, name)), { column: 'name_key', direction: 'asc' })
+        .limit(limit)
+        .offset(offset),
+    ),
+    total: prepareFirst((db, userId: number, name: string) => countOf(db, searchOf(userId, name))),
+  }
+}
+
+const ANYONE: RepositoryReader = {
+  userId: undefined,
+  needsSignIn: false,
+  restricted: false,
+  publicOnly: false,
+  administrator: 'none',
+}
+
+/** The readers of most searches. The id stands for that of any user. */
+const USUAL_READERS: readonly RepositoryReader[] = [
+  ANYONE,
+  { ...ANYONE, userId: 0 },
+  { ...ANYONE, userId: 0, administrator: 'read' },
+  { ...ANYONE, userId: 0, administrator: 'write' },
+]
+
+const USUAL_SEARCHES = new Map(
+  USUAL_READERS.flatMap((reader) =>
+    [true, false].map((hasName) => [usualKey(reader, hasName), prepareSearch(reader, hasName)]),
+  ),
+)
+
+function usualKey({ userId, ...rights }: RepositoryReader, hasName: boolean): string {
+  const { needsSignIn, restricted, publicOnly, administrator } = rights
+  const isUser = userId !== undefined
+  return [isUser, needsSignIn, restricted, publicOnly, administrator, hasName].join(' ')
+}
+
+/** Returns the queries of a search. Undefined if it has filters or an unusual reader. */
+function usualSearch({ reader, text, ...filters }: RepositorySearch): UsualSearch | undefined {
+  const isFiltered = Object.values(filters).some((value) => value !== undefined)
+  const isPlain = text?.ownerEnding === undefined && text?.description === undefined
+  if (isFiltered || !isPlain) return undefined
+  return USUAL_SEARCHES.get(usualKey(reader, text !== undefined))
 }
 
 type Found = SelectQueryBuilder<Schema, 'repositories', { id: number }>

@@ -1,3 +1,4 @@
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { RepositoryTransfer } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -19,13 +20,16 @@ export async function findTransfers(
   repositoryIds: readonly number[],
 ): Promise<ReadonlyMap<number, RepositoryTransfer>> {
   if (repositoryIds.length === 0) return new Map()
-  const found = await db
-    .selectFrom('repository_transfers')
-    .selectAll()
-    .where('repository_id', 'in', repositoryIds)
-    .execute()
+  const found = await transfersOf(db, JSON.stringify(repositoryIds))
   return new Map(found.map((transfer) => [transfer.repository_id, transfer]))
 }
+
+const transfersOf = prepareQuery((db, repositoryIds: string) =>
+  db
+    .selectFrom('repository_transfers')
+    .selectAll()
+    .where('repository_id', 'in', valuesOf<number>(repositoryIds)),
+)
 
 /**
  * Inserts a transfer.

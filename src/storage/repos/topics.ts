@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { prepareQuery, valuesOf } from '../database/prepared.ts'
 import type { Topic } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -9,17 +10,20 @@ export async function topicsOf(
 ): Promise<ReadonlyMap<number, string[]>> {
   const topics = new Map<number, string[]>()
   if (repositoryIds.length === 0) return topics
-  const rows = await db
-    .selectFrom('repository_topics')
-    .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
-    .select(['repository_id', 'name'])
-    .where('repository_id', 'in', repositoryIds)
-    .orderBy('name')
-    .execute()
+  const rows = await namesOfTopics(db, JSON.stringify(repositoryIds))
   for (const { repository_id, name } of rows)
     topics.set(repository_id, [...(topics.get(repository_id) ?? []), name])
   return topics
 }
+
+const namesOfTopics = prepareQuery((db, repositoryIds: string) =>
+  db
+    .selectFrom('repository_topics')
+    .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
+    .select(['repository_id', 'name'])
+    .where('repository_id', 'in', valuesOf<number>(repositoryIds))
+    .orderBy('name'),
+)
 
 /** Adds topics to a repository, which must not have them. */
 export async function attachTopics(

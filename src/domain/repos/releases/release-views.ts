@@ -45,8 +45,18 @@ export async function listReleases(
   const releases = await rows.listReleases(app.db, id, visible, page.offset, page.limit)
   return {
     releases: await viewReleases(app, open, releases),
-    total: await rows.countReleases(app.db, id, visible),
+    total: await countOf(app, open, visible),
   }
+}
+
+/** Triggers count the published releases, whose number is that of the usual list. */
+async function countOf(
+  app: ReposApp,
+  { repository }: OpenRepository,
+  filter: rows.ReleaseFilter,
+): Promise<number> {
+  if (filter.draft === false && filter.prerelease === undefined) return repository.releases_count
+  return rows.countReleases(app.db, repository.id, filter)
 }
 
 /**

@@ -29,6 +29,12 @@ interface Compiler {
   readonly dialect: JsonDialect
   readonly registry: Registry
   readonly writers: Map<DescMessage, Writer>
+  /**
+   * Texts of the messages in the fields of the elements of a list, while the outermost list is
+   * printed. Elements often share such a message, for example the repository of all pull requests.
+   * Nobody can change a message while the list is printed.
+   */
+  shared: Map<Message, string> | undefined
 }
 
 const compilers = new WeakMap<Registry, WeakMap<JsonDialect, Compiler>>()
@@ -67,7 +73,7 @@ function compilerFor(dialect: JsonDialect, registry: Registry): Compiler {
   }
   let compiler = byDialect.get(dialect)
   if (compiler === undefined) {
-    compiler = { dialect, registry, writers: new Map() }
+    compiler = { dialect, registry, writers: new Map(), shared: undefined }
     byDialect.set(dialect, compiler)
   }
   return compiler
@@ -232,7 +238,11 @@ function zeroTest(
 
 function fieldPrinter(field: DescField, compiler: Compiler): Print {
   const print = elementPrinter(field, compiler)
-  if (field.fieldKind === 'list') return (value) => printList(value as readonly unknown[], print)
+  if (field.fieldKind === 'list') {
+    return hasFields(field)
+      ? (value) => printSharing(value as readonly unknown[], print, compiler)
+      : (value) => printList(value as readonly unknown[], print)
+  }
   if (field.fieldKind === 'map') return (value) => printMap(value as Fields, print)
   return print
 }
@@ -241,6 +251,38 @@ function printList(list: readonly unknown[], print: Print): string {
   let elements = ''
   for (const element of list) elements += (elements === '' ? '' : ',') + print(element)
   return `[${elements}]`
+}
+
+/** Prints a list of messages. A message in several of them is printed once. */
+function printSharing(list: readonly unknown[], print: Print, compiler: Compiler): string {
+  if (compiler.shared || list.length === 1) return printList(list, print)
+  compiler.shared = new Map()
+  try {
+    return printList(list, print)
+  } finally {
+    compiler.shared = undefined
+  }
+}
+
+/** Prints a message, or returns its text if the outermost list has it already. */
+function printShared(message: Message, write: Writer, { shared }: Compiler): string {
+  if (!shared) return write(message)
+  const known = shared.get(message)
+  if (known !== undefined) return known
+  const text = concatenated(write(message))
+  shared.set(message, text)
+  return text
+}
+
+const OPENING_BRACE = 0x7b
+
+/**
+ * Returns the text of a message. V8 keeps a sum of strings as a tree of its parts and concatenates
+ * the parts when a character is read. Here that happens once, otherwise once for each use.
+ */
+function concatenated(text: string): string {
+  if (text.charCodeAt(0) !== OPENING_BRACE) throw new Error('a message is not printed as an object')
+  return text
 }
 
 function printMap(map: Fields, print: Print): string {
@@ -258,7 +300,14 @@ function elementPrinter(field: DescField, compiler: Compiler): Print {
   if (isUnwrapped(field) && isWrapperDesc(desc))
     return scalarPrinter(desc.fields[0].scalar, compiler.dialect)
   const write = messageWriter(desc, compiler)
+  if (field.fieldKind === 'message' && hasFields(field))
+    return (value) => printShared(value as Message, write, compiler)
   return (value) => write(value as Message)
+}
+
+/** Returns whether the field has messages without a JSON form of their own. */
+function hasFields({ message }: DescField): boolean {
+  return message !== undefined && !hasCustomJsonRepresentation(message)
 }
 
 function wellKnownWriter(desc: DescMessage, compiler: Compiler): Writer | undefined {

@@ -29,6 +29,18 @@ function write(json: JsonValue, dialect: Partial<Dialect> = {}, desc = everythin
 }
 
 describe('a writer', () => {
+  it('prints a message that the elements of a list share as it is at that moment', () => {
+    const shared = create(messageOf(registry, 'test.Leaf'), { id: 'one' })
+    const list = create(everything, { leaves: [{ leaf: shared }, { leaf: shared }] })
+    const print = compileWriter(everything, standardDialect, registry)
+    const before = print(list)
+    Object.assign(shared, { id: 'two' })
+    expect([before, print(list)]).toEqual([
+      '{"leaves":[{"leaf":{"id":"one"}},{"leaf":{"id":"one"}}]}',
+      '{"leaves":[{"leaf":{"id":"two"}},{"leaf":{"id":"two"}}]}',
+    ])
+  })
+
   it.each([
     ['{}', {}],
     // Numbers, not places in the file, order the members.
