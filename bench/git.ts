@@ -167,8 +167,8 @@ async function measureLargePush(remote: Remote, folder: string): Promise<string[
   return [`push of 1 GiB, ${remote.name}`, seconds.toFixed(2), '', '', mebibytes(peakBytes)]
 }
 
-/** Creates a repository with a commit of random files. */
-async function makeRepository(
+/** Creates a repository with a commit of random files. Returns its path. */
+export async function makeRepository(
   folder: string,
   name: string,
   { files, bytesOfFile }: { files: number; bytesOfFile: number },

@@ -131,6 +131,6 @@ export function median(values: readonly number[]): number {
 }
 
 /** Returns the nearest rank: the smallest value that is not below a part of all values. */
-function quantile(sorted: Float64Array, part: number): number {
+export function quantile(sorted: Float64Array, part: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN
 }

@@ -28,7 +28,13 @@ export async function pullFileLists(
   folder: string,
 ): Promise<Group> {
   const token = credentials.personalAccessToken
-  await pushFiles(await createRepository(branchline, token, NAME), join(folder, NAME))
+  const changes = [FEW, MANY].map((files) => ({
+    branch: headOf(files),
+    files,
+    line: 'one more line\n',
+  }))
+  const url = await createRepository(branchline, token, NAME)
+  await pushCommits(url, join(folder, NAME), MANY, changes)
   const numbers = new Map<number, number>()
   for (const count of [FEW, MANY]) {
     const body = { head: headOf(count), base: 'main', title: headOf(count) }
@@ -87,13 +93,30 @@ function pathOf(index: number): string {
   return `directory-${digits(Math.floor(index / FILES_OF_DIRECTORY), 4)}/file-${digits(index % FILES_OF_DIRECTORY, 2)}`
 }
 
-async function pushFiles(url: string, folder: string): Promise<void> {
+/** A branch of `main` that adds a line to each of the first files. */
+interface Change {
+  readonly branch: string
+  readonly files: number
+  readonly line: string
+}
+
+/**
+ * Pushes a branch `main` of a number of files, and branches that change it.
+ *
+ * @param folder for the pushed repository, which must not exist.
+ */
+export async function pushCommits(
+  url: string,
+  folder: string,
+  files: number,
+  changes: readonly Change[],
+): Promise<void> {
   await mkdir(folder)
   await git(folder, 'init', '-q', '--bare')
   const commits = [
-    commitOf('main', undefined, MANY, ''),
-    ...[FEW, MANY].map((count) =>
-      commitOf(headOf(count), 'refs/heads/main', count, 'one more line\n'),
+    commitOf('main', undefined, files, ''),
+    ...changes.map((change) =>
+      commitOf(change.branch, 'refs/heads/main', change.files, change.line),
     ),
   ]
   await gitReading(commits.join(''), folder, 'fast-import', '--quiet')

@@ -12,7 +12,7 @@ const { build } = await import('esbuild')
 const outdir = join(root, 'dist', 'bench')
 await build({
   absWorkingDir: root,
-  entryPoints: ['main', 'baseline', 'peer-server', 'git-baseline'].map(
+  entryPoints: ['main', 'baseline', 'peer-server', 'git-baseline', 'light-calls-worker'].map(
     (name) => `bench/${name}.ts`,
   ),
   outdir,
