@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { GitError } from '../core/errors.ts'
 import { limitedCommand } from './git-command.ts'
+import { lowerSession, type Priority } from './priority.ts'
 import { type SpawnRequest, signalGroup } from './process-spawner.ts'
 import type { Exit, GitProcess, RunningGit } from './running-git.ts'
 import type { GitProcesses } from './running-processes.ts'
@@ -23,6 +24,8 @@ export interface SpawnOptions {
    * than the limit of all Git processes together.
    */
   readonly maxMemoryBytes?: number
+  /** Kind of work, which the priority depends on. Default: `call`. */
+  readonly priority?: Priority
 }
 
 /** Enough to read some refs or objects. */
@@ -101,6 +104,7 @@ export function spawnGit(args: readonly string[], options: SpawnOptions): GitPro
     // Without GIT_DIR, Git would search the parent folders when this is not a repository.
     env: { ...cleanEnvironment(), GIT_DIR: repository, ...env },
     hooks,
+    priority: options.priority ?? 'call',
   }
   let git: RunningGit
   try {
@@ -208,14 +212,16 @@ export function configEnvironment(): Record<string, string> {
 }
 
 /** Starts a Git process without the process spawner. */
-function startHere({ args, cwd, env, hooks, maxMemoryBytes }: SpawnRequest): RunningGit {
-  const child = spawn(...limitedCommand(maxMemoryBytes, args), {
+function startHere(request: SpawnRequest): RunningGit {
+  const { args, cwd, env, hooks, priority } = request
+  const child = spawn(...limitedCommand(request, args), {
     cwd,
     env,
     stdio: hooks ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     // A process group, so a signal reaches the helpers of the process.
     detached: true,
   })
+  if (child.pid !== undefined) lowerSession(child.pid, priority)
   const { stdin, stdout } = child
   if (!stdin || !stdout) throw new Error('Git was started without pipes')
   const channel = child.stdio[HOOKS_DESCRIPTOR] as Duplex | null | undefined

@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { limitedCommand } from './git-command.ts'
+import { lowerOwnPriority, lowerSession } from './priority.ts'
 import type { SpawnerMessage, SpawnMessage } from './process-spawner.ts'
 import { collectStderr } from './stderr-text.ts'
 
@@ -17,6 +18,8 @@ const socketPath = process.argv[2] ?? ''
  * until the server ends, which closes the IPC channel.
  */
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+
+lowerOwnPriority()
 
 /** Idle connections by number. */
 const connections = new Map<number, Socket>()
@@ -54,9 +57,9 @@ function start({
   args,
   cwd,
   env,
-  maxMemoryBytes,
   hooks: hasHooks,
   connections: numbers,
+  ...limits
 }: SpawnMessage): void {
   const [stdin, stdout, hooks] = numbers.map(take)
   const fail = ({ message }: Error) => {
@@ -65,7 +68,7 @@ function start({
   }
   try {
     if (!stdin || !stdout) throw new Error('there is no such connection')
-    const child = spawn(...limitedCommand(maxMemoryBytes, args), {
+    const child = spawn(...limitedCommand(limits, args), {
       cwd,
       env,
       // Node would leave the descriptor for hooks non-blocking, so a pipe forwards its data.
@@ -75,6 +78,7 @@ function start({
     })
     child.once('error', fail)
     if (child.pid === undefined) return
+    lowerSession(child.pid, limits.priority)
     send({ kind: 'started', id, pid: child.pid })
     const stderr = collectStderr(child.stdio[2] as Readable)
     if (hooks) pipeBoth(hooks, child.stdio[3] as Duplex)

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import type { GitLimits } from './git-command.ts'
 import type { Exit, RunningGit } from './running-git.ts'
 import { collectStderr } from './stderr-text.ts'
 
@@ -19,7 +20,7 @@ import { collectStderr } from './stderr-text.ts'
  */
 
 /** A Git process to start. */
-export interface SpawnRequest {
+export interface SpawnRequest extends GitLimits {
   readonly args: readonly string[]
   /** Working directory. */
   readonly cwd: string
@@ -27,8 +28,6 @@ export interface SpawnRequest {
   readonly env: Readonly<Record<string, string>>
   /** Whether the process gets the descriptor for hooks. */
   readonly hooks: boolean
-  /** Limit of the process and of each helper. */
-  readonly maxMemoryBytes: number
 }
 
 /** A message to the spawner: start a Git process. */

@@ -47,6 +47,7 @@ export async function checkObjects(repositories: Repositories, id: number): Prom
   const { code, stdout, stderr } = await runGit(args, {
     ...processOptions(repositories, id),
     ...limits,
+    priority: 'transfer',
   })
   if (code === 0) return []
   return `${stdout}${stderr}`.trim().split('\n').slice(0, MAX_FSCK_LINES)

@@ -4,6 +4,7 @@ import { Pace } from '../../concurrency/pace.ts'
 import { GitError } from '../core/errors.ts'
 import { EMPTY_TREE } from '../core/object-ids.ts'
 import { spawnGit } from '../processes/child-process.ts'
+import type { Priority } from '../processes/priority.ts'
 import { ProcessLimit } from '../processes/process-limits.ts'
 import { currentReader } from '../processes/readers.ts'
 import type { GitProcess } from '../processes/running-git.ts'
@@ -63,6 +64,7 @@ export interface ReadOptions {
   readonly hasSlot?: boolean
   /** Memory limit of each process. */
   readonly maxMemoryBytes?: number
+  readonly priority?: Priority
 }
 
 /**
@@ -99,6 +101,7 @@ export function streamGit(
     pace,
     timeoutMs: STREAM_TIMEOUT_MS,
     maxMemoryBytes: STREAM_MEMORY_BYTES,
+    priority: 'transfer' as const,
   }
   return run(repositories, id, args, repositories.streams, limits)
 }
@@ -117,6 +120,7 @@ export async function transferByGit(
   const limits = {
     timeoutMs: STREAM_TIMEOUT_MS,
     maxMemoryBytes: repositories.processes.maxMemoryBytes,
+    priority: 'transfer' as const,
   }
   await textOf(run(repositories, id, args, repositories.transfers, limits))
 }
@@ -198,6 +202,7 @@ function start(
     workTree,
     timeoutMs = READ_TIMEOUT_MS,
     maxMemoryBytes,
+    priority,
   } = options
   const config = CONFIG.flatMap((entry) => ['-c', entry])
   // Git must run in the work tree to find its files (setup_explicit_git_dir in setup.c of Git).
@@ -219,6 +224,7 @@ function start(
   const limits = {
     timeoutMs: timeoutMs + STOP_GRACE_MS,
     ...(maxMemoryBytes !== undefined && { maxMemoryBytes }),
+    ...(priority !== undefined && { priority }),
   }
   return spawnGit([...config, ...args], {
     processes: repositories.processes,

@@ -213,7 +213,14 @@ async function run(
   input = '',
   timeoutMs = UPDATE_TIMEOUT_MS,
 ): Promise<void> {
-  const options = { processes, repository, timeoutMs, maxMemoryBytes: processes.maxMemoryBytes }
+  const { maxMemoryBytes } = processes
+  const options = {
+    processes,
+    repository,
+    timeoutMs,
+    maxMemoryBytes,
+    priority: 'transfer' as const,
+  }
   const { code, stderr } = await runGit(args, options, input)
   if (code !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
 }
@@ -240,6 +247,7 @@ async function runUntil(
     repository,
     env,
     ...limits,
+    priority: 'transfer',
   })
   const stop = () => git.stop()
   signal.addEventListener('abort', stop)

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { deflateSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { runGit, spawnGit } from '../../../src/git/processes/child-process.ts'
 import type { ProcessSpawner } from '../../../src/git/processes/process-spawner.ts'
 import { GitProcesses } from '../../../src/git/processes/running-processes.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
-import { readySpawner } from '../../support/process-spawner.ts'
+import { eventually, readySpawner } from '../../support/process-spawner.ts'
 import { scratchFolder, testRepositories } from '../fixture.ts'
 
 const processes = new GitProcesses()
@@ -166,6 +168,24 @@ describe.each([
       kind: 'TIMEOUT',
     })
   })
+
+  it.each(['call', 'transfer'] as const)(
+    'leaves the cores to the server, for a %s',
+    async (priority) => {
+      const repository = await emptyRepository()
+      const git = spawnGit(shell('echo $$; read line'), { processes, repository, priority })
+      const child = Number(String((await once(git.stdout, 'data'))[0]))
+      const niceness = getPriority() + (hasStarter ? 5 : 0) + (priority === 'transfer' ? 5 : 0)
+      expect(getPriority(child)).toBe(niceness)
+      const autogroup = `/proc/${child}/autogroup`
+      if (existsSync(autogroup))
+        await eventually(() =>
+          expect(readFileSync(autogroup, 'utf8')).toContain(` nice ${niceness}\n`),
+        )
+      git.stop()
+      await git.exited
+    },
+  )
 
   it('does not start in a folder that does not exist', async () => {
     const repository = `${await scratchFolder()}/nothing`
