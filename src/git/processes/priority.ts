@@ -13,7 +13,7 @@ export type Priority = 'call' | 'transfer'
 const SPAWNER_NICENESS = 5
 
 /** Added to the niceness of the spawner, or of the server where the server starts a process. */
-export const NICENESS: Readonly<Record<Priority, number>> = { call: 0, transfer: 5 }
+export const NICENESS: Readonly<Record<Priority, number>> = { call: 0, transfer: 10 }
 
 /** The kernel lets a user without privileges change one autogroup in 100 ms. */
 const RETRY_MS = 150

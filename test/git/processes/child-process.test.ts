@@ -175,7 +175,7 @@ describe.each([
       const repository = await emptyRepository()
       const git = spawnGit(shell('echo $$; read line'), { processes, repository, priority })
       const child = Number(String((await once(git.stdout, 'data'))[0]))
-      const niceness = getPriority() + (hasStarter ? 5 : 0) + (priority === 'transfer' ? 5 : 0)
+      const niceness = getPriority() + (hasStarter ? 5 : 0) + (priority === 'transfer' ? 10 : 0)
       expect(getPriority(child)).toBe(niceness)
       const autogroup = `/proc/${child}/autogroup`
       if (existsSync(autogroup))
