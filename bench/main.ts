@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { insertAccounts, makeAdministrator } from './accounts.ts'
 import { branchLists } from './branches.ts'
+import { measureContention } from './contention.ts'
 import { measureFetches } from './fetches.ts'
 import { type GitServers, measureGit } from './git.ts'
 import { groupsOf, restBatchGetUsers, restGetUser, type Servers } from './groups.ts'
@@ -69,12 +70,17 @@ async function bench(): Promise<void> {
   const sections: string[] = []
   const pushes = { name: 'pushes', measure: () => measurePushes(servers, join(folder, 'pushes')) }
   const merges = { name: 'merges', measure: () => measureMerges(servers, join(folder, 'merges')) }
+  const contention = {
+    name: 'contention',
+    measure: () => measureContention(servers, join(folder, 'contention')),
+  }
   const subjects: Subject[] = [
     ...groups.map(requestsOf),
     ...besidePeers(servers, user),
     ...repositoriesOf(servers),
     pushes,
     merges,
+    contention,
     { name: 'cold-reads', measure: () => measureColdReads(servers, folder) },
     besideGit('fetches', servers, measureFetches),
     besideGit('git', servers, measureGit),

@@ -43,7 +43,7 @@ while read -r branch; do
 done`
 
 /** A repository of Branchline and the clone that it was pushed from. */
-interface Source {
+export interface Source {
   readonly name: string
   readonly folder: string
 }
@@ -61,23 +61,23 @@ export async function measureMerges(servers: Servers, folder: string): Promise<s
 
 /** Opening a pull request includes the mergeability check, which takes most of the time. */
 async function compareSizes(servers: Servers, folder: string): Promise<string> {
-  const few = await prepare(servers, folder, `merges-${FEW_FILES}`, {
+  const few = await prepareMerges(servers, folder, `merges-${FEW_FILES}`, {
     files: FEW_FILES,
     branches: ROUNDS,
   })
-  const many = await prepare(servers, folder, `merges-${MANY_FILES}`, {
+  const many = await prepareMerges(servers, folder, `merges-${MANY_FILES}`, {
     files: MANY_FILES,
     branches: ROUNDS,
   })
   const rounds: Readonly<Record<'opened' | 'merged', readonly [number, number]>>[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const opened = [
-      await timed(() => open(servers, few, round)),
-      await timed(() => open(servers, many, round)),
+      await timed(() => openPull(servers, few, round)),
+      await timed(() => openPull(servers, many, round)),
     ] as const
     const merged = [
-      await timed(() => merge(servers, few, round)),
-      await timed(() => merge(servers, many, round)),
+      await timed(() => mergePull(servers, few, round)),
+      await timed(() => mergePull(servers, many, round)),
     ] as const
     if (round > 0) rounds.push({ opened, merged })
   }
@@ -98,11 +98,11 @@ async function compareSizes(servers: Servers, folder: string): Promise<string> {
 }
 
 async function compareWithShell(servers: Servers, folder: string): Promise<string> {
-  const source = await prepare(servers, folder, 'merges', {
+  const source = await prepareMerges(servers, folder, 'merges', {
     files: MERGES * CHANGED_FILES,
     branches: MERGES,
   })
-  for (let i = 0; i < MERGES; i++) await open(servers, source, i)
+  for (let i = 0; i < MERGES; i++) await openPull(servers, source, i)
   const shell = join(folder, 'shell')
   await git(folder, 'clone', '-q', '--mirror', source.folder, shell)
   const rounds: [number, number][] = []
@@ -110,7 +110,7 @@ async function compareWithShell(servers: Servers, folder: string): Promise<strin
     const indexes = Array.from({ length: MERGES_AT_A_TIME }, (_, i) => start + i)
     const shellMs = await timed(() => mergeByShell(shell, indexes.map(branchOf)))
     const ownMs = await timed(async () => {
-      for (const index of indexes) await merge(servers, source, index)
+      for (const index of indexes) await mergePull(servers, source, index)
     })
     if (start > 0) rounds.push([shellMs, ownMs])
   }
@@ -134,7 +134,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
  * Creates a repository of some files, and branches that each change several files without
  * conflicts.
  */
-async function prepare(
+export async function prepareMerges(
   { branchline, credentials }: Servers,
   folder: string,
   name: string,
@@ -188,7 +188,7 @@ async function ask(
   return answer.body.toString()
 }
 
-async function open(servers: Servers, { name }: Source, index: number): Promise<void> {
+export async function openPull(servers: Servers, { name }: Source, index: number): Promise<void> {
   const branch = branchOf(index)
   const made = JSON.parse(
     await ask(servers, `${name}/pulls`, { head: branch, base: 'main', title: branch }, 201),
@@ -197,7 +197,7 @@ async function open(servers: Servers, { name }: Source, index: number): Promise<
     throw new Error(`${branch} is no pull request to merge`)
 }
 
-async function merge(servers: Servers, { name }: Source, index: number): Promise<void> {
+export async function mergePull(servers: Servers, { name }: Source, index: number): Promise<void> {
   await ask(servers, `${name}/pulls/${index + 1}/merge`, { Do: 'merge' }, 200)
 }
 

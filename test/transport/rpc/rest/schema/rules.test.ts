@@ -244,9 +244,7 @@ describe('bindingsOf', () => {
     'points to the option that takes %s',
     (path) => {
       const [problem] = problems({ http: { get: path } })
-      expect(problem).toMatch(
-        /: column \d+: .*; write it in \(branchline\.rest\.v1\.method\)\.bindings$/,
-      )
+      expect(problem).toMatch(/: column \d+: .*; write it in \(rest\.v1\.method\)\.bindings$/)
       expect(bindings({ own: { bindings: [{ get: path }] } })).toEqual([`GET ${path}`])
     },
   )
