@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { currentLibc } from '../setup/addon-cache.mjs'
 import { root } from '../setup/child-process.mjs'
 import { addonFiles } from './addon-files.mjs'
 import { archive } from './archive.mjs'
@@ -8,20 +9,34 @@ import { packageLicences } from './licences.mjs'
 /** The bundles of the server (`scripts/setup/bundle.mjs`). */
 const BUNDLES = ['main.js', 'cli.js', 'actions.js', 'process-spawner.js']
 
-const START = "#!/usr/bin/env node\nimport '../dist/main.js'\n"
+/**
+ * Returns the program that starts the server. Another major version of Node does not load the addons
+ * (`process.versions.modules`), and would report that with a stack trace.
+ */
+const startProgram = (/** @type {string} */ major) => `#!/usr/bin/env node
+if (process.versions.modules === '${process.versions.modules}') {
+  await import('../dist/main.js')
+} else {
+  process.stderr.write(
+    \`branchline: this installation is for Node ${major}, and this is Node \${process.versions.node}: install Node ${major}, or the tarball for this version.\\n\`,
+  )
+  process.exitCode = 1
+}
+`
 
 /**
- * Writes a tarball of the bundled server into a folder. Its addons are compiled for this platform and
- * this major version of Node, which its name states. The same input gives the same bytes.
+ * Writes a tarball of the bundled server into a folder. Its addons are compiled for this platform, C
+ * library and major version of Node, which its name states. The same input gives the same bytes.
  * @param {string} folder
  * @returns {Promise<{ path: string, bytes: number }>}
  */
 export async function pack(folder) {
-  const { name, version, license, description, engines } = JSON.parse(
+  const { name, version, license, description } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
-  const [major] = process.versions.node.split('.')
-  const target = `${process.platform}-${process.arch}-node${major}`
+  const [major = ''] = process.versions.node.split('.')
+  const libc = process.platform === 'linux' ? [currentLibc()] : []
+  const target = [process.platform, process.arch, ...libc, `node${major}`].join('-')
   const manifest = {
     name,
     version,
@@ -29,13 +44,14 @@ export async function pack(folder) {
     license,
     type: 'module',
     bin: { [name]: `bin/${name}` },
-    engines,
+    engines: { node: `${major}.x` },
     os: [process.platform],
     cpu: [process.arch],
+    libc,
   }
   const entries = [
     { path: 'package.json', content: `${JSON.stringify(manifest, undefined, 2)}\n` },
-    { path: `bin/${name}`, content: START, isProgram: true },
+    { path: `bin/${name}`, content: startProgram(major), isProgram: true },
     { path: 'LICENSE', content: readFileSync(join(root, 'LICENSE')) },
     { path: 'LICENSES-OF-PACKAGES.txt', content: packageLicences() },
     ...BUNDLES.map((file) => ({

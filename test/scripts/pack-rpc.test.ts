@@ -141,6 +141,26 @@ describe('the package of the RPC module', () => {
     expect(stdout).toBe('')
   })
 
+  it('has a README with every option that its types declare', async () => {
+    const lib = join(folder, 'node_modules', NAME, 'lib')
+    const declarations = [
+      { file: 'server.d.ts', name: 'RpcOptions' },
+      { file: 'exchange/settings.d.ts', name: 'CallOptions' },
+    ]
+    const declared = declarations.map(async ({ file, name }) => {
+      const text = await readFile(join(lib, file), 'utf8')
+      const [, body = ''] =
+        new RegExp(`^export interface ${name}\\b[^]*?\\{\n([^]*?)^\\}`, 'm').exec(text) ?? []
+      return [...body.matchAll(/^ {4}(\w+)\?: /gm)].map(([, option]) => option)
+    })
+    const readme = await readFile(join(folder, 'node_modules', NAME, 'README.md'), 'utf8')
+    const documented = [...readme.matchAll(/^\| `(\w+)` \| /gm)].map(([, option]) => option)
+    const options = (await Promise.all(declared)).flat()
+    expect(options).toContain('readMaxBytes')
+    expect(options).toContain('completeError')
+    expect(documented.sort()).toEqual(options.sort())
+  })
+
   it('imports nothing of Branchline', async () => {
     const { stdout } = await run('grep', [
       '-rliE',

@@ -25,11 +25,12 @@ it('the tarball runs without the checkout: accounts, repositories and pushes', a
     const [, version = ''] = /^branchline-([0-9.]+)-/.exec(basename(path)) ?? []
     const root = join(folder, `branchline-${version}`)
 
+    const program = join(root, 'bin', 'branchline')
     const env = { PATH: process.env.PATH ?? '', HOME: folder }
-    const { stdout } = await run(join(root, 'bin', 'branchline'), ['version'], { env })
+    const { stdout } = await run(program, ['version'], { env })
     expect(stdout).toBe(`branchline ${version} (Node ${process.versions.node})\n`)
 
-    const server = await serveProcess(join(folder, 'data'), [], {}, join(root, 'dist', 'main.js'))
+    const server = await serveProcess(join(folder, 'data'), [], {}, program)
     const bob = await openGitClient()
     try {
       const account = { username: 'bob', password: PASSWORD, email: 'bob@example.org' }
@@ -52,6 +53,44 @@ it('the tarball runs without the checkout: accounts, repositories and pushes', a
       server.child.kill('SIGTERM')
       expect(await server.exited).toBe(0)
     }
+  })
+})
+
+it('the tarball names its platform, and refuses a Node that cannot load its addons', async () => {
+  await withFolder(async (folder) => {
+    const { path } = await pack(folder)
+    const [major] = process.versions.node.split('.')
+    expect(basename(path)).toMatch(new RegExp(`-${process.platform}-${process.arch}-`))
+    expect(basename(path)).toMatch(new RegExp(`-node${major}\\.tar\\.gz$`))
+    await run('tar', ['-xzf', path, '-C', folder, '--strip-components=1'])
+    const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+    expect(manifest.engines).toEqual({ node: `${major}.x` })
+
+    const versions = "{ ...process.versions, modules: '1', node: '99.0.0' }"
+    const preload = `Object.defineProperty(process, 'versions', { value: ${versions} })`
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
+    const started = run(process.execPath, [...args, join(folder, 'bin', 'branchline'), 'version'])
+    await expect(started).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^branchline: this installation is for Node ${major}, .* Node 99\\.0\\.0: .*\\n$`,
+        ),
+      ),
+    })
+  })
+})
+
+it('the tarball has the licences of the libraries that nodegit contains', async () => {
+  await withFolder(async (folder) => {
+    const { path } = await pack(folder)
+    await run('tar', ['-xzf', path, '-C', folder, '--strip-components=1'])
+    const text = await readFile(join(folder, 'LICENSES-OF-PACKAGES.txt'), 'utf8')
+    for (const name of ['libgit2', 'PCRE', 'zlib', 'libssh2', 'http_parser'])
+      expect(text).toContain(`\n${name} (compiled into nodegit)\n\n`)
+    expect(text).toContain('Redistributions in binary form must reproduce the above')
+    expect(text).toContain('LINKING EXCEPTION')
   })
 })
 

@@ -42,12 +42,14 @@ describe('the version of Node', () => {
     expect(stderr).toMatch(/^branchline: Node 20\.18\.3 is too old: install Node 20\.19 .*\n$/)
   })
 
-  it('causes a warning if it is untested, and the program continues', async () => {
-    const { code, stdout, stderr } = await branchline(['version'], { env: pretend('v25.1.0') })
-    expect(code).toBe(0)
-    expect(stdout).toContain('branchline ')
-    expect(stderr).toMatch(
-      /^branchline: warning: Node 25\.1\.0 is not tested: .*\nan addon is loaded\n/,
-    )
-  })
+  it('causes a warning if it is untested, and the program continues', () =>
+    withFolder(async (data) => {
+      const env = pretend('v25.1.0')
+      const { code, stdout, stderr } = await branchline(['migrate', '--data', data], { env })
+      expect(code).toBe(0)
+      expect(stdout).toContain('version ')
+      expect(stderr).toMatch(
+        /^branchline: warning: Node 25\.1\.0 is not tested: .*\nan addon is loaded\n/,
+      )
+    }))
 })
