@@ -157,8 +157,8 @@ function endReceivePack(git: GitProcess): void {
 const END_GRACE_MS = 20_000
 
 /**
- * Returns the limits and the priority of a process. Packing a history of many million objects takes a GiB, so one
- * process may take the memory of all of them.
+ * Returns the limits and the priority of a process. Packing a history of many million objects takes
+ * a GiB, so one process may take the memory of all of them.
  */
 function limitsOf({ processes }: Repositories) {
   return {
