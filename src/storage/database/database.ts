@@ -8,9 +8,11 @@ import {
   sql,
 } from 'kysely'
 import { type CallDeadline, currentDeadline } from '../../concurrency/call-deadlines.ts'
+import { isPostgres } from '../dialects/dialects.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { withOpaqueLimits } from './limits.ts'
 import { namedRows } from './named-rows.ts'
+import { POSTGRES_ERRORS, postgresCode, serializableTransaction } from './postgres-transactions.ts'
 import { openReader, type Reader } from './reader.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
 
@@ -68,16 +70,20 @@ export function readerOf(db: Db): Reader | undefined {
  * The work must use the given handle for every statement. SQLite has one connection behind a mutex,
  * so the outer handle would wait for this transaction to end, which is a deadlock. The work should
  * wait for nothing but queries, because all other queries of the process wait for the transaction.
+ * It must have no other effects, because PostgreSQL may run it again (`serializableTransaction`).
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const call = currentDeadline()
-  if (!call) return db.transaction().execute(work)
-  return runForCall(db, call, work)
+  return call ? runForCall(db, call, work) : run(db, work)
+}
+
+function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return isPostgres(db) ? serializableTransaction(db, work) : db.transaction().execute(work)
 }
 
 /** The deadline is checked after the wait for the connection rather than before it. */
 async function runForCall<T>(db: Db, call: CallDeadline, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const result = await db.transaction().execute((tx) => {
+  const result = await run(db, (tx) => {
     call.begin()
     return work(tx)
   })
@@ -92,18 +98,31 @@ export async function checkDatabase(db: Db): Promise<void> {
 
 /** Returns whether an error is a violated UNIQUE or PRIMARY KEY constraint. */
 export function isUniqueViolation(error: unknown): boolean {
-  return (
-    error instanceof Sqlite.SqliteError &&
-    (error.code === 'SQLITE_CONSTRAINT_UNIQUE' || error.code === 'SQLITE_CONSTRAINT_PRIMARYKEY')
-  )
+  return UNIQUE_VIOLATIONS.has(codeOf(error))
 }
+
+const UNIQUE_VIOLATIONS: ReadonlySet<string> = new Set([
+  'SQLITE_CONSTRAINT_UNIQUE',
+  'SQLITE_CONSTRAINT_PRIMARYKEY',
+  POSTGRES_ERRORS.uniqueViolation,
+])
 
 /**
  * Returns whether an error is a violated FOREIGN KEY constraint: the row that it refers to is
  * missing.
  */
 export function isForeignKeyViolation(error: unknown): boolean {
-  return error instanceof Sqlite.SqliteError && error.code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+  return FOREIGN_KEY_VIOLATIONS.has(codeOf(error))
+}
+
+const FOREIGN_KEY_VIOLATIONS: ReadonlySet<string> = new Set([
+  'SQLITE_CONSTRAINT_FOREIGNKEY',
+  POSTGRES_ERRORS.foreignKeyViolation,
+])
+
+/** Returns the code of an error of SQLite or PostgreSQL, and an empty text for other errors. */
+function codeOf(error: unknown): string {
+  return error instanceof Sqlite.SqliteError ? error.code : postgresCode(error)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
+import { isPostgres } from '../dialects/dialects.ts'
 import { type Migration, migrations } from '../migrations/index.ts'
-import type { Db } from '../schema/schema.ts'
+import type { Db, Tx } from '../schema/schema.ts'
 import { transaction } from './database.ts'
 
 /** The database was written by a newer version of this program. */
@@ -52,10 +53,42 @@ export async function migrate(
 }
 
 /** Returns the version of the schema; 0 for an empty database. */
-export async function schemaVersion(db: Db): Promise<number> {
+export function schemaVersion(db: Db): Promise<number> {
+  return isPostgres(db) ? postgresVersion(db) : sqliteVersion(db)
+}
+
+async function sqliteVersion(db: Db): Promise<number> {
   const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db)
   return rows[0]?.user_version ?? 0
 }
+
+/** PostgreSQL has no number for the use of applications, so a table with one row has the version. */
+async function postgresVersion(db: Db): Promise<number> {
+  const { rows: tables } = await sql<{ id: string | null }>`
+    select to_regclass('schema_version') as id`.execute(db)
+  if (tables[0]?.id === null) return 0
+  const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(db)
+  return rows[0]?.version ?? 0
+}
+
+/** Records the version in the transaction of its step. */
+async function writeVersion(tx: Tx, version: number): Promise<void> {
+  if (!isPostgres(tx)) {
+    await sql.raw(`pragma user_version = ${version}`).execute(tx)
+    return
+  }
+  await sql`create table if not exists schema_version (version integer not null)`.execute(tx)
+  await sql`delete from schema_version`.execute(tx)
+  await sql`insert into schema_version values (${version})`.execute(tx)
+}
+
+/** Waits until no other process migrates the database. SQLite has one writer at a time anyway. */
+async function lockSchema(tx: Tx): Promise<void> {
+  if (isPostgres(tx)) await sql`select pg_advisory_xact_lock(${SCHEMA_LOCK})`.execute(tx)
+}
+
+/** The number of the advisory lock of the schema: "branchl" in ASCII. */
+const SCHEMA_LOCK = 0x6272616e63686c
 
 async function step(
   db: Db,
@@ -65,11 +98,11 @@ async function step(
 ): Promise<string> {
   if (!migration) throw new RangeError(`there is no migration to version ${version}`)
   await transaction(db, async (tx) => {
+    await lockSchema(tx)
     // Another process may have run this step at the same time.
-    const present = await sql<{ user_version: number }>`pragma user_version`.execute(tx)
-    if (present.rows[0]?.user_version === version) return
+    if ((await schemaVersion(tx)) === version) return
     await migration[way](tx)
-    await sql.raw(`pragma user_version = ${version}`).execute(tx)
+    await writeVersion(tx, version)
   })
   return migration.name
 }

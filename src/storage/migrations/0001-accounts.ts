@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
+import { createTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Accounts with their names, sessions and tokens. */
@@ -43,7 +45,7 @@ export async function up(db: Tx): Promise<void> {
     .createTable('account_names')
     .addColumn('name_key', 'text', (c) => c.primaryKey())
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await sql`create index account_names_of_user on account_names (user_id)`.execute(db)
 
@@ -52,18 +54,27 @@ export async function up(db: Tx): Promise<void> {
     .createTable('user_counts')
     .addColumn('state', 'text', (c) => c.primaryKey())
     .addColumn('count', 'integer', (c) => c.notNull())
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await sql`insert into user_counts (state, count) values ('NORMAL', 0), ('ARCHIVED', 0)`.execute(
     db,
   )
-  await sql`create trigger user_counted after insert on users begin
-    update user_counts set count = count + 1 where state = new.state; end`.execute(db)
-  await sql`create trigger user_uncounted after delete on users begin
-    update user_counts set count = count - 1 where state = old.state; end`.execute(db)
-  await sql`create trigger user_recounted after update of state on users when old.state <> new.state begin
+  await createTrigger(
+    db,
+    `user_counted after insert on users begin
+    update user_counts set count = count + 1 where state = new.state; end`,
+  )
+  await createTrigger(
+    db,
+    `user_uncounted after delete on users begin
+    update user_counts set count = count - 1 where state = old.state; end`,
+  )
+  await createTrigger(
+    db,
+    `user_recounted after update of state on users when old.state <> new.state begin
     update user_counts set count = count - 1 where state = old.state;
-    update user_counts set count = count + 1 where state = new.state; end`.execute(db)
+    update user_counts set count = count + 1 where state = new.state; end`,
+  )
 
   await db.schema
     .createTable('create_requests')
@@ -74,7 +85,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('create_requests_key', ['caller', 'request_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await sql`create index create_requests_by_time on create_requests (create_time)`.execute(db)
   await sql`create index create_requests_of_user on create_requests (user_id)`.execute(db)
@@ -89,7 +100,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addColumn('expire_time', 'integer', (c) => c.notNull())
     .addColumn('user_agent', 'text', (c) => c.notNull())
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await sql`create index sessions_of_user on sessions (user_id)`.execute(db)
   await sql`create index sessions_by_expiry on sessions (expire_time)`.execute(db)
@@ -116,7 +127,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('id', 'text', (c) => c.primaryKey())
     .addColumn('secret', 'blob', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
 }
 

@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
+import { createTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /**
@@ -44,7 +46,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('tag', 'text', (c) => c.notNull())
     .addColumn('position', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('memo_tags_key', ['memo_id', 'tag'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
 
   await db.schema
@@ -57,7 +59,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('with_task_list', 'integer', (c) => c.notNull())
     .addColumn('with_incomplete_tasks', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('memo_counts_key', ['user_id', 'visibility'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await addMemoCounting(db)
 
@@ -68,7 +70,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('tag', 'text', (c) => c.notNull())
     .addColumn('memos', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('memo_tag_counts_key', ['user_id', 'visibility', 'tag'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await addTagCounting(db)
 }
@@ -102,9 +104,11 @@ async function addListIndexes(db: Tx): Promise<void> {
 async function addMemoCounting(db: Tx): Promise<void> {
   const count = `insert into memo_counts
       values (new.creator_id, new.visibility, 1, new.has_link, new.has_code, new.has_task_list, new.has_incomplete_tasks)
-      on conflict do update set memos = memos + 1, with_link = with_link + excluded.with_link,
-        with_code = with_code + excluded.with_code, with_task_list = with_task_list + excluded.with_task_list,
-        with_incomplete_tasks = with_incomplete_tasks + excluded.with_incomplete_tasks;`
+      on conflict (user_id, visibility) do update set memos = memo_counts.memos + 1,
+        with_link = memo_counts.with_link + excluded.with_link,
+        with_code = memo_counts.with_code + excluded.with_code,
+        with_task_list = memo_counts.with_task_list + excluded.with_task_list,
+        with_incomplete_tasks = memo_counts.with_incomplete_tasks + excluded.with_incomplete_tasks;`
   const uncount = `update memo_counts set memos = memos - 1, with_link = with_link - old.has_link,
         with_code = with_code - old.has_code, with_task_list = with_task_list - old.has_task_list,
         with_incomplete_tasks = with_incomplete_tasks - old.has_incomplete_tasks
@@ -119,7 +123,7 @@ async function addMemoCounting(db: Tx): Promise<void> {
     `memo_counts_emptied after update on memo_counts when new.memos = 0 begin
       delete from memo_counts where user_id = new.user_id and visibility = new.visibility; end`,
   ]) {
-    await sql.raw(`create trigger ${trigger}`).execute(db)
+    await createTrigger(db, trigger)
   }
 }
 
@@ -131,7 +135,7 @@ async function addTagCounting(db: Tx): Promise<void> {
   const count = (condition: string) => `insert into memo_tag_counts
       select memos.creator_id, memos.visibility, memo_tags.tag, 1
       from memo_tags join memos on memos.id = memo_tags.memo_id where ${counted('memos')} and ${condition}
-      on conflict do update set memos = memo_tag_counts.memos + 1;`
+      on conflict (user_id, visibility, tag) do update set memos = memo_tag_counts.memos + 1;`
   const uncount = `update memo_tag_counts set memos = memos - 1
       where user_id = old.creator_id and visibility = old.visibility
         and tag in (select tag from memo_tags where memo_id = old.id);`
@@ -153,7 +157,7 @@ async function addTagCounting(db: Tx): Promise<void> {
       delete from memo_tag_counts
       where user_id = new.user_id and visibility = new.visibility and tag = new.tag; end`,
   ]) {
-    await sql.raw(`create trigger ${trigger}`).execute(db)
+    await createTrigger(db, trigger)
   }
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { createTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Webhooks of accounts, and the queue of their deliveries. */
@@ -71,13 +72,14 @@ export async function up(db: Tx): Promise<void> {
     db,
   )
   // Several deliveries can share a message. Any deletion of its last delivery deletes the message.
-  await sql`
-    create trigger webhook_messages_unused after delete on webhook_deliveries
+  await createTrigger(
+    db,
+    `webhook_messages_unused after delete on webhook_deliveries
     when not exists (select 1 from webhook_deliveries where message_id = old.message_id)
     begin
       delete from webhook_messages where id = old.message_id;
-    end
-  `.execute(db)
+    end`,
+  )
 }
 
 export async function down(db: Tx): Promise<void> {

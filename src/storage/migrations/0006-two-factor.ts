@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Second factors of accounts. */
@@ -23,7 +23,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('lookup', 'text', (c) => c.notNull())
     .addColumn('code_hash', 'text', (c) => c.notNull())
     .addPrimaryKeyConstraint('recovery_codes_key', ['user_id', 'lookup'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
 }
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Password reset tokens, and the email addresses that must not receive any. */
@@ -18,18 +18,19 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('mail_time', 'integer')
     .execute()
   // A change of any of these columns invalidates the token.
-  await sql`
-    create trigger password_reset_void after update of username, email, password_hash, state on users
+  await createTrigger(
+    db,
+    `password_reset_void after update of username, email, password_hash, state on users
     when old.username <> new.username or old.email <> new.email
       or old.password_hash <> new.password_hash or old.state <> new.state
     begin
       update password_resets set token_hash = null where user_id = new.id;
-    end
-  `.execute(db)
+    end`,
+  )
 }
 
 export async function down(db: Tx): Promise<void> {
-  await sql`drop trigger password_reset_void`.execute(db)
+  await dropTrigger(db, 'password_reset_void')
   await db.schema.dropTable('password_resets').execute()
   await db.schema.alterTable('users').dropColumn('email_by_token').execute()
 }

@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { isPostgres, WITHOUT_ROWID } from '../dialects/dialects.ts'
+import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /**
@@ -43,7 +45,7 @@ export async function up(db: Tx): Promise<void> {
       c.notNull().references('repositories.id').onDelete('cascade'),
     )
     .addPrimaryKeyConstraint('repository_redirects_key', ['owner_id', 'name_key'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   // For cascading deletes.
   await db.schema
@@ -61,7 +63,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('commit_id', 'text', (c) => c.notNull())
     .addColumn('commit_time', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('branches_key', ['repository_id', 'name'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
 
   await db.schema
@@ -85,6 +87,14 @@ export async function down(db: Tx): Promise<void> {
   await dropAccounts(db)
 }
 
+const ACCOUNT_OF_USER = "select 1 from accounts where id = new.id and kind = 'USER'"
+const USER_IS_ACCOUNT = `user_is_account after insert on users begin
+    select raise(abort, 'the id of a user is that of an account') where not exists
+      (${ACCOUNT_OF_USER}); end`
+const POSTGRES_USER_IS_ACCOUNT = `user_is_account after insert on users
+    when not exists (${ACCOUNT_OF_USER}) begin
+    raise exception 'the id of a user is that of an account'; end`
+
 /**
  * `users` remains, because a table that others refer to cannot be rebuilt. Triggers replace its
  * foreign key.
@@ -98,15 +108,20 @@ async function createAccounts(db: Tx): Promise<void> {
     .execute()
   await sql`insert into accounts (id, kind) select id, 'USER' from users`.execute(db)
   // Starts after the ids of deleted users too.
-  await sql`delete from sqlite_sequence where name = 'accounts'`.execute(db)
-  await sql`insert into sqlite_sequence (name, seq) select 'accounts', seq from sqlite_sequence where name = 'users'`.execute(
+  if (isPostgres(db)) {
+    await sql`select setval('accounts_id_seq', last_value, is_called) from users_id_seq`.execute(db)
+  } else {
+    await sql`delete from sqlite_sequence where name = 'accounts'`.execute(db)
+    await sql`insert into sqlite_sequence (name, seq) select 'accounts', seq from sqlite_sequence where name = 'users'`.execute(
+      db,
+    )
+  }
+  await createTrigger(db, isPostgres(db) ? POSTGRES_USER_IS_ACCOUNT : USER_IS_ACCOUNT)
+  await createTrigger(
     db,
+    `user_account_deleted after delete on users begin
+    delete from accounts where id = old.id; end`,
   )
-  await sql`create trigger user_is_account after insert on users begin
-    select raise(abort, 'the id of a user is that of an account') where not exists
-      (select 1 from accounts where id = new.id and kind = 'USER'); end`.execute(db)
-  await sql`create trigger user_account_deleted after delete on users begin
-    delete from accounts where id = old.id; end`.execute(db)
   await rebuildNames(db, 'account_id', 'accounts.id')
   await sql`create index account_names_of_account on account_names (account_id)`.execute(db)
 }
@@ -115,8 +130,8 @@ async function dropAccounts(db: Tx): Promise<void> {
   await sql`delete from account_names where account_id not in (select id from users)`.execute(db)
   await rebuildNames(db, 'user_id', 'users.id')
   await sql`create index account_names_of_user on account_names (user_id)`.execute(db)
-  await sql`drop trigger user_account_deleted`.execute(db)
-  await sql`drop trigger user_is_account`.execute(db)
+  await dropTrigger(db, 'user_account_deleted')
+  await dropTrigger(db, 'user_is_account')
   await db.schema.dropTable('accounts').execute()
 }
 
@@ -127,7 +142,7 @@ async function rebuildNames(db: Tx, column: string, references: string): Promise
     .createTable('account_names')
     .addColumn('name_key', 'text', (c) => c.primaryKey())
     .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await sql`insert into account_names select * from former_names`.execute(db)
   await sql`drop table former_names`.execute(db)

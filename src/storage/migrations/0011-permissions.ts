@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Permissions on repositories, blocked users, and former names of accounts. */
@@ -29,7 +30,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('level', 'text', (c) => c.notNull().check(sql`level in ('read', 'write', 'admin')`))
     .addPrimaryKeyConstraint('collaborators_key', ['repository_id', 'user_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('collaborators_user')
@@ -48,7 +49,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('note', 'text', (c) => c.notNull())
     .addColumn('create_time', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('user_blocks_key', ['blocker_id', 'blocked_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('user_blocks_blocked')
@@ -62,7 +63,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('account_id', 'integer', (c) =>
       c.notNull().references('accounts.id').onDelete('cascade'),
     )
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('account_redirects_account')

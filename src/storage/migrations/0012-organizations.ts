@@ -1,5 +1,13 @@
 import { sql } from 'kysely'
+import { either, WITHOUT_ROWID } from '../dialects/dialects.ts'
+import { createTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
+
+/** PostgreSQL 15 has no such test, and a cast to JSON fails for other texts. */
+const VALID_UNITS = either({
+  sqlite: sql`json_valid(units)`,
+  postgres: sql`units::json is not null`,
+})
 
 /** Organisations, their members, and teams with their permissions. */
 export async function up(db: Tx): Promise<void> {
@@ -30,8 +38,11 @@ export async function up(db: Tx): Promise<void> {
   await sql`create index organizations_hidden on organizations (id, visibility) where visibility <> 'public'`.execute(
     db,
   )
-  await sql`create trigger organization_account_deleted after delete on organizations begin
-    delete from accounts where id = old.id; end`.execute(db)
+  await createTrigger(
+    db,
+    `organization_account_deleted after delete on organizations begin
+    delete from accounts where id = old.id; end`,
+  )
 
   await db.schema
     .createTable('organization_members')
@@ -41,7 +52,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('is_public', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('organization_members_key', ['organization_id', 'user_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('organization_members_user')
@@ -62,7 +73,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('permission', 'text', (c) =>
       c.notNull().check(sql`permission in ('none', 'read', 'write', 'admin', 'owner')`),
     )
-    .addColumn('units', 'text', (c) => c.notNull().check(sql`json_valid(units)`))
+    .addColumn('units', 'text', (c) => c.notNull().check(VALID_UNITS))
     .addColumn('includes_all_repositories', 'integer', (c) => c.notNull())
     .addColumn('can_create_org_repo', 'integer', (c) => c.notNull())
     .addColumn('visibility', 'text', (c) =>
@@ -77,7 +88,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('team_id', 'integer', (c) => c.notNull().references('teams.id').onDelete('cascade'))
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addPrimaryKeyConstraint('team_members_key', ['team_id', 'user_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('team_members_user')
@@ -92,7 +103,7 @@ export async function up(db: Tx): Promise<void> {
       c.notNull().references('repositories.id').onDelete('cascade'),
     )
     .addPrimaryKeyConstraint('team_repositories_key', ['team_id', 'repository_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('team_repositories_repository')

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Boolean settings, with their defaults for new repositories. */
@@ -87,8 +88,7 @@ export async function up(db: Tx): Promise<void> {
 
 export async function down(db: Tx): Promise<void> {
   await db.schema.dropTable('repository_transfers').execute()
-  for (const trigger of Object.keys(TRIGGERS))
-    await sql`drop trigger ${sql.id(trigger)}`.execute(db)
+  for (const trigger of Object.keys(TRIGGERS)) await dropTrigger(db, trigger)
   for (const index of ['repositories_forks', ...Object.keys(LIST_INDEXES)])
     await db.schema.dropIndex(index).execute()
   const texts = ['default_merge_style', 'default_update_style', 'default_target_branch']
@@ -126,5 +126,5 @@ async function addCounting(db: Tx): Promise<void> {
   await sql`update repositories set branch_count =
     (select count(*) from branches where branches.repository_id = repositories.id)`.execute(db)
   for (const [name, trigger] of Object.entries(TRIGGERS))
-    await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
+    await createTrigger(db, `${name} ${trigger}`)
 }

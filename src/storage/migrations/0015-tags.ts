@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Tags with their targets and protections, and the indexes for lookups of refs. */
@@ -67,7 +68,7 @@ async function createAllowlist(
     )
     .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
     .addPrimaryKeyConstraint(`${table}_key`, ['protection_id', column])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   // For cascading deletes.
   await db.schema.createIndex(`${table}_${column}`).on(table).column(column).execute()

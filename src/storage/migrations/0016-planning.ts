@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Labels, milestones and commit statuses. */
@@ -47,11 +48,11 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('closed_issues', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('description', 'text', (c) => c.notNull())
     .execute()
-  await sql`create index milestones_by_due on milestones (repository_id, due_time is null, due_time, title)`.execute(
+  await sql`create index milestones_by_due on milestones (repository_id, (due_time is null), due_time, title)`.execute(
     db,
   )
   await sql`create index milestones_by_state
-    on milestones (repository_id, state, due_time is null, due_time, title)`.execute(db)
+    on milestones (repository_id, state, (due_time is null), due_time, title)`.execute(db)
   await db.schema
     .createIndex('milestones_by_title')
     .on('milestones')
@@ -76,7 +77,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('target_url', 'text', (c) => c.notNull())
     .addColumn('description', 'text', (c) => c.notNull())
     .addPrimaryKeyConstraint('commit_statuses_key', ['repository_id', 'commit_id', 'number'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createTable('commit_status_contexts')
@@ -92,7 +93,7 @@ export async function up(db: Tx): Promise<void> {
       'commit_id',
       'context',
     ])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
 }
 

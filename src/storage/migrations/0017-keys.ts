@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { createTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Keys of accounts and repositories, and the parts of tokens that clients display. */
@@ -55,9 +56,12 @@ async function createDeployKeys(db: Tx): Promise<void> {
   await sql`create index deploy_keys_of_key on deploy_keys (key_id)`.execute(db)
   // The deletion of a repository deletes its deploy keys. The last deploy key deletes the public
   // key, which others can then add.
-  await sql`create trigger deploy_key_forgotten after delete on deploy_keys
+  await createTrigger(
+    db,
+    `deploy_key_forgotten after delete on deploy_keys
     when not exists (select 1 from deploy_keys where key_id = old.key_id) begin
-    delete from public_keys where id = old.key_id; end`.execute(db)
+    delete from public_keys where id = old.key_id; end`,
+  )
 }
 
 async function createGpgKeys(db: Tx): Promise<void> {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
 import type { Tx } from '../schema/schema.ts'
 
 const FLAGS = [
@@ -56,7 +57,7 @@ export async function up(db: Tx): Promise<void> {
       c.references('pending_ref_updates.id').onDelete('cascade'),
     )
     .addPrimaryKeyConstraint('branch_renames_key', ['repository_id', 'old_name'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   // For cascading deletes, and for renames whose pending update has not ended.
   await db.schema
@@ -95,7 +96,7 @@ async function createAllowlist(
     )
     .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
     .addPrimaryKeyConstraint(`${table}_key`, ['protection_id', 'list', column])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   // For cascading deletes.
   await db.schema.createIndex(`${table}_${column}`).on(table).column(column).execute()

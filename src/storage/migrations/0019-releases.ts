@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { createTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Releases and their files. */
@@ -49,7 +50,7 @@ export async function up(db: Tx): Promise<void> {
     .column('release_id')
     .execute()
   for (const [name, trigger] of Object.entries(TRIGGERS))
-    await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
+    await createTrigger(db, `${name} ${trigger}`)
 }
 
 export async function down(db: Tx): Promise<void> {
@@ -71,7 +72,8 @@ const TRIGGERS: Readonly<Record<string, string>> = {
   release_counted: `after insert on releases when ${counts('new')} begin
     update repositories set releases_count = releases_count + 1 where id = new.repository_id; end`,
   release_recounted: `after update of draft, tag_only on releases when ${counts('new')} <> ${counts('old')} begin
-    update repositories set releases_count = releases_count + ${counts('new')} - ${counts('old')}
+    update repositories set releases_count = releases_count
+      + cast(${counts('new')} as integer) - cast(${counts('old')} as integer)
     where id = new.repository_id; end`,
   release_uncounted: `after delete on releases when ${counts('old')} begin
     update repositories set releases_count = releases_count - 1 where id = old.repository_id; end`,

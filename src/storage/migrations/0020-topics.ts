@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
+import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Topics of repositories. */
@@ -24,7 +26,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('topic_id', 'integer', (c) => c.notNull().references('topics.id'))
     .addColumn('is_public', 'integer', (c) => c.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('repository_topics_key', ['repository_id', 'topic_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('repository_topics_topic')
@@ -32,11 +34,11 @@ export async function up(db: Tx): Promise<void> {
     .columns(['topic_id', 'repository_id'])
     .execute()
   for (const [name, trigger] of Object.entries(TRIGGERS))
-    await sql.raw(`create trigger ${name} ${trigger}`).execute(db)
+    await createTrigger(db, `${name} ${trigger}`)
 }
 
 export async function down(db: Tx): Promise<void> {
-  for (const name of Object.keys(TRIGGERS)) await sql.raw(`drop trigger ${name}`).execute(db)
+  for (const name of Object.keys(TRIGGERS)) await dropTrigger(db, name)
   await db.schema.dropTable('repository_topics').execute()
   await db.schema.dropTable('topics').execute()
 }
@@ -46,10 +48,10 @@ export async function down(db: Tx): Promise<void> {
  * not infer it from the number.
  */
 const publish = (where: string) => `begin
-  update repository_topics set is_public = exists (
+  update repository_topics set is_public = cast(exists (
     select 1 from repositories where id = repository_id and private = 0
     and owner_id not in (select id from users where visibility <> 'public')
-    and owner_id not in (select id from organizations where visibility <> 'public'))
+    and owner_id not in (select id from organizations where visibility <> 'public')) as integer)
   where ${where}; end`
 
 const OF_OWNER = 'repository_id in (select id from repositories where owner_id = new.id)'

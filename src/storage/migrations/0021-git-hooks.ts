@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Git hooks of repositories. */
@@ -12,7 +12,7 @@ export async function up(db: Tx): Promise<void> {
     .addColumn('content', 'text', (c) => c.notNull())
     .addColumn('update_time', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('git_hooks_key', ['repository_id', 'name'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
 }
 

@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
+import { createTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /** Pull requests with their reviews, comments and merges. */
@@ -98,14 +100,14 @@ async function createPullRequests(db: Tx): Promise<void> {
     await sql`create index ${sql.ref(`pull_requests_by_${name}`)} on pull_requests
       (repository_id, ${sql.raw(columns)})`.execute(db)
     await sql`create index ${sql.ref(`pull_requests_in_state_by_${name}`)} on pull_requests
-      (repository_id, state = 'OPEN', ${sql.raw(columns)})`.execute(db)
+      (repository_id, (state = 'OPEN'), ${sql.raw(columns)})`.execute(db)
   }
   // For the counts of unfiltered lists and of the repository.
   await db.schema
     .alterTable('repositories')
     .addColumn('pulls_count', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
-  for (const statement of COUNTING) await sql.raw(statement).execute(db)
+  for (const trigger of COUNTING) await createTrigger(db, trigger)
 }
 
 const SORTS: readonly (readonly [string, string])[] = [
@@ -118,24 +120,24 @@ const SORTS: readonly (readonly [string, string])[] = [
 ]
 
 const COUNTING: readonly string[] = [
-  `create trigger pull_requests_counted after insert on pull_requests begin
-    update repositories set pulls_count = pulls_count + 1, open_pulls_count = open_pulls_count + (new.state = 'OPEN')
+  `pull_requests_counted after insert on pull_requests begin
+    update repositories set pulls_count = pulls_count + 1, open_pulls_count = open_pulls_count + cast(new.state = 'OPEN' as integer)
     where id = new.repository_id;
-    update milestones set open_issues = open_issues + (new.state = 'OPEN'), closed_issues = closed_issues + (new.state <> 'OPEN')
+    update milestones set open_issues = open_issues + cast(new.state = 'OPEN' as integer), closed_issues = closed_issues + cast(new.state <> 'OPEN' as integer)
     where id = new.milestone_id;
   end`,
-  `create trigger pull_requests_discounted after delete on pull_requests begin
-    update repositories set pulls_count = pulls_count - 1, open_pulls_count = open_pulls_count - (old.state = 'OPEN')
+  `pull_requests_discounted after delete on pull_requests begin
+    update repositories set pulls_count = pulls_count - 1, open_pulls_count = open_pulls_count - cast(old.state = 'OPEN' as integer)
     where id = old.repository_id;
-    update milestones set open_issues = open_issues - (old.state = 'OPEN'), closed_issues = closed_issues - (old.state <> 'OPEN')
+    update milestones set open_issues = open_issues - cast(old.state = 'OPEN' as integer), closed_issues = closed_issues - cast(old.state <> 'OPEN' as integer)
     where id = old.milestone_id;
   end`,
-  `create trigger pull_requests_recounted after update of state, milestone_id on pull_requests begin
-    update repositories set open_pulls_count = open_pulls_count - (old.state = 'OPEN') + (new.state = 'OPEN')
+  `pull_requests_recounted after update of state, milestone_id on pull_requests begin
+    update repositories set open_pulls_count = open_pulls_count - cast(old.state = 'OPEN' as integer) + cast(new.state = 'OPEN' as integer)
     where id = new.repository_id;
-    update milestones set open_issues = open_issues - (old.state = 'OPEN'), closed_issues = closed_issues - (old.state <> 'OPEN')
+    update milestones set open_issues = open_issues - cast(old.state = 'OPEN' as integer), closed_issues = closed_issues - cast(old.state <> 'OPEN' as integer)
     where id = old.milestone_id;
-    update milestones set open_issues = open_issues + (new.state = 'OPEN'), closed_issues = closed_issues + (new.state <> 'OPEN')
+    update milestones set open_issues = open_issues + cast(new.state = 'OPEN' as integer), closed_issues = closed_issues + cast(new.state <> 'OPEN' as integer)
     where id = new.milestone_id;
   end`,
 ]
@@ -152,7 +154,7 @@ async function createPlanning(db: Tx): Promise<void> {
     .addColumn('user_id', 'integer', (c) => c.notNull().references('users.id').onDelete('cascade'))
     .addColumn('seen', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('pull_participants_key', ['pull_request_id', 'user_id'])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex('pull_participants_user')
@@ -180,12 +182,18 @@ async function createPlanning(db: Tx): Promise<void> {
     .on('pull_comments')
     .column('poster_id')
     .execute()
-  await sql`create trigger pull_comments_counted after insert on pull_comments begin
+  await createTrigger(
+    db,
+    `pull_comments_counted after insert on pull_comments begin
     update pull_requests set comment_count = comment_count + 1 where id = new.pull_request_id;
-  end`.execute(db)
-  await sql`create trigger pull_comments_discounted after delete on pull_comments begin
+  end`,
+  )
+  await createTrigger(
+    db,
+    `pull_comments_discounted after delete on pull_comments begin
     update pull_requests set comment_count = comment_count - 1 where id = old.pull_request_id;
-  end`.execute(db)
+  end`,
+  )
 }
 
 async function createPairs(
@@ -201,7 +209,7 @@ async function createPairs(
     )
     .addColumn(column, 'integer', (c) => c.notNull().references(references).onDelete('cascade'))
     .addPrimaryKeyConstraint(`${table}_key`, ['pull_request_id', column])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
   await db.schema
     .createIndex(`${table}_${column}`)
@@ -258,10 +266,13 @@ async function createReviews(db: Tx): Promise<void> {
   await db.schema.createIndex('reviews_reviewer').on('reviews').column('reviewer_id').execute()
   await db.schema.createIndex('reviews_team').on('reviews').column('team_id').execute()
   // The pending reviews and the review requests of an account are deleted with it.
-  await sql`create trigger reviews_abandoned after update of reviewer_id on reviews
+  await createTrigger(
+    db,
+    `reviews_abandoned after update of reviewer_id on reviews
     when new.reviewer_id is null and new.team_id is null and new.state in ('PENDING', 'REQUEST_REVIEW') begin
     delete from reviews where id = new.id;
-  end`.execute(db)
+  end`,
+  )
 
   await db.schema
     .createTable('review_comments')
@@ -286,27 +297,39 @@ async function createReviews(db: Tx): Promise<void> {
     .on('review_comments')
     .columns(['review_id', 'id'])
     .execute()
-  await sql`create trigger review_comments_counted after insert on review_comments begin
+  await createTrigger(
+    db,
+    `review_comments_counted after insert on review_comments begin
     update reviews set comments_count = comments_count + 1 where id = new.review_id;
     update pull_requests set review_comment_count = review_comment_count + 1 where id =
       (select pull_request_id from reviews where id = new.review_id and state <> 'PENDING');
-  end`.execute(db)
-  await sql`create trigger review_comments_discounted after delete on review_comments begin
+  end`,
+  )
+  await createTrigger(
+    db,
+    `review_comments_discounted after delete on review_comments begin
     update reviews set comments_count = comments_count - 1 where id = old.review_id;
     update pull_requests set review_comment_count = review_comment_count - 1 where id =
       (select pull_request_id from reviews where id = old.review_id and state <> 'PENDING');
-  end`.execute(db)
+  end`,
+  )
   // The comments of a pending review are visible to its reviewer only, so they do not count.
-  await sql`create trigger reviews_submitted after update of state on reviews
+  await createTrigger(
+    db,
+    `reviews_submitted after update of state on reviews
     when old.state = 'PENDING' and new.state <> 'PENDING' begin
     update pull_requests set review_comment_count = review_comment_count + new.comments_count
       where id = new.pull_request_id;
-  end`.execute(db)
+  end`,
+  )
   // The comments are deleted after their review, too late to read its state.
-  await sql`create trigger reviews_deleted after delete on reviews when old.state <> 'PENDING' begin
+  await createTrigger(
+    db,
+    `reviews_deleted after delete on reviews when old.state <> 'PENDING' begin
     update pull_requests set review_comment_count = review_comment_count - old.comments_count
       where id = old.pull_request_id;
-  end`.execute(db)
+  end`,
+  )
   await db.schema
     .createIndex('review_comments_poster')
     .on('review_comments')

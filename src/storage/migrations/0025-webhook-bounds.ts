@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { createTrigger, dropTrigger } from '../dialects/triggers.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /**
@@ -15,33 +16,36 @@ export async function up(db: Tx): Promise<void> {
       select count(*) from webhook_deliveries where webhook_id = user_webhooks.id and next_attempt_time is not null
     )
   `.execute(db)
-  await sql`
-    create trigger webhook_deliveries_counted after insert on webhook_deliveries when new.next_attempt_time is not null
+  await createTrigger(
+    db,
+    `webhook_deliveries_counted after insert on webhook_deliveries when new.next_attempt_time is not null
     begin
       update user_webhooks set waiting_count = waiting_count + 1 where id = new.webhook_id;
-    end
-  `.execute(db)
-  await sql`
-    create trigger webhook_deliveries_discounted after delete on webhook_deliveries
+    end`,
+  )
+  await createTrigger(
+    db,
+    `webhook_deliveries_discounted after delete on webhook_deliveries
     when old.next_attempt_time is not null
     begin
       update user_webhooks set waiting_count = waiting_count - 1 where id = old.webhook_id;
-    end
-  `.execute(db)
-  await sql`
-    create trigger webhook_deliveries_recounted after update of next_attempt_time on webhook_deliveries
+    end`,
+  )
+  await createTrigger(
+    db,
+    `webhook_deliveries_recounted after update of next_attempt_time on webhook_deliveries
     when (old.next_attempt_time is null) <> (new.next_attempt_time is null)
     begin
       update user_webhooks
       set waiting_count = waiting_count + iif(new.next_attempt_time is null, -1, 1)
       where id = new.webhook_id;
-    end
-  `.execute(db)
+    end`,
+  )
 }
 
 export async function down(db: Tx): Promise<void> {
   for (const trigger of ['counted', 'discounted', 'recounted']) {
-    await sql`drop trigger ${sql.id(`webhook_deliveries_${trigger}`)}`.execute(db)
+    await dropTrigger(db, `webhook_deliveries_${trigger}`)
   }
   await db.schema.alterTable('user_webhooks').dropColumn('waiting_count').execute()
 }

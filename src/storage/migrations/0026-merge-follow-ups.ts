@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { WITHOUT_ROWID } from '../dialects/dialects.ts'
 import type { Tx } from '../schema/schema.ts'
 
 /**
@@ -64,7 +65,7 @@ export async function up(db: Tx): Promise<void> {
       'commit_id',
       'pull_request_id',
     ])
-    .modifyEnd(sql`without rowid`)
+    .modifyEnd(WITHOUT_ROWID)
     .execute()
 
   await db.schema

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Db, Tx } from '../schema/schema.ts'
+
+/** Codes of errors (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
+export const POSTGRES_ERRORS = {
+  foreignKeyViolation: '23503',
+  uniqueViolation: '23505',
+  serializationFailure: '40001',
+  deadlock: '40P01',
+} as const
+
+/** Returns the code of an error that PostgreSQL reports, and an empty text for other errors. */
+export function postgresCode(error: unknown): string {
+  return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
+}
+
+/** A transaction that fails this often meets a constant stream of others, not a coincidence. */
+const MAX_ATTEMPTS = 12
+const FIRST_DELAY_MS = 2
+const MAX_DELAY_MS = 250
+
+/**
+ * Runs a transaction as if no other one ran at the same time, as SQLite does. PostgreSQL lets
+ * transactions run together, and fails those whose result could depend on their order, which then
+ * run again (https://www.postgresql.org/docs/15/transaction-iso.html#XACT-SERIALIZABLE).
+ *
+ * So every rule that a transaction checks holds when the transaction commits: a quota, the last
+ * administrator, or a name that no other account has.
+ *
+ * @throws the last failure when others come first each time.
+ */
+export async function serializableTransaction<T>(
+  db: Db,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction().setIsolationLevel('serializable').execute(work)
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !canRunAgain(error)) throw error
+      await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
+    }
+  }
+}
+
+function canRunAgain(error: unknown): boolean {
+  const code = postgresCode(error)
+  return code === POSTGRES_ERRORS.serializationFailure || code === POSTGRES_ERRORS.deadlock
+}

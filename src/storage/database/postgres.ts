@@ -1,0 +1,105 @@
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import pg from 'pg'
+import type { Db, Schema } from '../schema/schema.ts'
+import { PostgresCompiler } from './postgres-compiler.ts'
+
+/** Settings of the connections to PostgreSQL. */
+export interface PostgresOptions {
+  /** A `postgres://` URI (https://www.postgresql.org/docs/15/libpq-connect.html). */
+  readonly url: string
+  /** Called with failures of idle connections. The pool replaces such connections. */
+  readonly onError: (error: Error) => void
+  /** The maximum number of connections. */
+  readonly maxConnections?: number
+}
+
+const DEFAULT_MAX_CONNECTIONS = 10
+const CONNECT_TIMEOUT_MS = 5_000
+/** Less than the time after which firewalls usually forget a connection. */
+const IDLE_TIMEOUT_MS = 60_000
+
+/** Opens a pool of connections. The first query connects. */
+export function openPostgres({ url, onError, maxConnections }: PostgresOptions): Db {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'branchline',
+    types: { getTypeParser },
+  })
+  pool.on('error', onError)
+  return new Kysely<Schema>({ dialect: new Dialect(pool) })
+}
+
+class Dialect extends PostgresDialect {
+  constructor(pool: pg.Pool) {
+    super({ pool: withPreparedStatements(pool) })
+  }
+
+  override createQueryCompiler(): PostgresCompiler {
+    return new PostgresCompiler()
+  }
+}
+
+/**
+ * The types whose values differ from those of SQLite: 64-bit integers and sums are numbers, a
+ * boolean is 0 or 1, and JSON is text. All numbers of the schema fit into 53 bits.
+ */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  [pg.types.builtins.BOOL]: (text) => (text === 't' ? 1 : 0),
+  [pg.types.builtins.INT8]: Number,
+  [pg.types.builtins.NUMERIC]: Number,
+  [pg.types.builtins.JSON]: (text) => text,
+  [pg.types.builtins.JSONB]: (text) => text,
+}
+
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  return PARSERS[oid] ?? (pg.types.getTypeParser(oid, format as 'text') as (v: string) => unknown)
+}
+
+/** The maximum number of prepared statements of a connection, each of which takes its memory. */
+const MAX_PREPARED_STATEMENTS = 512
+
+/** The first word of a statement that PostgreSQL can plan once. */
+const CAN_BE_PREPARED = /^\s*(?:select|insert|update|delete|with)\b/i
+/** The first word of a statement that changes the schema. */
+const CHANGES_SCHEMA = /^\s*(?:alter|create|drop)\b/i
+
+/** Names the statements of a pool, so that each connection plans a statement once. */
+function withPreparedStatements(pool: pg.Pool): PostgresPool {
+  const names = new Map<string, string>()
+  let schemaChanges = 0
+  const nameOf = (text: string) => {
+    const known = names.get(text)
+    if (known !== undefined) return known
+    if (CHANGES_SCHEMA.test(text)) {
+      // A statement with an earlier plan would fail when its columns have changed.
+      schemaChanges++
+      names.clear()
+    }
+    if (names.size >= MAX_PREPARED_STATEMENTS || !CAN_BE_PREPARED.test(text)) return undefined
+    const name = `${schemaChanges}.${names.size}`
+    names.set(text, name)
+    return name
+  }
+  const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>()
+  return {
+    async connect() {
+      const client = await pool.connect()
+      const known = clients.get(client)
+      if (known) return known
+      const query = (text: string, values: readonly unknown[]) =>
+        client.query({ name: nameOf(text), text, values: [...values] })
+      const named: PostgresPoolClient = {
+        // Kysely passes a text, or a cursor when a query is streamed, which no query is.
+        query: query as unknown as PostgresPoolClient['query'],
+        release: () => client.release(),
+      }
+      clients.set(client, named)
+      return named
+    },
+    end: () => pool.end(),
+  }
+}

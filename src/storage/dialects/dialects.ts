@@ -1,0 +1,43 @@
+import {
+  type Expression,
+  ExpressionWrapper,
+  type OperationNode,
+  PostgresAdapter,
+  type RawBuilder,
+  type RawNode,
+  sql,
+} from 'kysely'
+import type { Db, Tx } from '../schema/schema.ts'
+
+/** Returns whether a handle is of a PostgreSQL database rather than of SQLite. */
+export function isPostgres(db: Db | Tx): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+}
+
+/** A fragment of SQL as each database understands it. */
+export interface Alternatives<T> {
+  readonly sqlite: RawBuilder<T>
+  readonly postgres: RawBuilder<T>
+}
+
+/** The node of a fragment. The compiler of SQLite knows nothing of the second text. */
+interface AlternativesNode extends RawNode {
+  readonly postgres: OperationNode
+}
+
+/** Returns a fragment with a text for each database, where one text cannot serve both. */
+export function either<T>({ sqlite, postgres }: Alternatives<T>): Expression<T> {
+  const node: AlternativesNode = {
+    ...(sqlite.toOperationNode() as RawNode),
+    postgres: postgres.toOperationNode(),
+  }
+  return new ExpressionWrapper(node)
+}
+
+/** Returns the text for PostgreSQL of a fragment that has one. */
+export function postgresNode(node: RawNode): OperationNode | undefined {
+  return (node as Partial<AlternativesNode>).postgres
+}
+
+/** The end of the definition of a table that SQLite stores in the order of its primary key. */
+export const WITHOUT_ROWID = either({ sqlite: sql`without rowid`, postgres: sql`` })
