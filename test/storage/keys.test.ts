@@ -12,21 +12,19 @@ import {
   hasPublicKeyTitle,
   listPublicKeys,
 } from '../../src/storage/accounts/public-keys.ts'
-import { openDatabase } from '../../src/storage/database/database.ts'
-import { migrate } from '../../src/storage/database/migrate.ts'
 import {
   findDeployKey,
   hasDeployKeyTitle,
   listDeployKeys,
 } from '../../src/storage/repos/deploy-keys.ts'
 import type { Db } from '../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../support/database.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

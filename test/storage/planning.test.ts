@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../src/storage/accounts/users.ts'
-import { openDatabase, transaction } from '../../src/storage/database/database.ts'
-import { migrate } from '../../src/storage/database/migrate.ts'
+import { transaction } from '../../src/storage/database/database.ts'
 import {
   countCommitStatuses,
   countLatestStates,
@@ -19,14 +18,14 @@ import {
   listMilestones,
 } from '../../src/storage/repos/milestones.ts'
 import type { Db, Tx } from '../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../support/database.ts'
 import { plansOf } from '../support/query-plan.ts'
 
 let db: Db
 let repositoryId: number
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
   repositoryId = await transaction(db, insertRepository)
 })
 afterAll(() => db.destroy())

@@ -6,9 +6,10 @@ import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../../src/domain/outbound/outbound.ts'
 import { createApp } from '../../src/server/app.ts'
 import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
-import { openDatabase, transaction } from '../../src/storage/database/database.ts'
+import { transaction } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
 import type { NewUser, User } from '../../src/storage/schema/accounts.ts'
+import { openTestDatabase } from './database.ts'
 
 /** A clock that stands still until it is moved. */
 export interface TestClock extends Clock {
@@ -55,7 +56,7 @@ export async function testApp(
   overrides: Partial<Omit<App, 'clock' | 'settings'>> = {},
 ): Promise<TestApp> {
   const clock = testClock()
-  const db = overrides.db ?? openDatabase(':memory:')
+  const db = overrides.db ?? (await openTestDatabase())
   await migrate(db)
   const app = await createApp({
     db,

@@ -30,7 +30,9 @@ async function createPostgres(server: string): Promise<string> {
   await admin.connect()
   try {
     await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK])
-    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template])
+    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [
+      template,
+    ])
     if (rowCount === 0) await createTemplate(admin, server, template)
     await admin.query('select pg_advisory_unlock($1)', [TEMPLATE_LOCK])
     await admin.query(`create database ${name} template ${template}`)

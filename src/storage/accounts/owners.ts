@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { Owner } from '../schema/accounts.ts'
 import type { Db } from '../schema/schema.ts'
 
@@ -37,7 +37,7 @@ export async function findOwnersByIds(
 }
 
 const ownersByIds = prepareQuery((db, ids: string) =>
-  selectOwners(db).where('accounts.id', 'in', valuesOf<number>(ids)),
+  selectOwners(db).where('accounts.id', 'in', numbersOf(ids)),
 )
 
 /** Selects the columns of owners. Columns that only users have are null for organisations. */

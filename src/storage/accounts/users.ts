@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../database/prepared.ts'
 import type {
   AccountsTable,
   CreateRequest,
@@ -51,7 +51,7 @@ const usersByEmailKeys = prepareQuery((db, keys: string) =>
   db
     .selectFrom('users')
     .selectAll()
-    .where('email_key', 'in', valuesOf<string>(keys))
+    .where('email_key', 'in', textsOf(keys))
     // As in `findUserByEmailKey`.
     .where('email_key', '<>', sql.lit(''))
     .where('email_by_token', '=', sql.lit(0)),
@@ -68,7 +68,7 @@ export async function findUsersByIds(
 }
 
 const usersByIds = prepareQuery((db, ids: string) =>
-  db.selectFrom('users').selectAll().where('id', 'in', valuesOf<number>(ids)),
+  db.selectFrom('users').selectAll().where('id', 'in', numbersOf(ids)),
 )
 
 /** Returns the active accounts with these folded usernames, in no particular order. */
@@ -87,7 +87,7 @@ const usersByNameKeys = prepareQuery((db, keys: string) =>
     .selectFrom('account_names')
     .innerJoin('users', 'users.id', 'account_names.account_id')
     .selectAll('users')
-    .where('account_names.name_key', 'in', valuesOf<string>(keys)),
+    .where('account_names.name_key', 'in', textsOf(keys)),
 )
 
 /** Returns the ids of the accounts, active or not, with these folded names, by name. */

@@ -8,7 +8,7 @@ import {
   sql,
 } from 'kysely'
 import { type CallDeadline, currentDeadline } from '../../concurrency/call-deadlines.ts'
-import { isPostgres } from '../dialects/dialects.ts'
+import { isPostgres, positionOf } from '../dialects/dialects.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { withOpaqueLimits } from './limits.ts'
 import { namedRows } from './named-rows.ts'
@@ -132,7 +132,7 @@ function codeOf(error: unknown): string {
  * repeated letter.
  */
 export function containsSql(text: Expression<string>, part: string): Expression<SqlBool> {
-  return sql`instr(lower(${text}), lower(${part})) > 0`
+  return sql`${positionOf(sql`lower(${part})`, sql`lower(${text})`)} > 0`
 }
 
 /**

@@ -30,10 +30,7 @@ const MAX_DELAY_MS = 250
  *
  * @throws the last failure when others come first each time.
  */
-export async function serializableTransaction<T>(
-  db: Db,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
+export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await db.transaction().setIsolationLevel('serializable').execute(work)

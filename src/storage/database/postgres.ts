@@ -51,12 +51,33 @@ const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
   [pg.types.builtins.BOOL]: (text) => (text === 't' ? 1 : 0),
   [pg.types.builtins.INT8]: Number,
   [pg.types.builtins.NUMERIC]: Number,
+  [pg.types.builtins.TEXT]: decodeText,
   [pg.types.builtins.JSON]: (text) => text,
   [pg.types.builtins.JSONB]: (text) => text,
 }
 
+/**
+ * PostgreSQL has no texts with the character U+0000, so a noncharacter stands for it
+ * (https://www.unicode.org/faq/private_use.html#noncharacters), and twice for itself.
+ */
+const STAND_IN = '\uFDD0'
+
+function encodeText(text: string): string {
+  if (!text.includes('\0') && !text.includes(STAND_IN)) return text
+  return text.replaceAll(STAND_IN, STAND_IN + STAND_IN).replaceAll('\0', `${STAND_IN}0`)
+}
+
+function decodeText(text: string): string {
+  if (!text.includes(STAND_IN)) return text
+  return text.replace(/\uFDD0(.)/gs, (_, next: string) => (next === '0' ? '\0' : STAND_IN))
+}
+
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   return PARSERS[oid] ?? (pg.types.getTypeParser(oid, format as 'text') as (v: string) => unknown)
+}
+
+function encodeValue(value: unknown): unknown {
+  return typeof value === 'string' ? encodeText(value) : value
 }
 
 /** The maximum number of prepared statements of a connection, each of which takes its memory. */
@@ -91,7 +112,7 @@ function withPreparedStatements(pool: pg.Pool): PostgresPool {
       const known = clients.get(client)
       if (known) return known
       const query = (text: string, values: readonly unknown[]) =>
-        client.query({ name: nameOf(text), text, values: [...values] })
+        client.query({ name: nameOf(text), text, values: values.map(encodeValue) })
       const named: PostgresPoolClient = {
         // Kysely passes a text, or a cursor when a query is streamed, which no query is.
         query: query as unknown as PostgresPoolClient['query'],

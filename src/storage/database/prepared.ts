@@ -1,4 +1,5 @@
-import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import { type Compilable, type CompiledQuery, type Expression, sql } from 'kysely'
+import { either, isPostgres } from '../dialects/dialects.ts'
 import type { Db } from '../schema/schema.ts'
 import { readerOf } from './database.ts'
 import { withOpaqueLimits } from './limits.ts'
@@ -68,13 +69,25 @@ export function prepareShapes<Shape, Row>(
 }
 
 /**
- * Returns the values of a JSON array for `in`. A prepared query takes any number of values as one
+ * Returns the numbers of a JSON array for `in`. A prepared query takes any number of values as one
  * parameter.
  *
  * @param json the placeholder of the array.
  */
-export function valuesOf<T extends string | number>(json: string): RawBuilder<T> {
-  return sql<T>`(select value from json_each(${json}))`
+export function numbersOf(json: string): Expression<number> {
+  return either<number>({
+    sqlite: sql`(select value from json_each(${json}))`,
+    postgres: sql`(select value::bigint from json_array_elements_text(${json}::json))`,
+  })
+}
+
+/** Returns the texts of a JSON array for `in`, as `numbersOf` does. */
+export function textsOf(json: string): Expression<string> {
+  return either<string>({
+    sqlite: sql`(select value from json_each(${json}))`,
+    // JSON cannot have U+0000 either: \ufdd0 stands for it (`postgres.ts`).
+    postgres: sql`(select value from json_array_elements_text(replace(${json}, '\\u0000', '\\ufdd00')::json))`,
+  })
 }
 
 type Read<Result> = (parameters: readonly unknown[]) => Result
@@ -88,11 +101,16 @@ function prepare<Args extends readonly unknown[], Row, Result>(
   pick: (rows: Row[]) => Result,
   read: (rows: NamedRows<Row>) => Read<Result>,
 ): (db: Db, ...args: Args) => Promise<Result> {
-  let compiled: Compiled<Row> | undefined
+  const compiled = new Map<boolean, Compiled<Row>>()
   const reads = new WeakMap<Reader, Read<Result>>()
   return async (db, ...args) => {
-    compiled ??= compile(build, db, args.length)
-    const { query, slots } = compiled
+    const forPostgres = isPostgres(db)
+    let known = compiled.get(forPostgres)
+    if (!known) {
+      known = compile(build, db, args.length)
+      compiled.set(forPostgres, known)
+    }
+    const { query, slots } = known
     const parameters = slots
       ? slots.map((slot, i) => (slot < 0 ? query.parameters[i] : args[slot]))
       : args

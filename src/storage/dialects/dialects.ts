@@ -1,4 +1,5 @@
 import {
+  type AliasableExpression,
   type Expression,
   ExpressionWrapper,
   type OperationNode,
@@ -26,7 +27,7 @@ interface AlternativesNode extends RawNode {
 }
 
 /** Returns a fragment with a text for each database, where one text cannot serve both. */
-export function either<T>({ sqlite, postgres }: Alternatives<T>): Expression<T> {
+export function either<T>({ sqlite, postgres }: Alternatives<T>): AliasableExpression<T> {
   const node: AlternativesNode = {
     ...(sqlite.toOperationNode() as RawNode),
     postgres: postgres.toOperationNode(),
@@ -41,3 +42,13 @@ export function postgresNode(node: RawNode): OperationNode | undefined {
 
 /** The end of the definition of a table that SQLite stores in the order of its primary key. */
 export const WITHOUT_ROWID = either({ sqlite: sql`without rowid`, postgres: sql`` })
+
+/** Returns the smaller one of two numbers. */
+export function smaller(one: Expression<number>, other: Expression<number>): Expression<number> {
+  return either({ sqlite: sql`min(${one}, ${other})`, postgres: sql`least(${one}, ${other})` })
+}
+
+/** Returns the position of a text within another, from 1, or 0 when the text is not there. */
+export function positionOf(part: Expression<string>, text: Expression<string>): Expression<number> {
+  return either({ sqlite: sql`instr(${text}, ${part})`, postgres: sql`strpos(${text}, ${part})` })
+}

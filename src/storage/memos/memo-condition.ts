@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { containsSql } from '../database/database.ts'
+import { either } from '../dialects/dialects.ts'
 import type { MemoVisibility } from '../schema/memos.ts'
 import type { Schema } from '../schema/schema.ts'
 
@@ -69,16 +70,25 @@ function termSql(eb: ExpressionBuilder<Schema, 'memos'>, term: MemoTerm): Expres
           .where(tagSql(term.among.length), 'in', term.among),
       )
     case 'time':
-      return eb(`memos.${term.column}`, term.operator, term.seconds)
+      return sql`${eb.ref(`memos.${term.column}`)} ${sql.raw(term.operator)} ${timeValue(term.seconds)}`
     case 'flag':
       return eb(`memos.${term.column}`, '=', 1)
   }
 }
 
+/** PostgreSQL reads a parameter as the type of the column, which has no fractions. */
+function timeValue(seconds: number): Expression<number> {
+  return either({ sqlite: sql`${seconds}`, postgres: sql`${seconds}::double precision` })
+}
+
+const TAG = sql.ref<string>('memo_tags.tag')
+
 /**
  * A unary plus excludes a column from the indexes (https://sqlite.org/optoverview.html, "The WHERE
- * clause").
+ * clause"). PostgreSQL chooses by statistics.
  */
+const UNINDEXED_TAG = either({ sqlite: sql<string>`+${TAG}`, postgres: TAG })
+
 function tagSql(count: number): Expression<string> {
-  return count <= MAX_SOUGHT_TAGS ? sql.ref('memo_tags.tag') : sql`+${sql.ref('memo_tags.tag')}`
+  return count <= MAX_SOUGHT_TAGS ? TAG : UNINDEXED_TAG
 }

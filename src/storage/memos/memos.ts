@@ -1,4 +1,4 @@
-import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery, textsOf } from '../database/prepared.ts'
 import { stateCaches } from '../database/state-cache.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoChanges, MemoVisibility, NewMemo } from '../schema/memos.ts'
@@ -25,7 +25,7 @@ export async function findMemosByUids(db: Db, uids: readonly string[]): Promise<
 }
 
 const memosByUids = prepareQuery((db, uids: string) =>
-  selectRootedMemos(db).where('memos.uid', 'in', valuesOf<string>(uids)),
+  selectRootedMemos(db).where('memos.uid', 'in', textsOf(uids)),
 )
 
 /** Returns the memos and comments with these ids, by id. */
@@ -39,7 +39,7 @@ export async function findMemosByIds(
 }
 
 const memosByIds = prepareQuery((db, ids: string) =>
-  selectRootedMemos(db).where('memos.id', 'in', valuesOf<number>(ids)),
+  selectRootedMemos(db).where('memos.id', 'in', numbersOf(ids)),
 )
 
 /** Selects memos and comments with the properties of their roots. */
@@ -67,7 +67,7 @@ const commentedMemosByIds = prepareQuery((db, ids: string) =>
   db
     .selectFrom('memos')
     .select(['id', 'uid', 'snippet', 'creator_id', 'state'])
-    .where('id', 'in', valuesOf<number>(ids)),
+    .where('id', 'in', numbersOf(ids)),
 )
 
 /** What a memo shows of its creator, and the state that decides who hears of the memo. */
@@ -96,7 +96,7 @@ const creatorsByIds = prepareQuery((db, ids: string) =>
   db
     .selectFrom('users')
     .select(['id', 'user_id', 'username', 'state'])
-    .where('id', 'in', valuesOf<number>(ids)),
+    .where('id', 'in', numbersOf(ids)),
 )
 
 /** Tags by the ids of memos, 5 MB when full. */
@@ -134,7 +134,7 @@ const tagsOfMemos = prepareQuery((db, memoIds: string) =>
   db
     .selectFrom('memo_tags')
     .select(['memo_id', 'tag', 'position'])
-    .where('memo_id', 'in', valuesOf<number>(memoIds)),
+    .where('memo_id', 'in', numbersOf(memoIds)),
 )
 
 /**

@@ -83,12 +83,13 @@ const accountsWithEvents = prepareQuery((db, after: number) =>
     .selectFrom('user_events')
     .select(['user_id', ({ fn }) => fn.max('id').as('newest')])
     .where('id', '>', after)
-    .groupBy('user_id'),
+    .groupBy('user_id')
+    .orderBy('user_id'),
 )
 
 /**
  * Returns the accounts that have events with ids above `after`, each with the id of its latest
- * event.
+ * event, by account id.
  */
 export function findAccountsWithEvents(
   db: Db,

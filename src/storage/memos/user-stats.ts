@@ -1,6 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import { stateCaches } from '../database/state-cache.ts'
+import { either } from '../dialects/dialects.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Memo, MemoCounts, MemoTagCountsTable, MemoVisibility } from '../schema/memos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
@@ -89,6 +90,11 @@ const timesOf = {
   update_time: prepareTimes('update_time'),
 }
 
+const TIMES = either<string | null>({
+  sqlite: sql`json_group_array(newest.time)`,
+  postgres: sql`json_agg(newest.time)`,
+})
+
 /** Prepares the times as a JSON array. A row for each of them would take ten times as long. */
 function prepareTimes(column: DisplayTime) {
   return prepareFirst((db, userId: number, visibility: MemoVisibility) =>
@@ -101,7 +107,7 @@ function prepareTimes(column: DisplayTime) {
           .limit(MAX_LISTED_MEMOS)
           .as('newest'),
       )
-      .select(sql<string>`json_group_array(newest.time)`.as('json')),
+      .select(TIMES.as('json')),
   )
 }
 

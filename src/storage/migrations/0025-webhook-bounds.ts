@@ -37,7 +37,7 @@ export async function up(db: Tx): Promise<void> {
     when (old.next_attempt_time is null) <> (new.next_attempt_time is null)
     begin
       update user_webhooks
-      set waiting_count = waiting_count + iif(new.next_attempt_time is null, -1, 1)
+      set waiting_count = waiting_count + case when new.next_attempt_time is null then -1 else 1 end
       where id = new.webhook_id;
     end`,
   )

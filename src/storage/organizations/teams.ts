@@ -46,7 +46,7 @@ const rightsOfUser = prepareFirst((db, organizationId: number, userId: number) =
     .innerJoin('teams', 'teams.id', 'team_members.team_id')
     .select(({ eb, fn }) => [
       fn.countAll<number>().as('teams'),
-      fn.max(eb('teams.permission', '=', sql.lit('owner'))).as('owns'),
+      fn.max(eb.cast<number>(eb('teams.permission', '=', sql.lit('owner')), 'integer')).as('owns'),
       fn.max('teams.can_create_org_repo').as('creates'),
     ])
     .where('team_members.user_id', '=', userId)

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Insertable, sql } from 'kysely'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import type { AutoMerge, AutoMergesTable, PullRequest } from '../schema/pulls.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 
@@ -38,10 +38,7 @@ export async function findAutoMerges(
 }
 
 const mergesOfPulls = prepareQuery((db, pullIds: string) =>
-  db
-    .selectFrom('auto_merges')
-    .selectAll()
-    .where('pull_request_id', 'in', valuesOf<number>(pullIds)),
+  db.selectFrom('auto_merges').selectAll().where('pull_request_id', 'in', numbersOf(pullIds)),
 )
 
 /**

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { PullRequest } from '../schema/pulls.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 
@@ -399,11 +399,7 @@ export async function nextPullBehind(
       .select(['id', 'repository_id as ownerId'])
       .where(isBehind)
       // One value, because a statement has a limited number of parameters.
-      .where('id', 'not in', (eb) =>
-        eb
-          .selectFrom(sql<{ value: number }>`json_each(${JSON.stringify(except)})`.as('skipped'))
-          .select('value'),
-      )
+      .where('id', 'not in', numbersOf(JSON.stringify(except)))
       .orderBy('id')
       .limit(1)
       .executeTakeFirst()

@@ -1,4 +1,4 @@
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Adds a participant who has seen nothing yet. Has no effect on existing participants. */
@@ -90,7 +90,7 @@ const unseenAmong = prepareQuery((db, pullIds: string, userId: number) =>
     .selectFrom('pull_participants')
     .innerJoin('pull_requests', 'pull_requests.id', 'pull_participants.pull_request_id')
     .select('pull_requests.id')
-    .where('pull_participants.pull_request_id', 'in', valuesOf<number>(pullIds))
+    .where('pull_participants.pull_request_id', 'in', numbersOf(pullIds))
     .where('pull_participants.user_id', '=', userId)
     .whereRef('pull_participants.seen', '<', 'pull_requests.change_count'),
 )

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { NewPullRequest, PullRequest, PullRequestChanges } from '../schema/pulls.ts'
 import type { Label } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -155,7 +155,7 @@ const labelsAmong = prepareQuery((db, pullIds: string) =>
     .innerJoin('labels', 'labels.id', 'pull_request_labels.label_id')
     .selectAll('labels')
     .select('pull_request_labels.pull_request_id')
-    .where('pull_request_labels.pull_request_id', 'in', valuesOf<number>(pullIds))
+    .where('pull_request_labels.pull_request_id', 'in', numbersOf(pullIds))
     .orderBy('labels.name')
     .orderBy('labels.id'),
 )
@@ -174,7 +174,7 @@ const assigneesAmong = prepareQuery((db, pullIds: string) =>
   db
     .selectFrom('pull_request_assignees')
     .selectAll()
-    .where('pull_request_id', 'in', valuesOf<number>(pullIds))
+    .where('pull_request_id', 'in', numbersOf(pullIds))
     .orderBy('pull_request_id')
     .orderBy('user_id'),
 )

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import { type TeamViewer, teamsVisibleTo } from '../organizations/teams.ts'
 import type { NewReview, Review, ReviewChanges } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -209,7 +209,7 @@ const requestsOfPulls = prepareQuery((db, pullIds: string) =>
   db
     .selectFrom('reviews')
     .selectAll()
-    .where('pull_request_id', 'in', valuesOf<number>(pullIds))
+    .where('pull_request_id', 'in', numbersOf(pullIds))
     .where('state', '=', sql.lit('REQUEST_REVIEW' as const))
     .orderBy('id'),
 )

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { containsSql } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { either } from '../dialects/dialects.ts'
 import type { Branch } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -31,13 +32,19 @@ export function findBranches(
   return branchesByName(db, JSON.stringify(names))
 }
 
+/** Returns the pairs of a JSON array of ids and names. */
+function pairsOf(json: string) {
+  return either({
+    sqlite: sql`(select value ->> 0, value ->> 1 from json_each(${json}))`,
+    postgres: sql`(select (value ->> 0)::bigint, value ->> 1 from json_array_elements(${json}::json))`,
+  })
+}
+
 const branchesByName = prepareQuery((db, names: string) =>
   db
     .selectFrom('branches')
     .selectAll()
-    .where(
-      sql<boolean>`(repository_id, name) in (select value ->> 0, value ->> 1 from json_each(${names}))`,
-    ),
+    .where(sql<boolean>`(repository_id, name) in ${pairsOf(names)}`),
 )
 
 /**

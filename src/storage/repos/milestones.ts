@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { containsSql } from '../database/database.ts'
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import type { Milestone, MilestoneChanges, NewMilestone } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -27,7 +27,7 @@ export function listMilestones(
     selectMilestones(db, repositoryId, filter)
       .selectAll()
       // The same expression as in the index.
-      .orderBy(sql`due_time is null`)
+      .orderBy(sql`(due_time is null)`)
       .orderBy('due_time')
       .orderBy('title')
       .orderBy('id')
@@ -73,7 +73,7 @@ export async function findMilestonesByIds(
 }
 
 const milestonesByIds = prepareQuery((db, ids: string) =>
-  db.selectFrom('milestones').selectAll().where('id', 'in', valuesOf<number>(ids)),
+  db.selectFrom('milestones').selectAll().where('id', 'in', numbersOf(ids)),
 )
 
 /** Returns the oldest milestone with a title. */

@@ -1,5 +1,5 @@
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import type { Mirror, MirrorChanges } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -18,7 +18,7 @@ export async function mirrorsOf(
 }
 
 const mirrorsByIds = prepareQuery((db, ids: string) =>
-  db.selectFrom('mirrors').selectAll().where('repository_id', 'in', valuesOf<number>(ids)),
+  db.selectFrom('mirrors').selectAll().where('repository_id', 'in', numbersOf(ids)),
 )
 
 /** Inserts a mirror. */

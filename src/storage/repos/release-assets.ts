@@ -1,4 +1,4 @@
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import type { NewReleaseAsset, ReleaseAsset } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -18,7 +18,7 @@ const assetsOfReleases = prepareQuery((db, releaseIds: string) =>
   db
     .selectFrom('release_assets')
     .selectAll()
-    .where('release_id', 'in', valuesOf<number>(releaseIds))
+    .where('release_id', 'in', numbersOf(releaseIds))
     .orderBy('id'),
 )
 

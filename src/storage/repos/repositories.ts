@@ -1,4 +1,4 @@
-import { prepareFirst, prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareFirst, prepareQuery } from '../database/prepared.ts'
 import type { NewRepository, Repository, RepositoryChanges } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -36,7 +36,7 @@ export async function findRepositoriesByIds(
 }
 
 const repositoriesByIds = prepareQuery((db, ids: string) =>
-  db.selectFrom('repositories').selectAll().where('id', 'in', valuesOf<number>(ids)),
+  db.selectFrom('repositories').selectAll().where('id', 'in', numbersOf(ids)),
 )
 
 /** Returns the ids of all repositories of an owner. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import type { TeamsTable } from '../schema/organizations.ts'
 import type { Db } from '../schema/schema.ts'
 
@@ -67,11 +67,11 @@ export async function findGrantsOn(
 const grantsOnSeveral = prepareQuery((db, userId: number, repositoryIds: string) =>
   collaboratorGrants(db)
     .where('collaborators.user_id', '=', userId)
-    .where('collaborators.repository_id', 'in', valuesOf<number>(repositoryIds))
+    .where('collaborators.repository_id', 'in', numbersOf(repositoryIds))
     .unionAll(
       teamGrants(db)
         .where('team_members.user_id', '=', userId)
-        .where('repositories.id', 'in', valuesOf<number>(repositoryIds)),
+        .where('repositories.id', 'in', numbersOf(repositoryIds)),
     ),
 )
 
@@ -140,16 +140,21 @@ function teamGrants(db: Db) {
       'repositories.id as repository_id',
       'teams.permission',
       'teams.units',
-      or([
-        eb('teams.permission', '=', sql.lit('owner' as const)),
-        eb('teams.includes_all_repositories', '=', sql.lit(1)),
-        exists(
-          selectFrom('team_repositories')
-            .select('team_id')
-            .whereRef('team_repositories.team_id', '=', 'teams.id')
-            .whereRef('team_repositories.repository_id', '=', 'repositories.id'),
-        ),
-      ]).as('applies'),
+      eb
+        .cast<number>(
+          or([
+            eb('teams.permission', '=', sql.lit('owner' as const)),
+            eb('teams.includes_all_repositories', '=', sql.lit(1)),
+            exists(
+              selectFrom('team_repositories')
+                .select('team_id')
+                .whereRef('team_repositories.team_id', '=', 'teams.id')
+                .whereRef('team_repositories.repository_id', '=', 'repositories.id'),
+            ),
+          ]),
+          'integer',
+        )
+        .as('applies'),
     ])
     .$castTo<GrantRow>()
 }

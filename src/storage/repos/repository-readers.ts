@@ -1,4 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { either } from '../dialects/dialects.ts'
 import type { Schema } from '../schema/schema.ts'
 
 /** The properties of a caller that decide about read access to repositories. */
@@ -126,10 +127,18 @@ function teamsOf(eb: Repositories, userId: number) {
     .where('team_members.user_id', '=', userId)
 }
 
+/** The level of a unit in the units of a team, which are JSON. */
+function unitLevel(unit: string): Expression<string> {
+  return either({
+    sqlite: sql`teams.units ->> ${sql.lit(unit)}`,
+    postgres: sql`teams.units::json ->> ${sql.lit(unit)}`,
+  })
+}
+
 /** The condition under which a team can read at least one unit. */
 function readsSomething(): Expression<SqlBool> {
   const opened = Object.values(TEAM_UNITS).map(
-    (unit) => sql<SqlBool>`teams.units ->> ${sql.lit(unit)} in ('read', 'write', 'admin', 'owner')`,
+    (unit) => sql<SqlBool>`${unitLevel(unit)} in ('read', 'write', 'admin', 'owner')`,
   )
   return sql<SqlBool>`(teams.permission in ('admin', 'owner') or ${sql.join(opened, sql` or `)})`
 }

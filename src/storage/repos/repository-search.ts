@@ -7,6 +7,7 @@ import {
 } from 'kysely'
 import { containsSql } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { either, positionOf } from '../dialects/dialects.ts'
 import type { Repository } from '../schema/repos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 import { findRepositoriesByIds } from './repositories.ts'
@@ -262,6 +263,14 @@ const isAmongNewest: Condition = (eb) => {
   return sql`${eb.ref('repositories.id')} > ${newest} - ${MAX_SEARCHED}`
 }
 
+/** Returns as many of the last characters of a text as another text has. */
+function lastCharacters(text: Expression<string>, other: string): Expression<string> {
+  return either({
+    sqlite: sql`substr(${text}, -length(${other}))`,
+    postgres: sql`right(${text}, length(${other}))`,
+  })
+}
+
 function hasText({ name, ownerEnding, description }: SearchedText): Condition {
   return (eb) => {
     const key = eb.ref('repositories.name_key')
@@ -272,13 +281,13 @@ function hasText({ name, ownerEnding, description }: SearchedText): Condition {
         .select('account_id')
         .where(
           ({ ref }) =>
-            sql<SqlBool>`substr(${ref('name_key')}, -length(${ownerEnding})) = ${ownerEnding}`,
+            sql<SqlBool>`${lastCharacters(ref('name_key'), ownerEnding)} = ${ownerEnding}`,
         )
       return ownerEnding === ''
         ? begins
         : eb.and([begins, eb('repositories.owner_id', 'in', owners)])
     }
-    const inName = sql<SqlBool>`instr(${key}, ${name}) > 0`
+    const inName = sql<SqlBool>`${positionOf(sql`${name}`, key)} > 0`
     if (description === undefined) return inName
     return eb.or([inName, containsSql(eb.ref('repositories.description'), description)])
   }

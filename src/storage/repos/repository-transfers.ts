@@ -1,4 +1,4 @@
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
 import type { RepositoryTransfer } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -28,7 +28,7 @@ const transfersOf = prepareQuery((db, repositoryIds: string) =>
   db
     .selectFrom('repository_transfers')
     .selectAll()
-    .where('repository_id', 'in', valuesOf<number>(repositoryIds)),
+    .where('repository_id', 'in', numbersOf(repositoryIds)),
 )
 
 /**

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { prepareQuery, valuesOf } from '../database/prepared.ts'
+import { numbersOf, prepareQuery } from '../database/prepared.ts'
+import { positionOf } from '../dialects/dialects.ts'
 import type { Topic } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -21,7 +22,7 @@ const namesOfTopics = prepareQuery((db, repositoryIds: string) =>
     .selectFrom('repository_topics')
     .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
     .select(['repository_id', 'name'])
-    .where('repository_id', 'in', valuesOf<number>(repositoryIds))
+    .where('repository_id', 'in', numbersOf(repositoryIds))
     .orderBy('name'),
 )
 
@@ -95,5 +96,5 @@ function matching(db: Db, text: string) {
   const shown = db.selectFrom('topics').where('public_count', '>', sql.lit(0))
   return text === ''
     ? shown
-    : shown.where(({ ref }) => sql<boolean>`instr(${ref('name')}, ${text}) > 0`)
+    : shown.where(({ ref }) => sql<boolean>`${positionOf(sql`${text}`, ref('name'))} > 0`)
 }

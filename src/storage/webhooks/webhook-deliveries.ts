@@ -1,6 +1,7 @@
-import { type Insertable, sql } from 'kysely'
+import type { Insertable } from 'kysely'
 import { findUserById } from '../accounts/users.ts'
 import { type DueQueue, dueQueue } from '../database/due-queue.ts'
+import { smaller } from '../dialects/dialects.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 import type {
@@ -98,7 +99,10 @@ export async function insertDeliveries(
   await tx
     .updateTable('user_webhooks')
     .set((eb) => ({
-      next_attempt_time: sql<number>`min(coalesce(${eb.ref('next_attempt_time')}, ${dueTime}), ${dueTime})`,
+      next_attempt_time: smaller(
+        eb.fn.coalesce('next_attempt_time', eb.val(dueTime)),
+        eb.val(dueTime),
+      ),
     }))
     .where('id', 'in', webhookIds)
     .execute()

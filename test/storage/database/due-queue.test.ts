@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
 import { autoMergeQueue } from '../../../src/storage/pulls/auto-merges.ts'
 import { mirrorQueue } from '../../../src/storage/repos/mirrors.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import { webhookQueue } from '../../../src/storage/webhooks/webhook-deliveries.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readMemoOrder } from '../../../src/domain/memos/memo-list.ts'
-import { openDatabase } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
 import {
   hasIndex,
   listComments,
@@ -11,13 +9,13 @@ import {
 } from '../../../src/storage/memos/memo-list.ts'
 import { findMemoByUid } from '../../../src/storage/memos/memos.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

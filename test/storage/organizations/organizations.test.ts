@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import * as organizations from '../../../src/storage/organizations/organizations.ts'
 import * as teamMembers from '../../../src/storage/organizations/team-members.ts'
 import * as teams from '../../../src/storage/organizations/teams.ts'
 import type { Team } from '../../../src/storage/schema/organizations.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import {
   countPulls,
   type PullFilter,
@@ -18,6 +17,7 @@ import {
 import { findBranches } from '../../../src/storage/repos/branches.ts'
 import type { PullRequest } from '../../../src/storage/schema/pulls.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { addOrganization, addPull, addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
@@ -43,8 +43,7 @@ const SORTS: readonly PullSort[] = [
 ]
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
   pulls = await transaction(db, async (tx) => {
     const owner_id = await addOrganization(tx, { name: 'acme' })
     const elsewhere = await addRepository(tx, { owner_id, name: 'other' })

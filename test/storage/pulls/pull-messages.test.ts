@@ -1,18 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import { wakeAutoMerge } from '../../../src/storage/pulls/auto-merges.ts'
 import { countPullComments, listPullComments } from '../../../src/storage/pulls/pull-comments.ts'
 import { findLabelsNamed } from '../../../src/storage/pulls/pull-labels.ts'
 import { findPullMessage, listWebhooksAbout } from '../../../src/storage/pulls/pull-messages.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
 beforeEach(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterEach(() => db.destroy())
 

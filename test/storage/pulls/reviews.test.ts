@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import { findMembersOf } from '../../../src/storage/organizations/team-members.ts'
 import { findTeamsAt, findVisibleTeams } from '../../../src/storage/organizations/teams.ts'
 import {
@@ -22,14 +21,14 @@ import {
 import { findGrantsTo } from '../../../src/storage/repos/repository-grants.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import { addUser, testApp } from '../../support/app.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { addPull, addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

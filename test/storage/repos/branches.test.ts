@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertAccount } from '../../../src/storage/accounts/users.ts'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import {
   countBranches,
   findBranch,
@@ -9,14 +8,14 @@ import {
   putBranches,
 } from '../../../src/storage/repos/branches.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { addRepository } from '../../support/forge-rows.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

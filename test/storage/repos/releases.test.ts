@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
 import {
   findAttachment,
   listReleaseAssets,
@@ -14,13 +12,13 @@ import {
 } from '../../../src/storage/repos/releases.ts'
 import { findTagInAnyCase } from '../../../src/storage/repos/tags.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

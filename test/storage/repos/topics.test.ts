@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import { countRepositories } from '../../../src/storage/repos/repository-search.ts'
 import {
   countTopics,
@@ -9,13 +8,13 @@ import {
   topicsOf,
 } from '../../../src/storage/repos/topics.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
 beforeAll(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterAll(() => db.destroy())
 

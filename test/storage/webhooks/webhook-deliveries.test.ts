@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { insertUser } from '../../../src/storage/accounts/users.ts'
-import { openDatabase, transaction } from '../../../src/storage/database/database.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import type { WorkInProgress } from '../../../src/storage/database/due-queue.ts'
-import { migrate } from '../../../src/storage/database/migrate.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import type { WebhookDelivery } from '../../../src/storage/schema/webhooks.ts'
 import { insertUserWebhook, listUserWebhooks } from '../../../src/storage/webhooks/user-webhooks.ts'
@@ -17,12 +16,12 @@ import {
   requeueDelivery,
   webhookQueue,
 } from '../../../src/storage/webhooks/webhook-deliveries.ts'
+import { openTestDatabase } from '../../support/database.ts'
 import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 beforeEach(async () => {
-  db = openDatabase(':memory:')
-  await migrate(db)
+  db = await openTestDatabase()
 })
 afterEach(() => db.destroy())
 
