@@ -112,6 +112,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
   ],
   [
     ['storage/schema/'],
+    ['storage/dialects/'],
     ['storage/migrations/'],
     ['storage/database/'],
     ['storage/accounts/', 'storage/memos/', 'storage/repos/'],
@@ -149,6 +150,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   [/^kysely$/, ['storage/']],
   // Which of the two is loaded depends on the version of Node.
   [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
+  [/^pg$/, ['storage/database/']],
   // The domain knows neither protobuf nor RPC nor HTTP.
   [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.

@@ -1,6 +1,6 @@
-import { createWriteStream } from 'node:fs'
-import { readdir, rename, rm } from 'node:fs/promises'
+import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { attachmentsOf, openDataAsItIs, repositoriesOf } from '../../data-folder.ts'
 import { writeBackup } from '../../domain/maintenance/backup.ts'
 import { systemClock } from '../../server/app.ts'
@@ -23,7 +23,7 @@ export async function backup({ data, output }: BackupFlags): Promise<void> {
   // An existing archive is replaced only when the new one is complete.
   const draft = `${output}.${process.pid}.part`
   try {
-    const target = isPiped ? process.stdout : createWriteStream(draft, { mode: 0o600, flush: true })
+    const target = isPiped ? process.stdout : await openDraft(draft)
     const source = {
       db,
       git: repositoriesOf(data),
@@ -41,6 +41,12 @@ export async function backup({ data, output }: BackupFlags): Promise<void> {
     if (!isPiped) await rm(draft, { force: true })
     await db.destroy()
   }
+}
+
+/** Creates a file, before a failure could remove it. */
+async function openDraft(path: string): Promise<Writable> {
+  const file = await open(path, 'w', 0o600)
+  return file.createWriteStream({ flush: true })
 }
 
 /** The copy of the database while a backup runs. */

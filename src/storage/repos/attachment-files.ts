@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream, type Dirent } from 'node:fs'
+import type { Dirent } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform } from 'node:stream'
@@ -80,18 +80,25 @@ export async function writeAttachment(
       else done(null, chunk)
     },
   })
+  // Opened before anything can fail: a stream that opens the file itself may create the file after
+  // its removal.
+  const file = await openNew(path)
   try {
-    await pipeline(
-      source,
-      measure,
-      createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }),
-    )
+    await pipeline(source, measure, file.createWriteStream({ flush: true }))
     await syncFolders(folder, parent)
   } catch (error) {
     await rm(path, { force: true })
     throw isMissing(error) ? new AttachmentGoneError() : error
   }
   return { uuid, bytes }
+}
+
+async function openNew(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600)
+  } catch (error) {
+    throw isMissing(error) ? new AttachmentGoneError() : error
+  }
 }
 
 /** Syncs folders, so that the names of their files survive a power failure. */
