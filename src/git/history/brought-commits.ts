@@ -1,9 +1,11 @@
 import { isObjectId } from '../core/object-ids.ts'
 import { readGit, textOf } from '../repositories/reading.ts'
 import type { Repositories } from '../repositories/repositories.ts'
+import { nearHistory } from './near-history.ts'
 
 /**
  * Returns the ids of commits that are reachable from `tips` and not from `without`, newest first.
+ * Git runs only for a long history.
  *
  * @param tips, without full ids of commits.
  * @param maxCommits maximum number of commits.
@@ -18,6 +20,8 @@ export async function listMergedCommits(
 ): Promise<string[]> {
   if (![...tips, without].every(isObjectId))
     throw new Error(`no ids of commits: ${tips.join(', ')}, ${without}`)
+  const near = await nearHistory(repositories, id, tips, without)
+  if (near) return near.slice(0, maxCommits)
   const args = ['rev-list', `--max-count=${maxCommits}`, ...tips, `^${without}`, '--']
   return (await textOf(readGit(repositories, id, args))).split('\n').slice(0, -1)
 }

@@ -13,8 +13,8 @@ interface Met {
 }
 
 /**
- * Returns the ids of all commits that are reachable from one commit and not from another, in the
- * order of git-rev-list(1), without a Git process.
+ * Returns the ids of all commits that are reachable from one of several commits and not from another
+ * one, in the order of git-rev-list(1), without a Git process.
  *
  * The walk takes the latest commit first, and of several the one that was met first (`limit_list`
  * in revision.c of Git).
@@ -27,7 +27,7 @@ interface Met {
 export async function nearHistory(
   repositories: Repositories,
   id: number,
-  from: string,
+  from: readonly string[],
   without: string | undefined,
 ): Promise<readonly string[] | undefined> {
   const nodes = new CommitNodes(repositories, id)
@@ -45,7 +45,7 @@ export async function nearHistory(
     enqueue(queue, commit)
     return commit
   }
-  await meet(from, false)
+  for (const commitId of from) await meet(commitId, false)
   if (without !== undefined) await meet(without, true)
   while (mayChange(queue, visited.at(-1))) {
     const commit = queue.shift()
