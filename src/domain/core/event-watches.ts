@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
 import { createSignal, type Signal } from './signal.ts'
@@ -175,7 +176,7 @@ function startDispatcher(
         await signal.after(seen, stopped.signal)
         if (stopped.signal.aborted) return
         seen = signal.count
-        for (const subject of await source.findSubjects(newest)) {
+        for (const subject of await findSubjects(app, source, newest, stopped.signal)) {
           newest = Math.max(newest, subject.newest)
           notify(subject.subjectId)
         }
@@ -185,6 +186,27 @@ function startDispatcher(
     }
   })
   return { ready, stop: () => stopped.abort() }
+}
+
+/** Delay before a failed read is repeated. Meanwhile the database may be unavailable. */
+const RETRY_DELAY_MS = 1_000
+
+/** Reads the subjects of new events until this succeeds or the dispatcher stops. */
+async function findSubjects(
+  { log }: Core,
+  source: EventSource,
+  after: number,
+  until: AbortSignal,
+): ReturnType<EventSource['findSubjects']> {
+  while (!until.aborted) {
+    try {
+      return await source.findSubjects(after)
+    } catch (err) {
+      log.warn({ err }, 'new events cannot be read')
+      await sleep(RETRY_DELAY_MS, undefined, { signal: until }).catch(() => {})
+    }
+  }
+  return []
 }
 
 const startNodeTimer: StartTimer = (run, delayMs) => {

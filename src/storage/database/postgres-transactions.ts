@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Db, Tx } from '../schema/schema.ts'
+import { unavailable } from './postgres-failures.ts'
+import { runAttempt } from './rollbacks.ts'
 
 /** Codes of errors (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
 export const POSTGRES_ERRORS = {
@@ -28,14 +30,18 @@ const MAX_DELAY_MS = 250
  * So every rule that a transaction checks holds when the transaction commits: a quota, the last
  * administrator, or a name that no other account has.
  *
- * @throws the last failure when others come first each time.
+ * @throws DatabaseUnavailableError when others come first each time; the failure of the work.
  */
 export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction().setIsolationLevel('serializable').execute(work)
+      return await runAttempt(
+        (run) => db.transaction().setIsolationLevel('serializable').execute(run),
+        work,
+      )
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || !canRunAgain(error)) throw error
+      if (!canRunAgain(error)) throw error
+      if (attempt === MAX_ATTEMPTS) throw unavailable(error)
       await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
     }
   }

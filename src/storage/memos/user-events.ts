@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import { commitInOrder } from '../database/commit-order.ts'
 import { prepareQuery } from '../database/prepared.ts'
 import type { UserEvent, UserEventLog, UserEventsTable } from '../schema/memos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -18,6 +19,7 @@ export async function insertUserEvent(
   tx: Tx,
   event: Insertable<UserEventsTable>,
 ): Promise<{ id: number; count: number }> {
+  await commitInOrder(tx, 'user_events')
   const { id } = await tx
     .insertInto('user_events')
     .values(event)

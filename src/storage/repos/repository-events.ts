@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import { commitInOrder } from '../database/commit-order.ts'
 import { prepareQuery } from '../database/prepared.ts'
 import type {
   RepositoryEvent,
@@ -19,6 +20,7 @@ export async function insertRepositoryEvent(
   tx: Tx,
   event: Insertable<RepositoryEventsTable>,
 ): Promise<{ id: number; count: number }> {
+  await commitInOrder(tx, 'repository_events')
   const { id } = await tx
     .insertInto('repository_events')
     .values(event)

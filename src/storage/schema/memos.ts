@@ -67,7 +67,7 @@ export type Notification = Selectable<NotificationsTable>
 
 /** The events of accounts, for watchers. Rows are deleted oldest first. */
 export interface UserEventsTable {
-  /** Ascends in the order of commits, because SQLite has one writer. Never reused. */
+  /** Ascends in the order of commits (`commitInOrder`). Never reused. */
   id: Generated<number>
   /** The account that the event belongs to. */
   user_id: number

@@ -2,7 +2,7 @@ import type { Generated, Selectable } from 'kysely'
 
 /** Repository events, which watchers receive. The oldest events are pruned first. */
 export interface RepositoryEventsTable {
-  /** Ascends in commit order, because SQLite has one writer. Never reused. */
+  /** Ascends in the order of commits (`commitInOrder`). Never reused. */
   id: Generated<number>
   repository_id: number
   type:

@@ -1,4 +1,5 @@
 import { transaction } from '../../../storage/database/database.ts'
+import { onRollback } from '../../../storage/database/rollbacks.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
 import type { PendingRefUpdate } from '../../../storage/schema/refs.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
@@ -28,24 +29,17 @@ export type RecordWithUpdate = (tx: Tx, updateId: number) => Promise<void>
  * @param also if this throws, nothing is recorded.
  * @returns the number of the pending update.
  */
-export async function recordPendingUpdate(
+export function recordPendingUpdate(
   app: ReposApp,
   repositoryId: number,
   push?: PendingPush,
   also?: RecordWithUpdate,
 ): Promise<number> {
-  let recorded: number | undefined
-  try {
-    return await transaction(app.db, async (tx) => {
-      const updateId = await recordPendingUpdateIn(app, tx, repositoryId, push)
-      recorded = updateId
-      await also?.(tx, updateId)
-      return updateId
-    })
-  } catch (error) {
-    if (recorded !== undefined) endPendingUpdate(app, recorded)
-    throw error
-  }
+  return transaction(app.db, async (tx) => {
+    const updateId = await recordPendingUpdateIn(app, tx, repositoryId, push)
+    await also?.(tx, updateId)
+    return updateId
+  })
 }
 
 /** Does the same as `recordPendingUpdate` as a part of a transaction. */
@@ -57,6 +51,7 @@ export async function recordPendingUpdateIn(
 ): Promise<number> {
   const updateId = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
   app.runningUpdates.set(updateId, { repositoryId, push })
+  onRollback(tx, () => endPendingUpdate(app, updateId))
   return updateId
 }
 
