@@ -2,16 +2,15 @@ import { readFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
 import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/options.ts'
 import type { HostPort, Network } from './config/values.ts'
+import type { DataPlace } from './data-folder.ts'
 import type { Settings } from './domain/core/core.ts'
 import type { AllowedHosts } from './domain/outbound/allowed-hosts.ts'
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Everything that an operator can set, parsed and checked. */
-export interface Config {
+export interface Config extends DataPlace {
   readonly listen: HostPort
-  /** Absolute path of the data folder. */
-  readonly data: string
   /** Base URL of links, without a trailing slash; undefined for the address of the listener. */
   readonly publicUrl: string | undefined
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined
@@ -99,6 +98,8 @@ export function readConfig(flags: ServeFlags): Config {
   return {
     listen: flags.listen,
     data: flags.data,
+    database: flags.database,
+    databasePasswordFile: flags.databasePasswordFile,
     publicUrl: flags.publicUrl,
     tls: readTls(flags.tlsCert, flags.tlsKey),
     settings: settingsOf(flags),

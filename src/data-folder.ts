@@ -4,12 +4,24 @@ import { type Repositories, repositoriesIn } from './git/repositories/repositori
 import { type DataLock, lockDataFolder } from './storage/database/data-lock.ts'
 import { openDatabase } from './storage/database/database.ts'
 import { type MigrationRun, migrate, schemaVersion } from './storage/database/migrate.ts'
+import { checkPostgres, openPostgres, type PostgresAddress } from './storage/database/postgres.ts'
+import { lockPostgres } from './storage/database/postgres-lock.ts'
 import { migrations } from './storage/migrations/index.ts'
 import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
 import type { Db } from './storage/schema/schema.ts'
 
+/** Where the data of an instance are. */
+export interface DataPlace {
+  /** Absolute path of the data folder. */
+  readonly data: string
+  /** URI of a PostgreSQL database; undefined for SQLite in the data folder. */
+  readonly database?: string | undefined
+  /** File with the password of that database. */
+  readonly databasePasswordFile?: string | undefined
+}
+
 /**
- * The data folder of an instance.
+ * The data folder of an instance. With PostgreSQL, there is no `branchline.db`.
  *
  *     branchline.db     the database, with keys and password hashes
  *     repositories/     bare Git repositories, by id
@@ -31,22 +43,47 @@ export function attachmentsOf(folder: string): AttachmentFiles {
 }
 
 /**
- * Locks a data folder for this process, and creates the folder when it is missing.
+ * Locks the data of an instance for this process, and creates the folder when it is missing.
  *
- * @throws DataFolderBusyError
+ * @param onLost called when another process has taken the lock of PostgreSQL, after this process was
+ *   cut off. This process must end, and does so by default.
+ * @throws DataFolderBusyError; DatabaseBusyError, UnsuitableDatabaseError
  */
-export async function lockData(folder: string): Promise<DataLock> {
-  await makeFolder(folder)
-  return lockDataFolder(folder)
+export async function lockData(
+  place: DataPlace,
+  onLost: (error: Error) => void = endProcess,
+): Promise<DataLock> {
+  await makeFolder(place.data)
+  const folder = lockDataFolder(place.data)
+  const address = postgresOf(place)
+  if (address === undefined) return folder
+  try {
+    const database = await lockPostgres(address, onLost)
+    return {
+      async release() {
+        await database.release()
+        folder.release()
+      },
+    }
+  } catch (error) {
+    folder.release()
+    throw error
+  }
+}
+
+function postgresOf({ database, databasePasswordFile }: DataPlace): PostgresAddress | undefined {
+  return database === undefined ? undefined : { url: database, passwordFile: databasePasswordFile }
 }
 
 /**
- * Opens the database of a data folder and migrates it. Creates both when they are missing.
+ * Opens the database of an instance and migrates it. Creates the folder and the tables when they
+ * are missing.
  *
- * @throws NewerDatabaseError
+ * @param onError called with failures of idle connections to PostgreSQL.
+ * @throws NewerDatabaseError, UnsuitableDatabaseError
  */
-export async function openData(folder: string): Promise<Db> {
-  const db = await openFolder(folder)
+export async function openData(place: DataPlace, onError?: (error: Error) => void): Promise<Db> {
+  const db = await openPlace(place, onError)
   try {
     await migrate(db)
     return db
@@ -57,16 +94,16 @@ export async function openData(folder: string): Promise<Db> {
 }
 
 /**
- * Opens the database of a data folder without migrating it.
+ * Opens the database of an instance without migrating it.
  *
  * @throws Error with a sentence when there is none, or its version differs from this program's.
  */
-export async function openDataAsItIs(folder: string): Promise<Db> {
-  const file = join(folder, DATABASE_FILE)
+export async function openDataAsItIs(place: DataPlace): Promise<Db> {
+  const file = place.database === undefined ? join(place.data, DATABASE_FILE) : place.data
   await stat(file).catch(() => {
     throw new Error(`there is no ${file}: --data names the folder of an instance`)
   })
-  const db = openDatabase(file)
+  const db = await openPlace(place)
   const version = await schemaVersion(db)
   if (version === migrations.length) return db
   await db.destroy()
@@ -77,26 +114,42 @@ export async function openDataAsItIs(folder: string): Promise<Db> {
 }
 
 /**
- * Migrates the database of a data folder that no server uses.
+ * Migrates the database of an instance that no server uses.
  *
  * @throws RangeError for a version that does not exist, NewerDatabaseError, DataFolderBusyError
  */
 export async function migrateData(
-  folder: string,
+  place: DataPlace,
   version: number | undefined,
 ): Promise<MigrationRun> {
-  const lock = await lockData(folder)
+  const lock = await lockData(place)
   try {
-    const db = await openFolder(folder)
+    const db = await openPlace(place)
     return await migrate(db, version).finally(() => db.destroy())
   } finally {
-    lock.release()
+    await lock.release()
   }
 }
 
-async function openFolder(folder: string): Promise<Db> {
-  await makeFolder(folder)
-  return openDatabase(join(folder, DATABASE_FILE))
+function endProcess(error: Error): never {
+  throw error
+}
+
+async function openPlace(
+  place: DataPlace,
+  onError: (error: Error) => void = () => {},
+): Promise<Db> {
+  await makeFolder(place.data)
+  const address = postgresOf(place)
+  if (address === undefined) return openDatabase(join(place.data, DATABASE_FILE))
+  const db = openPostgres({ ...address, onError })
+  try {
+    await checkPostgres(db)
+    return db
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
 }
 
 /** Creates a folder that only the user of the server can access. */

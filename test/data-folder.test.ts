@@ -6,14 +6,14 @@ import { lockData, migrateData } from '../src/data-folder.ts'
 import { migrations } from '../src/storage/migrations/index.ts'
 
 it('does not migrate the database of a data folder that is in use', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'branchline-'))
+  const data = await mkdtemp(join(tmpdir(), 'branchline-'))
   try {
-    const lock = await lockData(folder)
-    await expect(migrateData(folder, 1)).rejects.toThrow(/stop it first/)
-    lock.release()
-    expect((await migrateData(folder, 1)).to).toBe(1)
-    expect((await migrateData(folder, undefined)).to).toBe(migrations.length)
+    const lock = await lockData({ data })
+    await expect(migrateData({ data }, 1)).rejects.toThrow(/stop it first/)
+    await lock.release()
+    expect((await migrateData({ data }, 1)).to).toBe(1)
+    expect((await migrateData({ data }, undefined)).to).toBe(migrations.length)
   } finally {
-    await rm(folder, { recursive: true })
+    await rm(data, { recursive: true })
   }
 })

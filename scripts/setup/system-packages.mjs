@@ -32,7 +32,7 @@ export const compilePackages = [
 
 /**
  * Programs that tests use: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST,
- * programs that create keys and signatures, Python for gRPC and generated clients. A test without
+ * programs that create keys and signatures, PostgreSQL, Python for gRPC and generated clients. A test without
  * its program is skipped.
  * @type {readonly SystemPackage[]}
  */
@@ -42,6 +42,7 @@ export const testPackages = [
   { name: 'curl', command: 'curl' },
   { name: 'gnupg', command: 'gpg' },
   { name: 'openssh-client', command: 'ssh-keygen' },
+  { name: 'postgresql', command: 'pg_ctlcluster' },
   { name: 'python3-grpcio', pythonModule: 'grpc' },
   { name: 'python3-venv', pythonModule: 'ensurepip' },
 ]

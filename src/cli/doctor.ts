@@ -1,13 +1,13 @@
-import { Command } from 'commander'
-import { dataOption, logLevelOption } from '../config/options.ts'
+import type { Command } from 'commander'
+import { logLevelOption } from '../config/options.ts'
 import type { DoctorFlags } from './actions/doctor.ts'
+import { commandOnData } from './place.ts'
 import { run } from './run.ts'
 
 /** `branchline doctor` */
 export function doctorCommand(): Command {
-  return new Command('doctor')
+  return commandOnData('doctor')
     .description('compare the database with the repositories; exits 1 when problems are left')
-    .addOption(dataOption())
     .option('--fsck', 'let Git check every object of every repository too', false)
     .option(
       '--fix',

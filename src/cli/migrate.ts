@@ -1,13 +1,12 @@
-import { Command, InvalidArgumentError } from 'commander'
-import { dataOption } from '../config/options.ts'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { MigrateFlags } from './actions/migrate.ts'
+import { commandOnData } from './place.ts'
 import { run } from './run.ts'
 
 /** `branchline migrate` */
 export function migrateCommand(): Command {
-  return new Command('migrate')
+  return commandOnData('migrate')
     .description('migrate the database to the version of this program, as `serve` does')
-    .addOption(dataOption())
     .option(
       '--to <version>',
       'another version, also a lower one: only with the server stopped and a backup made',

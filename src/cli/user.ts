@@ -1,13 +1,13 @@
 import { Command, Option } from 'commander'
-import { dataOption, logLevelOption, minPasswordLengthOption } from '../config/options.ts'
+import { logLevelOption, minPasswordLengthOption } from '../config/options.ts'
 import type { UserFlags } from './actions/user.ts'
+import { commandOnData } from './place.ts'
 import { run } from './run.ts'
 
 /** `branchline user …` */
 export function userCommand(): Command {
-  const create = new Command('create')
+  const create = commandOnData('create')
     .description('create an account in a data folder, with or without a running server')
-    .addOption(dataOption())
     .requiredOption('--username <name>', 'name to sign in with')
     .addOption(
       new Option('--role <role>', 'role of the account').choices(['admin', 'user']).default('user'),

@@ -13,14 +13,32 @@ const DEFAULT_RETRY_SCHEDULE = '5s,5m,30m,2h,5h,10h,14h,20h,24h'
 /** A page is read and printed in memory, so that more results would cost too much. */
 const pageSize = values.wholeNumber(1, 1000)
 
-/** The data folder, an option of every command. */
-export function dataOption(): Option {
+function dataOption(): Option {
   return setting(
     '--data <folder>',
     'database, repositories and keys; created when missing',
     './data',
     values.path,
   )
+}
+
+/** The options that name the data of an instance. Every command has them. */
+export function placeOptions(): Option[] {
+  return [
+    dataOption(),
+    setting(
+      '--database <url>',
+      'PostgreSQL database, as postgres://user@host:port/name (default: SQLite in the data folder)',
+      undefined,
+      values.postgresUrl,
+    ),
+    setting(
+      '--database-password-file <file>',
+      'file with the password of the database; read at each connection',
+      undefined,
+      values.path,
+    ),
+  ]
 }
 
 /** The level of the log on stderr. */
@@ -69,7 +87,7 @@ function addressOptions(): Option[] {
       '127.0.0.1:8080',
       values.hostPort,
     ),
-    dataOption(),
+    ...placeOptions(),
     setting(
       '--public-url <url>',
       'base of links in answers (default: the address served on)',

@@ -45,6 +45,14 @@ const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
   ['GiB', 1024 ** 3],
 ])
 
+/** Returns the URI of a PostgreSQL database. */
+export function postgresUrl(text: string): string {
+  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text)) {
+    throw new InvalidArgumentError('It must be like postgres://user@host:5432/name.')
+  }
+  return text
+}
+
 /** Returns an absolute path. */
 export function path(text: string): string {
   return resolve(text)

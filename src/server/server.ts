@@ -69,16 +69,20 @@ async function startParts(
   { clock = systemClock, spawner }: Surroundings,
   parts: StartedParts,
 ): Promise<{ url: string; app: App }> {
-  const { data: folder, settings, mailDir, webhookAllowedHosts, listen } = config
-  const lock = await lockData(folder)
+  const { settings, mailDir, webhookAllowedHosts, listen } = config
+  const lock = await lockData(config, (err) => {
+    // Two servers would overwrite each other's work. What this one has acknowledged is stored.
+    log.fatal({ err }, 'another server has taken the database')
+    process.exit(1)
+  })
   parts.add(() => lock.release())
-  const db = await openData(folder)
+  const db = await openData(config, (err) => log.warn({ err }, 'a connection to PostgreSQL failed'))
   parts.add(() => db.destroy())
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
   const app = await createApp({
     db,
-    folder,
+    folder: config.data,
     settings,
     log,
     clock,

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { openDatabase } from '../../src/storage/database/database.ts'
 import { migrate } from '../../src/storage/database/migrate.ts'
@@ -16,30 +16,46 @@ export async function openTestDatabase(): Promise<Db> {
     await migrate(db)
     return db
   }
-  return openPostgres({ url: await createPostgres(postgresUrl), onError: () => {} })
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  return openPostgres({ url: await createPostgres(postgresUrl, name), onError: () => {} })
+}
+
+/**
+ * Returns the URI of the database that belongs to a data folder, and creates the database when it is
+ * missing. Undefined for SQLite, whose database is in the folder.
+ */
+export async function databaseOf(folder: string): Promise<string | undefined> {
+  if (postgresUrl === undefined) return undefined
+  const name = `data_${createHash('sha256').update(folder).digest('hex').slice(0, 40)}`
+  return createPostgres(postgresUrl, name)
 }
 
 /** The number of the advisory lock for the creation of the template. */
 const TEMPLATE_LOCK = 7
 
-/** Creates a database from a template, which is faster than to migrate it. Returns its URI. */
-async function createPostgres(server: string): Promise<string> {
+/**
+ * Creates a database from a template, which is faster than to migrate it, unless the database exists.
+ * Returns its URI.
+ */
+async function createPostgres(server: string, name: string): Promise<string> {
   const template = `template_${migrations.length}`
-  const name = `test_${randomUUID().replaceAll('-', '')}`
   const admin = new pg.Client(server)
   await admin.connect()
   try {
     await admin.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK])
-    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [
-      template,
-    ])
-    if (rowCount === 0) await createTemplate(admin, server, template)
+    if (!(await exists(admin, template))) await createTemplate(admin, server, template)
     await admin.query('select pg_advisory_unlock($1)', [TEMPLATE_LOCK])
-    await admin.query(`create database ${name} template ${template}`)
+    if (!(await exists(admin, name)))
+      await admin.query(`create database ${name} template ${template}`)
   } finally {
     await admin.end()
   }
   return urlOf(server, name)
+}
+
+async function exists(admin: pg.Client, database: string): Promise<boolean> {
+  const query = 'select 1 from pg_database where datname = $1'
+  return (await admin.query(query, [database])).rowCount === 1
 }
 
 async function createTemplate(admin: pg.Client, server: string, template: string): Promise<void> {

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { databaseOf } from './database.ts'
 
 /** The program as it is shipped. `npm test` builds it before the tests run. */
 export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
@@ -19,21 +20,29 @@ export interface CommandResult {
 }
 
 /** Runs `node dist/main.js` with arguments to its end. */
-export function branchline(
+export async function branchline(
   args: readonly string[],
   { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
 ): Promise<CommandResult> {
+  const data = args[args.indexOf('--data') + 1]
+  const database = args.includes('--data') && data ? await databaseEnvironment(data) : {}
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [MAIN, ...args],
-      { env: { ...process.env, ...env } },
+      { env: { ...process.env, ...database, ...env } },
       (_, stdout, stderr) => {
         resolve({ code: child.exitCode, stdout, stderr })
       },
     )
     child.stdin?.end(input)
   })
+}
+
+/** Names the database of a data folder to a command. */
+async function databaseEnvironment(data: string): Promise<Record<string, string>> {
+  const url = await databaseOf(data)
+  return url === undefined ? {} : { BRANCHLINE_DATABASE: url }
 }
 
 /** A server process that is ready. */
@@ -58,7 +67,7 @@ export async function serveProcess(
     [main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...(await databaseEnvironment(data)), ...env },
     },
   )
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {

@@ -16,6 +16,7 @@ import type { Clock } from '../../src/domain/core/core.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createLogTo } from '../../src/log.ts'
 import { type Server, startServer } from '../../src/server/server.ts'
+import { databaseOf } from './database.ts'
 
 /** A server on a data folder of its own, and what it logged. */
 export interface TestServer extends Server {
@@ -56,6 +57,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       gitMemoryBytes: 2 * 1024 ** 3,
       reflection: true,
       logLevel: 'debug',
+      database: await databaseOf(data),
       ...config,
       data,
       settings: {

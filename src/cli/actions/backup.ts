@@ -1,7 +1,7 @@
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { attachmentsOf, openDataAsItIs, repositoriesOf } from '../../data-folder.ts'
+import { attachmentsOf, type DataPlace, openDataAsItIs, repositoriesOf } from '../../data-folder.ts'
 import { writeBackup } from '../../domain/maintenance/backup.ts'
 import { systemClock } from '../../server/app.ts'
 import { VERSION } from '../../version.ts'
@@ -10,14 +10,15 @@ import { print } from '../print.ts'
 /** Means standard input or output. */
 export const STANDARD_STREAM = '-'
 
-export interface BackupFlags {
-  readonly data: string
+export interface BackupFlags extends DataPlace {
   readonly output: string
 }
 
 /** Writes an instance into an archive. */
-export async function backup({ data, output }: BackupFlags): Promise<void> {
-  const db = await openDataAsItIs(data)
+export async function backup({ output, ...place }: BackupFlags): Promise<void> {
+  requireSqlite(place)
+  const db = await openDataAsItIs(place)
+  const { data } = place
   await removeLeftovers(data)
   const isPiped = output === STANDARD_STREAM
   // An existing archive is replaced only when the new one is complete.
@@ -41,6 +42,18 @@ export async function backup({ data, output }: BackupFlags): Promise<void> {
     if (!isPiped) await rm(draft, { force: true })
     await db.destroy()
   }
+}
+
+/**
+ * Archives contain an SQLite database.
+ *
+ * @throws Error with a sentence for the operator.
+ */
+export function requireSqlite({ database }: DataPlace): void {
+  if (database === undefined) return
+  throw new Error(
+    'backup and restore work with SQLite only: use pg_dump and pg_restore for the database, and copy the data folder',
+  )
 }
 
 /** Creates a file, before a failure could remove it. */

@@ -1,13 +1,12 @@
 import type { LogLevel } from '../../config.ts'
-import { lockData, openDataAsItIs } from '../../data-folder.ts'
+import { type DataPlace, lockData, openDataAsItIs } from '../../data-folder.ts'
 import { examine } from '../../domain/maintenance/doctor.ts'
 import { createLog } from '../../log.ts'
 import { createApp } from '../../server/app.ts'
 import { print } from '../print.ts'
 import { OPERATOR_SETTINGS } from './operator.ts'
 
-export interface DoctorFlags {
-  readonly data: string
+export interface DoctorFlags extends DataPlace {
   readonly fsck: boolean
   readonly fix: boolean
   readonly logLevel: LogLevel
@@ -15,8 +14,8 @@ export interface DoctorFlags {
 
 /** Compares the database with the repositories. Sets the exit code 1 when problems are left. */
 export async function doctor(flags: DoctorFlags): Promise<void> {
-  const db = await openDataAsItIs(flags.data)
-  const lock = flags.fix ? await lockData(flags.data) : undefined
+  const db = await openDataAsItIs(flags)
+  const lock = flags.fix ? await lockData(flags) : undefined
   try {
     const app = await createApp({
       db,
@@ -36,7 +35,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
     if (left > 0) process.exitCode = 1
   } finally {
-    lock?.release()
+    await lock?.release()
     await db.destroy()
   }
 }

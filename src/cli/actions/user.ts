@@ -1,14 +1,13 @@
 import { buffer } from 'node:stream/consumers'
 import type { LogLevel } from '../../config.ts'
-import { openData } from '../../data-folder.ts'
+import { type DataPlace, openData } from '../../data-folder.ts'
 import { createUserAsOperator } from '../../domain/accounts/registration/create-user.ts'
 import { createLog } from '../../log.ts'
 import { createApp } from '../../server/app.ts'
 import { print } from '../print.ts'
 import { OPERATOR_SETTINGS } from './operator.ts'
 
-export interface UserFlags {
-  readonly data: string
+export interface UserFlags extends DataPlace {
   readonly username: string
   readonly role: 'admin' | 'user'
   readonly email: string
@@ -21,7 +20,7 @@ export interface UserFlags {
 /** Creates an account, with the password from standard input. */
 export async function createUser(flags: UserFlags): Promise<void> {
   const password = (await buffer(process.stdin)).toString('utf8').replace(/\r?\n$/, '')
-  const db = await openData(flags.data)
+  const db = await openData(flags)
   try {
     const settings = { ...OPERATOR_SETTINGS, minPasswordLength: flags.minPasswordLength }
     const app = await createApp({

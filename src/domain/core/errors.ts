@@ -1,5 +1,5 @@
 import { GitError } from '../../git/core/errors.ts'
-import { isForeignKeyViolation } from '../../storage/database/database.ts'
+import { isForeignKeyViolation, isUnavailable } from '../../storage/database/database.ts'
 
 /**
  * The reasons for which a call is refused. Each is a value of the proto enum ErrorReason, which
@@ -324,6 +324,22 @@ export class DomainError extends Error {
   }
 }
 
+/**
+ * Returns the domain error for an error of Git or the database that is no fault of this program: a
+ * concurrent deletion, a limit, or a database that is unavailable. Undefined for other errors.
+ */
+export function outsideError(error: unknown): DomainError | undefined {
+  return databaseError(error) ?? deletionError(error) ?? gitLimitError(error)
+}
+
+/** Returns the domain error for a database that is unavailable; undefined for other errors. */
+export function databaseError(error: unknown): DomainError | undefined {
+  return isUnavailable(error) ? busy() : undefined
+}
+
+const busy = () =>
+  new DomainError('SERVER_BUSY', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
+
 /** Delay before a retry when the server is busy. */
 const RETRY_AFTER_SECONDS = 5
 
@@ -335,7 +351,7 @@ export function gitLimitError(error: unknown): DomainError | undefined {
   if (!(error instanceof GitError)) return undefined
   switch (error.kind) {
     case 'BUSY':
-      return new DomainError('SERVER_BUSY', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
+      return busy()
     case 'TIMEOUT':
       return new DomainError('GIT_TIMEOUT')
     case 'OUT_OF_MEMORY':

@@ -9,9 +9,10 @@ export class DataFolderBusyError extends Error {
   }
 }
 
-/** An exclusive lock of a data folder. */
+/** An exclusive lock of the data of an instance. */
 export interface DataLock {
-  release(): void
+  /** Releases the lock. Returns a promise when this takes time. */
+  release(): unknown
 }
 
 /**

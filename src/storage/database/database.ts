@@ -12,8 +12,10 @@ import { isPostgres, positionOf } from '../dialects/dialects.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { withOpaqueLimits } from './limits.ts'
 import { namedRows } from './named-rows.ts'
+import { DatabaseUnavailableError } from './postgres-failures.ts'
 import { POSTGRES_ERRORS, postgresCode, serializableTransaction } from './postgres-transactions.ts'
 import { openReader, type Reader } from './reader.ts'
+import { runAttempt } from './rollbacks.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
 
 /**
@@ -70,7 +72,8 @@ export function readerOf(db: Db): Reader | undefined {
  * The work must use the given handle for every statement. SQLite has one connection behind a mutex,
  * so the outer handle would wait for this transaction to end, which is a deadlock. The work should
  * wait for nothing but queries, because all other queries of the process wait for the transaction.
- * It must have no other effects, because PostgreSQL may run it again (`serializableTransaction`).
+ * It must have no other effects, because PostgreSQL may run it again (`serializableTransaction`), or
+ * reverse them (`onRollback`).
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   const call = currentDeadline()
@@ -78,7 +81,8 @@ export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T>
 }
 
 function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return isPostgres(db) ? serializableTransaction(db, work) : db.transaction().execute(work)
+  if (isPostgres(db)) return serializableTransaction(db, work)
+  return runAttempt((attempt) => db.transaction().execute(attempt), work)
 }
 
 /** The deadline is checked after the wait for the connection rather than before it. */
@@ -119,6 +123,14 @@ const FOREIGN_KEY_VIOLATIONS: ReadonlySet<string> = new Set([
   'SQLITE_CONSTRAINT_FOREIGNKEY',
   POSTGRES_ERRORS.foreignKeyViolation,
 ])
+
+/**
+ * Returns whether an error means that the database cannot be used at present: another process has
+ * locked the SQLite database, or PostgreSQL is unreachable.
+ */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || codeOf(error).startsWith('SQLITE_BUSY')
+}
 
 /** Returns the code of an error of SQLite or PostgreSQL, and an empty text for other errors. */
 function codeOf(error: unknown): string {

@@ -1,12 +1,21 @@
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
+import { readFile } from 'node:fs/promises'
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
 import pg from 'pg'
+import { parse, toClientConfig } from 'pg-connection-string'
 import type { Db, Schema } from '../schema/schema.ts'
 import { PostgresCompiler } from './postgres-compiler.ts'
+import { asUnavailable, DatabaseUnavailableError } from './postgres-failures.ts'
 
-/** Settings of the connections to PostgreSQL. */
-export interface PostgresOptions {
+/** The address of a PostgreSQL database. */
+export interface PostgresAddress {
   /** A `postgres://` URI (https://www.postgresql.org/docs/15/libpq-connect.html). */
   readonly url: string
+  /** File with the password, which is read at each connection. */
+  readonly passwordFile?: string | undefined
+}
+
+/** Settings of the connections to PostgreSQL. */
+export interface PostgresOptions extends PostgresAddress {
   /** Called with failures of idle connections. The pool replaces such connections. */
   readonly onError: (error: Error) => void
   /** The maximum number of connections. */
@@ -19,18 +28,95 @@ const CONNECT_TIMEOUT_MS = 5_000
 const IDLE_TIMEOUT_MS = 60_000
 
 /** Opens a pool of connections. The first query connects. */
-export function openPostgres({ url, onError, maxConnections }: PostgresOptions): Db {
+export function openPostgres({ onError, maxConnections, ...address }: PostgresOptions): Db {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connectionSettings(address),
     max: maxConnections ?? DEFAULT_MAX_CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    keepAlive: true,
-    application_name: 'branchline',
     types: { getTypeParser },
   })
   pool.on('error', onError)
   return new Kysely<Schema>({ dialect: new Dialect(pool) })
+}
+
+/**
+ * Returns the settings of a connection. What the URI leaves out comes from the environment and the
+ * password file of libpq (PGUSER, PGPASSFILE and others,
+ * https://www.postgresql.org/docs/15/libpq-envars.html).
+ */
+export function connectionSettings({ url, passwordFile }: PostgresAddress): pg.ClientConfig {
+  // `sslmode` means what it means to libpq.
+  const { password, ...parsed } = toClientConfig(parse(url, { useLibpqCompat: true }))
+  const settings = {
+    ...parsed,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'branchline',
+  }
+  if (passwordFile !== undefined) {
+    const readPassword = async () => (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '')
+    return { ...settings, password: readPassword }
+  }
+  return password ? { ...settings, password } : settings
+}
+
+/** A PostgreSQL database that this program cannot use. The message is for the operator. */
+export class UnsuitableDatabaseError extends Error {
+  override readonly name = 'UnsuitableDatabaseError'
+
+  /** Returns the error for a database that does not respond. */
+  static because(cause: unknown): UnsuitableDatabaseError {
+    const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
+    return new UnsuitableDatabaseError(`the PostgreSQL database cannot be used: ${reason}`, {
+      cause,
+    })
+  }
+}
+
+/** The oldest version that the tests run on. */
+const MIN_VERSION = 15
+
+/**
+ * Checks that a database can be used.
+ *
+ * @throws UnsuitableDatabaseError when the database is unreachable, too old, a standby, or not in
+ *   UTF-8.
+ */
+export async function checkPostgres(db: Db): Promise<void> {
+  const { version, encoding, isStandby } = await readFacts(db).catch((error: unknown) => {
+    throw UnsuitableDatabaseError.because(
+      error instanceof DatabaseUnavailableError ? error.cause : error,
+    )
+  })
+  if (version < MIN_VERSION * 10_000) {
+    throw new UnsuitableDatabaseError(
+      `PostgreSQL ${Math.floor(version / 10_000)} is too old: Branchline needs ${MIN_VERSION} or later`,
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new UnsuitableDatabaseError(
+      `the PostgreSQL database has the encoding ${encoding}: create one with "encoding 'UTF8' template template0"`,
+    )
+  }
+  if (isStandby === 1) {
+    throw new UnsuitableDatabaseError('the PostgreSQL database is a standby, which takes no writes')
+  }
+}
+
+interface Facts {
+  readonly version: number
+  readonly encoding: string
+  readonly isStandby: number
+}
+
+async function readFacts(db: Db): Promise<Facts> {
+  const { rows } = await sql<Facts>`select
+    current_setting('server_version_num')::bigint as version,
+    current_setting('server_encoding') as encoding,
+    pg_is_in_recovery() as "isStandby"`.execute(db)
+  const [facts] = rows
+  if (!facts) throw new Error('no row')
+  return facts
 }
 
 class Dialect extends PostgresDialect {
@@ -108,11 +194,15 @@ function withPreparedStatements(pool: pg.Pool): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>()
   return {
     async connect() {
-      const client = await pool.connect()
+      const client = await pool.connect().catch(asUnavailable)
       const known = clients.get(client)
       if (known) return known
+      // The query in progress fails too, and the pool drops the connection when it is released.
+      client.on('error', () => {})
       const query = (text: string, values: readonly unknown[]) =>
-        client.query({ name: nameOf(text), text, values: values.map(encodeValue) })
+        client
+          .query({ name: nameOf(text), text, values: values.map(encodeValue) })
+          .catch(asUnavailable)
       const named: PostgresPoolClient = {
         // Kysely passes a text, or a cursor when a query is streamed, which no query is.
         query: query as unknown as PostgresPoolClient['query'],

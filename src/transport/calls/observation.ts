@@ -2,7 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt'
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { deletionError } from '../../domain/core/errors.ts'
+import { databaseError, deletionError } from '../../domain/core/errors.ts'
 import { callerKey, restStatusKey } from '../../services/wire/call.ts'
 import { originKey } from '../callers/origin.ts'
 import { toConnectError } from '../errors/index.ts'
@@ -43,6 +43,8 @@ export function observeInterceptor(log: Logger, metrics: Metrics): Interceptor {
       // Unless something was deleted concurrently, data is missing.
       if (deletionError(thrown))
         log.warn({ request_id: requestId, err: thrown }, 'what a call needs is not there any more')
+      if (databaseError(thrown))
+        log.warn({ request_id: requestId, err: thrown }, 'the database is unavailable')
       finish(error)
       return error
     }

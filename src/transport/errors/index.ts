@@ -6,7 +6,7 @@ import {
   RetryInfoSchema,
 } from '#gen/google/rpc/error_details_pb.ts'
 import { HttpStatusSchema } from '#gen/rest/v1/rest_pb.ts'
-import { DomainError, deletionError, gitLimitError, type Reason } from '../../domain/core/errors.ts'
+import { DomainError, outsideError, type Reason } from '../../domain/core/errors.ts'
 import { codeToHttpStatus } from '../rpc/exchange/connect-internals.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { BRANCHES } from './branches.ts'
@@ -118,14 +118,13 @@ export function restStatusOf(reason: string): number | undefined {
 /**
  * Returns the error that a client receives for a thrown value. A domain error becomes the error of
  * its reason, and an RPC error stays as it is. An error caused by a concurrent deletion becomes the
- * error of a call after the deletion. Any other value becomes INTERNAL; the cause is only logged.
+ * error of a call after the deletion. A database that is unavailable is SERVER_BUSY. Any other value becomes INTERNAL; the cause is only logged.
  *
  * @param requestUrl URL of the call.
  */
 export function toConnectError(error: unknown, requestUrl?: string): ConnectError {
   if (error instanceof ConnectError) return error
-  const refused =
-    error instanceof DomainError ? error : (deletionError(error) ?? gitLimitError(error))
+  const refused = error instanceof DomainError ? error : outsideError(error)
   if (refused) return refusal(refused.reason, refused.metadata, requestUrl)
   return new ConnectError('internal error', Code.Internal, undefined, undefined, error)
 }

@@ -1,10 +1,5 @@
 import type { Logger } from 'pino'
-import {
-  type DomainError,
-  deletionError,
-  gitLimitError,
-  type Reason,
-} from '../../domain/core/errors.ts'
+import { type DomainError, outsideError, type Reason } from '../../domain/core/errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { abort, answerText } from './answers.ts'
@@ -123,7 +118,7 @@ export function createGitHttp(
     if (!route) return false
     handle(request, response, route, observed(request, response, route, options.observe)).catch(
       (err: unknown) => {
-        const refusal = deletionError(err) ?? gitLimitError(err)
+        const refusal = outsideError(err)
         options.log[refusal ? 'warn' : 'error']({ err }, 'a Git request failed')
         if (response.headersSent) abort(response)
         else answerFailure(response, refusal)
