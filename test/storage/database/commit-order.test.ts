@@ -8,7 +8,7 @@ const EVENTS_OF_EACH = 10
 
 it('shows events in the order of their ids while many accounts write', async () => {
   const app = await testApp()
-  const events = []
+  const events: Parameters<typeof insertUserEvent>[1][] = []
   for (let account = 0; account < ACCOUNTS; account++) {
     const { id } = await addUser(app, `user${account}`, { password_hash: '' })
     const event = { user_id: id, type: 'MEMO_CREATED', resource: 'memos/1', time: 0 } as const
