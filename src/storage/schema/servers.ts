@@ -1,0 +1,15 @@
+/** The data folder that belongs to a PostgreSQL database, which has one row. SQLite has none. */
+export interface DataFoldersTable {
+  /** The content of the file `postgresql` in the folder. */
+  id: string
+}
+
+/** Wrong passwords and passcodes that the servers of a PostgreSQL database count together. */
+export interface FailedGuessesTable {
+  /** What the guess counts towards: the kind of a log and a key. */
+  subject: string
+  /** Unix milliseconds. */
+  time: number
+  /** Unix milliseconds after which the guess no longer counts. */
+  expire_time: number
+}
