@@ -80,6 +80,8 @@ export class ServerSession {
   readonly #renewals = new Set<() => void>()
   readonly #listeners = new Set<(message: string) => void>()
   #client: pg.Client | undefined
+  /** The end of the last statement: a connection runs one at a time. */
+  #last: Promise<void> = Promise.resolve()
   #serverId = 0
   #aliveAtMs = 0
   #isEnded = false
@@ -117,8 +119,14 @@ export class ServerSession {
    * @throws DatabaseUnavailableError
    */
   async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    if (!this.#client) throw unavailable('the session of this server was lost')
-    const { rows } = await this.#client.query<Row>(text, values).catch(asUnavailable)
+    const client = this.#client
+    if (!client) throw unavailable('the session of this server was lost')
+    const result = this.#last.then(() => client.query<Row>(text, values))
+    this.#last = result.then(
+      () => {},
+      () => {},
+    )
+    const { rows } = await result.catch(asUnavailable)
     return rows
   }
 
@@ -252,7 +260,7 @@ export class ServerSession {
       client.connection.stream.destroy()
       return
     }
-    await client.query('select 1').then(
+    await this.query('select 1', []).then(
       () => {
         if (client === this.#client) this.#aliveAtMs = sentAtMs
       },
