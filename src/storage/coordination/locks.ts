@@ -42,13 +42,18 @@ export class SharedLocks {
    */
   async tryTake(key: string): Promise<SharedLock | undefined> {
     const name = nameOf(key)
+    await this.#session.ready()
     const { serverId } = this.#session
     const [row] = await this.#session.query<{ taken: boolean }>(
       'select pg_try_advisory_lock($1) as taken',
       [name],
     )
     if (!row?.taken) return undefined
-    if (!this.#session.holds(serverId)) throw unavailable('a lock of this server was lost')
+    if (!this.#session.holds(serverId)) {
+      // A later session may hold the lock.
+      this.#session.query('select pg_advisory_unlock($1)', [name]).catch(() => {})
+      throw unavailable('a lock of this server was lost')
+    }
     this.#held.set(name, { isWanted: false })
     return { release: () => this.#release(name, serverId) }
   }

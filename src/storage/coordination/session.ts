@@ -29,6 +29,8 @@ const ATTEMPT_DELAY_MS = 200
 const ATTEMPTS_ALONE = 100
 /** The time between two attempts to connect again. */
 const RENEWAL_DELAY_MS = 1_000
+/** The longest time for which a statement waits for a new session. */
+const RENEWAL_WAIT_MS = 2_000
 
 /** The time between two signs of life. */
 const HEARTBEAT_MS = 5_000
@@ -119,6 +121,7 @@ export class ServerSession {
    * @throws DatabaseUnavailableError
    */
   async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    await this.ready()
     const client = this.#client
     if (!client) throw unavailable('the session of this server was lost')
     const result = this.#last.then(() => client.query<Row>(text, values))
@@ -128,6 +131,16 @@ export class ServerSession {
     )
     const { rows } = await result.catch(asUnavailable)
     return rows
+  }
+
+  /** Whether the session is lost and not replaced yet. */
+  get isLost(): boolean {
+    return this.#client === undefined
+  }
+
+  /** Waits a moment for the replacement of a lost session. */
+  async ready(): Promise<void> {
+    if (this.isLost) await this.#renewal(RENEWAL_WAIT_MS)
   }
 
   /** Returns whether the locks of a session are still held. */
@@ -247,6 +260,19 @@ export class ServerSession {
       await client.end()
       throw error
     }
+  }
+
+  /** Resolves when a lost session is replaced, or after a time. */
+  #renewal(maxWaitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        stop()
+        resolve()
+      }
+      const timer = setTimeout(done, maxWaitMs)
+      const stop = this.onRenewal(done)
+    })
   }
 
   /** Proves to both sides that the other one is alive. */

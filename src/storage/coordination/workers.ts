@@ -40,7 +40,7 @@ export function runOnOneServer(
   }
   const run = async () => {
     while (!stopping.signal.aborted) {
-      await runUnderLock().catch(onFailure)
+      if (!session.isLost) await runUnderLock().catch(onFailure)
       await sleep(STANDBY_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
     }
   }

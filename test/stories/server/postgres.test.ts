@@ -154,7 +154,8 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
         await postgres.start()
       }
       expect(await commitOnMain()).toBe(before)
-      await client.git('e', 'push', '-q', 'origin', 'topic:again')
+      const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
+      await client.git('e', 'push', '-q', remote, 'topic:again')
       await end()
       server = await serveOnPostgres()
       expect(await commitOnMain()).toBe(before)
