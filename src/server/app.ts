@@ -3,6 +3,7 @@ import { createGuessLimits } from '../domain/accounts/credentials/guess-limits.t
 import { loadInstanceKeys } from '../domain/accounts/credentials/instance-keys.ts'
 import { createResetRequests } from '../domain/accounts/credentials/password-resets.ts'
 import { createPasswordHasher } from '../domain/accounts/credentials/passwords.ts'
+import { SharedFailures } from '../domain/accounts/credentials/shared-failures.ts'
 import { createOAuth2Client } from '../domain/accounts/sign-on/oauth2.ts'
 import type { App } from '../domain/app.ts'
 import { createBackground } from '../domain/core/background.ts'
@@ -68,7 +69,7 @@ export async function createApp({
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
     passwords: createPasswordHasher(),
-    guesses: createGuessLimits(clock),
+    guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),
     background: createBackground(log),
     coordination: shared ? createSharedCoordination(shared, log) : createCoordination(),
     signals: shared

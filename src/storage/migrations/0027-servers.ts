@@ -11,9 +11,11 @@ export async function up(db: Tx): Promise<void> {
 
   await db.schema
     .createTable('failed_guesses')
+    .addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())
     .addColumn('subject', 'text', (c) => c.notNull())
     .addColumn('time', 'bigint', (c) => c.notNull())
     .addColumn('expire_time', 'bigint', (c) => c.notNull())
+    .addColumn('is_running', 'integer', (c) => c.notNull())
     .execute()
   await db.schema
     .createIndex('failed_guesses_subject')
