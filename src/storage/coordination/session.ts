@@ -184,21 +184,29 @@ export class ServerSession {
    * @throws DatabaseBusyError
    */
   async alone(isNeeded: () => Promise<boolean>, work: () => Promise<unknown>): Promise<void> {
-    for (let attempt = 1; await isNeeded(); attempt++) {
-      if (attempt > ATTEMPTS_ALONE) throw new DatabaseBusyError('alone')
-      // Two servers that keep their share would wait for each other.
-      await this.query('select pg_advisory_unlock_shared($1)', [USE_LOCK])
-      const [row] = await this.query<{ taken: boolean }>(
-        'select pg_try_advisory_lock($1) as taken',
-        [USE_LOCK],
-      )
-      try {
-        if (row?.taken) await work()
-      } finally {
-        await this.query('select pg_advisory_lock_shared($1)', [USE_LOCK])
-        if (row?.taken) await this.query('select pg_advisory_unlock($1)', [USE_LOCK])
+    // Servers that keep their share while they wait would wait for each other.
+    await this.query('select pg_advisory_unlock_shared($1)', [USE_LOCK])
+    try {
+      for (let attempt = 1; await isNeeded(); attempt++) {
+        if (attempt > ATTEMPTS_ALONE) throw new DatabaseBusyError('alone')
+        if (!(await this.#tryAlone(work))) await sleep(ATTEMPT_DELAY_MS * (1 + Math.random()))
       }
-      if (!row?.taken) await sleep(ATTEMPT_DELAY_MS * (1 + Math.random()))
+    } finally {
+      await this.query('select pg_advisory_lock_shared($1)', [USE_LOCK])
+    }
+  }
+
+  /** Runs work if no other process uses the database. Returns whether it has. */
+  async #tryAlone(work: () => Promise<unknown>): Promise<boolean> {
+    const [row] = await this.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
+      USE_LOCK,
+    ])
+    if (!row?.taken) return false
+    try {
+      await work()
+      return true
+    } finally {
+      await this.query('select pg_advisory_unlock($1)', [USE_LOCK])
     }
   }
 
