@@ -2,6 +2,7 @@ import type { Owner } from '../../storage/schema/accounts.ts'
 import type { Caller } from '../core/access.ts'
 import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
 import type { PullView } from '../pulls/listing/pull-views.ts'
+import type { RepositoryView } from '../repos/listing/repository-views.ts'
 import type { ReposApp } from '../repos/ports.ts'
 
 /** The interfaces that webhook deliveries need. */
@@ -13,6 +14,8 @@ export interface DeliveriesApp extends MemosApp, ReposApp {
 export interface Payloads extends MemoPayloads {
   /** Returns a pull request as in a REST list for a viewer. */
   pullRequest(app: DeliveriesApp, viewer: Caller, view: PullView): string
+  /** Returns a repository as in a REST response for a viewer. */
+  repository(app: DeliveriesApp, viewer: Caller, view: RepositoryView): string
   /** Returns an account as in a REST response for a viewer. */
   account(app: DeliveriesApp, viewer: Caller, account: Owner): string
 }
