@@ -79,9 +79,9 @@ export async function createHook(
   place: HookPlace,
   values: NewHookValues,
 ): Promise<Hook> {
+  const { type, ...valid } = readHookValues(values)
   // The webhook would outlive a change of the repository that hides it from the token.
   checkSeesPrivate(caller)
-  const { type, ...valid } = readHookValues(values)
   // Also checked before the lookup of the host, which is slower.
   await checkQuota(app.db, place)
   await checkDestination(app, valid.url)
@@ -118,9 +118,9 @@ export async function editHook(
   id: bigint,
   values: Partial<HookValues>,
 ): Promise<Hook> {
-  checkSeesPrivate(caller)
   await getHook(app.db, place, id)
   const valid = readHookValues(values)
+  checkSeesPrivate(caller)
   if (valid.url !== undefined) await checkDestination(app, valid.url)
   return transaction(app.db, async (tx) => {
     const present = await getHook(tx, place, id)

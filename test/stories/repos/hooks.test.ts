@@ -9,7 +9,7 @@ import { importHistory } from '../../support/histories.ts'
 import { branchline, serveProcess, withFolder } from '../../support/process.ts'
 import { type Received, type Receiver, startReceiver } from '../../support/receiver.ts'
 import { restAt } from '../../support/rest.ts'
-import { PASSWORD, signIn } from '../../support/server.ts'
+import { createToken, PASSWORD, signIn } from '../../support/server.ts'
 
 const ZEROS = '0'.repeat(40)
 
@@ -175,6 +175,18 @@ describe('the webhooks of a repository', () => {
     // A webhook of one repository is not found in another one.
     const other = await repository('other')
     expect((await forge.rest(forge.users.bob, 'GET', `${other}/hooks/${id}`)).status).toBe(404)
+  })
+
+  it('cannot be set by a token for public data, because they would outlive it', async () => {
+    const path = await repository('public')
+    const { url } = await receiver()
+    const token = await createToken(forge.server.url, forge.users.bob, [
+      'write:repository',
+      'public-only',
+    ])
+    const who = { authorization: `token ${token}` }
+    const draft = { type: 'gitea', config: { url, content_type: 'json' } }
+    expect((await forge.rest(who, 'POST', `${path}/hooks`, draft)).status).toBe(403)
   })
 
   it('are no webhooks of the account, and are at most 50', async () => {
