@@ -7,7 +7,9 @@ import type { RefFacts } from '../hooks/ref-observer.ts'
 import { type OpenRepository, openRepositoryById } from '../repos/access/permissions.ts'
 import { viewRepository } from '../repos/listing/repository-views.ts'
 import type { HookFacts } from '../webhooks/hook-queue.ts'
+import { commentPayload, pullPayload } from './hook-pulls.ts'
 import { createPayload, deletePayload, type HookSubject, pushPayload } from './hook-pushes.ts'
+import { forkPayload, releasePayload, statusPayload } from './hook-resources.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
 /** Builds the JSON object of an event; undefined if its subject is gone. */
@@ -17,10 +19,15 @@ type Builder = (
   subject: HookSubject<any>,
 ) => Promise<object | undefined>
 
+/** The builders of events other than those of pull requests. */
 const BUILDERS: Readonly<Record<string, Builder>> = {
-  push: (app, subject: HookSubject<RefFacts>) => pushPayload(app, subject),
-  create: (app, subject: HookSubject<RefFacts>) => createPayload(app, subject),
+  push: pushPayload,
+  create: createPayload,
   delete: async (_, subject: HookSubject<RefFacts>) => deletePayload(subject),
+  fork: forkPayload,
+  release: releasePayload,
+  status: statusPayload,
+  pull_request_comment: commentPayload,
 }
 
 /** The text of an event, or why there is none. */
@@ -48,7 +55,8 @@ export async function hookPayload(
   const view = await viewRepository(app, viewer, open)
   const actor =
     facts.actor === null ? open.owner : ((await findOwnerById(app.db, facts.actor)) ?? GHOST)
-  const payload = await BUILDERS[event_type]?.(app, {
+  const build: Builder = BUILDERS[event_type] ?? pullPayload
+  const payload = await build(app, {
     facts,
     viewer,
     open,

@@ -13,6 +13,7 @@ import {
   viewCommits,
 } from '../repos/reading/commits.ts'
 import { readBranch } from '../repos/refs/ref-index.ts'
+import type { HookFacts } from '../webhooks/hook-queue.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
 /** The number of commits that an event lists. It also has the number of all of them. */
@@ -165,6 +166,16 @@ function personPayload(
   return { name, email, username: account?.name ?? '' }
 }
 
+/** Returns the JSON object of a commit; null when Git has removed the commit. */
+export async function lastCommitPayload(
+  app: DeliveriesApp,
+  { open, viewer }: Pick<HookSubject<HookFacts>, 'open' | 'viewer'>,
+  commitId: string,
+): Promise<object | null> {
+  const [commit] = await viewCommits(app, viewer, open, [commitId], PARTS)
+  return commit ? commitPayload(htmlUrl(app, open), commit, pathLister()) : null
+}
+
 /** Shortens lists of paths. */
 type PathLister = (paths: readonly string[]) => readonly string[]
 
@@ -178,7 +189,8 @@ function pathLister(): PathLister {
     })
 }
 
-function isoTime(seconds: number): string {
+/** @param seconds Unix seconds. */
+export function isoTime(seconds: number): string {
   const shown = Math.min(Math.max(seconds, FIRST_SECOND), LAST_SECOND)
   return new Date(shown * 1000).toISOString().replace('.000Z', 'Z')
 }
