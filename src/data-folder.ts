@@ -1,11 +1,23 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Repositories, repositoriesIn } from './git/repositories/repositories.ts'
-import { type DataLock, lockDataFolder } from './storage/database/data-lock.ts'
+import {
+  type Repositories,
+  repositoriesIn,
+  scratchFolderOf,
+} from './git/repositories/repositories.ts'
+import { createSharedExclusive, SharedLocks } from './storage/coordination/locks.ts'
+import {
+  ServerSession,
+  type SessionEvents,
+  type UseOfDatabase,
+} from './storage/coordination/session.ts'
+import { belongsTo } from './storage/database/data-folders.ts'
+import { DataFolderBusyError, type DataLock, lockDataFolder } from './storage/database/data-lock.ts'
 import { openDatabase } from './storage/database/database.ts'
 import { type MigrationRun, migrate, schemaVersion } from './storage/database/migrate.ts'
 import { checkPostgres, openPostgres, type PostgresAddress } from './storage/database/postgres.ts'
-import { lockPostgres } from './storage/database/postgres-lock.ts'
 import { migrations } from './storage/migrations/index.ts'
 import type { AttachmentFiles } from './storage/repos/attachment-files.ts'
 import type { Db } from './storage/schema/schema.ts'
@@ -21,7 +33,8 @@ export interface DataPlace {
 }
 
 /**
- * The data folder of an instance. With PostgreSQL, there is no `branchline.db`.
+ * The data folder of an instance. With PostgreSQL, there is a file `postgresql` instead of
+ * `branchline.db`, and no lock.
  *
  *     branchline.db     the database, with keys and password hashes
  *     repositories/     bare Git repositories, by id
@@ -32,9 +45,37 @@ const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
 const ATTACHMENTS_FOLDER = 'attachments'
 
-/** Returns the repositories of a data folder, without accessing the folder. */
-export function repositoriesOf(folder: string): Repositories {
-  return repositoriesIn(join(folder, REPOSITORIES_FOLDER))
+/** In a folder whose rows are in PostgreSQL, instead of a database file: the id of the folder. */
+const MARKER_FILE = 'postgresql'
+
+/** The use of the data of an instance, until its release. */
+export interface DataUse extends DataLock {
+  /** What the servers of a PostgreSQL database share. */
+  readonly shared?: Shared
+}
+
+/** The session of this process in a PostgreSQL database, and the locks of its servers. */
+export interface Shared {
+  readonly session: ServerSession
+  readonly locks: SharedLocks
+}
+
+/**
+ * Returns the repositories of a data folder, without accessing the folder.
+ *
+ * @param scratch the scratch folder of this server, if it shares the data with others.
+ */
+export function repositoriesOf(
+  folder: string,
+  shared?: { readonly locks: SharedLocks; readonly scratch: string },
+): Repositories {
+  const repositories = join(folder, REPOSITORIES_FOLDER)
+  if (!shared) return repositoriesIn(repositories)
+  return repositoriesIn(repositories, {
+    scratch: shared.scratch,
+    locks: createSharedExclusive(shared.locks, 'repository'),
+    refCreations: createSharedExclusive(shared.locks, 'refs'),
+  })
 }
 
 /** Returns the attachments of a data folder. */
@@ -42,33 +83,84 @@ export function attachmentsOf(folder: string): AttachmentFiles {
   return { folder: join(folder, ATTACHMENTS_FOLDER) }
 }
 
+/** A scratch folder of a server that shares the data with others. */
+export interface Scratch extends DataLock {
+  /** Absolute path. */
+  readonly path: string
+}
+
 /**
- * Locks the data of an instance for this process, and creates the folder when it is missing.
+ * Creates a scratch folder for this server, and removes those of servers that have ended.
  *
- * @param onLost called when another process has taken the lock of PostgreSQL, after this process was
- *   cut off. This process must end, and does so by default.
+ * @param onEnded called with the path of each of them before its removal.
+ */
+export async function claimScratch(
+  folder: string,
+  onEnded: (path: string) => void,
+): Promise<Scratch> {
+  const all = scratchFolderOf(join(folder, REPOSITORIES_FOLDER))
+  await mkdir(all, { recursive: true, mode: 0o700 })
+  for (const name of await readdir(all)) {
+    const path = join(all, name)
+    const lock = await tryLock(path)
+    if (!lock) continue
+    onEnded(path)
+    await rm(path, { recursive: true, force: true })
+    lock.release()
+  }
+  const path = join(all, randomUUID())
+  // The folder is locked from the first moment in which another server can see it.
+  const draft = join(folder, `scratch-${randomUUID()}`)
+  await mkdir(draft, { mode: 0o700 })
+  const lock = lockDataFolder(draft)
+  await rename(draft, path)
+  return {
+    path,
+    async release() {
+      await rm(path, { recursive: true, force: true })
+      lock.release()
+    },
+  }
+}
+
+/** Returns the lock of a folder; undefined if another server holds it. */
+async function tryLock(path: string): Promise<DataLock | undefined> {
+  try {
+    return lockDataFolder(path)
+  } catch (error) {
+    if (error instanceof DataFolderBusyError) return undefined
+    // A file, or a folder that another server removes.
+    return { release: () => {} }
+  }
+}
+
+/**
+ * Takes the data of an instance for this process, and creates the folder when it is missing. With
+ * SQLite, one process uses the data at a time. With PostgreSQL, servers use them together.
+ *
  * @throws DataFolderBusyError; DatabaseBusyError, UnsuitableDatabaseError
  */
-export async function lockData(
+export async function useData(
   place: DataPlace,
-  onLost: (error: Error) => void = endProcess,
-): Promise<DataLock> {
+  use: UseOfDatabase,
+  events: SessionEvents = COMMAND_EVENTS,
+): Promise<DataUse> {
   await makeFolder(place.data)
-  const folder = lockDataFolder(place.data)
   const address = postgresOf(place)
-  if (address === undefined) return folder
-  try {
-    const database = await lockPostgres(address, onLost)
-    return {
-      async release() {
-        await database.release()
-        folder.release()
-      },
-    }
-  } catch (error) {
-    folder.release()
-    throw error
+  if (address === undefined) return lockDataFolder(place.data)
+  const session = await ServerSession.open(address, use, events)
+  return {
+    shared: { session, locks: new SharedLocks(session) },
+    release: () => session.end(),
   }
+}
+
+/** A command ends when it is no longer alone. */
+const COMMAND_EVENTS: SessionEvents = {
+  onLost: (error) => {
+    throw error
+  },
+  onFailure: () => {},
 }
 
 function postgresOf({ database, databasePasswordFile }: DataPlace): PostgresAddress | undefined {
@@ -79,18 +171,41 @@ function postgresOf({ database, databasePasswordFile }: DataPlace): PostgresAddr
  * Opens the database of an instance and migrates it. Creates the folder and the tables when they
  * are missing.
  *
+ * @param session the session of this server. A migration waits until no other server uses the
+ *   database.
  * @param onError called with failures of idle connections to PostgreSQL.
- * @throws NewerDatabaseError, UnsuitableDatabaseError
+ * @throws NewerDatabaseError, UnsuitableDatabaseError, DatabaseBusyError
  */
-export async function openData(place: DataPlace, onError?: (error: Error) => void): Promise<Db> {
+export async function openData(
+  place: DataPlace,
+  session?: ServerSession,
+  onError?: (error: Error) => void,
+): Promise<Db> {
   const db = await openPlace(place, onError)
   try {
+    if (session) {
+      const isOld = async () => (await schemaVersion(db)) < migrations.length
+      await session.alone(isOld, () => migrate(db))
+    }
     await migrate(db)
+    if (place.database !== undefined) await checkFolder(place, db)
     return db
   } catch (error) {
     await db.destroy()
     throw error
   }
+}
+
+/**
+ * Checks that a data folder belongs to its PostgreSQL database.
+ *
+ * @throws Error with a sentence for the operator.
+ */
+async function checkFolder({ data }: DataPlace, db: Db): Promise<void> {
+  const marker = join(data, MARKER_FILE)
+  if (!existsSync(marker)) await writeFile(marker, randomUUID(), { flush: true })
+  if (await belongsTo(db, await readFile(marker, 'utf8'))) return
+  throw new Error(`the PostgreSQL database belongs to another data folder than ${data}`)
 }
 
 /**
@@ -122,7 +237,7 @@ export async function migrateData(
   place: DataPlace,
   version: number | undefined,
 ): Promise<MigrationRun> {
-  const lock = await lockData(place)
+  const lock = await useData(place, 'alone')
   try {
     const db = await openPlace(place)
     return await migrate(db, version).finally(() => db.destroy())
@@ -131,17 +246,23 @@ export async function migrateData(
   }
 }
 
-function endProcess(error: Error): never {
-  throw error
-}
-
 async function openPlace(
   place: DataPlace,
   onError: (error: Error) => void = () => {},
 ): Promise<Db> {
   await makeFolder(place.data)
   const address = postgresOf(place)
-  if (address === undefined) return openDatabase(join(place.data, DATABASE_FILE))
+  const file = join(place.data, DATABASE_FILE)
+  const marker = join(place.data, MARKER_FILE)
+  if (address === undefined) {
+    if (existsSync(marker))
+      throw new Error(
+        `the rows of ${place.data} are in PostgreSQL: name the database by --database`,
+      )
+    return openDatabase(file)
+  }
+  if (existsSync(file))
+    throw new Error(`the rows of ${place.data} are in ${file}: leave out --database`)
   const db = openPostgres({ ...address, onError })
   try {
     await checkPostgres(db)

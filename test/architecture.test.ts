@@ -55,6 +55,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
     'config',
     [
       'config',
+      'data-folder.ts',
       'domain/core/',
       'domain/outbound/allowed-hosts.ts',
       'domain/repos/writing/merge-styles.ts',
@@ -116,6 +117,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['storage/dialects/'],
     ['storage/migrations/'],
     ['storage/database/'],
+    ['storage/coordination/'],
     ['storage/accounts/', 'storage/memos/', 'storage/repos/'],
     ['storage/organizations/', 'storage/webhooks/'],
     ['storage/pulls/'],
@@ -151,7 +153,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   [/^kysely$/, ['storage/']],
   // Which of the two is loaded depends on the version of Node.
   [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
-  [/^pg$/, ['storage/database/']],
+  [/^pg$/, ['storage/database/', 'storage/coordination/']],
   // The domain knows neither protobuf nor RPC nor HTTP.
   [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
@@ -300,6 +302,7 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/rest/', 'caches keyed by descriptors, which never change'],
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
+  ['storage/database/rollbacks.ts', 'what a transaction has done, which ends with the transaction'],
 ]
 
 describe('the layout of src/', () => {

@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { lockData, migrateData } from '../src/data-folder.ts'
+import { migrateData, useData } from '../src/data-folder.ts'
 import { migrations } from '../src/storage/migrations/index.ts'
 
 it('does not migrate the database of a data folder that is in use', async () => {
   const data = await mkdtemp(join(tmpdir(), 'branchline-'))
   try {
-    const lock = await lockData({ data })
+    const lock = await useData({ data }, 'alone')
     await expect(migrateData({ data }, 1)).rejects.toThrow(/stop it first/)
     await lock.release()
     expect((await migrateData({ data }, 1)).to).toBe(1)

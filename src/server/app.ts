@@ -1,14 +1,15 @@
-import { attachmentsOf, repositoriesOf } from '../data-folder.ts'
+import { attachmentsOf, repositoriesOf, type Shared } from '../data-folder.ts'
 import { createGuessLimits } from '../domain/accounts/credentials/guess-limits.ts'
 import { loadInstanceKeys } from '../domain/accounts/credentials/instance-keys.ts'
 import { createResetRequests } from '../domain/accounts/credentials/password-resets.ts'
 import { createPasswordHasher } from '../domain/accounts/credentials/passwords.ts'
+import { SharedFailures } from '../domain/accounts/credentials/shared-failures.ts'
 import { createOAuth2Client } from '../domain/accounts/sign-on/oauth2.ts'
 import type { App } from '../domain/app.ts'
 import { createBackground } from '../domain/core/background.ts'
 import { createCoordination } from '../domain/core/coordination.ts'
-import type { Clock } from '../domain/core/core.ts'
-import { createSignal } from '../domain/core/signal.ts'
+import type { Clock, Signals } from '../domain/core/core.ts'
+import { createSignal, type Signal } from '../domain/core/signal.ts'
 import { hookRefObserver } from '../domain/hooks/ref-observer.ts'
 import { parseAllowedHosts } from '../domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../domain/outbound/outbound.ts'
@@ -17,8 +18,10 @@ import { createMergeChecks } from '../domain/pulls/merging/mergeability.ts'
 import { createCopyLimits } from '../domain/repos/lifecycle/copy-limits.ts'
 import { createCommitSigning } from '../domain/repos/reading/commit-signing.ts'
 import { createSignatureChecks } from '../domain/repos/reading/commit-verification.ts'
+import { shareSignals } from '../storage/coordination/signals.ts'
 import { createPayloads } from '../transport/payloads.ts'
 import { VERSION } from '../version.ts'
+import { createSharedCoordination } from './coordination.ts'
 
 /** The clock of the system. */
 export const systemClock: Clock = { now: () => Date.now() }
@@ -28,6 +31,8 @@ export type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
   Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound'>> & {
     /** Absolute path of the data folder. */
     readonly folder: string
+    /** What this server shares with the other servers of a PostgreSQL database. */
+    readonly shared?: (Shared & { readonly scratch: string }) | undefined
   }
 
 /**
@@ -39,6 +44,7 @@ export type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
 export async function createApp({
   db,
   folder,
+  shared,
   settings,
   log,
   clock = systemClock,
@@ -49,7 +55,7 @@ export async function createApp({
   const keys = await loadInstanceKeys(db, clock)
   return {
     db,
-    git: repositoriesOf(folder),
+    git: repositoriesOf(folder, shared),
     attachments: attachmentsOf(folder),
     clock,
     settings,
@@ -61,25 +67,32 @@ export async function createApp({
     commitSigning: createCommitSigning(keys),
     refObservers: [pullRefObserver, hookRefObserver],
     mergeChecks: createMergeChecks(),
-    runningUpdates: new Map(),
+    runningUpdates: new Set(),
     sizeMeasurements: new Map(),
     passwords: createPasswordHasher(),
-    guesses: createGuessLimits(clock),
+    guesses: createGuessLimits(clock, shared && new SharedFailures(db, clock)),
     background: createBackground(log),
-    coordination: createCoordination(),
-    signals: {
-      deliveries: createSignal(),
-      events: createSignal(),
-      mirrors: createSignal(),
-      pullHeads: createSignal(),
-      autoMerges: createSignal(),
-      mergeFollowUps: createSignal(),
-      repositoryEvents: createSignal(),
-    },
+    coordination: shared ? createSharedCoordination(shared, log) : createCoordination(),
+    signals: shared
+      ? shareSignals<keyof Signals, Signal>(shared.session, createSignals())
+      : createSignals(),
     copies: createCopyLimits(),
     signatureChecks: createSignatureChecks(),
     payloads: createPayloads(),
     resetRequests: createResetRequests(),
     oauth2: createOAuth2Client({ outbound, userAgent: `branchline/${VERSION}` }),
+  }
+}
+
+/** Creates the signals of this process. */
+function createSignals(): Signals {
+  return {
+    deliveries: createSignal(),
+    events: createSignal(),
+    mirrors: createSignal(),
+    pullHeads: createSignal(),
+    autoMerges: createSignal(),
+    mergeFollowUps: createSignal(),
+    repositoryEvents: createSignal(),
   }
 }

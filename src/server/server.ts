@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { lockData, openData } from '../data-folder.ts'
+import { claimScratch, openData, useData } from '../data-folder.ts'
 import type { App } from '../domain/app.ts'
 import type { Clock } from '../domain/core/core.ts'
 import { pruneUserEvents } from '../domain/memos/user-events.ts'
 import { boundAddresses } from '../domain/outbound/destinations.ts'
 import { createOutbound } from '../domain/outbound/outbound.ts'
-import { forgetUnpublishedCopies } from '../domain/repos/lifecycle/copies.ts'
 import { reconcilePendingUpdates } from '../domain/repos/refs/ref-index.ts'
 import { finishMeasuring } from '../domain/repos/refs/repository-size.ts'
+import { endScripts } from '../git/hooks/hook-runner.ts'
 import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
@@ -70,19 +70,13 @@ async function startParts(
   parts: StartedParts,
 ): Promise<{ url: string; app: App }> {
   const { settings, mailDir, webhookAllowedHosts, listen } = config
-  const lock = await lockData(config, (err) => {
-    // Two servers would overwrite each other's work. What this one has acknowledged is stored.
-    log.fatal({ err }, 'another server has taken the database')
-    process.exit(1)
-  })
-  parts.add(() => lock.release())
-  const db = await openData(config, (err) => log.warn({ err }, 'a connection to PostgreSQL failed'))
-  parts.add(() => db.destroy())
+  const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
   const app = await createApp({
     db,
     folder: config.data,
+    shared: shared && scratch && { ...shared, scratch: scratch.path },
     settings,
     log,
     clock,
@@ -102,7 +96,6 @@ async function startParts(
   app.git.processes.limitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
   await prepareRepositories(app.git)
   if (settings.gitHooks) await prepareGitHooks(app)
-  await forgetUnpublishedCopies(app)
   await reconcilePendingUpdates(app)
   // Workers start after the listener, which knows the address, and stop after the last call: calls
   // create work until then.
@@ -112,6 +105,27 @@ async function startParts(
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
   return { url, app }
+}
+
+/** Opens the data, alone or together with other servers. */
+async function openShared(config: Config, log: Logger, parts: StartedParts) {
+  const use = await useData(config, 'server', {
+    onLost: (err) => {
+      // What this server has acknowledged is stored.
+      log.fatal({ err }, 'a command has taken the database')
+      process.exit(1)
+    },
+    onFailure: (err) => log.warn({ err }, 'the session in PostgreSQL cannot be renewed'),
+  })
+  parts.add(() => use.release())
+  const { shared } = use
+  const db = await openData(config, shared?.session, (err) =>
+    log.warn({ err }, 'a connection to PostgreSQL failed'),
+  )
+  parts.add(() => db.destroy())
+  const scratch = shared && (await claimScratch(config.data, endScripts))
+  if (scratch) parts.add(() => scratch.release())
+  return { shared, db, scratch }
 }
 
 /** Prepares the sandbox of Git hooks, and logs whether there is one. */

@@ -1,27 +1,25 @@
 import type { App } from '../domain/app.ts'
+import type { Worker } from '../domain/core/coordination.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
 import { startLeftoverSweeps } from '../domain/maintenance/leftovers.ts'
 import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
 import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
 import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
+import { startReconciling } from '../domain/repos/refs/reconciling.ts'
 import { VERSION } from '../version.ts'
-
-/** A background worker. */
-interface Worker {
-  /** Resolves when the work in progress has ended. */
-  stop(): unknown
-}
 
 type StartWorker = (app: App) => Worker | Promise<Worker>
 
-const STARTS: readonly StartWorker[] = [
-  (app) => startDeliveries(app, `branchline-webhook/${VERSION}`),
-  startMirrors,
-  startPullHeads,
-  startScheduledMerges,
-  startFollowUps,
-  startLeftoverSweeps,
+/** Each worker runs on one of the servers that share a database. */
+const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
+  ['deliveries', (app) => startDeliveries(app, `branchline-webhook/${VERSION}`)],
+  ['mirrors', startMirrors],
+  ['pull heads', startPullHeads],
+  ['scheduled merges', startScheduledMerges],
+  ['merge follow-ups', startFollowUps],
+  ['leftover sweeps', startLeftoverSweeps],
+  ['pending updates', startReconciling],
 ]
 
 /** The background workers of a server. */
@@ -30,7 +28,8 @@ export class Workers {
 
   /** Starts the workers in the order of their list. */
   async start(app: App): Promise<void> {
-    for (const start of STARTS) this.#running.push(await start(app))
+    for (const [name, start] of STARTS)
+      this.#running.push(await app.coordination.onOneServer(name, () => start(app)))
   }
 
   /**

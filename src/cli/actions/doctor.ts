@@ -1,5 +1,5 @@
 import type { LogLevel } from '../../config.ts'
-import { type DataPlace, lockData, openDataAsItIs } from '../../data-folder.ts'
+import { type DataPlace, openDataAsItIs, useData } from '../../data-folder.ts'
 import { examine } from '../../domain/maintenance/doctor.ts'
 import { createLog } from '../../log.ts'
 import { createApp } from '../../server/app.ts'
@@ -15,7 +15,7 @@ export interface DoctorFlags extends DataPlace {
 /** Compares the database with the repositories. Sets the exit code 1 when problems are left. */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const db = await openDataAsItIs(flags)
-  const lock = flags.fix ? await lockData(flags) : undefined
+  const lock = flags.fix ? await useData(flags, 'alone') : undefined
   try {
     const app = await createApp({
       db,

@@ -17,7 +17,8 @@ export interface AccountsApp extends Core {
 }
 
 /**
- * Limits guesses of passwords and second factors. Counters are in memory, so a restart resets them.
+ * Limits guesses of passwords and second factors. Counters are in memory, so a restart resets them,
+ * unless several servers share them.
  */
 export interface GuessLimits {
   /**

@@ -8,24 +8,47 @@ import { DomainError } from './errors.ts'
  */
 const MAX_WAITING = 100
 
-/** Locks and shared runs by key. Servers over one database will have to share them. */
+/** What the servers of one database do together. A server with SQLite is alone. */
 export interface Coordination {
   /**
-   * Runs work while holding the lock of a key, in the order of the calls. Work must read the data
-   * that it depends on after it holds the lock.
+   * Runs work while holding the lock of a key, in the order of the calls of this server. Work must
+   * read the data that it depends on after it holds the lock.
    *
    * @throws SERVER_BUSY if too many callers wait for the key.
    */
   readonly exclusive: Exclusive
-  /** Shares one run of work among all callers with the same key that ask while it runs. */
+  /**
+   * Shares one run of work among all callers of this server with the same key that ask while it
+   * runs. Two servers may run the work at the same time.
+   */
   readonly once: Once
+  /** The number of this server, which changes when it loses its locks; null if it is alone. */
+  readonly serverId: number | null
+  /** Returns which of some servers are running. */
+  runningServers(serverIds: readonly number[]): Promise<ReadonlySet<number>>
+  /** Runs a worker on one server at a time. Another server goes on when this one fails. */
+  onOneServer(name: string, start: () => Worker | Promise<Worker>): Worker | Promise<Worker>
+}
+
+/** A background worker. */
+export interface Worker {
+  /** Resolves when the work in progress has ended. */
+  stop(): unknown
+}
+
+/** The limits of the callers that wait for a lock of `Coordination.exclusive`. */
+export const LOCK_LIMITS = {
+  maxWaitingPerKey: MAX_WAITING,
+  full: () => new DomainError('SERVER_BUSY'),
 }
 
 /** Coordinates work within this process. */
 export function createCoordination(): Coordination {
-  const full = () => new DomainError('SERVER_BUSY')
   return {
-    exclusive: createExclusive({ maxWaitingPerKey: MAX_WAITING, full }),
+    exclusive: createExclusive(LOCK_LIMITS),
     once: createOnce(),
+    serverId: null,
+    runningServers: async () => new Set(),
+    onOneServer: (_name, start) => start(),
   }
 }

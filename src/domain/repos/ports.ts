@@ -19,7 +19,7 @@ export interface ReposApp extends AccountsApp {
   readonly refObservers: readonly RefObserver[]
   readonly mergeChecks: MergeChecks
   /** The pending ref updates on which this process works, by their numbers. */
-  readonly runningUpdates: Map<number, RunningUpdate>
+  readonly runningUpdates: Set<number>
   /** The repositories whose size this process measures, or has just measured, by their numbers. */
   readonly sizeMeasurements: Map<number, SizeMeasurement>
 }
@@ -32,13 +32,6 @@ export interface MergeChecks {
     get(subject: string): number | undefined
     set(subject: string, untilMs: number): unknown
   }
-}
-
-/** A pending ref update on which this process works. */
-export interface RunningUpdate {
-  readonly repositoryId: number
-  /** Undefined for an update by the server itself. */
-  readonly push: PendingPush | undefined
 }
 
 /** The refs that an account is about to move. */

@@ -28,6 +28,11 @@ export interface HookReadiness {
   readonly failures: readonly string[]
 }
 
+/** Ends the scripts of a killed server, by its scratch folder. */
+export function endScripts(scratch: string): void {
+  sweep(undefined, markOf(join(scratch, '/')))
+}
+
 /** Runs hook scripts of users with the most restrictive launcher that the system supports. */
 export class HookRunner {
   readonly #scratch: string
@@ -51,7 +56,7 @@ export class HookRunner {
   async prepare(
     kinds: readonly HookLauncher['kind'][] = ['bubblewrap', 'plain'],
   ): Promise<HookReadiness> {
-    sweep(undefined, markOf(join(this.#scratch, '/')))
+    endScripts(this.#scratch)
     const failures: string[] = []
     for (const launcher of LAUNCHERS.filter(({ kind }) => kinds.includes(kind))) {
       const { ending, output, stderr } = await this.#runBy(launcher, {

@@ -1,4 +1,5 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { createLimited, type Limited } from '../../concurrency/limited.ts'
@@ -97,9 +98,11 @@ export async function installHooks(folder: string): Promise<void> {
   for (const [name, hooks] of Object.entries(FOLDERS)) {
     await mkdir(join(folder, name), { recursive: true })
     for (const hook of hooks) {
+      // Pushes of another server may run the file at the same time.
       const file = join(folder, name, hook)
-      await writeFile(file, SHIM)
-      await chmod(file, 0o700)
+      const draft = `${file}.${randomUUID()}`
+      await writeFile(draft, SHIM, { mode: 0o700 })
+      await rename(draft, file)
     }
   }
 }

@@ -18,6 +18,11 @@ const UNFINISHED_PACK = /^(tmp_|\.tmp-|pack_git2_)/
  * idle for this time, and orphans of a killed server have ended by then.
  */
 const STALE_MS = 15 * 60_000
+/**
+ * The same time if pushes of other servers, which this process cannot see, may be in progress: one
+ * can check the objects of a large push for an hour without a write.
+ */
+const SHARED_STALE_MS = 24 * 60 * 60_000
 
 /** Counts a push to a repository, until the returned function is called. */
 export function countPush({ pushes }: Repositories, id: number): () => void {
@@ -39,10 +44,11 @@ export async function findLeftovers(
   id: number,
   nowMs: number,
 ): Promise<string[]> {
+  const staleMs = repositories.isShared ? SHARED_STALE_MS : STALE_MS
   const found: string[] = []
   for (const path of await candidates(repositories, id)) {
     const changeMs = await lastChange(join(repositoryPath(repositories, id), path))
-    if (changeMs !== undefined && nowMs - changeMs > STALE_MS) found.push(path)
+    if (changeMs !== undefined && nowMs - changeMs > staleMs) found.push(path)
   }
   return found
 }
@@ -81,7 +87,7 @@ export async function sweepLeftovers(
 
 /**
  * Removes the folder of a push whose Git process was killed. While another push to the repository
- * is in progress, the folder is left to `sweepLeftovers`.
+ * is in progress, or may be on another server, the folder is left to `sweepLeftovers`.
  *
  * @param startMs start of the Git process, in Unix milliseconds. Older folders may belong to an
  *   orphan of another server.
@@ -91,6 +97,7 @@ export async function removeQuarantines(
   id: number,
   startMs: number,
 ): Promise<void> {
+  if (repositories.isShared) return
   const quarantines = (await candidates(repositories, id)).filter((path) =>
     path.startsWith('objects/tmp_objdir-'),
   )

@@ -23,6 +23,10 @@ export interface Repositories {
   readonly processes: GitProcesses
   /** Internal: handles expose nodegit. */
   readonly handles: RepositoryHandles
+  /** Folder of incomplete repositories and other temporary files of this process. */
+  readonly scratch: string
+  /** Whether other servers use the folder at the same time. */
+  readonly isShared: boolean
   /** Locks of repositories. Use `withRepositoryLock`. */
   readonly locks: Exclusive
   /** Locks of the creation of refs. Use `withRefCreationLock`. */
@@ -79,20 +83,40 @@ const SHARDS = 256
 /** Folder of repositories that are being created or removed. A start of the server empties it. */
 const SCRATCH_FOLDER = 'scratch'
 
-/** Returns the repositories of a folder. The folder is not accessed yet. */
-export function repositoriesIn(folder: string): Repositories {
+/** What the servers that share a folder of repositories do together. */
+export interface SharedRepositories {
+  /** Scratch folder of this server: a subfolder of `scratchFolderOf`. */
+  readonly scratch: string
+  readonly locks: Exclusive
+  readonly refCreations: Exclusive
+}
+
+/** Returns the scratch folder of a folder of repositories. */
+export function scratchFolderOf(folder: string): string {
+  return join(folder, SCRATCH_FOLDER)
+}
+
+/**
+ * Returns the repositories of a folder. The folder is not accessed yet.
+ *
+ * @param shared left out if one server uses the folder.
+ */
+export function repositoriesIn(folder: string, shared?: SharedRepositories): Repositories {
+  const scratch = shared?.scratch ?? scratchFolderOf(folder)
   return {
     folder,
+    scratch,
+    isShared: shared !== undefined,
     processes: new GitProcesses(),
     handles: new RepositoryHandles(),
     reviews: createReviewLimits(),
     pushes: new Map(),
-    locks: createExclusive(),
-    refCreations: createExclusive(),
+    locks: shared?.locks ?? createExclusive(),
+    refCreations: shared?.refCreations ?? createExclusive(),
     readers: new ProcessLimit(MAX_READERS, MAX_WAITING_READERS),
     streams: new ProcessLimit(MAX_STREAMS, 0),
     transfers: new ProcessLimit(MAX_TRANSFERS, MAX_WAITING_TRANSFERS),
-    hooks: new HookRunner(join(folder, SCRATCH_FOLDER)),
+    hooks: new HookRunner(scratch),
     pools: new Map(),
     caches: new Map(),
     repositoryCaches: new Map(),
@@ -145,11 +169,11 @@ export function repositoryCacheOf<T extends { readonly bytes: number }>(
 }
 
 /**
- * Creates the folder if necessary and removes incomplete repositories that a crash left. Only the
- * server that owns the folder may call this function.
+ * Creates the folder if necessary and removes incomplete repositories that a crash left in the
+ * scratch folder. Only the server that owns the scratch folder may call this function.
  */
 export async function prepareRepositories(repositories: Repositories): Promise<void> {
-  const scratch = join(repositories.folder, SCRATCH_FOLDER)
+  const { scratch } = repositories
   await rm(scratch, { recursive: true, force: true })
   await mkdir(scratch, { recursive: true, mode: 0o700 })
   await installHooks(hooksFolder(repositories))
@@ -313,7 +337,7 @@ export function withRepositoryLocks<T>(
   return locked()
 }
 
-/** Returns a new path in the scratch folder, which each start of the server empties. */
-export function scratchPath({ folder }: Repositories): string {
-  return join(folder, SCRATCH_FOLDER, randomUUID())
+/** Returns a new path in the scratch folder of this server. */
+export function scratchPath({ scratch }: Repositories): string {
+  return join(scratch, randomUUID())
 }

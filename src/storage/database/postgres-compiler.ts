@@ -1,7 +1,10 @@
 import {
+  type BinaryOperationNode,
   type ColumnDefinitionNode,
   type DataTypeNode,
+  OperatorNode,
   PostgresQueryCompiler,
+  PrimitiveValueListNode,
   RawNode,
 } from 'kysely'
 import { postgresNode } from '../dialects/dialects.ts'
@@ -23,6 +26,14 @@ export class PostgresCompiler extends PostgresQueryCompiler {
     const own = postgresNode(node)
     if (own) this.visitNode(own)
     else super.visitRaw(node)
+  }
+
+  /** SQLite accepts an empty list. */
+  protected override visitBinaryOperation(node: BinaryOperationNode): void {
+    const { operator, rightOperand: list } = node
+    const isEmpty = PrimitiveValueListNode.is(list) && list.values.length === 0
+    if (isEmpty && OperatorNode.is(operator)) this.append(String(operator.operator === 'not in'))
+    else super.visitBinaryOperation(node)
   }
 
   protected override visitColumnDefinition(node: ColumnDefinitionNode): void {

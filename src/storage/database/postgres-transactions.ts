@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { checkLeases } from '../../concurrency/leases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 import { unavailable } from './postgres-failures.ts'
 import { runAttempt } from './rollbacks.ts'
@@ -30,14 +31,20 @@ const MAX_DELAY_MS = 250
  * So every rule that a transaction checks holds when the transaction commits: a quota, the last
  * administrator, or a name that no other account has.
  *
- * @throws DatabaseUnavailableError when others come first each time; the failure of the work.
+ * @throws DatabaseUnavailableError when others come first each time, or a lock was lost; the failure
+ *   of the work.
  */
 export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await runAttempt(
         (run) => db.transaction().setIsolationLevel('serializable').execute(run),
-        work,
+        async (tx) => {
+          checkLeases()
+          const result = await work(tx)
+          checkLeases()
+          return result
+        },
       )
     } catch (error) {
       if (!canRunAgain(error)) throw error

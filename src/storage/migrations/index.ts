@@ -25,7 +25,8 @@ import * as pullRequests from './0023-pull-requests.ts'
 import * as privateEmails from './0024-private-emails.ts'
 import * as webhookBounds from './0025-webhook-bounds.ts'
 import * as mergeFollowUps from './0026-merge-follow-ups.ts'
-import * as hooks from './0027-hooks.ts'
+import * as servers from './0027-servers.ts'
+import * as hooks from './0028-hooks.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -67,5 +68,6 @@ export const migrations: readonly Migration[] = [
   { name: '0024-private-emails', ...privateEmails },
   { name: '0025-webhook-bounds', ...webhookBounds },
   { name: '0026-merge-follow-ups', ...mergeFollowUps },
-  { name: '0027-hooks', ...hooks },
+  { name: '0027-servers', ...servers },
+  { name: '0028-hooks', ...hooks },
 ]

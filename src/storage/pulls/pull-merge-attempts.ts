@@ -8,7 +8,11 @@ export interface MergeIntoBranch extends PullMergeAttempt {
 
 /** Records an attempt to merge a pull request. Replaces an earlier attempt. */
 export async function putMergeAttempt(tx: Tx, attempt: PullMergeAttempt): Promise<void> {
-  await tx.replaceInto('pull_merge_attempts').values(attempt).execute()
+  await tx
+    .insertInto('pull_merge_attempts')
+    .values(attempt)
+    .onConflict((conflict) => conflict.column('pull_request_id').doUpdateSet(attempt))
+    .execute()
 }
 
 /** Lists the attempts of pending updates. */

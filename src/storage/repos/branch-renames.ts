@@ -18,7 +18,11 @@ export function listRenamesOf(db: Db, notes: readonly number[]): Promise<BranchR
 
 /** Records a pending rename of a branch. It replaces an earlier rename of the old name. */
 export async function putBranchRename(tx: Tx, rename: BranchRename): Promise<void> {
-  await tx.replaceInto('branch_renames').values(rename).execute()
+  await tx
+    .insertInto('branch_renames')
+    .values(rename)
+    .onConflict((conflict) => conflict.columns(['repository_id', 'old_name']).doUpdateSet(rename))
+    .execute()
 }
 
 /**

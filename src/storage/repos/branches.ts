@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import { containsSql } from '../database/database.ts'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import { either } from '../dialects/dialects.ts'
-import type { Branch } from '../schema/refs.ts'
+import type { Branch, PendingRefUpdatesTable } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /** Returns the branch with a name. */
@@ -114,12 +114,11 @@ export async function deleteBranches(
 /** Records a pending update of refs and returns its id. */
 export async function insertPendingRefUpdate(
   tx: Tx,
-  repositoryId: number,
-  createTime: number,
+  update: Insertable<PendingRefUpdatesTable>,
 ): Promise<number> {
   const { id } = await tx
     .insertInto('pending_ref_updates')
-    .values({ repository_id: repositoryId, create_time: createTime })
+    .values(update)
     .returning('id')
     .executeTakeFirstOrThrow()
   return id

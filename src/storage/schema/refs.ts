@@ -34,6 +34,12 @@ export interface PendingRefUpdatesTable {
   repository_id: number
   /** Unix seconds. */
   create_time: Generated<number>
+  /** The server that works on the update, if several share the database. */
+  server_id: number | null
+  /** The account that moves refs; null for the server itself. */
+  pusher_id: number | null
+  /** JSON: the refs that the account moves, each with its new object, empty for a deletion. */
+  targets: string | null
 }
 
 export type Branch = Selectable<BranchesTable>

@@ -83,6 +83,7 @@ import type {
   TopicsTable,
 } from './repos.ts'
 import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
+import type { DataFoldersTable, FailedGuessesTable } from './servers.ts'
 import type { UserWebhooksTable, WebhookDeliveriesTable, WebhookMessagesTable } from './webhooks.ts'
 
 /** All tables, each typed in the file of its subject. */
@@ -100,7 +101,9 @@ export interface Schema {
   commit_status_contexts: CommitStatusContextsTable
   commit_statuses: CommitStatusesTable
   create_requests: CreateRequestsTable
+  data_folders: DataFoldersTable
   deploy_keys: DeployKeysTable
+  failed_guesses: FailedGuessesTable
   git_hooks: GitHooksTable
   gpg_certificates: GpgCertificatesTable
   gpg_keys: GpgKeysTable

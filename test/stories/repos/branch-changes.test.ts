@@ -487,7 +487,7 @@ describe('a branch rename', () => {
     ])
     await begin('old', 'never')
     // After a restart, no update is running.
-    await reconcilePendingUpdates({ ...server.app, runningUpdates: new Map() })
+    await reconcilePendingUpdates({ ...server.app, runningUpdates: new Set() })
     expect((await rest(users.bob, 'GET', path)).body.default_branch).toBe('trunk')
     const rules = (await rest(users.bob, 'GET', `${path}/branch_protections`)).body
     expect(rules.map(({ rule_name }: { rule_name: string }) => rule_name)).toEqual(['trunk', 'old'])

@@ -84,7 +84,7 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
   )
 
   it(
-    'a second server on the same database is refused',
+    'a server with another data folder is refused',
     () =>
       withFolder(async (other) => {
         const { code, stderr } = await branchline([
@@ -95,9 +95,37 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
           '127.0.0.1:0',
           ...options(),
         ])
-        expect(stderr).toContain('another branchline works on this PostgreSQL database')
+        expect(stderr).toContain('the PostgreSQL database belongs to another data folder')
         expect(code).toBe(1)
       }),
+    TIMEOUT_MS,
+  )
+
+  it(
+    'a server without --database is refused',
+    async () => {
+      const { code, stderr } = await branchline([
+        'serve',
+        '--data',
+        data,
+        '--listen',
+        '127.0.0.1:0',
+      ])
+      expect(stderr).toContain('are in PostgreSQL: name the database by --database')
+      expect(code).toBe(1)
+    },
+    TIMEOUT_MS,
+  )
+
+  it(
+    'a migration is refused while servers run',
+    async () => {
+      const { code, stderr } = await branchline(['migrate', '--data', data, ...options()])
+      expect(stderr).toContain(
+        'another branchline works on this PostgreSQL database: stop it first',
+      )
+      expect(code).toBe(1)
+    },
     TIMEOUT_MS,
   )
 
@@ -126,7 +154,8 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
         await postgres.start()
       }
       expect(await commitOnMain()).toBe(before)
-      await client.git('e', 'push', '-q', 'origin', 'topic:again')
+      const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
+      await client.git('e', 'push', '-q', remote, 'topic:again')
       await end()
       server = await serveOnPostgres()
       expect(await commitOnMain()).toBe(before)

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import type { Clock } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { GuessLimits } from '../ports.ts'
+import type { GuessCounter, SharedFailures } from './shared-failures.ts'
 
 const PASSWORD_WINDOW_MS = 10 * 60 * 1000
 const MAX_WRONG_PASSWORDS_PER_ACCOUNT = 10
@@ -30,12 +31,21 @@ const RETRY_AFTER_SECONDS = 5
 /** How often a log removes expired entries within its window. */
 const SWEEPS_PER_WINDOW = 10
 
-/** Creates limits with empty counters. */
-export function createGuessLimits(clock: Clock): GuessLimits {
-  const accounts = new FailureLog(MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
-  const peers = new FailureLog(MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
-  const secondFactors = new FailureLog(MAX_WRONG_SECOND_FACTORS, SECOND_FACTOR_WINDOW_MS)
-  const counted = createCounting(clock)
+/**
+ * Creates limits with empty counters.
+ *
+ * @param shared the wrong guesses, if other servers count them too. Each server still has its own
+ *   queue of guesses.
+ */
+export function createGuessLimits(clock: Clock, shared?: SharedFailures): GuessLimits {
+  const accounts = new FailureLog('account', MAX_WRONG_PASSWORDS_PER_ACCOUNT, PASSWORD_WINDOW_MS)
+  const peers = new FailureLog('peer', MAX_WRONG_PASSWORDS_PER_PEER, PASSWORD_WINDOW_MS)
+  const secondFactors = new FailureLog(
+    'second-factor',
+    MAX_WRONG_SECOND_FACTORS,
+    SECOND_FACTOR_WINDOW_MS,
+  )
+  const counted = createCounting(clock, shared)
   return {
     attempt(account, peerAddress, check) {
       const counters = [
@@ -74,7 +84,7 @@ interface Waiting {
  * A semaphore does not do the same: a slot becomes free when a check succeeds, but not when it
  * fails, and one check needs a slot of each of its counters.
  */
-function createCounting(clock: Clock) {
+function createCounting(clock: Clock, shared: SharedFailures | undefined) {
   /** In the order of arrival. */
   const waiting = new Set<Waiting>()
 
@@ -116,8 +126,12 @@ function createCounting(clock: Clock) {
     await admission(counters)
     let failed = false
     try {
-      const result = await check()
-      failed = result === undefined
+      const result = shared
+        ? await shared.counted(counters.map(sharedCounter), check, (waitMs) =>
+            rateLimited(Math.ceil(waitMs / 1000)),
+          )
+        : await check()
+      failed = result === undefined && !shared
       if (!failed) for (const { log, key, forgives } of counters) if (forgives) log.clear(key)
       return result
     } finally {
@@ -125,6 +139,11 @@ function createCounting(clock: Clock) {
       wake()
     }
   }
+}
+
+function sharedCounter({ log, key, forgives }: Counter): GuessCounter {
+  const { limit, windowMs } = log
+  return { subject: `${log.name} ${key}`, limit, windowMs, forgives }
 }
 
 function begin(counters: readonly Counter[]): void {
@@ -168,8 +187,9 @@ class Tally {
  * failures each. That takes more guesses, from more addresses, than it gains.
  */
 class FailureLog {
-  readonly #limit: number
-  readonly #windowMs: number
+  readonly name: string
+  readonly limit: number
+  readonly windowMs: number
   /** Oldest first, at most `limit` for each key. */
   readonly #times = new Map<string, readonly number[]>()
   /** Index n holds the keys with n failures, in the order in which they reached that number. */
@@ -178,21 +198,22 @@ class FailureLog {
   readonly #waiting = new Tally()
   #sweptAt = 0
 
-  constructor(limit: number, windowMs: number) {
-    this.#limit = limit
-    this.#windowMs = windowMs
+  constructor(name: string, limit: number, windowMs: number) {
+    this.name = name
+    this.limit = limit
+    this.windowMs = windowMs
     this.#keysByCount = Array.from({ length: limit + 1 }, () => new Set<string>())
   }
 
   /** Returns the milliseconds until the key may fail once more; 0 if it may fail now. */
   waitMs(key: string, now: number): number {
     const times = this.#recent(key, now)
-    return times.length < this.#limit ? 0 : (times[0] ?? now) + this.#windowMs - now
+    return times.length < this.limit ? 0 : (times[0] ?? now) + this.windowMs - now
   }
 
   /** Returns whether the key may fail once more even if all of its running checks fail. */
   hasCapacity(key: string, now: number): boolean {
-    return this.#recent(key, now).length + this.#running.get(key) < this.#limit
+    return this.#recent(key, now).length + this.#running.get(key) < this.limit
   }
 
   /** Counts a check that starts. */
@@ -219,7 +240,7 @@ class FailureLog {
   }
 
   #add(key: string, now: number): void {
-    if (now - this.#sweptAt >= this.#windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
+    if (now - this.#sweptAt >= this.windowMs / SWEEPS_PER_WINDOW) this.#sweep(now)
     if (this.#times.size >= MAX_KEYS && !this.#times.has(key)) this.#evictOne()
     this.#set(key, [...this.#recent(key, now), now])
   }
@@ -230,7 +251,7 @@ class FailureLog {
   }
 
   #recent(key: string, now: number): readonly number[] {
-    return (this.#times.get(key) ?? []).filter((time) => now - time < this.#windowMs)
+    return (this.#times.get(key) ?? []).filter((time) => now - time < this.windowMs)
   }
 
   #set(key: string, times: readonly number[]): void {

@@ -1,17 +1,8 @@
-import {
-  discardDraft,
-  publishDraft,
-  repositoryExists,
-} from '../../../git/repositories/repositories.ts'
+import { discardDraft, publishDraft } from '../../../git/repositories/repositories.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { isUniqueViolation, transaction } from '../../../storage/database/database.ts'
-import { repositoriesWithPendingRefUpdates } from '../../../storage/repos/branches.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
-import {
-  deleteRepository,
-  findRepositoryById,
-  insertRepository,
-} from '../../../storage/repos/repositories.ts'
+import { insertRepository } from '../../../storage/repos/repositories.ts'
 import type { NewRepository } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -90,19 +81,4 @@ async function takenError(
   if (!fork) return new DomainError('REPOSITORY_EXISTS', { name })
   const owner = await findOwnerById(app.db, owner_id)
   return new DomainError('FORK_EXISTS', { owner: owner?.name ?? '' })
-}
-
-/**
- * Deletes the rows of copies that a crash has left without a folder. No client knows them. Runs
- * when the server starts, before missing folders of other repositories are created again.
- */
-export async function forgetUnpublishedCopies(app: ReposApp): Promise<void> {
-  for (const id of await repositoriesWithPendingRefUpdates(app.db)) {
-    const repository = await findRepositoryById(app.db, id)
-    const isCopy = repository && (repository.parent_id !== null || repository.original_url !== '')
-    // A copy with branches had a folder, which is missing for another reason.
-    if (!isCopy || repository.branch_count > 0 || (await repositoryExists(app.git, id))) continue
-    await transaction(app.db, (tx) => deleteRepository(tx, id))
-    app.log.warn({ repository: id }, 'a copy that a crash left without a folder was removed')
-  }
 }

@@ -2,7 +2,7 @@ import { transaction } from '../../../storage/database/database.ts'
 import { onRollback } from '../../../storage/database/rollbacks.ts'
 import { insertPendingRefUpdate, pendingRefUpdatesOf } from '../../../storage/repos/branches.ts'
 import type { PendingRefUpdate } from '../../../storage/schema/refs.ts'
-import type { Tx } from '../../../storage/schema/schema.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import type { PendingPush, ReposApp } from '../ports.ts'
 
@@ -49,26 +49,30 @@ export async function recordPendingUpdateIn(
   repositoryId: number,
   push?: PendingPush,
 ): Promise<number> {
-  const updateId = await insertPendingRefUpdate(tx, repositoryId, nowSeconds(app.clock))
-  app.runningUpdates.set(updateId, { repositoryId, push })
+  const updateId = await insertPendingRefUpdate(tx, {
+    repository_id: repositoryId,
+    create_time: nowSeconds(app.clock),
+    server_id: app.coordination.serverId,
+    pusher_id: push?.pusherId ?? null,
+    targets: push ? JSON.stringify(push.updates.map(({ name, to = '' }) => [name, to])) : null,
+  })
+  app.runningUpdates.add(updateId)
   onRollback(tx, () => endPendingUpdate(app, updateId))
   return updateId
 }
 
-/**
- * Returns a function that finds the account that has moved a ref to an object. The function knows
- * the running pushes of this moment only, so its result is undefined after a crash.
- */
-export function findPushers(
+/** Returns a function that finds the account that has moved a ref to an object. */
+export async function findPushers(
   app: ReposApp,
   repositoryId: number,
-): (ref: string, objectId: string | undefined) => number | undefined {
+): Promise<(ref: string, objectId: string | undefined) => number | undefined> {
   const pushers = new Map<string, number>()
-  for (const running of app.runningUpdates.values()) {
-    if (running.repositoryId !== repositoryId || !running.push) continue
+  for (const { pusher_id, targets } of await pendingRefUpdatesOf(app.db, repositoryId)) {
+    if (pusher_id === null || targets === null) continue
+    // `recordPendingUpdateIn` has written the pairs.
     // The name of a ref cannot contain a space.
-    for (const { name, to = '' } of running.push.updates)
-      pushers.set(`${name} ${to}`, running.push.pusherId)
+    for (const [name, to] of JSON.parse(targets) as [string, string][])
+      pushers.set(`${name} ${to}`, pusher_id)
   }
   return (ref, objectId = '') => pushers.get(`${ref} ${objectId}`)
 }
@@ -81,18 +85,35 @@ export function endPendingUpdate(app: ReposApp, updateId: number): void {
   app.runningUpdates.delete(updateId)
 }
 
-/** Returns whether this process works on a pending update. */
-export function isRunning(app: ReposApp, updateId: number): boolean {
-  return app.runningUpdates.has(updateId)
+/** Returns whether this server or another one works on a pending update of a repository. */
+export async function isRunning(
+  app: ReposApp,
+  db: Db,
+  repositoryId: number,
+  updateId: number,
+): Promise<boolean> {
+  const updates = await pendingRefUpdatesOf(db, repositoryId)
+  const leftovers = await withoutRunning(app, updates)
+  return [updates, leftovers].filter((some) => some.some(({ id }) => id === updateId)).length === 1
 }
 
-/** Returns the pending updates of a repository on which this process does not work. */
+/** Returns the pending updates of a repository on which no server works. */
 export async function leftoverUpdates(
   app: ReposApp,
   repositoryId: number,
 ): Promise<PendingRefUpdate[]> {
-  const updates = await pendingRefUpdatesOf(app.db, repositoryId)
-  return updates.filter(({ id }) => !isRunning(app, id))
+  return withoutRunning(app, await pendingRefUpdatesOf(app.db, repositoryId))
+}
+
+async function withoutRunning(
+  { runningUpdates, coordination }: ReposApp,
+  updates: readonly PendingRefUpdate[],
+): Promise<PendingRefUpdate[]> {
+  const others = updates.filter(({ id }) => !runningUpdates.has(id))
+  const own = coordination.serverId
+  const servers = others.flatMap(({ server_id }) => (server_id === own ? [] : (server_id ?? [])))
+  const running = await coordination.runningServers([...new Set(servers)])
+  return others.filter(({ server_id }) => server_id === null || !running.has(server_id))
 }
 
 /** Returns whether a leftover update is complete once the refs have been read from Git. */

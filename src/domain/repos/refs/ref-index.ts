@@ -5,6 +5,7 @@ import {
   repositoryExists,
   withRepositoryLock,
 } from '../../../git/repositories/repositories.ts'
+import { transaction } from '../../../storage/database/database.ts'
 import {
   countBranches,
   findBranch,
@@ -12,9 +13,9 @@ import {
   pendingRefUpdatesOf,
   repositoriesWithPendingRefUpdates,
 } from '../../../storage/repos/branches.ts'
-import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import { deleteRepository, findRepositoryById } from '../../../storage/repos/repositories.ts'
 import { countTags, findTag, findTagInAnyCase, pageOfTags } from '../../../storage/repos/tags.ts'
-import type { Branch, Tag } from '../../../storage/schema/refs.ts'
+import type { Branch, PendingRefUpdate, Tag } from '../../../storage/schema/refs.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import type { Page } from '../../core/names.ts'
 import type { ReposApp } from '../ports.ts'
@@ -72,11 +73,17 @@ export async function compareRefIndex(app: ReposApp, repositoryId: number): Prom
 /**
  * Reconciles all repositories that have leftover updates. Runs when the server starts, before any
  * ref moves.
+ *
+ * @param isDue returns whether the repository of a leftover update is read. Default: each.
  */
-export async function reconcilePendingUpdates(app: ReposApp): Promise<void> {
+export async function reconcilePendingUpdates(
+  app: ReposApp,
+  isDue: (update: PendingRefUpdate) => boolean = () => true,
+): Promise<void> {
   for (const repositoryId of await repositoriesWithPendingRefUpdates(app.db)) {
     try {
-      await reconcileRefs(app, repositoryId)
+      const due = (await leftoverUpdates(app, repositoryId)).filter(isDue)
+      if (due.length > 0) await reconcileRefs(app, repositoryId)
     } catch (err) {
       // The server can serve the others. The pending update stays, so the next reader tries again.
       app.log.error(
@@ -94,9 +101,11 @@ export async function reconcileRefs(app: ReposApp, repositoryId: number): Promis
     const updates = await leftoverUpdates(app, repositoryId)
     const repository = await findRepositoryById(app.db, repositoryId)
     if (!repository || updates.length === 0) return
-    // The server may have crashed before it created the folder.
-    if (!(await repositoryExists(app.git, repositoryId)))
+    if (!(await repositoryExists(app.git, repositoryId))) {
+      if (isUnpublishedCopy(repository)) return forgetCopy(app, repositoryId)
+      // The server may have crashed before it created the folder.
       await createRepository(app.git, repositoryId, repository.default_branch)
+    }
     const differences = await recordRefsLocked(app, repository, {
       extent: 'all',
       ended: updates.map(({ id }) => id),
@@ -108,6 +117,22 @@ export async function reconcileRefs(app: ReposApp, repositoryId: number): Promis
         'rows were behind Git after a crash',
       )
   })
+}
+
+/**
+ * Returns whether a repository without a folder is a copy that a crash has interrupted. No client
+ * knows the copy. One with branches had a folder, which is missing for another reason.
+ */
+function isUnpublishedCopy({ parent_id, original_url, branch_count }: Repository): boolean {
+  return (parent_id !== null || original_url !== '') && branch_count === 0
+}
+
+async function forgetCopy(app: ReposApp, repositoryId: number): Promise<void> {
+  await transaction(app.db, (tx) => deleteRepository(tx, repositoryId))
+  app.log.warn(
+    { repository: repositoryId },
+    'a copy that a crash left without a folder was removed',
+  )
 }
 
 /** Reconciles the rows of a repository before a list is read. Adds them if there are none. */

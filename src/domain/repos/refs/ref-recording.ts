@@ -77,14 +77,14 @@ export async function recordRefsLocked(
 ): Promise<number> {
   const { id } = repository
   const held = await readGitRefs(app, id, extent)
-  const [differences, renames, recorders] = await Promise.all([
+  const [differences, pusherOf, renames, recorders] = await Promise.all([
     findDifferences(app, id, held, extent),
+    findPushers(app, id),
     endedRenames(app, id, ended),
     Promise.all(app.refObservers.map((o) => o.beginRecord(app, repository, ended))),
   ])
   const defaultBranch = await settleDefaultBranch(app, id, held)
   const hasNewDefault = defaultBranch !== repository.default_branch
-  const pusherOf = findPushers(app, id)
   const allMoved: MovedRef[] = []
   // Without differences there is one empty batch, which completes the pending updates.
   for (let start = 0; start === 0 || start < differences.length; start += BATCH) {
@@ -120,7 +120,7 @@ export async function recordRefsLocked(
 function movedRefs(
   differences: readonly RefDifference[],
   targets: ReadonlyMap<string, RefTarget>,
-  pusherOf: ReturnType<typeof findPushers>,
+  pusherOf: Awaited<ReturnType<typeof findPushers>>,
 ): MovedRef[] {
   return differences.flatMap(({ table, name, objectId, known }) => {
     const ref = `${table === 'branches' ? HEADS : TAGS}${name}`

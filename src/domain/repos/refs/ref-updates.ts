@@ -131,7 +131,11 @@ function recordRename(
 ): RecordWithUpdate {
   return async (tx, updateId) => {
     const known = await findBranchRename(tx, repositoryId, oldName)
-    if (known && known.note_id !== null && isRunning(app, known.note_id)) {
+    const updateInProgress = known?.note_id ?? undefined
+    if (
+      updateInProgress !== undefined &&
+      (await isRunning(app, tx, repositoryId, updateInProgress))
+    ) {
       throw new DomainError('REF_CHANGED', { ref: `refs/heads/${oldName}` })
     }
     await putBranchRename(tx, {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createGuessLimits } from '../../../../src/domain/accounts/credentials/guess-limits.ts'
+import { SharedFailures } from '../../../../src/domain/accounts/credentials/shared-failures.ts'
 import type { GuessLimits } from '../../../../src/domain/accounts/ports.ts'
-import { testClock } from '../../../support/app.ts'
+import type { Clock } from '../../../../src/domain/core/core.ts'
+import { testApp, testClock } from '../../../support/app.ts'
 
 const wrong = async () => undefined
 const right = async () => 'account'
@@ -20,10 +22,33 @@ async function guessWrong(limits: GuessLimits, times: number, account: string, p
   for (let i = 0; i < times; i++) await limits.attempt(account, peer, wrong)
 }
 
-describe('GuessLimits', () => {
+/** Creates the limits of one server, or of two servers that take guesses alternately. */
+type OpenLimits = (clock: Clock) => Promise<GuessLimits>
+
+const ofOneServer: OpenLimits = async (clock) => createGuessLimits(clock)
+
+const ofTwoServers: OpenLimits = async (clock) => {
+  const { db } = await testApp()
+  const servers = [1, 2].map(() => createGuessLimits(clock, new SharedFailures(db, clock)))
+  let guesses = 0
+  const next = () => {
+    guesses += 1
+    return servers[guesses % servers.length] ?? createGuessLimits(clock)
+  }
+  return {
+    attempt: (account, peer, check) => next().attempt(account, peer, check),
+    attemptSecondFactor: (userId, check) => next().attemptSecondFactor(userId, check),
+    attemptCode: (peer, check) => next().attemptCode(peer, check),
+  }
+}
+
+describe.each([
+  ['one server', ofOneServer],
+  ['two servers', ofTwoServers],
+])('the guess limits of %s', (_, openLimits) => {
   it('admits ten wrong passwords per account in ten minutes, from any peers', async () => {
     const clock = testClock()
-    const limits = createGuessLimits(clock)
+    const limits = await openLimits(clock)
     await guessWrong(limits, 5, 'ada', '192.0.2.1')
     clock.advance(60)
     await guessWrong(limits, 5, 'ada', '192.0.2.2')
@@ -40,14 +65,14 @@ describe('GuessLimits', () => {
   })
 
   it('admits fifty wrong passwords per peer in ten minutes, for any accounts', async () => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     for (let i = 0; i < 50; i++) await limits.attempt(`user-${i}`, '192.0.2.1', wrong)
     await expect(limits.attempt('ada', '192.0.2.1', right)).rejects.toEqual(limited(600))
     await expect(limits.attempt('ada', '192.0.2.2', right)).resolves.toBe('account')
   })
 
   it('counts refused single sign-on codes together with the wrong passwords of the peer', async () => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     for (let i = 0; i < 25; i++) {
       await limits.attempt(`user-${i}`, '192.0.2.1', wrong)
       await limits.attemptCode('192.0.2.1', wrong)
@@ -61,7 +86,7 @@ describe('GuessLimits', () => {
   })
 
   it('counts guesses while they are being checked', async () => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     let checked = 0
     const guesses = Array.from({ length: 100 }, () =>
       limits.attempt('ada', '192.0.2.1', async () => {
@@ -75,7 +100,7 @@ describe('GuessLimits', () => {
   })
 
   it('resets the counter of the account after a correct password, but not that of the peer', async () => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     for (let round = 0; round < 5; round++) {
       await guessWrong(limits, 9, 'ada', '192.0.2.1')
       await limits.attempt('ada', '192.0.2.1', right)
@@ -85,13 +110,13 @@ describe('GuessLimits', () => {
   })
 
   it('does not limit sign-ins with correct passwords', async () => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     for (let i = 0; i < 200; i++) await limits.attempt('ada', '192.0.2.1', right)
     await expect(limits.attempt('ada', '192.0.2.1', right)).resolves.toBe('account')
   })
 
   it('does not count checks that fail with an error', async () => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     for (let i = 0; i < 60; i++)
       await expect(limits.attempt('ada', '192.0.2.1', broken)).rejects.toThrow('database')
     await guessWrong(limits, 10, 'ada', '192.0.2.1')
@@ -100,7 +125,7 @@ describe('GuessLimits', () => {
 
   it('admits five wrong second factors per account in five minutes, apart from passwords', async () => {
     const clock = testClock()
-    const limits = createGuessLimits(clock)
+    const limits = await openLimits(clock)
     await guessWrong(limits, 9, 'ada', '192.0.2.1')
     for (let i = 0; i < 5; i++) await limits.attemptSecondFactor(1, wrong)
     await expect(limits.attemptSecondFactor(1, right)).rejects.toEqual(limited(300))
@@ -111,7 +136,7 @@ describe('GuessLimits', () => {
   })
 
   it('counts second factors while they are being checked, and resets the counter after a correct one', async () => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     for (let i = 0; i < 4; i++) await limits.attemptSecondFactor(1, wrong)
     await limits.attemptSecondFactor(1, right)
     const outcomes = await Promise.allSettled(
@@ -132,13 +157,15 @@ describe('GuessLimits', () => {
     ['192.0.2.1', '192.0.2.2', false],
     ['unix', 'unix', true],
   ])('counts peers %s and %s together: %s', async (one, other, together) => {
-    const limits = createGuessLimits(testClock())
+    const limits = await openLimits(testClock())
     for (let i = 0; i < 50; i++) await limits.attempt(`user-${i}`, one, wrong)
     const attempt = limits.attempt('ada', other, right)
     if (together) await expect(attempt).rejects.toEqual(limited(600))
     else await expect(attempt).resolves.toBe('account')
   })
+})
 
+describe('the log of wrong guesses in memory', () => {
   it('does not evict an account under attack when flooded with other names', async () => {
     const limits = createGuessLimits(testClock())
     await guessWrong(limits, 2, 'bob', '192.0.2.1')

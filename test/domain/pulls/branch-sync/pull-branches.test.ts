@@ -92,7 +92,7 @@ describe('open pull requests', () => {
     await inRepository('waiting', async (tx, repository_id) => {
       await addPull(tx, { repository_id, head_branch: 'old' })
       await addPull(tx, { repository_id, head_branch: 'x', base_branch: 'old' })
-      const note_id = await insertPendingRefUpdate(tx, repository_id, 0)
+      const note_id = await insertPendingRefUpdate(tx, { repository_id, create_time: 0 })
       await putBranchRename(tx, { repository_id, old_name: 'old', new_name: 'new', note_id })
       // Somebody has looked in between, and found the old one gone.
       await followBranches(app, tx, repository_id, 'main', [moved('old')])

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino'
+import { createOnce } from '../concurrency/once.ts'
+import type { Shared } from '../data-folder.ts'
+import { type Coordination, LOCK_LIMITS } from '../domain/core/coordination.ts'
+import { createSharedExclusive } from '../storage/coordination/locks.ts'
+import { runOnOneServer } from '../storage/coordination/workers.ts'
+
+/** Coordinates work among the servers of a PostgreSQL database. */
+export function createSharedCoordination(shared: Shared, log: Logger): Coordination {
+  const { session, locks } = shared
+  return {
+    exclusive: createSharedExclusive(locks, 'domain', LOCK_LIMITS),
+    once: createOnce(),
+    get serverId() {
+      return session.serverId
+    },
+    runningServers: (serverIds) => session.running(serverIds),
+    onOneServer: (name, start) =>
+      runOnOneServer(shared, name, start, (err) =>
+        log.error({ err, worker: name }, 'a worker failed'),
+      ),
+  }
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
+import { withLease } from '../../concurrency/leases.ts'
+import type { Limits } from '../../concurrency/limited.ts'
+import { unavailable } from '../database/postgres-failures.ts'
+import type { ServerSession } from './session.ts'
+
+/** The longest time between two attempts to take a lock. A message usually comes before. */
+const MAX_RETRY_MS = 250
+const FIRST_RETRY_MS = 4
+
+/** The time for which a server leaves a lock to another one that wants it. */
+const HANDOVER_MS = 20
+
+/** A lock of all servers. */
+export interface SharedLock {
+  release(): void
+}
+
+/**
+ * The locks of the servers of one database, by key: advisory locks of their sessions. All servers
+ * must choose different keys for different subjects.
+ */
+export class SharedLocks {
+  readonly #session: ServerSession
+  /** Locks that this process holds, and whether another server waits for them. */
+  readonly #held = new Map<string, { isWanted: boolean }>()
+  /** When this process has left a lock to another one, by key. */
+  readonly #leftAtMs = new Map<string, number>()
+  /** The waiters of this process, by key. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  constructor(session: ServerSession) {
+    this.#session = session
+    session.onMessage((message) => this.#hear(message))
+  }
+
+  /**
+   * Takes a lock if no process holds it. This process must ask for one lock at a time for each key.
+   *
+   * @throws DatabaseUnavailableError
+   */
+  async tryTake(key: string): Promise<SharedLock | undefined> {
+    const name = nameOf(key)
+    await this.#session.ready()
+    const { serverId } = this.#session
+    const [row] = await this.#session.query<{ taken: boolean }>(
+      'select pg_try_advisory_lock($1) as taken',
+      [name],
+    )
+    if (!row?.taken) return undefined
+    if (!this.#session.holds(serverId)) {
+      // A later session may hold the lock.
+      this.#session.query('select pg_advisory_unlock($1)', [name]).catch(() => {})
+      throw unavailable('a lock of this server was lost')
+    }
+    this.#held.set(name, { isWanted: false })
+    return { release: () => this.#release(name, serverId) }
+  }
+
+  /**
+   * Takes a lock as soon as no other process holds it.
+   *
+   * @param maxRetryMs the longest time between two attempts, which matters when a holder was killed.
+   * @throws DatabaseUnavailableError
+   */
+  async take(key: string, maxRetryMs = MAX_RETRY_MS): Promise<SharedLock> {
+    const name = nameOf(key)
+    await this.#leave(name)
+    for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
+      const lock = await this.tryTake(key)
+      if (lock) return lock
+      this.#session.tell(`wanted ${name}`)
+      await this.#freed(name, retryMs)
+    }
+  }
+
+  /** Runs work under a lock. The work can change the database for as long as the lock is held. */
+  async exclusive<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const lock = await this.take(key)
+    const lease = this.#session.lease()
+    try {
+      return await withLease(lease, work)
+    } finally {
+      lease.release()
+      lock.release()
+    }
+  }
+
+  /** Leaves a lock that another server wanted to that server. */
+  async #leave(name: string): Promise<void> {
+    const leftAtMs = this.#leftAtMs.get(name)
+    if (leftAtMs === undefined) return
+    this.#leftAtMs.delete(name)
+    const restMs = leftAtMs + HANDOVER_MS - performance.now()
+    if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs))
+  }
+
+  /** Resolves when a lock may be free. */
+  #freed(name: string, retryMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(name) ?? new Set()
+      this.#waiting.set(name, waiting)
+      const wake = () => {
+        clearTimeout(timer)
+        waiting.delete(wake)
+        if (waiting.size === 0) this.#waiting.delete(name)
+        resolve()
+      }
+      const timer = setTimeout(wake, retryMs)
+      waiting.add(wake)
+    })
+  }
+
+  #release(name: string, serverId: number): void {
+    const isWanted = this.#held.get(name)?.isWanted === true
+    this.#held.delete(name)
+    // With the session, all of its locks were lost.
+    if (this.#session.serverId !== serverId) return
+    this.#session.query('select pg_advisory_unlock($1)', [name]).catch(() => {})
+    if (!isWanted) return
+    this.#leftAtMs.set(name, performance.now())
+    this.#session.tell(`freed ${name}`)
+  }
+
+  #hear(message: string): void {
+    const [kind, name = ''] = message.split(' ', 2)
+    const held = this.#held.get(name)
+    if (kind === 'wanted' && held) held.isWanted = true
+    if (kind === 'freed') for (const wake of [...(this.#waiting.get(name) ?? [])]) wake()
+  }
+}
+
+/** Creates a mutex of all servers for each key. The limits are those of each server. */
+export function createSharedExclusive(
+  locks: SharedLocks,
+  prefix: string,
+  limits: Pick<Limits, 'maxWaitingPerKey' | 'full'> = {},
+): Exclusive {
+  const local = createExclusive(limits)
+  return (key, work) => local(key, () => locks.exclusive(`${prefix} ${key}`, work))
+}
+
+/** Returns the number of an advisory lock. Two keys with one number would wait for each other. */
+function nameOf(key: string): string {
+  return createHash('sha256').update(key).digest().readBigInt64BE().toString()
+}
