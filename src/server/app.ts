@@ -19,6 +19,7 @@ import { createCopyLimits } from '../domain/repos/lifecycle/copy-limits.ts'
 import { createCommitSigning } from '../domain/repos/reading/commit-signing.ts'
 import { createSignatureChecks } from '../domain/repos/reading/commit-verification.ts'
 import { shareSignals } from '../storage/coordination/signals.ts'
+import { createSharedSlots } from '../storage/coordination/slots.ts'
 import { createPayloads } from '../transport/payloads.ts'
 import { VERSION } from '../version.ts'
 import { createSharedCoordination } from './coordination.ts'
@@ -76,7 +77,9 @@ export async function createApp({
     signals: shared
       ? shareSignals<keyof Signals, Signal>(shared.session, createSignals())
       : createSignals(),
-    copies: createCopyLimits(),
+    copies: createCopyLimits(
+      shared && ((name, limit, full) => createSharedSlots(shared.locks, name, limit, full)),
+    ),
     signatureChecks: createSignatureChecks(),
     payloads: createPayloads(),
     resetRequests: createResetRequests(),

@@ -36,12 +36,28 @@ export class SharedLocks {
   }
 
   /**
-   * Takes a lock if no process holds it. This process must ask for one lock at a time for each key.
+   * Takes a lock if nobody holds it, this process included.
    *
    * @throws DatabaseUnavailableError
    */
   async tryTake(key: string): Promise<SharedLock | undefined> {
     const name = nameOf(key)
+    // PostgreSQL would give a session a lock that the session holds.
+    if (this.#held.has(name)) return undefined
+    this.#held.set(name, { isWanted: false })
+    const serverId = await this.#tryLock(name).catch((error: unknown) => {
+      this.#held.delete(name)
+      throw error
+    })
+    if (serverId === undefined) {
+      this.#held.delete(name)
+      return undefined
+    }
+    return { release: () => this.#release(name, serverId) }
+  }
+
+  /** Returns the number of the session that holds the lock now; undefined if another one does. */
+  async #tryLock(name: string): Promise<number | undefined> {
     await this.#session.ready()
     const { serverId } = this.#session
     const [row] = await this.#session.query<{ taken: boolean }>(
@@ -54,8 +70,7 @@ export class SharedLocks {
       this.#session.query('select pg_advisory_unlock($1)', [name]).catch(() => {})
       throw unavailable('a lock of this server was lost')
     }
-    this.#held.set(name, { isWanted: false })
-    return { release: () => this.#release(name, serverId) }
+    return serverId
   }
 
   /**

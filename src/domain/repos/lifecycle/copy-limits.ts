@@ -7,17 +7,21 @@ const MAX_COPIES = 16
 /** Less than `MAX_COPIES`, so that slow servers of one account do not block all others. */
 const MAX_COPIES_PER_ACCOUNT = 2
 
-/** Creates the limits of copies. A copy that exceeds one fails at once with TOO_MANY_COPIES. */
-export function createCopyLimits(): Limited {
-  const perAccount = createLimited({
-    maxRunningPerKey: MAX_COPIES_PER_ACCOUNT,
-    ...refuseAbove(MAX_COPIES_PER_ACCOUNT),
-  })
-  const total = createLimited({ maxRunning: MAX_COPIES, ...refuseAbove(MAX_COPIES) })
+/** Creates a semaphore with a name, whose calls fail at once when they exceed its limit. */
+export type CreateSlots = (name: string, limit: number, full: () => Error) => Limited
+
+/**
+ * Creates the limits of copies. A copy that exceeds one fails with TOO_MANY_COPIES.
+ *
+ * @param createSlots the semaphores of this process unless servers share others.
+ */
+export function createCopyLimits(createSlots: CreateSlots = createLocalSlots): Limited {
+  const slots = (name: string, limit: number) =>
+    createSlots(name, limit, () => new DomainError('TOO_MANY_COPIES', { limit: String(limit) }))
+  const perAccount = slots('copies of account', MAX_COPIES_PER_ACCOUNT)
+  const total = slots('copies', MAX_COPIES)
   return (accountId, work) => perAccount(accountId, () => total('', work))
 }
 
-function refuseAbove(limit: number) {
-  const full = () => new DomainError('TOO_MANY_COPIES', { limit: String(limit) })
-  return { maxWaitingPerKey: 0, full }
-}
+const createLocalSlots: CreateSlots = (_name, limit, full) =>
+  createLimited({ maxRunningPerKey: limit, maxWaitingPerKey: 0, full })
