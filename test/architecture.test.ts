@@ -93,6 +93,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['domain/repos/refs/'],
     ['domain/repos/writing/'],
     ['domain/repos/releases/', 'domain/repos/lifecycle/'],
+    ['domain/hooks/'],
     ['domain/pulls/access/'],
     ['domain/pulls/heads/'],
     ['domain/pulls/changes/', 'domain/pulls/review/'],

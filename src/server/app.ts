@@ -10,6 +10,7 @@ import { createBackground } from '../domain/core/background.ts'
 import { createCoordination } from '../domain/core/coordination.ts'
 import type { Clock, Signals } from '../domain/core/core.ts'
 import { createSignal, type Signal } from '../domain/core/signal.ts'
+import { hookRefObserver } from '../domain/hooks/ref-observer.ts'
 import { parseAllowedHosts } from '../domain/outbound/allowed-hosts.ts'
 import { createOutbound } from '../domain/outbound/outbound.ts'
 import { pullRefObserver } from '../domain/pulls/branch-sync/ref-observer.ts'
@@ -65,7 +66,7 @@ export async function createApp({
     publicUrl,
     outbound,
     commitSigning: createCommitSigning(keys),
-    refObservers: [pullRefObserver],
+    refObservers: [pullRefObserver, hookRefObserver],
     mergeChecks: createMergeChecks(),
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),

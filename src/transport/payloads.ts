@@ -1,12 +1,20 @@
 import { createRegistry } from '@bufbuild/protobuf'
 import { AccountSchema } from '#gen/branchline/v1/account_pb.ts'
+import { IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
+import { IssueSchema } from '#gen/branchline/v1/issue_pb.ts'
 import { PullRequestSchema } from '#gen/branchline/v1/pull_request_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { ReleaseSchema } from '#gen/branchline/v1/release_pb.ts'
+import { RepositorySchema } from '#gen/branchline/v1/repository_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { Payloads } from '../domain/deliveries/payloads.ts'
 import { accountMessage } from '../services/accounts/accounts.ts'
 import { memoPayload } from '../services/memos/memos.ts'
+import { commentMessage } from '../services/pulls/issue-comments.ts'
+import { issueMessage } from '../services/pulls/issues.ts'
 import { pullRequestMessage } from '../services/pulls/pull-request-message.ts'
+import { releaseMessage } from '../services/repos/releases.ts'
+import { repositoryMessage } from '../services/repos/repository-message.ts'
 import { compileWriter, dialectOf } from './rpc/index.ts'
 
 /**
@@ -17,10 +25,18 @@ export function createPayloads(): Payloads {
   // No field has the type Any.
   const registry = createRegistry()
   const writePullRequest = compileWriter(PullRequestSchema, dialect, registry)
+  const writeRepository = compileWriter(RepositorySchema, dialect, registry)
+  const writeIssue = compileWriter(IssueSchema, dialect, registry)
+  const writeComment = compileWriter(IssueCommentSchema, dialect, registry)
+  const writeRelease = compileWriter(ReleaseSchema, dialect, registry)
   const writeAccount = compileWriter(AccountSchema, dialect, registry)
   return {
     memo: memoPayload,
     pullRequest: (app, viewer, view) => writePullRequest(pullRequestMessage(app, viewer, view)),
+    repository: (app, viewer, view) => writeRepository(repositoryMessage(app, viewer, view)),
+    issue: (app, viewer, view) => writeIssue(issueMessage(app, viewer, view)),
+    comment: (app, viewer, view) => writeComment(commentMessage(app, viewer, view)),
+    release: (app, viewer, view) => writeRelease(releaseMessage(app, viewer, view)),
     account: (app, viewer, account) => writeAccount(accountMessage(app, viewer, account)),
   }
 }

@@ -13,6 +13,7 @@ import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
@@ -64,6 +65,7 @@ const reviews = ReviewService.method
 const issues = IssueService.method
 const issueComments = IssueCommentService.method
 const mirrors = MirrorService.method
+const webhooks = HookService.method
 const languages = LanguageService.method
 const topics = TopicService.method
 
@@ -374,6 +376,18 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(deployKeys.getDeployKey, 'GET /repos/bob/garden/keys/1'),
   bob(deployKeys.listDeployKeys, 'GET /repos/bob/garden/keys'),
   bob(deployKeys.deleteDeployKey, 'DELETE /repos/bob/garden/keys/1'),
+  // Inactive, so that nothing is sent
+  bob(webhooks.createRepositoryHook, 'POST /repos/bob/garden/hooks', {
+    type: 'gitea',
+    config: { url: 'http://127.0.0.1/in', content_type: 'json', secret: 'seed' },
+    events: ['push', 'pull_request'],
+  }),
+  bob(webhooks.editRepositoryHook, 'PATCH /repos/bob/garden/hooks/1', { branch_filter: 'main' }),
+  bob(webhooks.getRepositoryHook, 'GET /repos/bob/garden/hooks/1'),
+  bob(webhooks.listRepositoryHooks, 'GET /repos/bob/garden/hooks'),
+  bob(webhooks.testRepositoryHook, 'POST /repos/bob/garden/hooks/1/tests'),
+  bob(webhooks.listRepositoryHookDeliveries, 'GET /repos/bob/garden/hooks/1/deliveries'),
+  bob(webhooks.deleteRepositoryHook, 'DELETE /repos/bob/garden/hooks/1'),
   // A pull request, its reviews, and its merge
   bob(pulls.createPullRequest, 'POST /repos/guild/engine/pulls', {
     head: 'plan',
@@ -495,8 +509,13 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(organizations.deleteOrganization, 'DELETE /orgs/guild'),
 ]
 
-/** Methods whose answers are no JSON, or that take what only another program can make. */
+/**
+ * Methods whose answers are no JSON, or that take what only another program can make, or that an
+ * event must precede.
+ */
 export const UNTOLD: readonly DescMethod[] = [
+  webhooks.getRepositoryHookDelivery,
+  webhooks.redeliverRepositoryHookDelivery,
   commits.getCommitDiff,
   contents.getRawFile,
   contents.getArchive,

@@ -544,7 +544,7 @@ export enum ErrorReason {
   LAST_SIGN_IN_METHOD = 76,
 
   /**
-   * The account has no such webhook.
+   * The account or the repository has no such webhook.
    *
    * NOT_FOUND, REST 404. Metadata: `name`.
    *
@@ -556,7 +556,8 @@ export enum ErrorReason {
    * The target is not an absolute HTTP or HTTPS URL of at most 2048 characters, without user
    * information and fragment, whose host can be resolved.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: none, because targets may contain secrets.
+   * INVALID_ARGUMENT, REST 400, of a repository 422. Metadata: none, because targets may contain
+   * secrets.
    *
    * @generated from enum value: INVALID_WEBHOOK_URL = 81;
    */
@@ -566,7 +567,7 @@ export enum ErrorReason {
    * The host of the target has an address in a private or reserved range. The operator can allow
    * the host.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `host`.
+   * INVALID_ARGUMENT, REST 400, of a repository 422. Metadata: `host`.
    *
    * @generated from enum value: BLOCKED_ADDRESS = 82;
    */
@@ -583,9 +584,9 @@ export enum ErrorReason {
   INVALID_SIGNING_SECRET = 83,
 
   /**
-   * The account has the largest number of webhooks.
+   * The account or the repository has the largest number of webhooks.
    *
-   * INVALID_ARGUMENT, REST 400. Metadata: `limit`, "100".
+   * INVALID_ARGUMENT, REST 400, of a repository 422. Metadata: `limit`, "100" or "50".
    *
    * @generated from enum value: TOO_MANY_WEBHOOKS = 84;
    */
@@ -610,8 +611,8 @@ export enum ErrorReason {
   WEBHOOK_DELIVERY_NOT_FOUND = 85,
 
   /**
-   * The target of the webhook answered 410, and the server disabled the webhook. Setting its `url`
-   * enables it again.
+   * The webhook is not active, or the target answered 410 and the server disabled the webhook.
+   * Setting `url` enables the webhook of an account again, and `active` that of a repository.
    *
    * FAILED_PRECONDITION, REST 400. Metadata: `name`.
    *

@@ -2,7 +2,10 @@ import type { Owner } from '../../storage/schema/accounts.ts'
 import type { Caller } from '../core/access.ts'
 import type { MemoPayloads, MemosApp } from '../memos/ports.ts'
 import type { PullView } from '../pulls/listing/pull-views.ts'
+import type { PullCommentView } from '../pulls/review/pull-comments.ts'
+import type { RepositoryView } from '../repos/listing/repository-views.ts'
 import type { ReposApp } from '../repos/ports.ts'
+import type { ReleaseView } from '../repos/releases/release-views.ts'
 
 /** The interfaces that webhook deliveries need. */
 export interface DeliveriesApp extends MemosApp, ReposApp {
@@ -13,6 +16,14 @@ export interface DeliveriesApp extends MemosApp, ReposApp {
 export interface Payloads extends MemoPayloads {
   /** Returns a pull request as in a REST list for a viewer. */
   pullRequest(app: DeliveriesApp, viewer: Caller, view: PullView): string
+  /** Returns a repository as in a REST response for a viewer. */
+  repository(app: DeliveriesApp, viewer: Caller, view: RepositoryView): string
+  /** Returns a pull request as an issue, as in a REST response for a viewer. */
+  issue(app: DeliveriesApp, viewer: Caller, view: PullView): string
+  /** Returns a comment on a pull request as in a REST response for a viewer. */
+  comment(app: DeliveriesApp, viewer: Caller, view: PullCommentView): string
+  /** Returns a release as in a REST response for a viewer. */
+  release(app: DeliveriesApp, viewer: Caller, view: ReleaseView): string
   /** Returns an account as in a REST response for a viewer. */
   account(app: DeliveriesApp, viewer: Caller, account: Owner): string
 }

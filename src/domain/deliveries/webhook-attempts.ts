@@ -3,21 +3,18 @@ import { transaction } from '../../storage/database/database.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import { disableUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
 import * as rows from '../../storage/webhooks/webhook-deliveries.ts'
-import { nowSeconds } from '../core/core.ts'
 import { OutboundError, type OutboundFailure } from '../outbound/errors.ts'
-import { signingSecretsOf } from '../webhooks/user-webhooks.ts'
-import { signatureOf } from '../webhooks/webhook-signing.ts'
+import { type DeliveryRequest, type Refused, requestOf } from './delivery-requests.ts'
 import type { DeliveriesApp } from './payloads.ts'
-import { messageBody } from './pull-messages.ts'
 
 /** The maximum time of an attempt, from the lookup to the end of the response. */
 const ATTEMPT_TIMEOUT_MS = 15_000
 
-/**
- * The maximum size of a response that is read, so that the target can finish sending. The content
- * is ignored.
- */
+/** The maximum size of a response that is read, so that the target can finish sending. */
 const MAX_ANSWER_BYTES = 64 * 1024
+
+/** The part of the response to a webhook of the forge that is stored for its administrators. */
+const MAX_STORED_BYTES = 4 * 1024
 
 /** The number of finished deliveries that are stored per webhook, for inspection and redelivery. */
 const MAX_FINISHED_DELIVERIES = 100
@@ -34,8 +31,6 @@ const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
 /** The target is gone permanently (RFC 9110 section 15.5.11). */
 const GONE = 410
 
-const ARCHIVED = 'the account is archived'
-
 const FAILURE_TEXTS: Readonly<Record<Exclude<OutboundFailure, 'CANCELLED'>, string>> = {
   UNRESOLVABLE_HOST: 'the host cannot be resolved',
   BLOCKED_ADDRESS: 'the host has a private or reserved address',
@@ -51,6 +46,9 @@ interface Outcome {
   readonly error: string
   /** The delay before the next attempt that the target requests. */
   readonly retryAfterMs: number
+  readonly durationMs: number
+  /** The start of the body, as text. */
+  readonly responseBody: string
 }
 
 /**
@@ -69,22 +67,22 @@ export async function attemptDelivery(
 ): Promise<void> {
   const due = await rows.findDueDelivery(app.db, webhookId, app.clock.now())
   if (!due) return
-  const startMs = app.clock.now()
-  const body = await messageBody(app, due.delivery, due.owner)
-  if (body === undefined) return withdraw(app, webhookId, due)
-  const outcome =
-    due.owner.state === 'NORMAL' ? await send(app, userAgent, due, body, until) : 'archived'
+  const request = await requestOf(app, userAgent, due)
+  if (request === undefined) return withdraw(app, webhookId, due)
+  const outcome = 'refused' in request ? request : await send(app, due, request, until)
   if (outcome === 'given up') return
   await transaction(app.db, async (tx) => {
     await rows.recordAttempt(tx, webhookId, due.delivery, await resultOf(app, tx, due, outcome))
     await rows.pruneFinishedDeliveries(tx, webhookId, MAX_FINISHED_DELIVERIES)
   })
-  const { uid: delivery } = due.delivery
-  const facts =
-    outcome === 'archived'
-      ? { error: ARCHIVED }
-      : { ...outcome, durationMs: app.clock.now() - startMs }
-  app.log.info({ delivery, ...facts }, 'webhook delivery attempted')
+  app.log.info({ delivery: due.delivery.uid, ...factsOf(outcome) }, 'webhook delivery attempted')
+}
+
+/** Returns what the log tells of an outcome. */
+function factsOf(outcome: Outcome | Refused): object {
+  if ('refused' in outcome) return { error: outcome.refused }
+  const { responseBody: _, ...facts } = outcome
+  return facts
 }
 
 /** Deletes a delivery, so that it does not reveal a resource that its receiver may not read. */
@@ -99,20 +97,11 @@ async function withdraw(
 
 async function send(
   app: DeliveriesApp,
-  userAgent: string,
-  { delivery, webhook }: rows.DueDelivery,
-  body: string,
+  { webhook }: rows.DueDelivery,
+  { body, headers }: DeliveryRequest,
   until: AbortSignal,
 ): Promise<Outcome | 'given up'> {
-  const { uid: id } = delivery
-  const timestamp = nowSeconds(app.clock)
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': userAgent,
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatureOf({ id, timestamp, body }, signingSecretsOf(app, webhook)),
-  }
+  const startMs = app.clock.now()
   try {
     const answer = await app.outbound.send(
       { method: 'POST', url: new URL(webhook.url), headers, body },
@@ -124,12 +113,21 @@ async function send(
       status,
       error,
       retryAfterMs: readRetryAfter(answer.headers.get('retry-after'), app.clock.now()),
+      durationMs: app.clock.now() - startMs,
+      responseBody: webhook.scope === 'account' ? '' : shownText(answer.body),
     }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     if (error.failure === 'CANCELLED') return 'given up'
-    return { status: 0, error: FAILURE_TEXTS[error.failure], retryAfterMs: 0 }
+    const durationMs = app.clock.now() - startMs
+    const text = FAILURE_TEXTS[error.failure]
+    return { status: 0, error: text, retryAfterMs: 0, durationMs, responseBody: '' }
   }
+}
+
+/** Returns the start of a response. PostgreSQL stores no zero bytes in texts. */
+function shownText(body: Buffer): string {
+  return body.subarray(0, MAX_STORED_BYTES).toString().replaceAll('\0', '\uFFFD')
 }
 
 /** Returns the new state of a delivery. Disables its webhook when the target is gone. */
@@ -137,16 +135,18 @@ async function resultOf(
   app: DeliveriesApp,
   tx: Tx,
   { delivery, webhook }: rows.DueDelivery,
-  outcome: Outcome | 'archived',
+  outcome: Outcome | Refused,
 ): Promise<rows.AttemptResult> {
   const over = { state: 'FAILED', next_attempt_time: null } as const
-  if (outcome === 'archived') return { ...over, error: ARCHIVED }
+  if ('refused' in outcome) return { ...over, error: outcome.refused }
   const now = app.clock.now()
   const attempt = {
     attempt_count: delivery.attempt_count + 1,
     response_status: outcome.status,
     error: outcome.error,
     last_attempt_time: now,
+    duration_ms: outcome.durationMs,
+    response_body: outcome.responseBody,
   }
   if (outcome.error === '') return { ...attempt, state: 'DELIVERED', next_attempt_time: null }
   if (outcome.status === GONE && (await disableUserWebhook(tx, webhook.id, webhook.url))) {

@@ -9,12 +9,10 @@ import type { AccountsApp } from '../accounts/ports.ts'
 import { requirePresent } from '../accounts/users/users.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
-import { hasInvisibleCharacters } from '../core/invisible-characters.ts'
-import { OutboundError } from '../outbound/errors.ts'
 import { checkSigningSecret, newSigningSecret } from './webhook-signing.ts'
+import { checkDestination, readTarget } from './webhook-targets.ts'
 
 const MAX_WEBHOOKS = 100
-const MAX_URL_CHARACTERS = 2048
 const MAX_DISPLAY_NAME_CHARACTERS = 128
 
 /** 64 random bits make a uid unique. It need not be secret. */
@@ -28,12 +26,6 @@ const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 /** The purpose of the key that seals signing secrets. */
 const SECRET_PURPOSE = 'webhook-signing'
-
-/**
- * An absolute http or https URL without user information, and without the mistakes that URL parsers
- * correct silently.
- */
-const WRITTEN_URL = /^https?:\/\/[^\s\p{Cc}/?#@\\]+([/?][^\s\p{Cc}#\\]*)?$/iu
 
 /** The settings of a webhook that a caller chooses. */
 export interface UserWebhookValues {
@@ -91,7 +83,7 @@ export async function createUserWebhook(
       ...columns,
       uid: randomBytes(UID_BYTES).toString('hex'),
       user_id: owner.id,
-      signing_secret: seal(app, SECRET_PURPOSE, Buffer.from(secret)),
+      signing_secret: sealSigningSecret(app, secret),
       create_time: time,
       update_time: time,
     })
@@ -136,6 +128,11 @@ export function deleteUserWebhook(app: AccountsApp, owner: User, uid: string): P
   return rows.deleteUserWebhook(app.db, owner.id, uid)
 }
 
+/** Returns the stored form of a signing secret. */
+export function sealSigningSecret(app: AccountsApp, secret: string): Buffer {
+  return seal(app, SECRET_PURPOSE, Buffer.from(secret))
+}
+
 /** Returns the signing secret of a webhook. */
 export function signingSecretOf(
   app: AccountsApp,
@@ -163,7 +160,7 @@ function replaceSecret(app: AccountsApp, present: UserWebhook, secret: string): 
   // An unchanged secret does not end the overlap with the previous one.
   if (secret === signingSecretOf(app, present)) return {}
   return {
-    signing_secret: seal(app, SECRET_PURPOSE, Buffer.from(secret)),
+    signing_secret: sealSigningSecret(app, secret),
     previous_signing_secret: present.signing_secret,
     previous_secret_expire_time: app.clock.now() + SECRET_OVERLAP_MS,
   }
@@ -175,31 +172,8 @@ function checkValues<V extends Partial<UserWebhookValues>>(values: V): V {
     const max_length = String(MAX_DISPLAY_NAME_CHARACTERS)
     throw new DomainError('INVALID_FIELD', { field: 'webhook.display_name', max_length })
   }
-  if (url !== undefined && !isTarget(url.trim())) throw new DomainError('INVALID_WEBHOOK_URL')
   if (signing_secret !== undefined) checkSigningSecret(signing_secret)
-  return url === undefined ? values : { ...values, url: url.trim() }
-}
-
-function isTarget(url: string): boolean {
-  return (
-    url.length <= MAX_URL_CHARACTERS &&
-    WRITTEN_URL.test(url) &&
-    URL.canParse(url) &&
-    !hasInvisibleCharacters(url)
-  )
-}
-
-/** @throws BLOCKED_ADDRESS; INVALID_WEBHOOK_URL when the host cannot be resolved. */
-async function checkDestination(app: AccountsApp, text: string): Promise<void> {
-  const url = new URL(text)
-  try {
-    await app.outbound.checkDestination(url)
-  } catch (error) {
-    if (!(error instanceof OutboundError)) throw error
-    if (error.failure === 'BLOCKED_ADDRESS')
-      throw new DomainError('BLOCKED_ADDRESS', { host: url.hostname })
-    throw new DomainError('INVALID_WEBHOOK_URL')
-  }
+  return url === undefined ? values : { ...values, url: readTarget(url) }
 }
 
 async function checkWebhookQuota(db: Db, owner: User): Promise<void> {

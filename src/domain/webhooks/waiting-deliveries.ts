@@ -8,7 +8,7 @@ import { DomainError } from '../core/errors.ts'
  * The maximum number of pending deliveries of a webhook: the events of a busy account in a day.
  * Each may be as large as the largest memo, and remain for a week.
  */
-const MAX_WAITING_PER_WEBHOOK = 1_000
+export const MAX_WAITING_PER_WEBHOOK = 1_000
 
 /** The maximum number of pending deliveries of all webhooks of an account. */
 const MAX_WAITING_PER_ACCOUNT = 5_000
@@ -52,7 +52,12 @@ export async function webhooksWithinQuota(
  */
 export async function requireQuota(tx: Tx, webhookId: number): Promise<void> {
   if ((await webhooksWithinQuota(tx, [webhookId])).length > 0) return
-  throw new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
+  throw tooManyWaiting()
+}
+
+/** Returns the error for a webhook with too many pending deliveries. */
+export function tooManyWaiting(): DomainError {
+  return new DomainError('RATE_LIMITED', { retry_after_seconds: String(RETRY_AFTER_SECONDS) })
 }
 
 /**

@@ -87,7 +87,7 @@ function secondsOf(time: Timestamp | undefined): number | undefined {
 }
 
 /** Returns a comment on a pull request as a viewer may see it. */
-function commentMessage(
+export function commentMessage(
   app: App,
   viewer: Caller,
   { open, comment, poster }: PullCommentView,

@@ -201,7 +201,7 @@ function editOf(request: EditIssueRequest): PullEdit {
 }
 
 /** Returns a pull request as an issue, as its viewer sees it. */
-function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
+export function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
   const { pull, base } = view
   const { repository, owner } = base.repository
   const message = pullRequestMessage(app, viewer, view)

@@ -220,7 +220,7 @@ function editOf(request: EditReleaseRequest): ReleaseEdit {
 }
 
 /** Returns the message of a release. */
-function releaseMessage(app: App, viewer: Caller, view: ReleaseView): ReleaseMessage {
+export function releaseMessage(app: App, viewer: Caller, view: ReleaseView): ReleaseMessage {
   return messageWith(app, view, accountMessages(app, viewer))
 }
 

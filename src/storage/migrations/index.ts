@@ -26,6 +26,7 @@ import * as privateEmails from './0024-private-emails.ts'
 import * as webhookBounds from './0025-webhook-bounds.ts'
 import * as mergeFollowUps from './0026-merge-follow-ups.ts'
 import * as servers from './0027-servers.ts'
+import * as hooks from './0028-hooks.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   { name: '0025-webhook-bounds', ...webhookBounds },
   { name: '0026-merge-follow-ups', ...mergeFollowUps },
   { name: '0027-servers', ...servers },
+  { name: '0028-hooks', ...hooks },
 ]

@@ -20,6 +20,7 @@ export function listWebhooksAbout(
   return tx
     .selectFrom('user_webhooks')
     .select(['id', 'user_id'])
+    .where('scope', '=', 'account')
     .where('disabled', '=', 0)
     .where('user_id', 'in', (eb) =>
       eb

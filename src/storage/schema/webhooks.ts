@@ -1,10 +1,27 @@
 import type { Generated, Insertable, Selectable, Updateable } from 'kysely'
 
+/** All webhooks. Those of the scope `account` receive events about memos and pull requests. */
 export interface UserWebhooksTable {
   id: Generated<number>
   /** The last segment of the resource name. */
   uid: string
+  /** The account for which the webhook acts. */
   user_id: number
+  /** Whose events the webhook receives: those of an account, of repositories, or all. */
+  scope: Generated<'account' | 'repository' | 'owner' | 'system'>
+  /** Only with the scope `repository`. */
+  repository_id: Generated<number | null>
+  /** The owner of the repositories. Only with the scope `owner`. */
+  owner_id: Generated<number | null>
+  /** The form of the requests. Empty with the scope `account`, like the following columns. */
+  type: Generated<string>
+  content_type: Generated<string>
+  /** A JSON array of names. */
+  events: Generated<string>
+  /** A glob; empty for all branches. */
+  branch_filter: Generated<string>
+  /** The sealed value of the header; null for none. */
+  authorization_header: Generated<Buffer | null>
   url: string
   display_name: string
   /** The sealed secret that signs deliveries. */
@@ -16,7 +33,7 @@ export interface UserWebhooksTable {
   previous_signing_secret: Generated<Buffer | null>
   /** Unix milliseconds. */
   previous_secret_expire_time: Generated<number | null>
-  /** 1 when the target has responded that it is gone. */
+  /** 1 when the target has responded that it is gone, or when a webhook of the forge is inactive. */
   disabled: Generated<0 | 1>
   /**
    * The due time of the first pending delivery, in Unix milliseconds; null when there is none. The
@@ -72,9 +89,16 @@ export interface WebhookDeliveriesTable {
   last_attempt_time: Generated<number | null>
   /** Unix milliseconds; null unless the state is PENDING. */
   next_attempt_time: number | null
+  /** The duration of the latest attempt. */
+  duration_ms: Generated<number>
+  /** The start of the latest response to a webhook of the forge. */
+  response_body: Generated<string>
 }
 
 export type WebhookMessage = Selectable<WebhookMessagesTable>
 
 /** A delivery with its message. */
 export type WebhookDelivery = Selectable<WebhookDeliveriesTable> & Omit<WebhookMessage, 'id'>
+
+/** A webhook of the forge with what decides whether it receives an event. */
+export type ListeningHook = Pick<UserWebhook, 'id' | 'events' | 'branch_filter' | 'waiting_count'>

@@ -7,6 +7,7 @@ export function listUserWebhooks(db: Db, userId: number): Promise<UserWebhook[]>
     .selectFrom('user_webhooks')
     .selectAll()
     .where('user_id', '=', userId)
+    .where('scope', '=', 'account')
     .orderBy('id')
     .execute()
 }
@@ -16,6 +17,7 @@ export async function countUserWebhooks(db: Db, userId: number): Promise<number>
     .selectFrom('user_webhooks')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('user_id', '=', userId)
+    .where('scope', '=', 'account')
     .executeTakeFirstOrThrow()
   return count
 }
@@ -30,6 +32,7 @@ export function findUserWebhook(
     .selectAll()
     .where('uid', '=', uid)
     .where('user_id', '=', userId)
+    .where('scope', '=', 'account')
     .executeTakeFirst()
 }
 
@@ -76,6 +79,7 @@ export async function deleteUserWebhook(db: Db, userId: number, uid: string): Pr
     .deleteFrom('user_webhooks')
     .where('uid', '=', uid)
     .where('user_id', '=', userId)
+    .where('scope', '=', 'account')
     .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
 }

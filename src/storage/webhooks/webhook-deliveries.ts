@@ -14,16 +14,21 @@ import type {
 /** The outcome of an attempt, or of the decision not to attempt. */
 export type AttemptResult = Pick<WebhookDelivery, 'state' | 'error' | 'next_attempt_time'> &
   Partial<
-    Pick<WebhookDelivery, 'attempt_count' | 'failures' | 'response_status' | 'last_attempt_time'>
+    Pick<
+      WebhookDelivery,
+      | 'attempt_count'
+      | 'failures'
+      | 'response_status'
+      | 'last_attempt_time'
+      | 'duration_ms'
+      | 'response_body'
+    >
   >
 
 /** A delivery to attempt now, with its webhook and the owner of the webhook. */
 export interface DueDelivery {
   readonly delivery: WebhookDelivery
-  readonly webhook: Pick<
-    UserWebhook,
-    'id' | 'url' | 'signing_secret' | 'previous_signing_secret' | 'previous_secret_expire_time'
-  >
+  readonly webhook: UserWebhook
   readonly owner: User
 }
 
@@ -33,6 +38,7 @@ export async function listEnabledWebhooks(tx: Tx, userId: number): Promise<numbe
     .selectFrom('user_webhooks')
     .select('id')
     .where('user_id', '=', userId)
+    .where('scope', '=', 'account')
     .where('disabled', '=', 0)
     .orderBy('id')
     .execute()
@@ -130,6 +136,7 @@ export async function countWaiting(
     .where('user_id', 'in', (eb) =>
       eb.selectFrom('user_webhooks').select('user_id').where('id', 'in', webhookIds),
     )
+    .where('scope', '=', 'account')
     .orderBy('id')
     .execute()
   const ofAccounts = new Map<number, number>()
@@ -271,17 +278,13 @@ export async function findDueDelivery(
     .orderBy('delivery.id')
     .limit(1)
     .executeTakeFirst()
-  const owned = await db
-    .selectFrom('user_webhooks as webhook')
-    .select(['webhook.id', 'webhook.url', 'webhook.signing_secret'])
-    .select(['webhook.previous_signing_secret', 'webhook.previous_secret_expire_time'])
-    .select('webhook.user_id')
-    .where('webhook.id', '=', webhookId)
+  const webhook = await db
+    .selectFrom('user_webhooks')
+    .selectAll()
+    .where('id', '=', webhookId)
     .executeTakeFirst()
-  const owner = owned && (await findUserById(db, owned.user_id))
-  if (!delivery || !owner) return undefined
-  const { user_id: _, ...webhook } = owned
-  return { delivery, webhook, owner }
+  const owner = webhook && (await findUserById(db, webhook.user_id))
+  return delivery && owner ? { delivery, webhook, owner } : undefined
 }
 
 /** Deletes a delivery. */
@@ -290,7 +293,8 @@ export async function deleteDelivery(tx: Tx, webhookId: number, id: number): Pro
   await refreshDueTime(tx, webhookId)
 }
 
-function selectDeliveries(db: Db) {
+/** Selects deliveries with their messages. */
+export function selectDeliveries(db: Db) {
   return db
     .selectFrom('webhook_deliveries as delivery')
     .innerJoin('webhook_messages as message', 'message.id', 'delivery.message_id')

@@ -36,7 +36,7 @@ export const MEMOS = {
   NOTIFICATION_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   TOO_MANY_WEBHOOKS: {
     code: Code.InvalidArgument,
-    message: ({ limit }) => `an account can have at most ${limit} webhooks`,
+    message: ({ limit }) => `the limit of ${limit} webhooks has been reached`,
   },
   WEBHOOK_DELIVERY_NOT_FOUND: {
     code: Code.NotFound,
@@ -44,7 +44,7 @@ export const MEMOS = {
   },
   WEBHOOK_DISABLED: {
     code: Code.FailedPrecondition,
-    message: ({ name }) => `${name} was disabled by its target`,
+    message: ({ name }) => `${name} is disabled`,
   },
   WEBHOOK_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
 } satisfies Refusals

@@ -9,6 +9,7 @@ import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
+import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
@@ -142,6 +143,7 @@ const tags = TagService.method
 const tagProtections = TagProtectionService.method
 const teams = TeamService.method
 const languages = LanguageService.method
+const webhooks = HookService.method
 const topics = TopicService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
@@ -318,6 +320,23 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(deployKeys.getDeployKey, administratorsWhoLook, { id: NO_NUMBER }),
   row(deployKeys.createDeployKey, administrators, { title: 'key', key: 'none' }),
   row(deployKeys.deleteDeployKey, administrators, { id: NO_NUMBER }),
+
+  row(webhooks.listRepositoryHooks, administratorsWhoLook),
+  row(webhooks.getRepositoryHook, administratorsWhoLook, { id: NO_NUMBER }),
+  row(webhooks.createRepositoryHook, administrators, { type: 'none' }),
+  row(webhooks.editRepositoryHook, administrators, { id: NO_NUMBER }),
+  row(webhooks.deleteRepositoryHook, administrators, { id: NO_NUMBER }),
+  row(webhooks.testRepositoryHook, { ...administrators, writes: false }, { id: NO_NUMBER }),
+  row(webhooks.listRepositoryHookDeliveries, administratorsWhoLook, { id: NO_NUMBER }),
+  row(webhooks.getRepositoryHookDelivery, administratorsWhoLook, {
+    id: NO_NUMBER,
+    deliveryId: NOTHING,
+  }),
+  row(
+    webhooks.redeliverRepositoryHookDelivery,
+    { ...administrators, writes: false },
+    { id: NO_NUMBER, deliveryId: NOTHING },
+  ),
 
   row(labels.listRepositoryLabels, planReaders),
   row(labels.getRepositoryLabel, planReaders, { id: NO_NUMBER }),

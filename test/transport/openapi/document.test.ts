@@ -121,6 +121,7 @@ describe('the document', () => {
       'GitHookService',
       'GitObjectService',
       'GpgKeyService',
+      'HookService',
       'IdentityProviderService',
       'IssueCommentService',
       'IssueService',

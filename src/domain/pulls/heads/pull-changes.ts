@@ -1,7 +1,9 @@
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { type PullEventType, recordEvent } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import { queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
+import { type DetailedPullChange, pullHookEvents, usualEvents } from './pull-hook-events.ts'
 
 /** The type of webhook message for each event. */
 const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
@@ -20,8 +22,8 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
 }
 
 /**
- * Records a change of a pull request for the watchers of its repository and for the webhooks of its
- * participants.
+ * Records a change of a pull request for the watchers and the webhooks of its repository, and for
+ * the webhooks of its participants.
  *
  * @param actorId undefined for the server.
  * @param pull the pull request after the change.
@@ -31,8 +33,10 @@ export async function recordPullChange(
   tx: Tx,
   actorId: number | undefined,
   pull: ToldPull,
-  type: PullEventType,
+  change: PullEventType | DetailedPullChange,
 ): Promise<void> {
+  const { type, told } =
+    typeof change === 'string' ? { type: change, told: usualEvents(change) } : change
   await recordEvent(app, tx, {
     repository_id: pull.repository_id,
     type,
@@ -48,4 +52,7 @@ export async function recordPullChange(
     pull,
     timeMs,
   })
+  if (told.length === 0) return
+  const eventsOf = () => pullHookEvents(actorId ?? null, pull, told)
+  await queueHookEvents(tx, pull.repository_id, eventsOf, timeMs)
 }

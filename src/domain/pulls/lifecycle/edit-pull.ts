@@ -35,6 +35,7 @@ import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
+import { editEvents, usualEvents } from '../heads/pull-hook-events.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
@@ -334,8 +335,12 @@ async function apply(
   }
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
   const edited = (await findPullRequestById(tx, id)) ?? pull
-  for (const type of eventsOf(pull, edited))
-    await recordPullChange(app, tx, caller.user.id, edited, type)
+  let told = editEvents(changes, read.assigneeIds, read.labels?.ids)
+  for (const type of eventsOf(pull, edited)) {
+    const usual = type === 'PULL_REQUEST_EDITED' ? [] : usualEvents(type)
+    await recordPullChange(app, tx, caller.user.id, edited, { type, told: [...usual, ...told] })
+    told = []
+  }
   return edited
 }
 

@@ -9,6 +9,7 @@ import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
+import { labelEvent } from '../heads/pull-hook-events.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from './pull-labels.ts'
 import { isLabelHere } from './pull-views.ts'
 
@@ -118,7 +119,10 @@ async function changeLabels(
     const after = (await labelsOfPulls(tx, [id])).get(id) ?? []
     if (isSame(before, after)) return after
     await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
-    await recordPullChange(app, tx, caller.user.id, pull, 'PULL_REQUEST_EDITED')
+    await recordPullChange(app, tx, caller.user.id, pull, {
+      type: 'PULL_REQUEST_EDITED',
+      told: [labelEvent(after.length)],
+    })
     return after
   })
   return { open: { ...open, repository, owner }, labels }

@@ -1,9 +1,5 @@
+import { compileExpression, MAX_PATTERN_CHARACTERS, type Matcher } from '../../core/globs.ts'
 import { createYielder } from '../../core/yielding.ts'
-import {
-  compileExpression,
-  MAX_PATTERN_CHARACTERS,
-  type Matcher,
-} from '../../repos/protection/globs.ts'
 
 /**
  * Parser of CODEOWNERS files in the format of compatible systems. Each line is a rule: a regular

@@ -10,7 +10,7 @@ import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/open-pulls.ts'
 import { checkCommentText } from './comment-lines.ts'
-import { changeReviews, checkNotBlocked } from './review-changes.ts'
+import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
 
 /** A comment on a pull request, as its readers see it. */
 export interface PullCommentView {
@@ -83,7 +83,7 @@ export async function createPullComment(
     app,
     caller,
     open,
-    'PULL_REQUEST_COMMENTED',
+    commentChange('created'),
     (tx, { id }, now) =>
       rows.insertPullComment(tx, {
         pull_request_id: id,
@@ -118,7 +118,7 @@ export async function editPullComment(
     app,
     caller,
     open,
-    'PULL_REQUEST_COMMENTED',
+    commentChange('edited'),
     async (tx, _, now) => {
       const changed = await rows.updatePullComment(tx, id, { body, update_time: now })
       if (!changed) throw missing()
@@ -141,9 +141,18 @@ export async function deletePullComment(
 ): Promise<void> {
   const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
-  await changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', async (tx) => {
+  await changeReviews(app, caller, open, commentChange('deleted'), async (tx) => {
     if (!(await rows.deletePullComment(tx, id))) throw missing()
+    return comment
   })
+}
+
+/** @param action the name in the events of webhooks. */
+function commentChange(action: string): ReviewChange<Pick<PullComment, 'id'>> {
+  return {
+    type: 'PULL_REQUEST_COMMENTED',
+    told: ({ id }) => [{ type: 'pull_request_comment', action, comment: id }],
+  }
 }
 
 /** Opens a comment of a repository by its id, and its pull request. */

@@ -11,12 +11,19 @@ import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
+import type { PullHookEvent } from '../heads/pull-hook-events.ts'
 
 /** The types of events that watchers of the repository receive. */
 export type ReviewEventType =
   | 'PULL_REQUEST_REVIEWED'
   | 'PULL_REQUEST_REVIEW_REQUESTED'
   | 'PULL_REQUEST_COMMENTED'
+
+/** A change of reviews, and the events that its result has for webhooks of the forge. */
+export interface ReviewChange<T> {
+  readonly type: ReviewEventType
+  readonly told: (result: T) => readonly PullHookEvent[]
+}
 
 /**
  * Changes reviews of a pull request, notifies its watchers, and makes the caller a participant.
@@ -28,7 +35,7 @@ export async function changeReviews<T>(
   app: ReposApp,
   caller: SignedIn,
   { pull }: Pick<OpenPull, 'pull'>,
-  type: ReviewEventType,
+  change: ReviewEventType | ReviewChange<T>,
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
 ): Promise<T> {
   const now = nowSeconds(app.clock)
@@ -37,7 +44,9 @@ export async function changeReviews<T>(
     const result = await work(tx, present, now)
     await insertActor(tx, pull.id, caller.user.id)
     await touchPull(tx, pull.id, now, caller.user.id)
-    await recordPullChange(app, tx, caller.user.id, present, type)
+    const recorded =
+      typeof change === 'string' ? change : { type: change.type, told: change.told(result) }
+    await recordPullChange(app, tx, caller.user.id, present, recorded)
     return result
   })
 }

@@ -16,7 +16,7 @@ import { accessOfUser, type OpenRepository } from '../../repos/access/permission
 import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'
-import { changeReviews, checkNotBlocked } from './review-changes.ts'
+import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
 import { findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, seenTeams, viewReviews } from './review-views.ts'
 
@@ -59,7 +59,7 @@ export async function requestReviewers(
     app,
     caller,
     open,
-    'PULL_REQUEST_REVIEW_REQUESTED',
+    requestChange('review_requested', reviewers.users),
     async (tx, pull) => {
       checkOpen(pull)
       return requestReviews(app, tx, pull, reviewers)
@@ -93,7 +93,8 @@ export async function withdrawReviewRequests(
   )
   const teams = named.teams.filter(({ id }) => requests.some(({ team_id }) => team_id === id))
   if (users.length + teams.length === 0) return
-  await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEW_REQUESTED', async (tx, pull) => {
+  const change = requestChange('review_request_removed', users)
+  await changeReviews(app, caller, open, change, async (tx, pull) => {
     checkOpen(pull)
     for (const { id: userId } of users) await rows.deleteReviewRequest(tx, pull.id, { userId })
     for (const { id: teamId } of teams) await rows.deleteReviewRequest(tx, pull.id, { teamId })
@@ -103,6 +104,19 @@ export async function withdrawReviewRequests(
       users.map(({ id }) => id),
     )
   })
+}
+
+/**
+ * @param action the name in the events of webhooks.
+ * @param users without those, the event is about teams.
+ */
+function requestChange(action: string, users: readonly Pick<User, 'id'>[]): ReviewChange<unknown> {
+  const type = 'pull_request_review_request'
+  const told =
+    users.length === 0
+      ? [{ type, action } as const]
+      : users.map(({ id: reviewer }) => ({ type, action, reviewer }) as const)
+  return { type: 'PULL_REQUEST_REVIEW_REQUESTED', told: () => told }
 }
 
 function maySelect(caller: SignedIn, { pull, access }: OpenPull): boolean {

@@ -16,7 +16,7 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { findOfficials } from './official-reviewers.ts'
-import { changeReviews, checkNotBlocked } from './review-changes.ts'
+import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
 import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
 import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
@@ -151,8 +151,29 @@ export async function createReview(
   const review =
     event === 'PENDING'
       ? await changePending(app, open, write)
-      : await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', write)
+      : await changeReviews(app, caller, open, SUBMITTED, write)
   return viewReview(app, caller, open, review)
+}
+
+/** The events of submitted reviews for webhooks of the forge. */
+const EVENTS_OF_STATES = {
+  APPROVED: 'pull_request_review_approved',
+  REQUEST_CHANGES: 'pull_request_review_rejected',
+  COMMENT: 'pull_request_review_comment',
+} as const
+
+const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state'>> = {
+  type: 'PULL_REQUEST_REVIEWED',
+  told: ({ id, state }) =>
+    state in EVENTS_OF_STATES
+      ? [
+          {
+            type: EVENTS_OF_STATES[state as keyof typeof EVENTS_OF_STATES],
+            action: 'reviewed',
+            review: id,
+          },
+        ]
+      : [],
 }
 
 /**
@@ -176,20 +197,14 @@ export async function submitReview(
   checkPending(open.review)
   checkLength('body', body, MAX_TEXT_CHARACTERS)
   const event = readEvent(text)
-  const review = await changeReviews(
-    app,
-    caller,
-    open,
-    'PULL_REQUEST_REVIEWED',
-    async (tx, pull, now) => {
-      const pending = present(await rows.findReviewById(tx, id))
-      checkPending(pending)
-      const said = body.trim() === '' ? pending.body : body
-      check(caller, pull, event, said, pending.comments_count)
-      if (event === 'PENDING') throw new DomainError('REVIEW_STAYS_PENDING')
-      return submit(tx, caller, pull, pending, { event, body: said, now })
-    },
-  )
+  const review = await changeReviews(app, caller, open, SUBMITTED, async (tx, pull, now) => {
+    const pending = present(await rows.findReviewById(tx, id))
+    checkPending(pending)
+    const said = body.trim() === '' ? pending.body : body
+    check(caller, pull, event, said, pending.comments_count)
+    if (event === 'PENDING') throw new DomainError('REVIEW_STAYS_PENDING')
+    return submit(tx, caller, pull, pending, { event, body: said, now })
+  })
   return viewReview(app, caller, open, review)
 }
 

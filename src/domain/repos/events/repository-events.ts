@@ -17,6 +17,7 @@ import {
   startOfEvents,
 } from '../../core/event-logs.ts'
 import { suffices } from '../../core/levels.ts'
+import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import type { OpenRepository } from '../access/permissions.ts'
 import { seesDrafts } from '../access/release-access.ts'
 import type { MovedRef, ReposApp } from '../ports.ts'
@@ -161,14 +162,38 @@ export async function recordReleaseChange(
   // Callers who cannot see drafts do not receive events of a release that remains a draft.
   const wasPublished = before?.draft === 0
   const isPublished = after?.draft === 0
+  const type = releaseEventType(before, after)
   await recordEvent(app, tx, {
     repository_id: release.repository_id,
-    type: releaseEventType(before, after),
+    type,
     audience: wasPublished || isPublished ? 'releases' : 'drafts',
     actor_id: idOf(caller),
     subject_id: release.id,
     subject: release.tag_name,
   })
+  if (!wasPublished && !isPublished) return
+  const facts: ReleaseFacts = {
+    repository: release.repository_id,
+    actor: idOf(caller),
+    release: release.id,
+    tag: release.tag_name,
+    action: RELEASE_ACTIONS[type] ?? 'updated',
+  }
+  const eventsOf = () => [{ type: 'release', facts } as const]
+  await queueHookEvents(tx, release.repository_id, eventsOf, app.clock.now())
+}
+
+/** The facts of an event of a release for webhooks. */
+export interface ReleaseFacts extends HookFacts {
+  readonly release: number
+  readonly tag: string
+  readonly action: string
+}
+
+/** The actions of compatible systems. */
+const RELEASE_ACTIONS: Readonly<Partial<Record<RepositoryEventType, string>>> = {
+  RELEASE_PUBLISHED: 'published',
+  RELEASE_DELETED: 'deleted',
 }
 
 function releaseEventType(

@@ -9,6 +9,7 @@ import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
+import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
 import {
   type OpenRepository,
@@ -62,9 +63,21 @@ export async function createFork(
     app,
     folder,
     (tx) => describe(tx, parent.repository.id, place.owner, forkName),
-    (tx, fork) => grantCreator(tx, place, caller.user.id, fork),
+    async (tx, fork) => {
+      await grantCreator(tx, place, caller.user.id, fork)
+      const facts: ForkFacts = { repository: parent.repository.id, actor: caller.user.id, fork }
+      const eventsOf = () => [{ type: 'fork', facts } as const]
+      await queueHookEvents(tx, parent.repository.id, eventsOf, app.clock.now())
+    },
   )
+  app.signals.deliveries.notify()
   return getRepositoryById(app, caller, id)
+}
+
+/** The facts of an event of a fork for webhooks. */
+export interface ForkFacts extends HookFacts {
+  /** The id of the fork. */
+  readonly fork: number
 }
 
 async function checkNoFork(app: ReposApp, owner: Owner, parent: OpenRepository): Promise<void> {

@@ -15,6 +15,7 @@ import { checkLength } from '../../accounts/users/user-fields.ts'
 import type { Caller } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
+import { MAX_PATTERN_CHARACTERS } from '../../core/globs.ts'
 import { suffices } from '../../core/levels.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { createYielder } from '../../core/yielding.ts'
@@ -32,7 +33,6 @@ import {
 } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { teamIdsOf, userIdsOf } from './allowlists.ts'
-import { MAX_PATTERN_CHARACTERS } from './globs.ts'
 import { inOrder } from './protection-rules.ts'
 import {
   checkEdit,

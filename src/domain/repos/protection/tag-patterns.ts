@@ -1,4 +1,9 @@
-import { compileExpression, compileGlob, MAX_PATTERN_CHARACTERS, type Matcher } from './globs.ts'
+import {
+  compileExpression,
+  compileGlob,
+  MAX_PATTERN_CHARACTERS,
+  type Matcher,
+} from '../../core/globs.ts'
 
 /** Returns whether a tag name matches a pattern. */
 export type TagMatcher = Matcher

@@ -11,6 +11,7 @@ import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
+import { type HookEvent, type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { checkNotArchived } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'
@@ -115,10 +116,22 @@ export async function createCommitStatus(
     const stored = await rows.insertCommitStatus(tx, status)
     await rows.deleteOldCommitStatuses(tx, commit, stored.number - MAX_STORED_STATUSES)
     await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
+    await queueHookEvents(tx, repository.id, () => [statusEvent(stored)], app.clock.now())
     return stored
   })
   app.signals.autoMerges.notify()
+  app.signals.deliveries.notify()
   return { ...stored, creator: userAsOwner(caller.user) }
+}
+
+/** The facts of an event of a status. A status never changes, so they are all of it. */
+export interface StatusFacts extends HookFacts {
+  readonly status: CommitStatus
+}
+
+function statusEvent(status: CommitStatus): HookEvent {
+  const facts: StatusFacts = { repository: status.repository_id, actor: status.creator_id, status }
+  return { type: 'status', facts }
 }
 
 /**

@@ -1,0 +1,107 @@
+import { createHmac } from 'node:crypto'
+import type { DueDelivery } from '../../storage/webhooks/webhook-deliveries.ts'
+import { onBehalfOf } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { authorizationOf } from '../hooks/hooks.ts'
+import { eventOf } from '../webhooks/hook-events.ts'
+import { signingSecretsOf } from '../webhooks/user-webhooks.ts'
+import { signatureOf } from '../webhooks/webhook-signing.ts'
+import { hookPayload } from './hook-payloads.ts'
+import type { DeliveriesApp } from './payloads.ts'
+import { messageBody } from './pull-messages.ts'
+
+/** The body and the headers of a request. */
+export interface DeliveryRequest {
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A request that must not be made, with the reason that its delivery shows. */
+export interface Refused {
+  readonly refused: string
+}
+
+const DENIED = 'the account of the webhook may no longer administer the repository'
+const ARCHIVED = 'the account is archived'
+
+/**
+ * Returns the request of a delivery as it is at this time.
+ *
+ * @returns undefined when the receiver may no longer read the subject of the event, or the subject
+ *   is gone.
+ */
+export async function requestOf(
+  app: DeliveriesApp,
+  userAgent: string,
+  due: DueDelivery,
+): Promise<DeliveryRequest | Refused | undefined> {
+  const { delivery, webhook, owner } = due
+  const isHook = webhook.scope !== 'account'
+  const text = isHook
+    ? await hookPayload(app, delivery, onBehalfOf(owner))
+    : await messageBody(app, delivery, owner)
+  if (text === undefined) return undefined
+  if (owner.state !== 'NORMAL') return { refused: ARCHIVED }
+  if (typeof text === 'string')
+    return { body: text, headers: standardHeaders(app, userAgent, due, text) }
+  if (text.kind === 'gone') return undefined
+  return text.kind === 'denied' ? { refused: DENIED } : hookRequest(app, userAgent, due, text.text)
+}
+
+function standardHeaders(
+  app: DeliveriesApp,
+  userAgent: string,
+  { delivery: { uid: id }, webhook }: DueDelivery,
+  body: string,
+): Record<string, string> {
+  const timestamp = nowSeconds(app.clock)
+  const secrets = signingSecretsOf(app, webhook).filter((secret) => secret !== '')
+  return {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    ...(secrets.length > 0 && {
+      'webhook-signature': signatureOf({ id, timestamp, body }, secrets),
+    }),
+  }
+}
+
+/**
+ * Returns a request of a webhook of the forge. The signatures of compatible systems are over the
+ * JSON text, also where the body is a form. Those of Standard Webhooks are over the body.
+ */
+function hookRequest(
+  app: DeliveriesApp,
+  userAgent: string,
+  due: DueDelivery,
+  text: string,
+): DeliveryRequest {
+  const { delivery, webhook } = due
+  const isForm = webhook.content_type === 'form'
+  const body = isForm ? new URLSearchParams({ payload: text }).toString() : text
+  const [event, id, type] = [eventOf(delivery.event_type), delivery.uid, delivery.event_type]
+  const [secret = ''] = signingSecretsOf(app, webhook)
+  const signature = secret === '' ? '' : createHmac('sha256', secret).update(text).digest('hex')
+  const authorization = authorizationOf(app, webhook)
+  const headers = {
+    ...standardHeaders(app, userAgent, due, body),
+    ...(isForm && { 'content-type': 'application/x-www-form-urlencoded' }),
+    ...(authorization !== undefined && { authorization }),
+    ...systemHeaders('gitea', event, type, id),
+    ...systemHeaders('forgejo', event, type, id),
+    ...systemHeaders('github', event, type, id),
+    'x-gitea-signature': signature,
+    'x-forgejo-signature': signature,
+    ...(signature !== '' && { 'x-hub-signature-256': `sha256=${signature}` }),
+  }
+  return { body, headers }
+}
+
+function systemHeaders(system: string, event: string, type: string, id: string) {
+  return {
+    [`x-${system}-event`]: event,
+    [`x-${system}-event-type`]: type,
+    [`x-${system}-delivery`]: id,
+  }
+}

@@ -1,0 +1,96 @@
+import { findOwnerById } from '../../storage/accounts/owners.ts'
+import type { WebhookDelivery } from '../../storage/schema/webhooks.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import type { RefFacts } from '../hooks/ref-observer.ts'
+import { type OpenRepository, openRepositoryById } from '../repos/access/permissions.ts'
+import { viewRepository } from '../repos/listing/repository-views.ts'
+import type { HookFacts } from '../webhooks/hook-queue.ts'
+import { commentPayload, pullPayload } from './hook-pulls.ts'
+import { createPayload, deletePayload, type HookSubject, pushPayload } from './hook-pushes.ts'
+import { forkPayload, releasePayload, statusPayload } from './hook-resources.ts'
+import type { DeliveriesApp } from './payloads.ts'
+
+/** Builds the JSON object of an event; undefined if its subject is gone. */
+type Builder = (
+  app: DeliveriesApp,
+  // biome-ignore lint/suspicious/noExplicitAny: the type of an event decides about its facts
+  subject: HookSubject<any>,
+) => Promise<object | undefined>
+
+/** The builders of events other than those of pull requests. */
+const BUILDERS: Readonly<Record<string, Builder>> = {
+  push: pushPayload,
+  create: createPayload,
+  delete: async (_, subject: HookSubject<RefFacts>) => deletePayload(subject),
+  fork: forkPayload,
+  release: releasePayload,
+  status: statusPayload,
+  pull_request_comment: commentPayload,
+}
+
+/** The text of an event, or why there is none. */
+export type HookPayload =
+  | { readonly kind: 'payload'; readonly text: string }
+  /** The account for which the webhook acts may no longer administer the repository. */
+  | { readonly kind: 'denied' }
+  /** The subject of the event is gone. */
+  | { readonly kind: 'gone' }
+
+/**
+ * Returns the present JSON text of an event.
+ *
+ * @param viewer the account for which the webhook acts.
+ * @throws SERVER_BUSY
+ */
+export async function hookPayload(
+  app: DeliveriesApp,
+  { event_type, body }: Pick<WebhookDelivery, 'event_type' | 'body'>,
+  viewer: SignedIn,
+): Promise<HookPayload> {
+  const facts = JSON.parse(body) as HookFacts
+  const open = await administered(app, viewer, facts.repository)
+  if (!open) return { kind: 'denied' }
+  const view = await viewRepository(app, viewer, open)
+  const actor =
+    facts.actor === null ? open.owner : ((await findOwnerById(app.db, facts.actor)) ?? GHOST)
+  const build: Builder = BUILDERS[event_type] ?? pullPayload
+  const payload = await build(app, {
+    facts,
+    viewer,
+    open,
+    repository: JSON.parse(app.payloads.repository(app, viewer, view)),
+    sender: JSON.parse(app.payloads.account(app, viewer, actor)),
+  })
+  return payload ? { kind: 'payload', text: JSON.stringify(payload) } : { kind: 'gone' }
+}
+
+/**
+ * Returns the JSON text that the next attempt of a delivery would send, as a viewer may read it;
+ * empty for none.
+ *
+ * @throws SERVER_BUSY
+ */
+export async function deliveryPayload(
+  app: DeliveriesApp,
+  delivery: Pick<WebhookDelivery, 'event_type' | 'body'>,
+  viewer: SignedIn,
+): Promise<string> {
+  const payload = await hookPayload(app, delivery, viewer)
+  return payload.kind === 'payload' ? payload.text : ''
+}
+
+/** Opens a repository that a user administers; undefined for another one. */
+async function administered(
+  app: DeliveriesApp,
+  viewer: SignedIn,
+  repositoryId: number,
+): Promise<OpenRepository | undefined> {
+  try {
+    return await openRepositoryById(app, viewer, repositoryId, 'admin')
+  } catch (error) {
+    if (error instanceof DomainError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,69 @@
+import { findRelease } from '../../storage/repos/releases.ts'
+import { findRepositoriesByIds } from '../../storage/repos/repositories.ts'
+import { openRepositories } from '../repos/access/permissions.ts'
+import type { ReleaseFacts } from '../repos/events/repository-events.ts'
+import type { ForkFacts } from '../repos/lifecycle/forks.ts'
+import { viewRepository } from '../repos/listing/repository-views.ts'
+import type { StatusFacts } from '../repos/reading/commit-statuses.ts'
+import { viewRelease } from '../repos/releases/release-views.ts'
+import { type HookSubject, isoTime, lastCommitPayload } from './hook-pushes.ts'
+import type { DeliveriesApp } from './payloads.ts'
+
+/**
+ * Returns the JSON object of an event `release`; undefined when the release was deleted since. A
+ * deleted release has its id and tag only.
+ */
+export async function releasePayload(
+  app: DeliveriesApp,
+  { facts, viewer, open, repository, sender }: HookSubject<ReleaseFacts>,
+): Promise<object | undefined> {
+  const found = await findRelease(app.db, open.repository.id, facts.release)
+  if (!found && facts.action !== 'deleted') return undefined
+  const release =
+    found && facts.action !== 'deleted'
+      ? JSON.parse(app.payloads.release(app, viewer, await viewRelease(app, open, found)))
+      : { id: facts.release, tag_name: facts.tag }
+  return { action: facts.action, release, repository, sender }
+}
+
+/** Returns the JSON object of an event `status`. */
+export async function statusPayload(
+  app: DeliveriesApp,
+  subject: HookSubject<StatusFacts>,
+): Promise<object> {
+  const { facts, repository, sender } = subject
+  const { status } = facts
+  const time = isoTime(status.create_time)
+  return {
+    id: status.number,
+    sha: status.commit_id,
+    state: status.state,
+    context: status.context,
+    description: status.description,
+    target_url: status.target_url,
+    created_at: time,
+    updated_at: time,
+    commit: await lastCommitPayload(app, subject, status.commit_id),
+    repository,
+    sender,
+  }
+}
+
+/**
+ * Returns the JSON object of an event `fork`, with the original as `forkee` and the fork as
+ * `repository`, as in compatible systems; undefined when the fork cannot be read.
+ */
+export async function forkPayload(
+  app: DeliveriesApp,
+  { facts, viewer, repository, sender }: HookSubject<ForkFacts>,
+): Promise<object | undefined> {
+  const found = await findRepositoriesByIds(app.db, [facts.fork])
+  const [fork] = await openRepositories(app, viewer, [...found.values()])
+  if (!fork) return undefined
+  const view = await viewRepository(app, viewer, fork)
+  return {
+    forkee: repository,
+    repository: JSON.parse(app.payloads.repository(app, viewer, view)),
+    sender,
+  }
+}

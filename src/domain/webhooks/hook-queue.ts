@@ -1,0 +1,77 @@
+import type { Tx } from '../../storage/schema/schema.ts'
+import type { ListeningHook } from '../../storage/schema/webhooks.ts'
+import { listListeningHooks } from '../../storage/webhooks/hooks.ts'
+import { insertMessage } from '../../storage/webhooks/webhook-deliveries.ts'
+import { compileGlob, type Matcher } from '../core/globs.ts'
+import { type HookEventType, receives } from './hook-events.ts'
+import { MAX_WAITING_PER_WEBHOOK, queueMessage } from './waiting-deliveries.ts'
+
+/**
+ * An event of a repository as a message stores it: facts that never change. The resources
+ * themselves are read at each attempt, so that a receiver never gets what was hidden meanwhile, and
+ * the transaction stays short.
+ */
+export interface HookFacts {
+  readonly repository: number
+  /** The number of the account that caused the event; null for the server. */
+  readonly actor: number | null
+}
+
+/** An event of a repository. */
+export interface HookEvent {
+  readonly type: HookEventType
+  readonly facts: HookFacts
+  /** The branch that branch filters are applied to; undefined if they do not apply. */
+  readonly branch?: string | undefined
+}
+
+/**
+ * Queues events of a repository for its webhooks, in the transaction of the change. A repository
+ * without webhooks costs one query.
+ *
+ * The caller notifies `app.signals.deliveries` after the commit.
+ *
+ * @param eventsOf returns the events, in order. Called when there are webhooks.
+ * @param timeMs the time of the events.
+ */
+export async function queueHookEvents(
+  tx: Tx,
+  repositoryId: number,
+  eventsOf: () => readonly HookEvent[],
+  timeMs: number,
+): Promise<void> {
+  const hooks = await listListeningHooks(tx, repositoryId)
+  if (hooks.length === 0) return
+  const listeners = hooks.map(listenerOf)
+  for (const event of eventsOf()) {
+    const ids = listeners.flatMap((accept) => accept(event) ?? [])
+    if (ids.length === 0) continue
+    const message = await insertMessage(tx, {
+      event_type: event.type,
+      body: JSON.stringify(event.facts),
+      create_time: timeMs,
+    })
+    await queueMessage(tx, ids, message, timeMs)
+  }
+}
+
+/** Returns a function that returns the number of a webhook if the webhook receives an event. */
+function listenerOf(hook: ListeningHook): (event: HookEvent) => number | undefined {
+  const names = JSON.parse(hook.events) as string[]
+  let waiting = hook.waiting_count
+  let matches: Matcher | undefined
+  return ({ type, branch }) => {
+    if (!receives(names, type) || waiting >= MAX_WAITING_PER_WEBHOOK) return undefined
+    if (branch !== undefined) {
+      matches ??= branchMatcher(hook.branch_filter)
+      if (!matches(branch)) return undefined
+    }
+    waiting += 1
+    return hook.id
+  }
+}
+
+/** Returns the matcher of a branch filter, in which `*` matches slashes too. */
+function branchMatcher(filter: string): Matcher {
+  return filter === '' || filter === '*' ? () => true : (compileGlob(filter, '') ?? (() => false))
+}
