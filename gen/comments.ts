@@ -295,7 +295,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.CommitAffectedFile", "A file that a commit changes."],
   ["branchline.v1.CommitAffectedFile.filename", "Path from the root of the repository."],
   ["branchline.v1.CommitAffectedFile.status", "`added`, `removed` or `modified`."],
-  ["branchline.v1.CommitDates", "Times to write into a commit."],
+  ["branchline.v1.CommitDates", "Times to write into a commit.\n\nThe start of year 1, `0001-01-01T00:00:00Z`, counts as no time. A time before 1970, which Git\ncannot store, becomes the start of 1970."],
   ["branchline.v1.CommitDates.author", "Time at which the change was written."],
   ["branchline.v1.CommitDates.committer", "Commit time."],
   ["branchline.v1.CommitDetails", "The content of a commit."],

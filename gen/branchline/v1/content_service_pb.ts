@@ -215,6 +215,9 @@ export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
 /**
  * Times to write into a commit.
  *
+ * The start of year 1, `0001-01-01T00:00:00Z`, counts as no time. A time before 1970, which Git
+ * cannot store, becomes the start of 1970.
+ *
  * @generated from message branchline.v1.CommitDates
  */
 export type CommitDates = Message<"branchline.v1.CommitDates"> & {
