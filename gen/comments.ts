@@ -1448,6 +1448,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.GetRawFileRequest.owner", "Name of the owner."],
   ["branchline.v1.GetRawFileRequest.path", "Path of a file."],
   ["branchline.v1.GetRawFileRequest.ref", "Name of a branch or tag, or id of a commit. Default: the default branch."],
+  ["branchline.v1.GetRawFileRequest.ref_path", "Takes the place of `path`. If `ref` is set, the path of a file. Otherwise `{ref}/{path}`: the\nshortest beginning that is a branch, or else a tag, or else the full id of a commit, `HEAD` or a\nfull ref name, and a path there. If no beginning is one of these, a path in the default branch."],
   ["branchline.v1.GetRawFileRequest.repo", "Name of the repository."],
   ["branchline.v1.GetReleaseAssetRequest", "Request of GetReleaseAsset."],
   ["branchline.v1.GetReleaseAssetRequest.asset", "Number of the file."],
