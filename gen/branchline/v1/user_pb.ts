@@ -49,9 +49,10 @@ export type User = Message<"branchline.v1.User"> & {
   /**
    * The name for sign-in and for mentions.
    *
-   * 1 to 36 ASCII letters, digits and hyphens, with a letter or digit at both ends. Some words are
-   * reserved. The server keeps the case of letters and ignores it in comparisons. Unique among the
-   * usernames and ids of all accounts.
+   * 1 to 40 ASCII letters and digits, and `-`, `_` and `.` between them, without two dots in a row.
+   * Some words are reserved, and the endings `.git`, `.wiki`, `.lock`, `.keys`, `.gpg`, `.rss`,
+   * `.atom` and `.png`. The server keeps the case of letters and ignores it in comparisons. Unique
+   * among the usernames and ids of all accounts and the names of organisations.
    *
    * @generated from field: string username = 3;
    */
