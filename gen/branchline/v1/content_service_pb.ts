@@ -178,8 +178,8 @@ export type GetArchiveRequest = Message<"branchline.v1.GetArchiveRequest"> & {
   archive: string;
 
   /**
-   * Paths of the files and directories in the archive, at most 100. Empty means all files. Must be
-   * empty for a bundle.
+   * Paths of the files and directories in the archive, at most 100. Empty paths are ignored. No path
+   * means all files. A bundle has no paths.
    *
    * @generated from field: repeated string path = 4;
    */
