@@ -30,13 +30,19 @@ export async function branchline(
     const child = execFile(
       process.execPath,
       [MAIN, ...args],
-      { env: { ...process.env, ...database, ...env } },
+      { env: { ...environment(), ...database, ...env } },
       (_, stdout, stderr) => {
         resolve({ code: child.exitCode, stdout, stderr })
       },
     )
     child.stdin?.end(input)
   })
+}
+
+/** The environment of a command, which refuses variables that it does not know. */
+function environment(): NodeJS.ProcessEnv {
+  const { BRANCHLINE_TEST_POSTGRES: _, ...others } = process.env
+  return others
 }
 
 /** Names the database of a data folder to a command. */
@@ -67,7 +73,7 @@ export async function serveProcess(
     [main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...(await databaseEnvironment(data)), ...env },
+      env: { ...environment(), ...(await databaseEnvironment(data)), ...env },
     },
   )
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {

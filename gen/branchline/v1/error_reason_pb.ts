@@ -283,8 +283,7 @@ export enum ErrorReason {
   USER_NOT_FOUND = 40,
 
   /**
-   * The username is reserved, or does not consist of 1 to 36 letters, digits and hyphens with a
-   * letter or digit at both ends.
+   * The username is reserved, or is no username: see `User.username`.
    *
    * INVALID_ARGUMENT, REST 400. Metadata: `username`.
    *
@@ -958,8 +957,7 @@ export enum ErrorReason {
   ORGANIZATION_ACCESS_DENIED = 151,
 
   /**
-   * The name is not allowed for an organisation. A name consists of 1 to 36 letters, digits and
-   * hyphens, with a letter or digit at both ends.
+   * The name is not allowed for an organisation. The rules are those of `User.username`.
    *
    * INVALID_ARGUMENT, REST 422. Metadata: `name`, the first 64 characters.
    *

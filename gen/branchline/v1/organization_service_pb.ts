@@ -28,7 +28,7 @@ export const file_branchline_v1_organization_service: GenFile = /*@__PURE__*/
  */
 export type CreateOrganizationRequest = Message<"branchline.v1.CreateOrganizationRequest"> & {
   /**
-   * Name: at most 36 letters, digits and hyphens, with a letter or digit at both ends. Required.
+   * Name. The rules are those of `User.username`. Required.
    *
    * @generated from field: string username = 1;
    */

@@ -69,7 +69,8 @@ export type ListPullRequestsRequest = Message<"branchline.v1.ListPullRequestsReq
   milestone: bigint;
 
   /**
-   * Numbers of labels, of which a pull request must have at least one. Empty for all. At most 100.
+   * Numbers of labels, of which a pull request must have at least one. Empty texts are ignored. No
+   * number means all pull requests. At most 100.
    *
    * @generated from field: repeated string labels = 7;
    */

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/user.proto.
  */
 export const file_branchline_v1_user: GenFile = /*@__PURE__*/
-  fileDesc("ChhicmFuY2hsaW5lL3YxL3VzZXIucHJvdG8SDWJyYW5jaGxpbmUudjEiqwMKBFVzZXISEQoEbmFtZRgBIAEoCUID4EEIEisKBHJvbGUYAiABKA4yGC5icmFuY2hsaW5lLnYxLlVzZXIuUm9sZUID4EECEhUKCHVzZXJuYW1lGAMgASgJQgPgQQISEgoFZW1haWwYBCABKAlCA+BBARIZCgxkaXNwbGF5X25hbWUYBSABKAlCA+BBARIXCgphdmF0YXJfdXJsGAYgASgJQgPgQQESGAoLZGVzY3JpcHRpb24YByABKAlCA+BBARIbCghwYXNzd29yZBgIIAEoCUIJ4EEE+qYZAggBEigKBXN0YXRlGAkgASgOMhQuYnJhbmNobGluZS52MS5TdGF0ZUID4EECEjQKC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIjcKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEgkKBUFETUlOEAISCAoEVVNFUhADIgQIARABIr8DCglVc2VyU3RhdHMSEQoEbmFtZRgBIAEoCUID4EEIEjsKF21lbW9fZGlzcGxheV90aW1lc3RhbXBzGAIgAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/Cg9tZW1vX3R5cGVfc3RhdHMYAyABKAsyJi5icmFuY2hsaW5lLnYxLlVzZXJTdGF0cy5NZW1vVHlwZVN0YXRzEjkKCXRhZ19jb3VudBgEIAMoCzImLmJyYW5jaGxpbmUudjEuVXNlclN0YXRzLlRhZ0NvdW50RW50cnkSFAoMcGlubmVkX21lbW9zGAUgAygJEhgKEHRvdGFsX21lbW9fY291bnQYBiABKAUSFgoJdHJ1bmNhdGVkGAcgASgISACIAQEaXwoNTWVtb1R5cGVTdGF0cxISCgpsaW5rX2NvdW50GAEgASgFEhIKCmNvZGVfY291bnQYAiABKAUSEgoKdG9kb19jb3VudBgDIAEoBRISCgp1bmRvX2NvdW50GAQgASgFGi8KDVRhZ0NvdW50RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4AUIMCgpfdHJ1bmNhdGVkQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_state, file_google_api_field_behavior, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("ChhicmFuY2hsaW5lL3YxL3VzZXIucHJvdG8SDWJyYW5jaGxpbmUudjEilAQKBFVzZXISEQoEbmFtZRgBIAEoCUID4EEIEisKBHJvbGUYAiABKA4yGC5icmFuY2hsaW5lLnYxLlVzZXIuUm9sZUID4EECEhUKCHVzZXJuYW1lGAMgASgJQgPgQQISEgoFZW1haWwYBCABKAlCA+BBARIZCgxkaXNwbGF5X25hbWUYBSABKAlCA+BBARIXCgphdmF0YXJfdXJsGAYgASgJQgPgQQESGAoLZGVzY3JpcHRpb24YByABKAlCA+BBARIbCghwYXNzd29yZBgIIAEoCUIJ4EEE+qYZAggBEigKBXN0YXRlGAkgASgOMhQuYnJhbmNobGluZS52MS5TdGF0ZUID4EECEjQKC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEg8KAmlkGAwgASgFQgPgQQMSEgoFbG9naW4YDSABKAlCA+BBAxIhCglmdWxsX25hbWUYDiABKAlCA+BBA1IJZnVsbF9uYW1lEh8KCGh0bWxfdXJsGA8gASgJQgPgQQNSCGh0bWxfdXJsIjcKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEgkKBUFETUlOEAISCAoEVVNFUhADIgQIARABIr8DCglVc2VyU3RhdHMSEQoEbmFtZRgBIAEoCUID4EEIEjsKF21lbW9fZGlzcGxheV90aW1lc3RhbXBzGAIgAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/Cg9tZW1vX3R5cGVfc3RhdHMYAyABKAsyJi5icmFuY2hsaW5lLnYxLlVzZXJTdGF0cy5NZW1vVHlwZVN0YXRzEjkKCXRhZ19jb3VudBgEIAMoCzImLmJyYW5jaGxpbmUudjEuVXNlclN0YXRzLlRhZ0NvdW50RW50cnkSFAoMcGlubmVkX21lbW9zGAUgAygJEhgKEHRvdGFsX21lbW9fY291bnQYBiABKAUSFgoJdHJ1bmNhdGVkGAcgASgISACIAQEaXwoNTWVtb1R5cGVTdGF0cxISCgpsaW5rX2NvdW50GAEgASgFEhIKCmNvZGVfY291bnQYAiABKAUSEgoKdG9kb19jb3VudBgDIAEoBRISCgp1bmRvX2NvdW50GAQgASgFGi8KDVRhZ0NvdW50RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgFOgI4AUIMCgpfdHJ1bmNhdGVkQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_state, file_google_api_field_behavior, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * The account of a person or a program.
@@ -49,9 +49,10 @@ export type User = Message<"branchline.v1.User"> & {
   /**
    * The name for sign-in and for mentions.
    *
-   * 1 to 36 ASCII letters, digits and hyphens, with a letter or digit at both ends. Some words are
-   * reserved. The server keeps the case of letters and ignores it in comparisons. Unique among the
-   * usernames and ids of all accounts.
+   * 1 to 40 ASCII letters and digits, and `-`, `_` and `.` between them, without two dots in a row.
+   * Some words are reserved, and the endings `.git`, `.wiki`, `.lock`, `.keys`, `.gpg`, `.rss`,
+   * `.atom` and `.png`. The server keeps the case of letters and ignores it in comparisons. Unique
+   * among the usernames and ids of all accounts and the names of organisations.
    *
    * @generated from field: string username = 3;
    */
@@ -122,6 +123,37 @@ export type User = Message<"branchline.v1.User"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 11;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * Number of the account, as clients of Gitea and Forgejo read it. Resource names never have it.
+   *
+   * These clients share the path `/api/v1/users/{user}` with this message. They read this field and
+   * the next ones, by the names that they have in JSON. Other clients use the fields above.
+   *
+   * @generated from field: int32 id = 12;
+   */
+  id: number;
+
+  /**
+   * The username, as clients of Gitea and Forgejo read it.
+   *
+   * @generated from field: string login = 13;
+   */
+  login: string;
+
+  /**
+   * The display name, as clients of Gitea and Forgejo read it.
+   *
+   * @generated from field: string full_name = 14 [json_name = "full_name"];
+   */
+  fullName: string;
+
+  /**
+   * URL of the account for browsers, as clients of Gitea and Forgejo read it.
+   *
+   * @generated from field: string html_url = 15 [json_name = "html_url"];
+   */
+  htmlUrl: string;
 };
 
 /**

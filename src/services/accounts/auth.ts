@@ -34,7 +34,7 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       setRefreshCookie(context, session)
       const { peer } = callerOf(context)
       return {
-        user: userMessage(session.user, {
+        user: userMessage(app, session.user, {
           kind: 'user',
           peer,
           user: session.user,
@@ -81,7 +81,7 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
 
     getCurrentUser(_, context) {
       const caller = signedIn(callerOf(context))
-      return { user: userMessage(caller.user, caller) }
+      return { user: userMessage(app, caller.user, caller) }
     },
 
     requestPasswordReset({ username, email }) {

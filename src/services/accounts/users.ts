@@ -47,7 +47,7 @@ const USER_FIELDS: UpdatableFields<UserField> = {
     'password',
     'state',
   ],
-  fixed: ['name', 'create_time', 'update_time'],
+  fixed: ['name', 'create_time', 'update_time', 'id', 'login', 'full_name', 'html_url'],
 }
 
 const READABLE_FIELDS: readonly string[] = [
@@ -92,7 +92,7 @@ export function userMethods(app: App): UserMethods {
         limit,
       )
       return {
-        users: page.users.map((user) => userMessage(user, callerOf(context))),
+        users: page.users.map((user) => userMessage(app, user, callerOf(context))),
         nextPageToken: page.next
           ? writePageToken(app, list, [page.next.createTime, page.next.id])
           : '',
@@ -102,14 +102,14 @@ export function userMethods(app: App): UserMethods {
 
     async batchGetUsers(request, context) {
       const users = await batchGetUsers(app, request.usernames)
-      return { users: users.map((user) => userMessage(user, callerOf(context))) }
+      return { users: users.map((user) => userMessage(app, user, callerOf(context))) }
     },
 
     async getUser(request, context) {
       const segment = parseUserName(request.name)
       const fields = readReadMask(request.readMask, READABLE_FIELDS)
       const user = await getUser(app, segment)
-      return userMessage(user, callerOf(context), fields)
+      return userMessage(app, user, callerOf(context), fields)
     },
 
     async getUserAvatar(request, context) {
@@ -125,7 +125,7 @@ export function userMethods(app: App): UserMethods {
       if (!user) throw new DomainError('INVALID_FIELD', { field: 'user' })
       const draft = { ...valuesOf(user), userId }
       const made = await createUser(app, callerOf(context), draft, { requestId, validateOnly })
-      return userMessage(made, { kind: 'creator' })
+      return userMessage(app, made, { kind: 'creator' })
     },
 
     async updateUser(request, context) {
@@ -139,7 +139,7 @@ export function userMethods(app: App): UserMethods {
         named: fields,
         all,
       })
-      return userMessage(updated, caller)
+      return userMessage(app, updated, caller)
     },
 
     async deleteUser(request, context) {
@@ -163,6 +163,7 @@ export type Viewer = Caller | { readonly kind: 'creator' }
  * @param fields proto names of the fields to fill, in addition to `name`; undefined for all.
  */
 export function userMessage(
+  app: Pick<App, 'publicUrl'>,
   user: ShownUser,
   viewer: Viewer,
   fields?: ReadonlySet<string>,
@@ -179,6 +180,10 @@ export function userMessage(
     description: user.description,
     password: '',
     state: State[user.state],
+    id: user.id,
+    login: user.username,
+    fullName: user.display_name,
+    htmlUrl: `${app.publicUrl()}/${user.username}`,
   }
   if (user.create_time > 0) message.createTime = atSecond(user.create_time)
   if (user.update_time > 0) message.updateTime = atSecond(user.update_time)

@@ -105,7 +105,7 @@ async function readCurrent(
     if (isAboutNotification(event)) {
       const view = notifications.get(Number(event.resource))
       return view
-        ? { case: 'notification', value: notificationMessage(caller.user, view, caller) }
+        ? { case: 'notification', value: notificationMessage(app, caller.user, view, caller) }
         : NOTHING
     }
     const view = memos.get(event.resource)

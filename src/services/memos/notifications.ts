@@ -60,7 +60,7 @@ export function notificationMethods(app: App): Methods {
       const { notifications, next } = await listNotifications(app, owner, terms, after, limit)
       return {
         notifications: notifications.map((view) =>
-          notificationMessage(owner, view, callerOf(context)),
+          notificationMessage(app, owner, view, callerOf(context)),
         ),
         nextPageToken: next ? writePageToken(app, list, [next.createTime, next.id]) : '',
       }
@@ -78,7 +78,7 @@ export function notificationMethods(app: App): Methods {
         ? await setNotificationStatus(app, owner, id, statusOf(notification.status))
         : present
       if (!updated) throw notFound(name)
-      return notificationMessage(owner, updated, callerOf(context))
+      return notificationMessage(app, owner, updated, callerOf(context))
     },
 
     async deleteUserNotification({ name }, context) {
@@ -96,6 +96,7 @@ export function notificationMethods(app: App): Methods {
  *   sender.
  */
 export function notificationMessage(
+  app: App,
   receiver: User,
   view: NotificationView,
   viewer: Viewer,
@@ -104,7 +105,7 @@ export function notificationMessage(
   return create(UserNotificationSchema, {
     name: `${userName(receiver)}/notifications/${notification.id}`,
     sender: userName(sender),
-    senderUser: userMessage(sender, viewer),
+    senderUser: userMessage(app, sender, viewer),
     status: UserNotification_Status[notification.status],
     type: UserNotification_Type[notification.type],
     createTime: atSecond(notification.create_time),

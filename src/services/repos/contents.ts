@@ -50,13 +50,12 @@ export function contentMethods(app: App): ContentMethods {
       }
     },
 
-    async *getRawFile({ owner, repo, path, ref }, context) {
+    async *getRawFile({ owner, repo, path, ref, refPath }, context) {
       const { name, blobId, bytes, isText, chunks } = await getRawFile(
         app,
         callerOf(context),
         { owner, repo },
-        path,
-        ref,
+        refPath === '' ? { ref, path } : ref === '' ? refPath : { ref, path: refPath },
       )
       const entityTag = `"${blobId}"`
       const range = rangeOf(context, entityTag, bytes)

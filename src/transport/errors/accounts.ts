@@ -42,7 +42,7 @@ export const ACCOUNTS = {
   INVALID_USERNAME: {
     code: Code.InvalidArgument,
     message:
-      'a username must have at most 36 letters, digits and hyphens, must not start or end with a hyphen, and must not be reserved',
+      'a username must have at most 40 letters, digits, and hyphens, underscores and single dots between them, and must not be reserved',
     field: 'user.username',
   },
   INVALID_USER_ID: {

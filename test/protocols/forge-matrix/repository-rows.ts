@@ -199,7 +199,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(statuses.createCommitStatus, writers, { sha: NO_OBJECT, state: 'success' }),
 
   row(contents.getContents, readers, { path: NOTHING }),
-  row(contents.getRawFile, readers, { path: NOTHING, ref: NOTHING }),
+  row(contents.getRawFile, readers, { refPath: NOTHING, ref: NOTHING }),
   row(contents.getArchive, readers, { archive: `${NOTHING}.zip` }),
   row(contents.createFile, committers, { path: '.git/config' }),
   row(contents.updateFile, committers, { path: '.git/config' }),

@@ -7,7 +7,8 @@ import { atSecond } from '../../../src/services/wire/times.ts'
 import { addUser, testApp } from '../../support/app.ts'
 
 it('the message of an account is what protobuf-es creates', async () => {
-  const ada = await addUser(await testApp(), 'ada', {
+  const app = await testApp()
+  const ada = await addUser(app, 'ada', {
     display_name: 'Ada',
     email: 'ada@example.org',
   })
@@ -20,6 +21,10 @@ it('the message of an account is what protobuf-es creates', async () => {
     state: State.NORMAL,
     createTime: atSecond(ada.create_time),
     updateTime: atSecond(ada.update_time),
+    id: ada.id,
+    login: 'ada',
+    fullName: 'Ada',
+    htmlUrl: `${app.publicUrl()}/ada`,
   })
-  expect(userMessage(ada, { kind: 'creator' })).toStrictEqual(expected)
+  expect(userMessage(app, ada, { kind: 'creator' })).toStrictEqual(expected)
 })

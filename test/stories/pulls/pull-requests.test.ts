@@ -528,6 +528,10 @@ describe('the list of pull requests', () => {
       ['', 3],
       ['?state=closed', 3],
       [`?state=all&labels=${labels[0]}&labels=${labels[1]}`, 5],
+      [`?state=all&labels=&labels=${labels[0]}&labels=${labels[1]}&labels=`, 5],
+      ['?state=all&labels=', 6],
+      ['?labels=&poster=&milestone=&base_branch=&state=&sort=&page=&limit=', 3],
+      ['?labels=99999999999999999999', 0],
       ['?state=all&poster=carol&limit=1', 3],
     ]) {
       expect((await rest(undefined, 'GET', `${pulls}${query}`)).headers.get('x-total-count')).toBe(
@@ -540,7 +544,8 @@ describe('the list of pull requests', () => {
     ['poster=nobody', 400, 'user does not exist [uid: 0, name: nobody]', 'UNKNOWN_POSTER'],
     ['labels=bug', 500, '', 'INVALID_LABEL_ID'],
     ['labels=1,2', 500, '', 'INVALID_LABEL_ID'],
-    ['labels=1&labels=', 500, '', 'INVALID_LABEL_ID'],
+    ['labels=&labels=x', 500, '', 'INVALID_LABEL_ID'],
+    ['labels=%20', 500, '', 'INVALID_LABEL_ID'],
     [
       Array.from({ length: 101 }, (_, i) => `labels=${i}`).join('&'),
       422,

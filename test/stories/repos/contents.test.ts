@@ -236,6 +236,81 @@ describe('raw files', () => {
   })
 })
 
+describe('raw files by ref and path in one', () => {
+  beforeAll(async () => {
+    importHistory(join(sample.home, 'engine'), [
+      {
+        on: 'refs/heads/docs',
+        message: 'guide',
+        files: { 'guide.md': 'of the branch docs\n', 'feature/x': 'in a folder of docs\n' },
+      },
+    ])
+    const git = (...args: string[]) => sample.git('engine', ...args)
+    await git('tag', 'rel/2.0', 'main')
+    // A tag with the name of a branch's first component.
+    await git('tag', 'feature', 'docs')
+    const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
+    await git('push', '-q', remote, 'docs', 'rel/2.0', 'feature')
+  })
+
+  const text = async (path: string) => {
+    const response = await raw(path)
+    return [response.status, response.status === 200 ? await response.text() : '']
+  }
+
+  it.each([
+    ['/raw/main/README.md', 'one\ntwo\ndrei\n'],
+    ['/raw/README.md', 'one\ntwo\ndrei\n'],
+    ['/raw/HEAD/README.md', 'one\ntwo\ndrei\n'],
+    ['/raw/refs/heads/main/README.md', 'one\ntwo\ndrei\n'],
+    ['/raw/refs%2Ftags%2Frel%2F2.0/README.md', 'one\ntwo\ndrei\n'],
+    ['/raw/rel/2.0/README.md', 'one\ntwo\ndrei\n'],
+    ['/raw/rel%2F2.0/README.md', 'one\ntwo\ndrei\n'],
+    ['/raw/docs/guide.md', 'of the branch docs\n'],
+    ['/raw/docs/feature/x', 'in a folder of docs\n'],
+    ['/raw/docs/feature%2Fx?ref=', 'in a folder of docs\n'],
+    ['/raw/feature/x?ref=docs', 'in a folder of docs\n'],
+  ])('are at %s', async (path, content) => {
+    expect(await text(path)).toEqual([200, content])
+  })
+
+  it('are found by the full id of a commit, and by a branch before a tag', async () => {
+    const docs = await sample.git('engine', 'rev-parse', 'docs')
+    expect(await text(`/raw/${docs}/guide.md`)).toEqual([200, 'of the branch docs\n'])
+    expect(await text('/raw/feature/x/README.md')).toEqual([200, expect.any(String)])
+    expect(await text('/raw/feature/guide.md')).toEqual([200, 'of the branch docs\n'])
+  })
+
+  it.each([
+    '/raw/docs/guide/start.md',
+    '/raw/main',
+    '/raw/main/nothing',
+    '/raw/main/README.md?ref=main',
+    '/raw/0000000000000000000000000000000000000000/README.md',
+    '/raw/refs/branchline/x/README.md',
+    '/raw/refs/pull/1/head/README.md',
+    `/raw/${'a/'.repeat(500)}README.md`,
+    '/raw/main/..%2FREADME.md',
+    '/raw/a..b/README.md',
+    '/raw/a%00b/README.md',
+  ])('do not exist at %s', async (path) => {
+    expect(await text(path)).toEqual([404, ''])
+  })
+
+  it('have the ref in a field of its own over RPC, where a path is never a ref', async () => {
+    const client = createClient(ContentService, transportTo(server.url, 'gRPC'))
+    const read = async (request: object) => {
+      let content = ''
+      const asked = { owner: 'bob', repo: 'engine', ...request }
+      for await (const { data } of client.getRawFile(asked)) content += Buffer.from(data).toString()
+      return content
+    }
+    expect(await read({ refPath: 'docs/guide.md' })).toBe('of the branch docs\n')
+    await expect(read({ path: 'docs/guide.md' })).rejects.toThrow('not found')
+    expect(await read({ path: 'README.md' })).toBe('one\ntwo\ndrei\n')
+  })
+})
+
 describe('archives', () => {
   const list = (command: string, args: string[], input: Buffer) =>
     execFileSync(command, args, { input, encoding: 'utf8' }).trim().split('\n')
@@ -279,6 +354,7 @@ describe('the contents of a private repository', () => {
     '/api/v1/repos/bob/secret/contents',
     '/api/v1/repos/bob/secret/contents/README.md',
     '/api/v1/repos/bob/secret/raw/README.md',
+    '/api/v1/repos/bob/secret/raw/main/README.md',
     '/bob/secret/raw/commit/main/README.md',
     '/api/v1/repos/bob/secret/archive/main.zip',
     '/bob/secret/archive/main.zip',

@@ -157,6 +157,8 @@ describe('an archive', () => {
     const { body } = await get('/archive/main.tar.gz?path=docs/deep&path=small.txt')
     expect(list(body)).toEqual(['files/docs/deep/guide.md', 'files/small.txt'])
     expect(list((await get('/archive/main.tar.gz?path=/')).body)).toHaveLength(7)
+    expect(list((await get('/archive/main.tar.gz?path=')).body)).toHaveLength(7)
+    expect((await get('/archive/main.bundle?path=')).status).toBe(200)
   })
 
   it('is refused for a missing path, too many paths, and a bundle with paths', async () => {

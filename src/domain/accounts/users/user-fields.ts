@@ -4,14 +4,22 @@ import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
 import { nameKey } from '../../core/names.ts'
 
 /**
- * Letters, digits and inner hyphens, which are valid in a URL segment, a Git remote and a mention.
+ * Letters, digits, and `-`, `_` and `.` between them, which are valid in a URL segment, a Git remote
+ * and a mention. Two dots are a range to Git. Names of compatible systems have at most 40
+ * characters.
  */
-const USERNAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,34}[A-Za-z0-9])?$/
+const USERNAME = /^(?!.*\.\.)[A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9])?$/
 
 /**
- * From the specification. The maximum length is that of usernames, because both identify the
- * account in paths.
+ * Endings of addresses below an account, here and in compatible systems: `/ada.keys` would be
+ * either. The first three also belong to repositories.
  */
+const RESERVED_ENDING = /\.(?:git|wiki|lock|keys|gpg|rss|atom|png)$/i
+
+/** The services of RPC are top-level paths, with names such as `branchline.v1.UserService`. */
+const SERVICE_NAME = /^(?:branchline|grpc)\./i
+
+/** The pattern is from the specification. The maximum length is that of generated ids. */
 const USER_ID = /^[a-z0-9-]{1,36}$/
 
 /** Names with a special meaning in paths or clients. */
@@ -24,7 +32,14 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'file',
   'healthz',
   'metrics',
+  'openapi.json',
   'readyz',
+  'schema',
+  // Files that browsers and crawlers ask every site for.
+  'favicon.ico',
+  'manifest.json',
+  'robots.txt',
+  'sitemap.xml',
   // A path below `/users/`.
   'search',
   // Represents deleted accounts.
@@ -49,7 +64,9 @@ export function emailKey(email: string): string {
 
 /** Returns whether a text is a valid username. */
 export function isUsername(text: string): boolean {
-  return USERNAME.test(text) && !RESERVED_NAMES.has(nameKey(text))
+  const isReserved =
+    RESERVED_NAMES.has(nameKey(text)) || RESERVED_ENDING.test(text) || SERVICE_NAME.test(text)
+  return USERNAME.test(text) && !isReserved
 }
 
 /** Returns whether a text is a plausible e-mail address. */

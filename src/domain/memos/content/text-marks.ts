@@ -48,8 +48,14 @@ const TAG_LEVEL = `${INVISIBLE}*(?:${EMOJI}|(?!\\p{M})${TAG_CHARACTER})(?:${EMOJ
  */
 const TAG = String.raw`(?<!#)#(?!\uFE0F?\u20E3)(?<tag>${TAG_LEVEL}(?:\/${TAG_LEVEL})*)`
 
-/** A whole run of username characters that is a username. */
-const MENTION = String.raw`(?<![A-Za-z0-9\-])@(?<mention>[A-Za-z0-9](?:[A-Za-z0-9\-]{0,34}[A-Za-z0-9])?)(?![A-Za-z0-9\-])`
+/** What is part of a username between letters and digits. */
+const BETWEEN = String.raw`(?:[_\-]|\.(?!\.))`
+
+/**
+ * A whole run of username characters that is a username. The full stop of a sentence does not
+ * belong to the run; a hyphen at the end does, so that the run is no username.
+ */
+const MENTION = String.raw`(?<![A-Za-z0-9._\-])@(?<mention>[A-Za-z0-9](?:(?:[A-Za-z0-9]|${BETWEEN}){0,38}[A-Za-z0-9])?)(?!${BETWEEN}*[A-Za-z0-9]|-)`
 
 /**
  * Of two overlapping marks, a link wins over others, and otherwise the first one. No alternative

@@ -85,11 +85,15 @@ function countOf(
   return isOpen ? open_pulls_count : pulls_count - open_pulls_count
 }
 
-function readLabelIds(texts: readonly string[]): number[] {
+/** Empty texts count as absent: `labels=` is what an empty form field sends. */
+function readLabelIds(given: readonly string[]): number[] {
+  const texts = given.filter((text) => text !== '')
   if (texts.length > MAX_LABELS) throw new DomainError('INVALID_FIELD', { field: 'labels' })
   return texts.map((text) => {
     if (!/^[+-]?[0-9]+$/.test(text)) throw new DomainError('INVALID_LABEL_ID')
-    return Number(text)
+    const id = Number(text)
+    // No label has such a number, which a database may not have a type for.
+    return Number.isSafeInteger(id) ? id : -1
   })
 }
 

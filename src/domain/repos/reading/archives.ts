@@ -49,8 +49,10 @@ export async function getArchive(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
-  { archive, path }: ArchiveRequest,
+  { archive, path: given }: ArchiveRequest,
 ): Promise<Archive> {
+  // `path=` is what an empty form field sends.
+  const path = given.filter((text) => text !== '')
   const { repository } = await openRepository(app, caller, name, 'read')
   const format = FORMATS.find((known) => archive.endsWith(`.${known}`))
   if (!format) throw new DomainError('INVALID_FIELD', { field: 'archive' })

@@ -16,6 +16,7 @@ import type { ReposApp } from '../ports.ts'
 import { type ByteRange, partOf } from './byte-ranges.ts'
 import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 import { admitContent } from './readers.ts'
+import { type RefPath, splitRefPath } from './ref-paths.ts'
 
 /** A file, directory, symbolic link or submodule of a commit. */
 export interface EntryView {
@@ -110,6 +111,7 @@ export async function getContents(
 /**
  * Returns the content of a file, or the target of a symbolic link.
  *
+ * @param asked a path and a revision, or one text with both, which `splitRefPath` divides
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED, REF_NOT_FOUND,
  *   PATH_NOT_FOUND; also while it is read SERVER_BUSY, GIT_TIMEOUT
  */
@@ -117,10 +119,12 @@ export async function getRawFile(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,
-  path: string,
-  ref: string,
+  asked: RefPath | string,
 ): Promise<RawFile> {
-  const place = await openPlace(app, await openRepository(app, caller, name, 'read'), ref)
+  const open = await openRepository(app, caller, name, 'read')
+  const { ref, path } =
+    typeof asked === 'string' ? await splitRefPath(app, open.repository, asked) : asked
+  const place = await openPlace(app, open, ref)
   const entry = await entryAt(app, place, path)
   if (entry.kind !== 'file' && entry.kind !== 'symlink')
     throw notFound('PATH_NOT_FOUND', 'path', path)

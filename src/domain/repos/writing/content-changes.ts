@@ -36,7 +36,8 @@ const MAX_BRANCH_CHARACTERS = 100
 
 const MAX_IDENTITY_CHARACTERS = 255
 
-/** The last second that RFC 3339 can represent. */
+/** The first and the last second that RFC 3339 can represent. */
+const MIN_TIME = -62_135_596_800
 const MAX_TIME = 253_402_300_799
 
 /** Attempts to commit while other clients push to the branch. */
@@ -275,12 +276,25 @@ function signerOf(field: string, own: Person, other: Person, self: Signer): Sign
   checkLength(`${field}.name`, own.name, MAX_IDENTITY_CHARACTERS)
   checkLength(`${field}.email`, own.email, MAX_IDENTITY_CHARACTERS)
   checkVisible(`${field}.email`, own.email)
-  const time = own.time ?? self.time
-  if (time < 0 || time > MAX_TIME)
-    throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })
+  const time = commitTime(field, own.time, self.time)
   const name = own.name || other.name || self.name
   const email = own.email || other.email || self.email
   return cleanSigner({ name, email, time, offsetMinutes: 0 })
+}
+
+/**
+ * Returns the time to write into a commit, in Unix seconds.
+ *
+ * The zero time of Go, the start of year 1, means that the client has set none. Git cannot store a
+ * time before 1970 (`badDateOverflow` of git-fsck(1)), so the commit gets the first second of 1970.
+ *
+ * @throws INVALID_FIELD for a time that a Timestamp cannot have
+ */
+function commitTime(field: string, given: number | undefined, now: number): number {
+  const time = given === undefined || given === MIN_TIME ? now : given
+  if (time < MIN_TIME || time > MAX_TIME)
+    throw new DomainError('INVALID_FIELD', { field: `dates.${field}` })
+  return Math.max(time, 0)
 }
 
 const VERBS = { create: 'Add', update: 'Update', upload: 'Update', delete: 'Delete' } as const

@@ -7,9 +7,12 @@ import {
 } from '../../../../src/domain/accounts/users/user-fields.ts'
 
 describe('usernames', () => {
-  it.each(['a', '1', 'Ada', 'a-b', 'a--b', '42', 'x'.repeat(36)])('may be %s', (username) => {
-    expect(checkUsername(username)).toBe(username)
-  })
+  it.each(['a', '1', 'Ada', 'a-b', 'a--b', 'a.b', 'a_b', 'A.-_b', '42', 'x'.repeat(40)])(
+    'may be %s',
+    (username) => {
+      expect(checkUsername(username)).toBe(username)
+    },
+  )
 
   it.each([
     '',
@@ -18,17 +21,38 @@ describe('usernames', () => {
     'a-',
     'a b',
     ' a',
-    'a.b',
-    'a_b',
+    'a..b',
+    '.a',
+    'a.',
+    '_a',
+    'a_',
     'ä',
+    'aä.b',
     'a\n',
     'ME',
-    'x'.repeat(37),
+    'x'.repeat(41),
     'a/b',
     '..',
   ])('may not be %j', (username) => {
     expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
   })
+
+  // Addresses of an account's keys, feeds and pictures, and endings of repositories.
+  it.each(['git', 'wiki', 'lock', 'keys', 'gpg', 'rss', 'atom', 'png', 'PNG'])(
+    'may not end in .%s',
+    (ending) => {
+      expect(() => checkUsername(`ada.${ending}`)).toThrow('INVALID_USERNAME')
+      expect(checkUsername(`ada-${ending}`)).toBe(`ada-${ending}`)
+      expect(checkUsername(`ada.${ending}s`)).toBe(`ada.${ending}s`)
+    },
+  )
+
+  it.each(['openapi.json', 'schema', 'robots.txt', 'branchline.v1.UserService', 'grpc.health.v1'])(
+    'may not be the top-level path %s',
+    (username) => {
+      expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
+    },
+  )
 
   // These names are top-level paths, the path `GET /users/search`, and the name of deleted
   // accounts.

@@ -1,0 +1,58 @@
+import { isObjectId } from '../../../git/core/object-ids.ts'
+import { isRefName, readRefs } from '../../../git/refs/refs.ts'
+import type { Repository } from '../../../storage/schema/repos.ts'
+import type { ReposApp } from '../ports.ts'
+import { findCommitId } from './git-reading.ts'
+
+/** A revision, and a path in its tree. An empty revision is the default branch. */
+export interface RefPath {
+  readonly ref: string
+  readonly path: string
+}
+
+/** Components of a path that may belong to the name of a ref. Each is looked up. */
+const MAX_REF_COMPONENTS = 32
+
+/**
+ * Divides a text of a client, `{ref}/{path}`, both of which may contain slashes.
+ *
+ * The ref is the shortest beginning of the text that is a branch, or else a tag, or else a full id
+ * of a commit, `HEAD` or a full ref name. Without one, the whole text is a path in the default
+ * branch. Compatible systems have the same rule (`getRefName` in context/repo.go of Gitea).
+ */
+export async function splitRefPath(
+  app: ReposApp,
+  repository: Repository,
+  text: string,
+): Promise<RefPath> {
+  const splits = splitsOf(text)
+  for (const prefix of ['refs/heads/', 'refs/tags/', '']) {
+    const named = splits.filter(({ ref }) => prefix !== '' || ref.startsWith('refs/'))
+    const names = named.map(({ ref }) => prefix + ref).filter(isPublicName)
+    const ids = await readRefs(app.git, repository.id, names)
+    const found = named.find(({ ref }) => ids.has(prefix + ref))
+    if (found) return { ref: prefix + found.ref, path: found.path }
+  }
+  const [first] = splits
+  if (first?.ref === 'HEAD') return { ref: '', path: first.path }
+  if (first && isObjectId(first.ref) && (await findCommitId(app, repository, first.ref)))
+    return first
+  return { ref: '', path: text }
+}
+
+/** Refs outside of branches and tags, such as those of the server, have no files. */
+function isPublicName(name: string): boolean {
+  return /^refs\/(?:heads|tags)\/./.test(name) && isRefName(name)
+}
+
+/** Returns all ways to divide a text at a slash, without an empty part, shortest ref first. */
+function splitsOf(text: string): RefPath[] {
+  const components = text.split('/', MAX_REF_COMPONENTS + 1)
+  const splits: RefPath[] = []
+  for (let end = 1; end < components.length; end++) {
+    const ref = components.slice(0, end).join('/')
+    const path = text.slice(ref.length + 1)
+    if (ref !== '' && path !== '') splits.push({ ref, path })
+  }
+  return splits
+}
