@@ -96,7 +96,7 @@ describe('an organisation', () => {
     [{}, 422, 'is not a valid organization name'],
     [{ username: 'me' }, 422, 'is not a valid organization name'],
     [{ username: '../x' }, 422, 'is not a valid organization name'],
-    [{ username: 'a'.repeat(37) }, 422, 'is not a valid organization name'],
+    [{ username: 'a'.repeat(41) }, 422, 'is not a valid organization name'],
     [{ username: 'fine', visibility: 'secret' }, 422, 'visibility'],
     [{ username: 'fine', email: 'nobody' }, 422, 'e-mail'],
     [

@@ -99,7 +99,7 @@ describe('sign-in of an unknown identity', () => {
   it.each([
     ['an address', 'bob@example.org'],
     ['a reserved name', 'me'],
-    ['a name of 37 characters', 'b'.repeat(37)],
+    ['a name of 41 characters', 'b'.repeat(41)],
     ['a name that is taken in another case', 'ADA'],
     ['the chosen id of an account', 'carols-id'],
   ])('creates a random username if the identifier is %s', async (_, sub) => {
