@@ -65,7 +65,7 @@ describe('the account that a proxy names', () => {
     expect(new Set(made.map(({ id }) => id)).size).toBe(3)
   })
 
-  it.each(['', 'me', 'bob@example.org', 'bob b', '-bob', 'x'.repeat(37), 'bob/..'])(
+  it.each(['', 'me', 'bob@example.org', 'bob b', '-bob', 'x'.repeat(41), 'bob/..'])(
     'is not created under the name "%s"',
     async (username) => {
       await expect(find(username, { register: true })).rejects.toEqual(BAD_CREDENTIALS)
