@@ -44,13 +44,7 @@ const administrators: AccountNeeds = {
 }
 /** Webhooks also receive data of repositories. */
 const hookWriters: AccountNeeds = { ...writers, scopes: ['write:user', 'read:repository'] }
-const systemHookWriters: AccountNeeds = {
-  ...administrators,
-  privateData: true,
-  scopes: ['write:admin', 'read:repository'],
-}
-const systemHookKeepers: AccountNeeds = { ...administrators, privateData: true }
-const systemHookReaders: AccountNeeds = { ...systemHookKeepers, scopes: ['read:admin'] }
+const administratorsWhoLook: AccountNeeds = { ...administrators, scopes: ['read:admin'] }
 const byPassword: AccountNeeds = { ...signedIn, byPassword: true }
 const ofOrganizations: AccountNeeds = { ...anybody, scopes: ['read:organization'] }
 const ofRepositories: AccountNeeds = { ...anybody, scopes: ['read:repository'] }
@@ -107,14 +101,17 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(userHooks.listUserHookDeliveries, owners, { id: NO_NUMBER }),
   row(userHooks.getUserHookDelivery, owners, { id: NO_NUMBER, deliveryId: 'none' }),
   row(userHooks.redeliverUserHookDelivery, writers, { id: NO_NUMBER, deliveryId: 'none' }),
-  row(systemHooks.listSystemHooks, systemHookReaders),
-  row(systemHooks.getSystemHook, systemHookReaders, { id: NO_NUMBER }),
-  row(systemHooks.createSystemHook, systemHookWriters, { type: 'none' }),
-  row(systemHooks.editSystemHook, systemHookWriters, { id: NO_NUMBER }),
-  row(systemHooks.deleteSystemHook, systemHookKeepers, { id: NO_NUMBER }),
-  row(systemHooks.listSystemHookDeliveries, systemHookReaders, { id: NO_NUMBER }),
-  row(systemHooks.getSystemHookDelivery, systemHookReaders, { id: NO_NUMBER, deliveryId: 'none' }),
-  row(systemHooks.redeliverSystemHookDelivery, systemHookKeepers, {
+  row(systemHooks.listSystemHooks, administratorsWhoLook),
+  row(systemHooks.getSystemHook, administratorsWhoLook, { id: NO_NUMBER }),
+  row(systemHooks.createSystemHook, administrators, { type: 'none' }),
+  row(systemHooks.editSystemHook, administrators, { id: NO_NUMBER }),
+  row(systemHooks.deleteSystemHook, administrators, { id: NO_NUMBER }),
+  row(systemHooks.listSystemHookDeliveries, administratorsWhoLook, { id: NO_NUMBER }),
+  row(systemHooks.getSystemHookDelivery, administratorsWhoLook, {
+    id: NO_NUMBER,
+    deliveryId: 'none',
+  }),
+  row(systemHooks.redeliverSystemHookDelivery, administrators, {
     id: NO_NUMBER,
     deliveryId: 'none',
   }),
