@@ -20,7 +20,11 @@ afterEach(async () => {
 afterAll(() => forge.stop())
 
 /** Adds a webhook, and returns its receiver and its path. */
-async function hook(who: Actor, hooks: string, fields: { config?: object } & object = {}) {
+async function hook(
+  who: Actor,
+  hooks: string,
+  { config, ...fields }: { config?: object; [field: string]: unknown } = {},
+) {
   const receiver = await startReceiver()
   receivers.push(receiver)
   const { id } = await forge.ask(who, 'POST', hooks, {
@@ -28,7 +32,7 @@ async function hook(who: Actor, hooks: string, fields: { config?: object } & obj
     active: true,
     events: ['repository', 'create', 'push'],
     ...fields,
-    config: { url: receiver.url, content_type: 'json', ...fields.config },
+    config: { url: receiver.url, content_type: 'json', ...config },
   })
   const path = `${hooks}/${id}`
   removals.push(() => forge.rest(who, 'DELETE', path))
@@ -146,12 +150,10 @@ describe('the webhooks of a user', () => {
       const { ada } = forge.users
       const token = await createToken(forge.server.url, ada, scopes)
       const { receiver } = await hook(ada, '/user/hooks')
-      const answer = await forge.rest(
-        { username: 'ada', authorization: `Bearer ${token}` },
-        'POST',
-        path,
-        { type: 'gitea', config: { url: receiver.url, content_type: 'json' } },
-      )
+      const answer = await forge.rest({ authorization: `Bearer ${token}` }, 'POST', path, {
+        type: 'gitea',
+        config: { url: receiver.url, content_type: 'json' },
+      })
       expect(answer.status).toBe(403)
     },
   )
