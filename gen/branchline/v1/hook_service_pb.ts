@@ -117,7 +117,7 @@ export type CreateRepositoryHookRequest = Message<"branchline.v1.CreateRepositor
   repo: string;
 
   /**
-   * `gitea` or `forgejo`. Required.
+   * A value of `Hook.type`. Required.
    *
    * @generated from field: string type = 3;
    */
@@ -557,8 +557,8 @@ export const HookService: GenService<{
    * - REPOSITORY_MOVED, when the repository has another name now.
    * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    * - REPOSITORY_ARCHIVED, when the repository is archived.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret or the
-   *   header is not allowed.
+   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
+   *   header or a setting of a chat is not allowed.
    * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
    * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
    * - TOO_MANY_WEBHOOKS, when the repository has 50.
@@ -596,8 +596,8 @@ export const HookService: GenService<{
    * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.
    * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - WEBHOOK_NOT_FOUND, when the repository has no such webhook.
-   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret or the
-   *   header is not allowed.
+   * - INVALID_FIELD, when the type, the content type, an event, the branch filter, the secret, the
+   *   header or a setting of a chat is not allowed.
    * - INVALID_WEBHOOK_URL, when the URL is missing, not allowed, or its host cannot be resolved.
    * - BLOCKED_ADDRESS, when the host has a private or reserved address that is not allowed.
    *
