@@ -66,12 +66,7 @@ export function serveOptions(): Option[] {
     ...memoOptions(),
     ...webhookOptions(),
     ...repositoryOptions(),
-    setting(
-      '--mail-dir <folder>',
-      'folder that outgoing mail is written to; no mail without it',
-      undefined,
-      values.path,
-    ),
+    ...mailOptions(),
     ...proxyOptions(),
     ...limitOptions(),
     toggle('--reflection', 'gRPC server reflection', 'on'),
@@ -127,6 +122,30 @@ function memoOptions(): Option[] {
       '8192',
       values.wholeNumber(8192, 1_048_576),
     ),
+  ]
+}
+
+function mailOptions(): Option[] {
+  return [
+    setting(
+      '--mail-dir <folder>',
+      'folder that outgoing mail is written to',
+      undefined,
+      values.path,
+    ),
+    setting(
+      '--mail-smtp <url>',
+      'mail server, such as smtp://user@mail.example.org:587 or smtps://…',
+      undefined,
+      values.smtpUrl,
+    ),
+    setting(
+      '--mail-smtp-password-file <file>',
+      'file with the password of the mail server; read for each mail',
+      undefined,
+      values.path,
+    ),
+    setting('--mail-from <address>', 'address that mails come from', undefined, values.mailAddress),
   ]
 }
 

@@ -12,6 +12,7 @@ import { endScripts } from '../git/hooks/hook-runner.ts'
 import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
+import { openMailServer } from '../mail/smtp.ts'
 import { createApp, systemClock } from './app.ts'
 import { collectWhenIdle, tuneForCalls } from './garbage-collection.ts'
 import { serve } from './serving.ts'
@@ -69,7 +70,7 @@ async function startParts(
   { clock = systemClock, spawner }: Surroundings,
   parts: StartedParts,
 ): Promise<{ url: string; app: App }> {
-  const { settings, mailDir, webhookAllowedHosts, listen } = config
+  const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
@@ -80,7 +81,7 @@ async function startParts(
     settings,
     log,
     clock,
-    mail: mailDir === undefined ? undefined : await openMailFolder(mailDir, () => clock.now()),
+    mail: await openMail(config, clock),
     publicUrl: () => base.url,
     outbound: createOutbound({
       allowedHosts: webhookAllowedHosts,
@@ -105,6 +106,13 @@ async function startParts(
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
   return { url, app }
+}
+
+/** Opens the folder or the mail server for outgoing mail; undefined for no mail. */
+async function openMail({ mailDir, mailSmtp }: Config, clock: Clock): Promise<App['mail']> {
+  const now = () => clock.now()
+  if (mailSmtp !== undefined) return openMailServer(mailSmtp, now)
+  return mailDir === undefined ? undefined : openMailFolder(mailDir, now)
 }
 
 /** Opens the data, alone or together with other servers. */

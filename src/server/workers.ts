@@ -1,3 +1,4 @@
+import { startMails } from '../domain/accounts/credentials/mail-queue.ts'
 import type { App } from '../domain/app.ts'
 import type { Worker } from '../domain/core/coordination.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
@@ -14,6 +15,7 @@ type StartWorker = (app: App) => Worker | Promise<Worker>
 /** Each worker runs on one of the servers that share a database. */
 const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['deliveries', (app) => startDeliveries(app, `branchline-webhook/${VERSION}`)],
+  ['mails', startMails],
   ['mirrors', startMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],

@@ -137,8 +137,13 @@ export interface Mail {
 
 /** Sends mails. */
 export interface MailTransport {
-  /** Resolves once the next mail server has accepted the mail. */
-  send(mail: Mail): Promise<void>
+  /** Resolves with the decision of the next mail server. Reasons have no addresses. */
+  send(
+    mail: Mail,
+  ): Promise<
+    | { readonly kind: 'accepted' }
+    | { readonly kind: 'refused' | 'deferred'; readonly reason: string }
+  >
 }
 
 /** The account whose password is to be reset, by username or e-mail address. */

@@ -28,6 +28,7 @@ import * as mergeFollowUps from './0026-merge-follow-ups.ts'
 import * as servers from './0027-servers.ts'
 import * as hooks from './0028-hooks.ts'
 import * as hookChats from './0029-hook-chats.ts'
+import * as mails from './0030-mails.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -72,4 +73,5 @@ export const migrations: readonly Migration[] = [
   { name: '0027-servers', ...servers },
   { name: '0028-hooks', ...hooks },
   { name: '0029-hook-chats', ...hookChats },
+  { name: '0030-mails', ...mails },
 ]

@@ -9,6 +9,7 @@ import type {
   IdentityProvidersTable,
   InstanceKeysTable,
   LinkedIdentitiesTable,
+  MailsTable,
   PasswordResetsTable,
   PersonalAccessTokensTable,
   PublicKeysTable,
@@ -120,6 +121,7 @@ export interface Schema {
   notifications: NotificationsTable
   organization_members: OrganizationMembersTable
   organizations: OrganizationsTable
+  mails: MailsTable
   password_resets: PasswordResetsTable
   pending_ref_updates: PendingRefUpdatesTable
   personal_access_tokens: PersonalAccessTokensTable
