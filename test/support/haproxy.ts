@@ -46,8 +46,8 @@ export async function startHaproxy(servers: readonly [string, string]): Promise<
       ['bind :80\n', `bind 127.0.0.1:${redirect}\n`, 1],
       ['bind :443 ssl', `bind 127.0.0.1:${plain}\n    bind 127.0.0.1:${tls} ssl`, 1],
       ['/etc/haproxy/certificates/', certificates, 1],
-      ['branchline-1:8080', new URL(servers[0]).host, 2],
-      ['branchline-2:8080', new URL(servers[1]).host, 2],
+      ['branchline-1:8080', new URL(servers[0]).host, 1],
+      ['branchline-2:8080', new URL(servers[1]).host, 1],
     ]),
   )
   const child = spawn(haproxyProgram ?? '', ['-W', '-db', '-f', configuration], {
