@@ -41,7 +41,7 @@ describe.each(files)('%s', (path) => {
     expect(names.filter((name) => !options.has(name))).toEqual([])
     // "NAME: value" of YAML, "NAME=value" of the others.
     for (const [, name = '', value = ''] of content.matchAll(
-      /^[\s\w=]*\b(BRANCHLINE_[A-Z_]+)(?:: |=)([^\s$%]+)/gm,
+      /^[\s\w=]*\b(BRANCHLINE_[A-Z_]+)(?:: |=)([^\s$%`]+)/gm,
     )) {
       const option = options.get(name)
       expect(() => option?.parseArg?.(value, undefined), `${name}=${value}`).not.toThrow()
