@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from './free-port.ts'
 
 const run = promisify(execFile)
 
@@ -36,7 +35,7 @@ export interface PostgresServer {
 }
 
 /** Starts a PostgreSQL server on a free port, with the data in a folder of its own. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(superuser = 'branchline'): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'branchline-postgres-'))
   const [data, passwordFile] = [join(folder, 'data'), join(folder, 'password')]
   await writeFile(passwordFile, 'tulip\n')
@@ -45,14 +44,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   if (isRoot) await run('chown', ['postgres', folder])
   const program = (name: string) => join(postgresPrograms ?? '', name)
   const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
-  const access = ['--auth=scram-sha-256', '--username=branchline', `--pwfile=${passwordFile}`]
+  const access = ['--auth=scram-sha-256', `--username=${superuser}`, `--pwfile=${passwordFile}`]
   await asUser(program('initdb'), '--pgdata', data, ...locale, ...access)
   const port = await freePort()
   const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`
   const control = (...args: string[]) =>
     asUser(program('pg_ctl'), '--pgdata', data, '--wait', '--silent', ...args)
   const server: PostgresServer = {
-    url: (database) => `postgres://branchline@127.0.0.1:${port}/${database}`,
+    url: (database) => `postgres://${superuser}@127.0.0.1:${port}/${database}`,
     passwordFile,
     async createDatabase(name, options = '') {
       const query = `create database ${name} ${options}`
@@ -77,13 +76,4 @@ const isRoot = userInfo().uid === 0
 async function asUser(program: string, ...args: string[]): Promise<void> {
   const [command, prefix] = isRoot ? ['runuser', ['-u', 'postgres', '--', program]] : [program, []]
   await run(command, [...prefix, ...args], { cwd: tmpdir() })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

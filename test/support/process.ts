@@ -57,6 +57,8 @@ export interface ServerProcess {
   readonly child: ChildProcess
   /** Resolves when the log has said `text`. */
   logged(text: string): Promise<void>
+  /** Resolves with the first line of the log that contains `text`. */
+  line(text: string): Promise<string>
   /** Resolves with the exit code, or the signal, once the process is gone. */
   readonly exited: Promise<number | NodeJS.Signals | null>
 }
@@ -68,14 +70,21 @@ export async function serveProcess(
   env: Record<string, string> = {},
   main = MAIN,
 ): Promise<ServerProcess> {
-  const child = spawn(
-    process.execPath,
-    [main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...environment(), ...(await databaseEnvironment(data)), ...env },
-    },
+  return startServer(
+    [process.execPath, main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
+    { ...(await databaseEnvironment(data)), ...env },
   )
+}
+
+/** Starts a server by its command line and waits for its ready line. */
+export async function startServer(
+  [program = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<ServerProcess> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...environment(), ...env },
+  })
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? code))
   })
@@ -86,9 +95,19 @@ export async function serveProcess(
   const logged = async (text: string) => {
     while (!log.includes(text)) await once(child.stderr, 'data')
   }
+  const lineWith = async (text: string) => {
+    for (;;) {
+      const found = log
+        .split('\n')
+        .slice(0, -1)
+        .find((line) => line.includes(text))
+      if (found !== undefined) return found
+      await once(child.stderr, 'data')
+    }
+  }
   for await (const line of createInterface(child.stdout)) {
     const url = /^branchline listening on (\S+)$/.exec(line)?.[1]
-    if (url !== undefined) return { url, child, exited, logged }
+    if (url !== undefined) return { url, child, exited, logged, line: lineWith }
   }
   throw new Error(`the server ended before it was ready: ${log}`)
 }

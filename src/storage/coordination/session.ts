@@ -25,8 +25,9 @@ const MAX_SERVER = 2 ** 31 - 1
 /** PostgreSQL may notice the end of a killed process a moment later. */
 const ATTEMPTS = 10
 const ATTEMPT_DELAY_MS = 200
-/** Another server that starts may migrate the database. */
+/** Another server that starts may migrate the database, for up to a minute. */
 const ATTEMPTS_ALONE = 100
+const ATTEMPTS_OF_START = 300
 /** The time between two attempts to connect again. */
 const RENEWAL_DELAY_MS = 1_000
 /** The longest time for which a statement waits for a new session. */
@@ -102,7 +103,8 @@ export class ServerSession {
     events: SessionEvents,
   ): Promise<ServerSession> {
     const session = new ServerSession(address, use, events)
-    await session.#connect().catch((error: unknown) => {
+    const attempts = use === 'server' ? ATTEMPTS_OF_START : ATTEMPTS
+    await session.#connect(attempts).catch((error: unknown) => {
       if (error instanceof DatabaseBusyError) throw error
       throw UnsuitableDatabaseError.because(error)
     })
@@ -249,13 +251,13 @@ export class ServerSession {
     await this.#client?.end()
   }
 
-  async #connect(): Promise<void> {
+  async #connect(attempts = ATTEMPTS): Promise<void> {
     const client = new pg.Client(connectionSettings(this.#address))
     // The end of the connection follows.
     client.on('error', () => {})
     await client.connect()
     try {
-      const serverId = await prepare(client, this.#use)
+      const serverId = await prepare(client, this.#use, attempts)
       client.on('end', () => void this.#renew(client))
       client.on('notification', ({ processId, payload = '' }) => {
         // A process need not be told what it has said.
@@ -326,14 +328,14 @@ export class ServerSession {
 }
 
 /** Takes the locks of a session, and returns its number. */
-async function prepare(client: pg.Client, use: UseOfDatabase): Promise<number> {
+async function prepare(client: pg.Client, use: UseOfDatabase, attempts: number): Promise<number> {
   await client.query(`set idle_session_timeout = ${SESSION_TIMEOUT_MS}`)
   // Notifications need not survive a crash of PostgreSQL.
   await client.query('set synchronous_commit = off')
   await client.query(`listen ${CHANNEL}`)
   const take = use === 'server' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock'
   for (let attempt = 1; !(await isTrue(client, `${take}(${USE_LOCK})`)); attempt++) {
-    if (attempt === ATTEMPTS) throw new DatabaseBusyError(use)
+    if (attempt === attempts) throw new DatabaseBusyError(use)
     await sleep(ATTEMPT_DELAY_MS)
   }
   for (;;) {
