@@ -1,31 +1,20 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { postgresPrograms } from '../../scripts/checks/postgres-programs.mjs'
 
 const run = promisify(execFile)
-
-/** Where Debian's packages put the programs of each version. */
-const VERSIONS = '/usr/lib/postgresql'
-
-/** The folder of the newest PostgreSQL programs; undefined where none are installed. */
-export const postgresPrograms = findPrograms()
-
-function findPrograms(): string | undefined {
-  if (!existsSync(VERSIONS)) return undefined
-  const [newest] = readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a))
-  const folder = join(VERSIONS, newest ?? '', 'bin')
-  return existsSync(join(folder, 'initdb')) ? folder : undefined
-}
 
 /** A PostgreSQL server of a test, which accepts one user with a password. */
 export interface PostgresServer {
   /** URI of a database, without the password. */
   url(database: string): string
+  readonly password: string
   readonly passwordFile: string
   createDatabase(name: string, options?: string): Promise<void>
   start(): Promise<void>
@@ -35,11 +24,18 @@ export interface PostgresServer {
   remove(): Promise<void>
 }
 
-/** Starts a PostgreSQL server on a free port, with the data in a folder of its own. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Starts a PostgreSQL server on a free port, with the data in a folder of its own.
+ *
+ * @param extraSettings such as `max_connections=500`.
+ */
+export async function startPostgres(
+  extraSettings: readonly string[] = [],
+): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'branchline-postgres-'))
   const [data, passwordFile] = [join(folder, 'data'), join(folder, 'password')]
-  await writeFile(passwordFile, 'tulip\n')
+  const password = randomBytes(16).toString('hex')
+  await writeFile(passwordFile, `${password}\n`)
   await chmod(passwordFile, 0o644)
   await chmod(folder, 0o755)
   if (isRoot) await run('chown', ['postgres', folder])
@@ -48,19 +44,21 @@ export async function startPostgres(): Promise<PostgresServer> {
   const access = ['--auth=scram-sha-256', '--username=branchline', `--pwfile=${passwordFile}`]
   await asUser(program('initdb'), '--pgdata', data, ...locale, ...access)
   const port = await freePort()
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`
+  const settings = ['listen_addresses=127.0.0.1', 'fsync=off', ...extraSettings]
+  const options = `-p ${port} -k ${folder} ${settings.map((s) => `-c ${s}`).join(' ')}`
   const control = (...args: string[]) =>
     asUser(program('pg_ctl'), '--pgdata', data, '--wait', '--silent', ...args)
   const server: PostgresServer = {
     url: (database) => `postgres://branchline@127.0.0.1:${port}/${database}`,
+    password,
     passwordFile,
     async createDatabase(name, options = '') {
       const query = `create database ${name} ${options}`
       await run(program('psql'), ['--quiet', '--command', query, server.url('postgres')], {
-        env: { ...process.env, PGPASSWORD: 'tulip' },
+        env: { ...process.env, PGPASSWORD: password },
       })
     },
-    start: () => control('--options', settings, '--log', join(folder, 'log'), 'start'),
+    start: () => control('--options', options, '--log', join(folder, 'log'), 'start'),
     stop: () => control('--mode=fast', 'stop'),
     async remove() {
       await control('--mode=immediate', 'stop').catch(() => {})

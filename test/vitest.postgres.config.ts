@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+import { listDatabaseTests } from './support/database-files.ts'
+import base from './vitest.config.ts'
+
+const WITHOUT_NEED = [
+  // They start PostgreSQL in each run.
+  'stories/server/postgres.test.ts',
+  'stories/server/several-servers.test.ts',
+  // They start the server to see that it starts.
+  'scripts/**',
+  // They start processes of Git.
+  'git/**',
+]
+
+/** Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. */
+export default defineConfig({
+  test: {
+    ...base.test,
+    include: listDatabaseTests(new URL('.', import.meta.url).pathname),
+    exclude: WITHOUT_NEED,
+    globalSetup: ['support/postgres-setup.ts'],
+    setupFiles: ['support/postgres-hooks.ts'],
+  },
+})
