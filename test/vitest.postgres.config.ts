@@ -10,6 +10,11 @@ const WITHOUT_NEED = [
   'scripts/**',
   // They start processes of Git.
   'git/**',
+  // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
+  'storage/database/database.test.ts',
+  'storage/database/state-cache.test.ts',
+  'domain/memos/repeated-lists.test.ts',
+  'transport/callers/repeated-calls.test.ts',
 ]
 
 /** Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. */
