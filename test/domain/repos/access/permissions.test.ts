@@ -523,8 +523,10 @@ describe('a list', () => {
     app = await testApp()
     const [, bob] = await populate(app, seededRandom(6))
     const reader = repositoryReader(app, session(bob as User))
-    const [plan = []] = await plansOf(app.db, (db) =>
-      db.selectFrom('repositories').select('id').where(readableBy(reader)).execute(),
+    const [plan = []] = await plansOf(
+      app.db,
+      (db) => db.selectFrom('repositories').select('id').where(readableBy(reader)).execute(),
+      { scanned: ['repositories'] },
     )
     expect(plan.filter((step) => step.startsWith('SCAN'))).toEqual([
       expect.stringMatching(/^SCAN repositories/),
