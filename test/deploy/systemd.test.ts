@@ -101,7 +101,7 @@ const POSTGRES_TITLE =
 
 describe.skipIf(!postgresPrograms)(POSTGRES_TITLE, { timeout: 120_000 }, () => {
   it('are all that the service needs, with the settings of postgresql.conf', async () => {
-    const postgres = await startPostgres('superuser')
+    const postgres = await startPostgres({ user: 'superuser' })
     try {
       await withFolder(async (folder) => {
         const password = join(folder, 'database-password')

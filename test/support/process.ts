@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { databaseOf } from './database.ts'
+import { databaseOf, dropDatabaseOf } from './database.ts'
 
 /** The program as it is shipped. `npm test` builds it before the tests run. */
 export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
@@ -118,6 +118,7 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
   try {
     return await work(folder)
   } finally {
+    await dropDatabaseOf(folder)
     await rm(folder, { recursive: true, force: true })
   }
 }

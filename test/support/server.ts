@@ -16,7 +16,7 @@ import type { Clock } from '../../src/domain/core/core.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createLogTo } from '../../src/log.ts'
 import { type Server, startServer } from '../../src/server/server.ts'
-import { databaseOf } from './database.ts'
+import { databaseOf, dropDatabaseOf } from './database.ts'
 
 /** A server on a data folder of its own, and what it logged. */
 export interface TestServer extends Server {
@@ -96,7 +96,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     logged,
     async stop() {
       await server.close(0)
-      if (config.data === undefined) await rm(data, { recursive: true })
+      if (config.data !== undefined) return
+      await dropDatabaseOf(data)
+      await rm(data, { recursive: true })
     },
   }
 }

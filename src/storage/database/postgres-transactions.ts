@@ -47,14 +47,20 @@ export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promi
         },
       )
     } catch (error) {
-      if (!canRunAgain(error)) throw error
+      if (!canRunAgain(error, attempt)) throw error
       if (attempt === MAX_ATTEMPTS) throw unavailable(error)
       await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
     }
   }
 }
 
-function canRunAgain(error: unknown): boolean {
+/**
+ * A violation may come from a transaction that has committed meanwhile, although this one has checked
+ * its rules. Then the next attempt sees the rows of the other one, and fails by the rule.
+ */
+function canRunAgain(error: unknown, attempt: number): boolean {
   const code = postgresCode(error)
+  if (code === POSTGRES_ERRORS.uniqueViolation || code === POSTGRES_ERRORS.foreignKeyViolation)
+    return attempt === 1
   return code === POSTGRES_ERRORS.serializationFailure || code === POSTGRES_ERRORS.deadlock
 }

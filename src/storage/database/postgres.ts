@@ -162,9 +162,19 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
   return PARSERS[oid] ?? (pg.types.getTypeParser(oid, format as 'text') as (v: string) => unknown)
 }
 
+/**
+ * Returns a value as PostgreSQL takes it. SQLite compares any two numbers. PostgreSQL refuses one
+ * beyond 64 bits, so the last number in 64 bits, which no row has either, takes its place.
+ */
 function encodeValue(value: unknown): unknown {
-  return typeof value === 'string' ? encodeText(value) : value
+  if (typeof value === 'string') return encodeText(value)
+  if (typeof value !== 'number' && typeof value !== 'bigint') return value
+  if (value >= MAX_BIGINT) return MAX_BIGINT
+  return value <= MIN_BIGINT ? MIN_BIGINT : value
 }
+
+const MAX_BIGINT = 2n ** 63n - 1n
+const MIN_BIGINT = -(2n ** 63n)
 
 /** The maximum number of prepared statements of a connection, each of which takes its memory. */
 const MAX_PREPARED_STATEMENTS = 512

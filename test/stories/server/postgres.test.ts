@@ -2,12 +2,9 @@ import { once } from 'node:events'
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
 import { remoteOf } from '../../support/git-client.ts'
-import {
-  type PostgresServer,
-  postgresPrograms,
-  startPostgres,
-} from '../../support/postgres-server.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { branchline, type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
