@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ROOT, readPage } from '../support/markdown.ts'
-import { postgresPrograms, startPostgres } from '../support/postgres-server.ts'
+import { postgresPrograms } from '../../scripts/checks/postgres-programs.mjs'
+import { startPostgres } from '../support/postgres-server.ts'
 import { MAIN, type ServerProcess, startServer, withFolder } from '../support/process.ts'
 
 const run = promisify(execFile)
