@@ -162,8 +162,21 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
   return PARSERS[oid] ?? (pg.types.getTypeParser(oid, format as 'text') as (v: string) => unknown)
 }
 
+/** The first number after the greatest one of a column. */
+const BEYOND_BIGINT = 2 ** 63
+
+/**
+ * Returns a number that a column could have. A request can ask for the pull request 2^63 - 1, which
+ * JavaScript rounds up. No row has so great a number, so the nearest one compares in the same way.
+ */
+function encodeNumber(value: number): number | string {
+  if (Math.abs(value) < BEYOND_BIGINT) return value
+  return value < 0 ? '-9223372036854775808' : '9223372036854775807'
+}
+
 function encodeValue(value: unknown): unknown {
-  return typeof value === 'string' ? encodeText(value) : value
+  if (typeof value === 'string') return encodeText(value)
+  return typeof value === 'number' ? encodeNumber(value) : value
 }
 
 /** The maximum number of prepared statements of a connection, each of which takes its memory. */
