@@ -9,6 +9,12 @@ import type { Db } from '../../src/storage/schema/schema.ts'
 /** The URI of a PostgreSQL server for the tests. They use SQLite without it. */
 export const postgresUrl = process.env.BRANCHLINE_TEST_POSTGRES
 
+/**
+ * Whether the tests run on PostgreSQL: only for tests of what SQLite alone has, which say in their
+ * names why they are skipped.
+ */
+export const isOnPostgres = postgresUrl !== undefined
+
 /** Opens an empty database of the current version. */
 export async function openTestDatabase(): Promise<Db> {
   if (postgresUrl === undefined) {

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { checkLeases } from '../../concurrency/leases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -34,11 +36,40 @@ const MAX_DELAY_MS = 250
  * @throws DatabaseUnavailableError when others come first each time, or a lock was lost; the failure
  *   of the work.
  */
-export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+export function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return repeated(db, 'serializable', work)
+}
+
+/**
+ * Runs a transaction that waits for all others with one of its keys. Each of its statements sees
+ * what they have committed, so a wait never ends in a failure.
+ *
+ * @throws DatabaseUnavailableError when a lock was lost; the failure of the work.
+ */
+export function keyedTransaction<T>(
+  db: Db,
+  keys: readonly string[],
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  // All transactions take their locks in one order, so none waits for another one that waits for it.
+  const numbers = keys.map((key) => lockNumber(`rows ${key}`)).sort()
+  return repeated(db, 'read committed', async (tx) => {
+    await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
+      tx,
+    )
+    return work(tx)
+  })
+}
+
+async function repeated<T>(
+  db: Db,
+  isolation: 'serializable' | 'read committed',
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await runAttempt(
-        (run) => db.transaction().setIsolationLevel('serializable').execute(run),
+        (run) => db.transaction().setIsolationLevel(isolation).execute(run),
         async (tx) => {
           checkLeases()
           const result = await work(tx)
@@ -52,6 +83,11 @@ export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promi
       await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
     }
   }
+}
+
+/** Returns the number of an advisory lock. Two keys with one number would wait for each other. */
+export function lockNumber(key: string): string {
+  return createHash('sha256').update(key).digest().readBigInt64BE().toString()
 }
 
 function canRunAgain(error: unknown): boolean {
