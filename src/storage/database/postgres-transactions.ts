@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
+import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
 import { checkLeases } from '../../concurrency/leases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 import { unavailable } from './postgres-failures.ts'
@@ -22,6 +23,10 @@ export function postgresCode(error: unknown): string {
 
 /** A transaction that fails this often meets a constant stream of others, not a coincidence. */
 const MAX_ATTEMPTS = 12
+/** A constraint that fails again, with what others have committed, fails because of the work. */
+const MAX_VIOLATIONS = 2
+/** After so many attempts, the transactions of a process run again one at a time. */
+const ATTEMPTS_TOGETHER = 3
 const FIRST_DELAY_MS = 2
 const MAX_DELAY_MS = 250
 
@@ -40,9 +45,22 @@ export function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>)
   return repeated(db, 'serializable', work)
 }
 
+/** What the transactions of this process wait for before they take a connection, by database. */
+const queues = new WeakMap<Db, Exclusive>()
+
+function queueOf(db: Db): Exclusive {
+  const queue = queues.get(db) ?? createExclusive()
+  queues.set(db, queue)
+  return queue
+}
+
+/** The key of transactions that have failed several times. Other keys are numbers. */
+const FAILED = 'failed'
+
 /**
  * Runs a transaction that waits for all others with one of its keys. Each of its statements sees
- * what they have committed, so a wait never ends in a failure.
+ * what they have committed, so a wait never ends in a failure. Those of this process wait without a
+ * connection, which others need.
  *
  * @throws DatabaseUnavailableError when a lock was lost; the failure of the work.
  */
@@ -52,13 +70,17 @@ export function keyedTransaction<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   // All transactions take their locks in one order, so none waits for another one that waits for it.
-  const numbers = keys.map((key) => lockNumber(`rows ${key}`)).sort()
-  return repeated(db, 'read committed', async (tx) => {
-    await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
-      tx,
-    )
-    return work(tx)
-  })
+  const numbers = [...new Set(keys.map((key) => lockNumber(`rows ${key}`)))].sort()
+  const exclusive = queueOf(db)
+  const transaction = () =>
+    repeated(db, 'read committed', async (tx) => {
+      await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
+        tx,
+      )
+      return work(tx)
+    })
+  const inTurn = numbers.reduceRight((next, number) => () => exclusive(number, next), transaction)
+  return inTurn()
 }
 
 async function repeated<T>(
@@ -66,19 +88,24 @@ async function repeated<T>(
   isolation: 'serializable' | 'read committed',
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
+  const run = () =>
+    runAttempt(
+      (own) => db.transaction().setIsolationLevel(isolation).execute(own),
+      async (tx) => {
+        checkLeases()
+        const result = await work(tx)
+        checkLeases()
+        return result
+      },
+    )
+  let violations = 0
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runAttempt(
-        (run) => db.transaction().setIsolationLevel(isolation).execute(run),
-        async (tx) => {
-          checkLeases()
-          const result = await work(tx)
-          checkLeases()
-          return result
-        },
-      )
+      return await (attempt > ATTEMPTS_TOGETHER ? queueOf(db)(FAILED, run) : run())
     } catch (error) {
-      if (!canRunAgain(error)) throw error
+      if (isViolation(error)) violations++
+      else if (!isCollision(error)) throw error
+      if (violations === MAX_VIOLATIONS) throw error
       if (attempt === MAX_ATTEMPTS) throw unavailable(error)
       await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
     }
@@ -90,7 +117,18 @@ export function lockNumber(key: string): string {
   return createHash('sha256').update(key).digest().readBigInt64BE().toString()
 }
 
-function canRunAgain(error: unknown): boolean {
+/** Returns whether an error only says that others ran at the same time. */
+function isCollision(error: unknown): boolean {
   const code = postgresCode(error)
   return code === POSTGRES_ERRORS.serializationFailure || code === POSTGRES_ERRORS.deadlock
+}
+
+/**
+ * Returns whether a constraint was violated. PostgreSQL compares with rows that others have committed
+ * meanwhile, and that the transaction could not see when it checked that all is well
+ * (https://www.postgresql.org/docs/15/transaction-iso.html#XACT-SERIALIZABLE). Another run sees them.
+ */
+function isViolation(error: unknown): boolean {
+  const code = postgresCode(error)
+  return code === POSTGRES_ERRORS.uniqueViolation || code === POSTGRES_ERRORS.foreignKeyViolation
 }

@@ -24,6 +24,8 @@ export interface PostgresOptions extends PostgresAddress {
 
 const DEFAULT_MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 5_000
+/** The longest time for which a query waits while all connections are in use. */
+const MAX_WAIT_MS = 15_000
 /** Less than the time after which firewalls usually forget a connection. */
 const IDLE_TIMEOUT_MS = 60_000
 
@@ -31,12 +33,21 @@ const IDLE_TIMEOUT_MS = 60_000
 export function openPostgres({ onError, maxConnections, ...address }: PostgresOptions): Db {
   const pool = new pg.Pool({
     ...connectionSettings(address),
+    Client,
+    connectionTimeoutMillis: MAX_WAIT_MS,
     max: maxConnections ?? DEFAULT_MAX_CONNECTIONS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: { getTypeParser },
   })
   pool.on('error', onError)
   return new Kysely<Schema>({ dialect: new Dialect(pool) })
+}
+
+/** A connection of the pool, whose time limit would otherwise be that of the wait for one. */
+class Client extends pg.Client {
+  constructor(settings?: pg.ClientConfig) {
+    super({ ...settings, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  }
 }
 
 /**
@@ -162,22 +173,19 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
   return PARSERS[oid] ?? (pg.types.getTypeParser(oid, format as 'text') as (v: string) => unknown)
 }
 
-/** The first number after the greatest one of a column. */
-const BEYOND_BIGINT = 2 ** 63
-
 /**
- * Returns a number that a column could have. A request can ask for the pull request 2^63 - 1, which
- * JavaScript rounds up. No row has so great a number, so the nearest one compares in the same way.
+ * Returns a value as PostgreSQL takes it. SQLite compares any two numbers. PostgreSQL refuses one
+ * beyond 64 bits, so the last number in 64 bits, which no row has either, takes its place.
  */
-function encodeNumber(value: number): number | string {
-  if (Math.abs(value) < BEYOND_BIGINT) return value
-  return value < 0 ? '-9223372036854775808' : '9223372036854775807'
-}
-
 function encodeValue(value: unknown): unknown {
   if (typeof value === 'string') return encodeText(value)
-  return typeof value === 'number' ? encodeNumber(value) : value
+  if (typeof value !== 'number' && typeof value !== 'bigint') return value
+  if (value >= MAX_BIGINT) return MAX_BIGINT
+  return value <= MIN_BIGINT ? MIN_BIGINT : value
 }
+
+const MAX_BIGINT = 2n ** 63n - 1n
+const MIN_BIGINT = -(2n ** 63n)
 
 /** The maximum number of prepared statements of a connection, each of which takes its memory. */
 const MAX_PREPARED_STATEMENTS = 512
