@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { Sqlite } from '../src/storage/database/sqlite.ts'
 import { migrations } from '../src/storage/migrations/index.ts'
 import { call, invoke, PROTOCOLS } from './protocols/invoke.ts'
 import { branchline, serveProcess, withFolder } from './support/process.ts'
+import { writeSchemaVersion } from './support/schema-version.ts'
 import { PASSWORD, signIn, transportTo } from './support/server.ts'
 
 const createUser = (data: string, username: string, ...more: string[]) =>
@@ -156,6 +156,8 @@ describe('migrate', () => {
         (await branchline(['migrate', '--data', data, ...args])).stdout
       const latest = migrations.length
       const names = migrations.map(({ name }) => name)
+      // The database may be there already.
+      await migrate('--to', '0')
       expect(await migrate()).toBe(`version 0 to ${latest}: ${names.join(', ')}\n`)
       expect(await migrate()).toBe(`the database is at version ${latest}\n`)
       expect(await migrate('--to', '0')).toBe(
@@ -175,9 +177,7 @@ describe('migrate', () => {
   it('keeps the server from opening a database of a newer version', async () => {
     await withFolder(async (data) => {
       await branchline(['migrate', '--data', data])
-      const sqlite = new Sqlite(join(data, 'branchline.db'))
-      sqlite.pragma('user_version = 99')
-      sqlite.close()
+      await writeSchemaVersion(data, 99)
       const { code, stderr } = await branchline([
         'serve',
         '--data',

@@ -4,15 +4,17 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { migrateData, useData } from '../src/data-folder.ts'
 import { migrations } from '../src/storage/migrations/index.ts'
+import { databaseOf } from './support/database.ts'
 
 it('does not migrate the database of a data folder that is in use', async () => {
   const data = await mkdtemp(join(tmpdir(), 'branchline-'))
   try {
-    const lock = await useData({ data }, 'alone')
-    await expect(migrateData({ data }, 1)).rejects.toThrow(/stop it first/)
+    const place = { data, database: await databaseOf(data) }
+    const lock = await useData(place, 'alone')
+    await expect(migrateData(place, 1)).rejects.toThrow(/stop it first/)
     await lock.release()
-    expect((await migrateData({ data }, 1)).to).toBe(1)
-    expect((await migrateData({ data }, undefined)).to).toBe(migrations.length)
+    expect((await migrateData(place, 1)).to).toBe(1)
+    expect((await migrateData(place, undefined)).to).toBe(migrations.length)
   } finally {
     await rm(data, { recursive: true })
   }

@@ -22,15 +22,14 @@ export interface CommandResult {
 /** Runs `node dist/main.js` with arguments to its end. */
 export async function branchline(
   args: readonly string[],
-  { input = '', env = {} }: { input?: string; env?: Record<string, string> } = {},
+  { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<CommandResult> {
-  const data = args[args.indexOf('--data') + 1]
-  const database = args.includes('--data') && data ? await databaseEnvironment(data) : {}
+  const environment = await environmentOf(args, env)
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [MAIN, ...args],
-      { env: { ...environment(), ...database, ...env } },
+      { env: environment },
       (_, stdout, stderr) => {
         resolve({ code: child.exitCode, stdout, stderr })
       },
@@ -39,16 +38,20 @@ export async function branchline(
   })
 }
 
-/** The environment of a command, which refuses variables that it does not know. */
-function environment(): NodeJS.ProcessEnv {
+/**
+ * Returns the environment of a command, which refuses variables that it does not know. It names the
+ * database of the data folder unless the arguments, or `env`, say which one it is. Undefined means
+ * none.
+ */
+export async function environmentOf(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<NodeJS.ProcessEnv> {
   const { BRANCHLINE_TEST_POSTGRES: _, ...others } = process.env
-  return others
-}
-
-/** Names the database of a data folder to a command. */
-async function databaseEnvironment(data: string): Promise<Record<string, string>> {
-  const url = await databaseOf(data)
-  return url === undefined ? {} : { BRANCHLINE_DATABASE: url }
+  const data = args.includes('--data') ? args[args.indexOf('--data') + 1] : undefined
+  const isNamed = args.includes('--database') || 'BRANCHLINE_DATABASE' in env
+  const url = data === undefined || isNamed ? undefined : await databaseOf(data)
+  return { ...others, ...(url !== undefined && { BRANCHLINE_DATABASE: url }), ...env }
 }
 
 /** A server process that is ready. */
@@ -67,23 +70,23 @@ export interface ServerProcess {
 export async function serveProcess(
   data: string,
   args: readonly string[] = [],
-  env: Record<string, string> = {},
+  env: NodeJS.ProcessEnv = {},
   main = MAIN,
 ): Promise<ServerProcess> {
   return startServer(
     [process.execPath, main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
-    { ...(await databaseEnvironment(data)), ...env },
+    env,
   )
 }
 
 /** Starts a server by its command line and waits for its ready line. */
 export async function startServer(
   [program = '', ...args]: readonly string[],
-  env: Readonly<Record<string, string>>,
+  env: NodeJS.ProcessEnv,
 ): Promise<ServerProcess> {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...environment(), ...env },
+    env: await environmentOf(args, env),
   })
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? code))

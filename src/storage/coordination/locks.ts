@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
 import { withLease } from '../../concurrency/leases.ts'
 import type { Limits } from '../../concurrency/limited.ts'
 import { unavailable } from '../database/postgres-failures.ts'
+import { lockNumber } from '../database/postgres-transactions.ts'
 import type { ServerSession } from './session.ts'
 
 /** The longest time between two attempts to take a lock. A message usually comes before. */
@@ -41,7 +41,7 @@ export class SharedLocks {
    * @throws DatabaseUnavailableError
    */
   async tryTake(key: string): Promise<SharedLock | undefined> {
-    const name = nameOf(key)
+    const name = lockNumber(key)
     // PostgreSQL would give a session a lock that the session holds.
     if (this.#held.has(name)) return undefined
     this.#held.set(name, { isWanted: false })
@@ -80,7 +80,7 @@ export class SharedLocks {
    * @throws DatabaseUnavailableError
    */
   async take(key: string, maxRetryMs = MAX_RETRY_MS): Promise<SharedLock> {
-    const name = nameOf(key)
+    const name = lockNumber(key)
     await this.#leave(name)
     for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
       const lock = await this.tryTake(key)
@@ -154,9 +154,4 @@ export function createSharedExclusive(
 ): Exclusive {
   const local = createExclusive(limits)
   return (key, work) => local(key, () => locks.exclusive(`${prefix} ${key}`, work))
-}
-
-/** Returns the number of an advisory lock. Two keys with one number would wait for each other. */
-function nameOf(key: string): string {
-  return createHash('sha256').update(key).digest().readBigInt64BE().toString()
 }

@@ -7,13 +7,18 @@ import {
   type SqliteStatement,
   sql,
 } from 'kysely'
-import { type CallDeadline, currentDeadline } from '../../concurrency/call-deadlines.ts'
+import { currentDeadline } from '../../concurrency/call-deadlines.ts'
 import { isPostgres, lowerCase, positionOf } from '../dialects/dialects.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { withOpaqueLimits } from './limits.ts'
 import { namedRows } from './named-rows.ts'
 import { DatabaseUnavailableError } from './postgres-failures.ts'
-import { POSTGRES_ERRORS, postgresCode, serializableTransaction } from './postgres-transactions.ts'
+import {
+  keyedTransaction,
+  POSTGRES_ERRORS,
+  postgresCode,
+  serializableTransaction,
+} from './postgres-transactions.ts'
 import { openReader, type Reader } from './reader.ts'
 import { runAttempt } from './rollbacks.ts'
 import { type Database, Sqlite, type Statement } from './sqlite.ts'
@@ -76,18 +81,45 @@ export function readerOf(db: Db): Reader | undefined {
  * reverse them (`onRollback`).
  */
 export function transaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const call = currentDeadline()
-  return call ? runForCall(db, call, work) : run(db, work)
+  return runForCall(work, (own) =>
+    isPostgres(db) ? serializableTransaction(db, own) : run(db, own),
+  )
 }
 
+/**
+ * Runs `work` in one transaction, as `transaction` does, for rows that many calls change at the same
+ * time, such as counters. Transactions with a common key wait for each other, where PostgreSQL would
+ * fail and repeat them. The rules that the work checks hold if all transactions that change its rows
+ * name the same keys.
+ */
+export function transactionOf<T>(
+  db: Db,
+  keys: readonly string[],
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return runForCall(work, (own) =>
+    isPostgres(db) ? keyedTransaction(db, keys, own) : run(db, own),
+  )
+}
+
+/** SQLite has one writer. */
 function run<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  if (isPostgres(db)) return serializableTransaction(db, work)
   return runAttempt((attempt) => db.transaction().execute(attempt), work)
 }
 
-/** The deadline is checked after the wait for the connection rather than before it. */
-async function runForCall<T>(db: Db, call: CallDeadline, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const result = await run(db, (tx) => {
+/**
+ * Runs a transaction of the current call, if there is one. The deadline is checked after the wait
+ * for the connection rather than before it.
+ *
+ * @param execute runs the given work in a transaction.
+ */
+async function runForCall<T>(
+  work: (tx: Tx) => Promise<T>,
+  execute: (work: (tx: Tx) => Promise<T>) => Promise<T>,
+): Promise<T> {
+  const call = currentDeadline()
+  if (!call) return execute(work)
+  const result = await execute((tx) => {
     call.begin()
     return work(tx)
   })

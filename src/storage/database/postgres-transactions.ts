@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import pg from 'pg'
+import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
 import { checkLeases } from '../../concurrency/leases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 import { unavailable } from './postgres-failures.ts'
@@ -20,6 +23,10 @@ export function postgresCode(error: unknown): string {
 
 /** A transaction that fails this often meets a constant stream of others, not a coincidence. */
 const MAX_ATTEMPTS = 12
+/** A constraint that fails again, with what others have committed, fails because of the work. */
+const MAX_VIOLATIONS = 2
+/** After so many attempts, the transactions of a process run again one at a time. */
+const ATTEMPTS_TOGETHER = 3
 const FIRST_DELAY_MS = 2
 const MAX_DELAY_MS = 250
 
@@ -34,33 +41,94 @@ const MAX_DELAY_MS = 250
  * @throws DatabaseUnavailableError when others come first each time, or a lock was lost; the failure
  *   of the work.
  */
-export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+export function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return repeated(db, 'serializable', work)
+}
+
+/** What the transactions of this process wait for before they take a connection, by database. */
+const queues = new WeakMap<Db, Exclusive>()
+
+function queueOf(db: Db): Exclusive {
+  const queue = queues.get(db) ?? createExclusive()
+  queues.set(db, queue)
+  return queue
+}
+
+/** The key of transactions that have failed several times. Other keys are numbers. */
+const FAILED = 'failed'
+
+/**
+ * Runs a transaction that waits for all others with one of its keys. Each of its statements sees
+ * what they have committed, so a wait never ends in a failure. Those of this process wait without a
+ * connection, which others need.
+ *
+ * @throws DatabaseUnavailableError when a lock was lost; the failure of the work.
+ */
+export function keyedTransaction<T>(
+  db: Db,
+  keys: readonly string[],
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  // All transactions take their locks in one order, so none waits for another one that waits for it.
+  const numbers = [...new Set(keys.map((key) => lockNumber(`rows ${key}`)))].sort()
+  const exclusive = queueOf(db)
+  const transaction = () =>
+    repeated(db, 'read committed', async (tx) => {
+      await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
+        tx,
+      )
+      return work(tx)
+    })
+  const inTurn = numbers.reduceRight((next, number) => () => exclusive(number, next), transaction)
+  return inTurn()
+}
+
+async function repeated<T>(
+  db: Db,
+  isolation: 'serializable' | 'read committed',
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const run = (): Promise<T> =>
+    runAttempt(
+      (own) => db.transaction().setIsolationLevel(isolation).execute(own),
+      async (tx) => {
+        checkLeases()
+        const result = await work(tx)
+        checkLeases()
+        return result
+      },
+    )
+  let violations = 0
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runAttempt(
-        (run) => db.transaction().setIsolationLevel('serializable').execute(run),
-        async (tx) => {
-          checkLeases()
-          const result = await work(tx)
-          checkLeases()
-          return result
-        },
-      )
+      return await (attempt > ATTEMPTS_TOGETHER ? queueOf(db)(FAILED, run) : run())
     } catch (error) {
-      if (!canRunAgain(error, attempt)) throw error
+      if (isViolation(error)) violations++
+      else if (!isCollision(error)) throw error
+      if (violations === MAX_VIOLATIONS) throw error
       if (attempt === MAX_ATTEMPTS) throw unavailable(error)
       await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
     }
   }
 }
 
-/**
- * A violation may come from a transaction that has committed meanwhile, although this one has checked
- * its rules. Then the next attempt sees the rows of the other one, and fails by the rule.
- */
-function canRunAgain(error: unknown, attempt: number): boolean {
+/** Returns the number of an advisory lock. Two keys with one number would wait for each other. */
+export function lockNumber(key: string): string {
+  return createHash('sha256').update(key).digest().readBigInt64BE().toString()
+}
+
+/** Returns whether an error only says that others ran at the same time. */
+function isCollision(error: unknown): boolean {
   const code = postgresCode(error)
-  if (code === POSTGRES_ERRORS.uniqueViolation || code === POSTGRES_ERRORS.foreignKeyViolation)
-    return attempt === 1
   return code === POSTGRES_ERRORS.serializationFailure || code === POSTGRES_ERRORS.deadlock
+}
+
+/**
+ * Returns whether a constraint was violated. PostgreSQL compares with rows that others have committed
+ * meanwhile, and that the transaction could not see when it checked that all is well
+ * (https://www.postgresql.org/docs/15/transaction-iso.html#XACT-SERIALIZABLE). Another run sees them.
+ */
+function isViolation(error: unknown): boolean {
+  const code = postgresCode(error)
+  return code === POSTGRES_ERRORS.uniqueViolation || code === POSTGRES_ERRORS.foreignKeyViolation
 }

@@ -24,6 +24,8 @@ export interface PostgresOptions extends PostgresAddress {
 
 const DEFAULT_MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 5_000
+/** The longest time for which a query waits while all connections are in use. */
+const MAX_WAIT_MS = 15_000
 /** Less than the time after which firewalls usually forget a connection. */
 const IDLE_TIMEOUT_MS = 60_000
 
@@ -31,12 +33,21 @@ const IDLE_TIMEOUT_MS = 60_000
 export function openPostgres({ onError, maxConnections, ...address }: PostgresOptions): Db {
   const pool = new pg.Pool({
     ...connectionSettings(address),
+    Client,
+    connectionTimeoutMillis: MAX_WAIT_MS,
     max: maxConnections ?? DEFAULT_MAX_CONNECTIONS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: { getTypeParser },
   })
   pool.on('error', onError)
   return new Kysely<Schema>({ dialect: new Dialect(pool) })
+}
+
+/** A connection of the pool, whose time limit would otherwise be that of the wait for one. */
+class Client extends pg.Client {
+  constructor(settings?: pg.ClientConfig) {
+    super({ ...settings, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  }
 }
 
 /**

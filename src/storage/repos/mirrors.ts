@@ -50,8 +50,8 @@ export async function requestSync(tx: Tx, repositoryId: number, now: number): Pr
       next_sync_time: eb
         .case()
         .when('next_sync_time', '=', now)
-        .then(eb.val(now + 1))
-        .else(eb.val(now))
+        .then(eb('next_sync_time', '+', 1))
+        .else(now)
         .end(),
     }))
     .where('repository_id', '=', repositoryId)
@@ -97,6 +97,6 @@ export async function recordSync(
     .updateTable('mirrors')
     .set({ next_sync_time: nextSyncTime })
     .where('repository_id', '=', repository_id)
-    .where('next_sync_time', 'is', next_sync_time)
+    .where('next_sync_time', 'is not distinct from', next_sync_time)
     .execute()
 }

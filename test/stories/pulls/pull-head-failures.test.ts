@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
 import { pullForge } from '../../support/pull-forge.ts'
@@ -28,17 +27,21 @@ it('refs of many pull requests that cannot be updated are tried once each, then 
   const { db } = server.app
   await rm(repositoryPath(server.app.git, id), { recursive: true })
   // Others like it, in a repository that is broken.
-  const columns = (
-    await sql<{ name: string }>`select name from pragma_table_info('pull_requests')`.execute(db)
-  ).rows
-    .map(({ name }) => name)
-    .filter((name) => !['id', 'number', 'state', 'head_commit', 'head_ref_commit'].includes(name))
-  const others = sql.raw(columns.join(', '))
-  await sql`
-    with recursive counted(n) as (select 1 union all select n + 1 from counted where n < ${FAILING})
-    insert into pull_requests (number, state, head_commit, head_ref_commit, ${others})
-    select number + n, 'CLOSED', printf('%040x', n), null, ${others} from pull_requests, counted
-  `.execute(db)
+  const { id: _, ...one } = await db
+    .selectFrom('pull_requests')
+    .selectAll()
+    .executeTakeFirstOrThrow()
+  const others = Array.from({ length: FAILING }, (_, i) => ({
+    ...one,
+    number: one.number + i + 1,
+    state: 'CLOSED' as const,
+    head_commit: (i + 1).toString(16).padStart(40, '0'),
+    head_ref_commit: null,
+  }))
+  // A statement of SQLite has 32,766 parameters at most.
+  for (const some of chunks(others, 100)) {
+    await db.insertInto('pull_requests').values(some).execute()
+  }
   server.app.signals.pullHeads.notify()
   const failures = () =>
     server.logged.flatMap(({ msg, pullRequest }) =>
@@ -51,3 +54,8 @@ it('refs of many pull requests that cannot be updated are tried once each, then 
   await server.app.background.settled()
   expect(failures()).toHaveLength(FAILING)
 })
+
+function chunks<T>(values: readonly T[], size: number): T[][] {
+  const starts = Array.from({ length: Math.ceil(values.length / size) }, (_, i) => i * size)
+  return starts.map((start) => values.slice(start, start + size))
+}

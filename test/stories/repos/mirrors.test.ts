@@ -22,6 +22,7 @@ import {
   createToken,
   PASSWORD,
   startTestServer,
+  type TestServer,
   type TestUsers,
   transportTo,
 } from '../../support/server.ts'
@@ -53,7 +54,8 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   // Nothing is left of what failed, nor of what did not.
-  expect(await readdir(join(server.data, 'repositories/scratch'))).toEqual([])
+  const scratch = await readdir(server.app.git.scratch)
+  expect(scratch.filter((name) => name !== 'lock')).toEqual([])
   await upstream.stop()
   // What they follow is gone.
   await server.app.db.deleteFrom('mirrors').execute()
@@ -72,13 +74,21 @@ async function mirror(name: string, fields: object = {}): Promise<RestAnswer['bo
   return body
 }
 
-/** Does something that makes a mirror due, and waits until it has followed. */
-async function synchronised(cause: () => Promise<unknown>, { app } = server): Promise<void> {
-  const { mirrors } = app.signals
-  const seen = mirrors.count
+/** Does something that makes a mirror due, and waits until all mirrors have followed. */
+async function synchronised(cause: () => Promise<unknown>): Promise<void> {
   await cause()
-  // Once for the cause, and once for the end.
-  await mirrors.after(seen + 1, new AbortController().signal)
+  await followed(server)
+}
+
+/** Waits until no mirror is due. The signal is also given when one has followed. */
+async function followed({ app }: Pick<TestServer, 'app'>): Promise<void> {
+  const { mirrors } = app.signals
+  for (;;) {
+    const seen = mirrors.count
+    const due = app.db.selectFrom('mirrors').select('repository_id')
+    if (!(await due.where('next_sync_time', '<=', clock.now()).executeTakeFirst())) return
+    await mirrors.after(seen, new AbortController().signal)
+  }
 }
 
 const requestSync = (name: string) =>
@@ -602,7 +612,7 @@ describe('a mirror', () => {
     const commit = upstream.commit('main')
     clock.advance(8 * HOUR)
     const second = await startTestServer(settings)
-    await second.app.signals.mirrors.after(0, new AbortController().signal)
+    await followed(second)
     const listed = await client.git('.', 'ls-remote', '--refs', remoteOf(second.url, 'bob/later'))
     expect(listed).toBe(`${commit}\trefs/heads/main`)
     await second.close(0)

@@ -101,13 +101,10 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
   it(
     'a server without --database is refused',
     async () => {
-      const { code, stderr } = await branchline([
-        'serve',
-        '--data',
-        data,
-        '--listen',
-        '127.0.0.1:0',
-      ])
+      const { code, stderr } = await branchline(
+        ['serve', '--data', data, '--listen', '127.0.0.1:0'],
+        { env: { BRANCHLINE_DATABASE: undefined } },
+      )
       expect(stderr).toContain('are in PostgreSQL: name the database by --database')
       expect(code).toBe(1)
     },

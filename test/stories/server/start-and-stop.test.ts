@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { Sqlite } from '../../../src/storage/database/sqlite.ts'
-import { branchline, MAIN, serveProcess, withFolder } from '../../support/process.ts'
+import { isOnPostgres } from '../../support/database.ts'
+import { branchline, environmentOf, MAIN, serveProcess, withFolder } from '../../support/process.ts'
 import { startTestServer } from '../../support/server.ts'
 
 /**
@@ -42,47 +43,51 @@ async function isListening(url: string): Promise<boolean> {
   }
 }
 
-describe('a start that fails after the server listens', () => {
-  it('prints the reason, ends the process, and releases the data folder and the port', () =>
-    withFolder(async (data) => {
-      const first = await startTestServer({ data })
-      const { port } = new URL(first.url)
-      await first.stop()
-      breakStart(data)
-      const { code, stdout, stderr } = await branchline([
-        'serve',
-        '--data',
-        data,
-        '--listen',
-        `127.0.0.1:${port}`,
-      ])
-      expect(stderr).toContain('the disk is on strike')
-      expect(stdout).toBe('')
-      expect(code).toBe(1)
-      expect(await isListening(first.url)).toBe(false)
+// With PostgreSQL, a worker that cannot start is tried again, on any server.
+describe.skipIf(isOnPostgres)(
+  'a start that fails after the server listens (skipped on PostgreSQL: workers start later)',
+  () => {
+    it('prints the reason, ends the process, and releases the data folder and the port', () =>
+      withFolder(async (data) => {
+        const first = await startTestServer({ data })
+        const { port } = new URL(first.url)
+        await first.stop()
+        breakStart(data)
+        const { code, stdout, stderr } = await branchline([
+          'serve',
+          '--data',
+          data,
+          '--listen',
+          `127.0.0.1:${port}`,
+        ])
+        expect(stderr).toContain('the disk is on strike')
+        expect(stdout).toBe('')
+        expect(code).toBe(1)
+        expect(await isListening(first.url)).toBe(false)
 
-      repairStart(data)
-      const second = await startTestServer({
-        data,
-        listen: { host: '127.0.0.1', port: Number(port) },
-      })
-      await second.stop()
-    }))
+        repairStart(data)
+        const second = await startTestServer({
+          data,
+          listen: { host: '127.0.0.1', port: Number(port) },
+        })
+        await second.stop()
+      }))
 
-  it('leaves nothing running, and can be repeated in the same process', () =>
-    withFolder(async (data) => {
-      const first = await startTestServer({ data })
-      await first.stop()
-      breakStart(data)
-      const listen = { host: '127.0.0.1', port: Number(new URL(first.url).port) }
-      await expect(startTestServer({ data, listen })).rejects.toThrow('the disk is on strike')
-      expect(await isListening(first.url)).toBe(false)
-      repairStart(data)
-      const second = await startTestServer({ data, listen })
-      expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
-      await second.stop()
-    }))
-})
+    it('leaves nothing running, and can be repeated in the same process', () =>
+      withFolder(async (data) => {
+        const first = await startTestServer({ data })
+        await first.stop()
+        breakStart(data)
+        const listen = { host: '127.0.0.1', port: Number(new URL(first.url).port) }
+        await expect(startTestServer({ data, listen })).rejects.toThrow('the disk is on strike')
+        expect(await isListening(first.url)).toBe(false)
+        repairStart(data)
+        const second = await startTestServer({ data, listen })
+        expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+        await second.stop()
+      }))
+  },
+)
 
 describe('a server whose address is in use', () => {
   it('ends with an error message, and releases the data folder', () =>
@@ -126,7 +131,10 @@ describe('a server whose log has no reader', () => {
     withFolder(async (data) => {
       const args = ['serve', '--data', data, '--listen', '127.0.0.1:0', '--log-level', 'debug']
       // Nothing ever reads stderr, which fits some hundred lines.
-      const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [MAIN, ...args], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: await environmentOf(args),
+      })
       const exited = once(child, 'exit')
       const [line] = await once(createInterface(child.stdout), 'line')
       const url = String(line).split(' ').at(-1) ?? ''

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as rows from '../../../storage/accounts/failed-guesses.ts'
-import { transaction } from '../../../storage/database/database.ts'
+import { transaction, transactionOf } from '../../../storage/database/database.ts'
 import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import type { Clock } from '../../core/core.ts'
 
@@ -65,7 +65,7 @@ export class SharedFailures {
     await this.#prune()
     for (let waits = 0; ; waits++) {
       const now = this.#clock.now()
-      const started = await transaction(this.#db, async (tx) => {
+      const started = await transactionOf(this.#db, subjectsOf(counters), async (tx) => {
         const states = await Promise.all(counters.map((counter) => stateOf(tx, counter, now)))
         const waitMs = Math.max(...states.map((state) => state.waitMs))
         if (waitMs > 0) return { waitMs }
@@ -94,7 +94,7 @@ export class SharedFailures {
     ending: 'right' | 'wrong' | 'unknown',
   ): Promise<void> {
     const forgiven = counters.filter(({ forgives }) => forgives).map(({ subject }) => subject)
-    await transaction(this.#db, async (tx) => {
+    await transactionOf(this.#db, subjectsOf(counters), async (tx) => {
       if (ending === 'wrong') return rows.recordWrongGuesses(tx, ids, this.#clock.now())
       await rows.deleteGuesses(tx, ids)
       if (ending === 'right') await rows.forgiveGuesses(tx, forgiven)
@@ -107,6 +107,11 @@ export class SharedFailures {
     this.#prunedAt = now
     await transaction(this.#db, (tx) => rows.deleteExpiredGuesses(tx, now))
   }
+}
+
+/** Guesses about one subject are counted one after the other. */
+function subjectsOf(counters: readonly GuessCounter[]): string[] {
+  return counters.map(({ subject }) => subject)
 }
 
 /**

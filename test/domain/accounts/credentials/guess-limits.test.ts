@@ -99,6 +99,17 @@ describe.each([
     expect(outcomes.filter((outcome) => outcome.status === 'rejected')).toHaveLength(90)
   })
 
+  it('answers each of many guesses at the same time, of one peer about many accounts', async () => {
+    const limits = await openLimits(testClock())
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 60 }, (_, i) => limits.attempt(`user-${i}`, '192.0.2.1', wrong)),
+    )
+    const failures = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason] : [],
+    )
+    expect(failures).toEqual(Array(10).fill(limited(600)))
+  })
+
   it('resets the counter of the account after a correct password, but not that of the peer', async () => {
     const limits = await openLimits(testClock())
     for (let round = 0; round < 5; round++) {

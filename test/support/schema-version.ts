@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import pg from 'pg'
+import { Sqlite } from '../../src/storage/database/sqlite.ts'
+import { databaseOf } from './database.ts'
+
+/** Makes the database of a data folder one of another version, without a migration. */
+export async function writeSchemaVersion(data: string, version: number): Promise<void> {
+  const url = await databaseOf(data)
+  if (url === undefined) {
+    const sqlite = new Sqlite(join(data, 'branchline.db'))
+    sqlite.pragma(`user_version = ${version}`)
+    sqlite.close()
+    return
+  }
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('update schema_version set version = $1', [version])
+  await client.end()
+}
