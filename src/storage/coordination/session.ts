@@ -8,6 +8,7 @@ import {
   UnsuitableDatabaseError,
 } from '../database/postgres.ts'
 import { asUnavailable, unavailable } from '../database/postgres-failures.ts'
+import { SERVER_LOCKS } from '../database/postgres-transactions.ts'
 
 /**
  * How a process uses a database: a server together with other servers, a command such as `migrate`
@@ -17,8 +18,6 @@ export type UseOfDatabase = 'server' | 'alone'
 
 /** The advisory lock of all processes: servers share it. The letters "BRNC". */
 const USE_LOCK = 0x42524e43
-/** The class of the advisory locks of servers, each with the number of its server: "BRNS". */
-const SERVER_LOCKS = 0x42524e53
 /** Numbers of servers are below this. */
 const MAX_SERVER = 2 ** 31 - 1
 
@@ -118,12 +117,19 @@ export class ServerSession {
   /**
    * Runs a statement, after the earlier ones. The statement must not wait for locks.
    *
+   * @param serverId runs the statement in the session with this number only. Default: the present
+   *   session, for which a statement waits a moment.
    * @throws DatabaseUnavailableError
    */
-  async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    await this.ready()
+  async query<Row extends pg.QueryResultRow>(
+    text: string,
+    values: unknown[],
+    serverId?: number,
+  ): Promise<Row[]> {
+    if (serverId === undefined) await this.ready()
     const client = this.#client
-    if (!client) throw unavailable('the session of this server was lost')
+    const isOther = serverId !== undefined && serverId !== this.#serverId
+    if (!client || isOther) throw unavailable('the session of this server was lost')
     const result = this.#last.then(() => client.query<Row>(text, values))
     this.#last = result.then(
       () => {},
@@ -149,11 +155,13 @@ export class ServerSession {
     return isAlive && this.#client !== undefined && this.#serverId === serverId
   }
 
-  /** Returns a lease of the locks of the present session. */
-  lease(): Lease & { release(): void } {
-    const { serverId } = this
+  /** Returns a lease of the locks of a session. Default: of the present one. */
+  lease(serverId = this.#serverId): Lease & { release(): void } {
     let isReleased = false
     return {
+      get holder() {
+        return isReleased ? undefined : serverId
+      },
       check: () => {
         if (!isReleased && !this.holds(serverId))
           throw unavailable('a lock of this server was lost')
@@ -170,6 +178,7 @@ export class ServerSession {
     const rows = await this.query<{ id: number }>(
       `select objid::bigint::int as id from pg_locks
         where locktype = 'advisory' and objsubid = 2 and granted and classid = $1
+          and mode = 'ExclusiveLock'
           and database = (select oid from pg_database where datname = current_database())
           and objid::bigint = any($2::bigint[])`,
       [SERVER_LOCKS, serverIds],
@@ -254,6 +263,7 @@ export class ServerSession {
     // The end of the connection follows.
     client.on('error', () => {})
     await client.connect()
+    const deadline = setTimeout(() => client.connection.stream.destroy(), SESSION_TIMEOUT_MS)
     try {
       const serverId = await prepare(client, this.#use)
       client.on('end', () => void this.#renew(client))
@@ -267,6 +277,8 @@ export class ServerSession {
     } catch (error) {
       await client.end()
       throw error
+    } finally {
+      clearTimeout(deadline)
     }
   }
 
@@ -328,6 +340,8 @@ export class ServerSession {
 /** Takes the locks of a session, and returns its number. */
 async function prepare(client: pg.Client, use: UseOfDatabase): Promise<number> {
   await client.query(`set idle_session_timeout = ${SESSION_TIMEOUT_MS}`)
+  // A stopped process that reads no notifications would keep the session busy.
+  await client.query(`set tcp_user_timeout = ${SESSION_TIMEOUT_MS}`)
   // Notifications need not survive a crash of PostgreSQL.
   await client.query('set synchronous_commit = off')
   await client.query(`listen ${CHANNEL}`)

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { checkLeases } from '../../concurrency/leases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -17,6 +18,9 @@ export const POSTGRES_ERRORS = {
 export function postgresCode(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
 }
+
+/** The class of the advisory locks of servers, each with the number of its server: "BRNS". */
+export const SERVER_LOCKS = 0x42524e53
 
 /** A transaction that fails this often meets a constant stream of others, not a coincidence. */
 const MAX_ATTEMPTS = 12
@@ -42,7 +46,7 @@ export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promi
         async (tx) => {
           checkLeases()
           const result = await work(tx)
-          checkLeases()
+          await checkSession(tx)
           return result
         },
       )
@@ -52,6 +56,25 @@ export async function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promi
       await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
     }
   }
+}
+
+/**
+ * Checks that the session that holds the locks of the current work still exists in this database. A
+ * process learns later than PostgreSQL that its session has ended, for example after a failover.
+ *
+ * A server holds the lock of its number in its session, so that no transaction can take the lock.
+ *
+ * @throws DatabaseUnavailableError
+ */
+async function checkSession(tx: Tx): Promise<void> {
+  const holder = checkLeases()
+  if (holder === undefined) return
+  const { rows } = await sql<{ isFree: number }>`
+    select pg_try_advisory_xact_lock_shared(${SERVER_LOCKS}::int, ${holder}::int) as "isFree"`.execute(
+    tx,
+  )
+  if (rows[0]?.isFree === 1) throw unavailable('a lock of this server was lost')
+  checkLeases()
 }
 
 function canRunAgain(error: unknown): boolean {
