@@ -24,6 +24,7 @@ function findPrograms(): string | undefined {
 
 /** A PostgreSQL server of a test, which accepts one user with a password. */
 export interface PostgresServer {
+  readonly port: number
   /** URI of a database, without the password. */
   url(database: string): string
   readonly passwordFile: string
@@ -31,44 +32,92 @@ export interface PostgresServer {
   start(): Promise<void>
   /** Ends all connections and stops the server, as an operator does. */
   stop(): Promise<void>
+  /** Stops the server as a power failure does. */
+  crash(): Promise<void>
+  /**
+   * Copies the server to a standby, which starts and follows. From then on, a commit waits until the
+   * standby has it.
+   */
+  startStandby(): Promise<Standby>
   /** Stops the server and removes its files. */
   remove(): Promise<void>
 }
 
+/** A server that follows another one until it takes its place. */
+export interface Standby extends PostgresServer {
+  promote(): Promise<void>
+}
+
 /** Starts a PostgreSQL server on a free port, with the data in a folder of its own. */
 export async function startPostgres(): Promise<PostgresServer> {
+  const folder = await makeFolder()
+  const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
+  const password = `--pwfile=${passwordFileIn(folder)}`
+  const access = ['--auth=scram-sha-256', '--username=branchline', password]
+  await asUser(program('initdb'), '--pgdata', join(folder, 'data'), ...locale, ...access)
+  const server = await serverIn(folder)
+  await server.start()
+  return server
+}
+
+/** The password of the user. */
+export const POSTGRES_PASSWORD = 'tulip'
+
+const program = (name: string) => join(postgresPrograms ?? '', name)
+
+const passwordFileIn = (folder: string) => join(folder, 'password')
+
+/** Creates a folder for a server, with a file that has the password. */
+async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'branchline-postgres-'))
-  const [data, passwordFile] = [join(folder, 'data'), join(folder, 'password')]
-  await writeFile(passwordFile, 'tulip\n')
-  await chmod(passwordFile, 0o644)
+  await writeFile(passwordFileIn(folder), `${POSTGRES_PASSWORD}\n`)
+  await chmod(passwordFileIn(folder), 0o644)
   await chmod(folder, 0o755)
   if (isRoot) await run('chown', ['postgres', folder])
-  const program = (name: string) => join(postgresPrograms ?? '', name)
-  const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
-  const access = ['--auth=scram-sha-256', '--username=branchline', `--pwfile=${passwordFile}`]
-  await asUser(program('initdb'), '--pgdata', data, ...locale, ...access)
+  return folder
+}
+
+/** Returns the server of a folder, on a port of its own. */
+async function serverIn(folder: string): Promise<Standby> {
+  const data = join(folder, 'data')
   const port = await freePort()
   const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`
   const control = (...args: string[]) =>
     asUser(program('pg_ctl'), '--pgdata', data, '--wait', '--silent', ...args)
-  const server: PostgresServer = {
+  const server: Standby = {
+    port,
     url: (database) => `postgres://branchline@127.0.0.1:${port}/${database}`,
-    passwordFile,
+    passwordFile: passwordFileIn(folder),
     async createDatabase(name, options = '') {
-      const query = `create database ${name} ${options}`
-      await run(program('psql'), ['--quiet', '--command', query, server.url('postgres')], {
-        env: { ...process.env, PGPASSWORD: 'tulip' },
-      })
+      await query(server, `create database ${name} ${options}`)
     },
     start: () => control('--options', settings, '--log', join(folder, 'log'), 'start'),
     stop: () => control('--mode=fast', 'stop'),
+    crash: () => control('--mode=immediate', 'stop'),
+    async startStandby() {
+      const copy = await makeFolder()
+      const from = ['--host=127.0.0.1', `--port=${port}`, '--username=branchline']
+      const to = ['--pgdata', join(copy, 'data'), '--write-recovery-conf', '--no-sync']
+      const password = `PGPASSWORD=${POSTGRES_PASSWORD}`
+      await asUser('env', password, program('pg_basebackup'), ...from, ...to, '--checkpoint=fast')
+      const standby = await serverIn(copy)
+      await standby.start()
+      await query(server, "alter system set synchronous_standby_names = '*'")
+      await query(server, 'select pg_reload_conf()')
+      return standby
+    },
+    promote: () => control('promote'),
     async remove() {
       await control('--mode=immediate', 'stop').catch(() => {})
       await rm(folder, { recursive: true })
     },
   }
-  await server.start()
   return server
+}
+
+async function query(server: PostgresServer, text: string): Promise<void> {
+  const args = ['--quiet', '--command', text, server.url('postgres')]
+  await run(program('psql'), args, { env: { ...process.env, PGPASSWORD: POSTGRES_PASSWORD } })
 }
 
 const isRoot = userInfo().uid === 0

@@ -25,6 +25,7 @@ const MAX_SERVER = 2 ** 31 - 1
 const ATTEMPTS = 10
 const ATTEMPT_DELAY_MS = 200
 /** Another server that starts may migrate the database. */
+const ATTEMPTS_AT_START = 300
 const ATTEMPTS_ALONE = 100
 /** The time between two attempts to connect again. */
 const RENEWAL_DELAY_MS = 1_000
@@ -101,7 +102,8 @@ export class ServerSession {
     events: SessionEvents,
   ): Promise<ServerSession> {
     const session = new ServerSession(address, use, events)
-    await session.#connect().catch((error: unknown) => {
+    const attempts = use === 'server' ? ATTEMPTS_AT_START : ATTEMPTS
+    await session.#connect(attempts).catch((error: unknown) => {
       if (error instanceof DatabaseBusyError) throw error
       throw UnsuitableDatabaseError.because(error)
     })
@@ -258,14 +260,15 @@ export class ServerSession {
     await this.#client?.end()
   }
 
-  async #connect(): Promise<void> {
+  async #connect(attempts = ATTEMPTS): Promise<void> {
     const client = new pg.Client(connectionSettings(this.#address))
     // The end of the connection follows.
     client.on('error', () => {})
     await client.connect()
-    const deadline = setTimeout(() => client.connection.stream.destroy(), SESSION_TIMEOUT_MS)
+    const maxWaitMs = SESSION_TIMEOUT_MS + attempts * ATTEMPT_DELAY_MS
+    const deadline = setTimeout(() => client.connection.stream.destroy(), maxWaitMs)
     try {
-      const serverId = await prepare(client, this.#use)
+      const serverId = await prepare(client, this.#use, attempts)
       client.on('end', () => void this.#renew(client))
       client.on('notification', ({ processId, payload = '' }) => {
         // A process need not be told what it has said.
@@ -338,7 +341,7 @@ export class ServerSession {
 }
 
 /** Takes the locks of a session, and returns its number. */
-async function prepare(client: pg.Client, use: UseOfDatabase): Promise<number> {
+async function prepare(client: pg.Client, use: UseOfDatabase, attempts: number): Promise<number> {
   await client.query(`set idle_session_timeout = ${SESSION_TIMEOUT_MS}`)
   // A stopped process that reads no notifications would keep the session busy.
   await client.query(`set tcp_user_timeout = ${SESSION_TIMEOUT_MS}`)
@@ -347,7 +350,7 @@ async function prepare(client: pg.Client, use: UseOfDatabase): Promise<number> {
   await client.query(`listen ${CHANNEL}`)
   const take = use === 'server' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock'
   for (let attempt = 1; !(await isTrue(client, `${take}(${USE_LOCK})`)); attempt++) {
-    if (attempt === ATTEMPTS) throw new DatabaseBusyError(use)
+    if (attempt === attempts) throw new DatabaseBusyError(use)
     await sleep(ATTEMPT_DELAY_MS)
   }
   for (;;) {
