@@ -31,7 +31,14 @@ export async function startServerGroup(
   const postgres = await startPostgres()
   await postgres.createDatabase('forge')
   const { passwordFile } = postgres
-  const group = await startServersOn({ url: postgres.url('forge'), passwordFile }, count, args)
+  const group = await startServersOn(
+    { url: postgres.url('forge'), passwordFile },
+    count,
+    args,
+  ).catch(async (error: unknown) => {
+    await postgres.remove()
+    throw error
+  })
   return {
     ...group,
     async stop() {
@@ -51,7 +58,13 @@ export async function startServersOn(
   const place = ['--database', database.url, '--database-password-file', database.passwordFile]
   const start = () => serveProcess(data, [...place, ...args])
   // All at once: they agree on who creates the tables.
-  const servers = await Promise.all(Array.from({ length: count }, start))
+  const starts = await Promise.allSettled(Array.from({ length: count }, start))
+  const servers = starts.flatMap((started) => (started.status === 'fulfilled' ? started.value : []))
+  for (const started of starts) {
+    if (started.status === 'fulfilled') continue
+    for (const { child } of servers) child.kill('SIGKILL')
+    throw started.reason
+  }
   let calls = 0
   return {
     data,

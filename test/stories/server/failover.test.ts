@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.ts'
+import { type ChaosLoad, startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
+import { type GitClient, openGitClient } from '../../support/git-client.ts'
+import {
+  type PostgresServer,
+  postgresPrograms,
+  type Standby,
+  startPostgres,
+} from '../../support/postgres-server.ts'
+import { createTestUsers, type TestUsers, transportTo } from '../../support/server.ts'
+import { type ServerGroup, startServersOn } from '../../support/server-group.ts'
+import { startForwarder, type TcpForwarder } from '../../support/tcp-forwarder.ts'
+import { seededRandom } from '../../transport/rpc/rest/random.ts'
+
+const SERVERS = 2
+const TIMEOUT_MS = 240_000
+/** Writes that must succeed after each failure. */
+const WRITES = 20
+const TITLE = 'a failure of PostgreSQL under load (skipped without its programs)'
+
+describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
+  let primary: PostgresServer
+  let standby: Standby
+  /** The virtual address of the operator. */
+  let address: TcpForwarder
+  let group: ServerGroup
+  let users: TestUsers
+  let client: GitClient
+  let load: ChaosLoad
+
+  beforeAll(async () => {
+    primary = await startPostgres()
+    await primary.createDatabase('forge')
+    standby = await primary.startStandby()
+    address = await startForwarder(primary.port)
+    const url = `postgres://branchline@127.0.0.1:${address.port}/forge`
+    group = await startServersOn({ url, passwordFile: primary.passwordFile }, SERVERS)
+    users = await createTestUsers(group.url())
+    client = await openGitClient()
+    const servers = (): readonly [TargetServer, ...TargetServer[]] => {
+      const [first, ...others] = group.servers.map((server) => ({ url: server.url, life: 0 }))
+      if (!first) throw new Error('no server')
+      return [first, ...others]
+    }
+    load = await startChaosLoad({ users, client, random: seededRandom(1), servers })
+  }, TIMEOUT_MS)
+
+  afterAll(async () => {
+    await group.stop()
+    await address.stop()
+    await standby.remove()
+    await primary.remove()
+    await client.remove()
+  }, TIMEOUT_MS)
+
+  /** Resolves when all servers accept calls again, by themselves. */
+  const recover = async () => {
+    for (const { url } of group.servers) {
+      const asAda = createClient(UserService, transportTo(url, 'gRPC', users.ada.authorization))
+      const update = {
+        user: { name: 'users/ada', displayName: url },
+        updateMask: { paths: ['display_name'] },
+      }
+      while (
+        !(await asAda.updateUser(update).then(
+          () => true,
+          () => false,
+        ))
+      )
+        await sleep(20)
+    }
+    const before = load.count()
+    while (load.count() < before + WRITES) await sleep(5)
+  }
+
+  it('a restart is survived', async () => {
+    await recover()
+    await primary.stop()
+    await primary.start()
+    await recover()
+  })
+
+  it('connections that PostgreSQL ends are replaced', async () => {
+    address.leadTo(primary.port)
+    await recover()
+  })
+
+  it('a standby takes the place of its primary', async () => {
+    await primary.crash()
+    address.leadTo(standby.port)
+    await standby.promote()
+    await recover()
+  })
+
+  it('nothing acknowledged is lost, nothing has happened twice, and all is in order', async () => {
+    await load.stop()
+    await checkAcknowledged(group.url(), { users, client }, load)
+    await checkRepositories(group.data, client)
+    expect(await group.doctor()).toBe('nothing is wrong\n')
+  })
+})
