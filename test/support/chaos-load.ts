@@ -36,14 +36,20 @@ export interface SeenMove {
   readonly newId: string
 }
 
+/** How long a call has taken. */
+export interface LongCall {
+  readonly call: string
+  readonly ms: number
+}
+
 /** Clients that write until they are stopped. */
 export interface ChaosLoad {
   readonly acknowledged: Acknowledged
   readonly moves: readonly SeenMove[]
   /** Answers that no client should get. */
   readonly faults: readonly string[]
-  /** The longest call to a server that did not fail meanwhile, in milliseconds. */
-  longestMs(): number
+  /** Returns the longest call since the last question to a server that did not fail meanwhile. */
+  takeLongest(): LongCall
   /** Returns the number of acknowledged writes. */
   count(): number
   stop(): Promise<void>
@@ -67,19 +73,24 @@ export async function startChaosLoad(options: LoadOptions): Promise<ChaosLoad> {
   const acknowledged: Acknowledged = { files: [], commits: [], merges: [], memos: [], accounts: [] }
   const moves: SeenMove[] = []
   const faults: string[] = []
-  let longestMs = 0
+  let longest: LongCall = { call: '', ms: 0 }
   let isOver = false
   const path = `/repos/bob/${CHAOS_REPOSITORY}`
   const target = () => random.pick(servers())
 
   /** Measures a call, unless its server fails meanwhile. */
-  const measured = async <T>({ url, life }: TargetServer, call: () => Promise<T>): Promise<T> => {
+  const measured = async <T>(
+    { url, life }: TargetServer,
+    call: string,
+    work: () => Promise<T>,
+  ): Promise<T> => {
     const startMs = performance.now()
     try {
-      return await call()
+      return await work()
     } finally {
       const isSame = servers().some((server) => server.url === url && server.life === life)
-      if (isSame) longestMs = Math.max(longestMs, performance.now() - startMs)
+      const ms = Math.round(performance.now() - startMs)
+      if (isSame && ms > longest.ms) longest = { call, ms }
     }
   }
 
@@ -87,7 +98,7 @@ export async function startChaosLoad(options: LoadOptions): Promise<ChaosLoad> {
   const send = async (who: Actor, method: string, place: string, body?: object) => {
     const server = target()
     try {
-      return await measured(server, async () => {
+      return await measured(server, `${method} ${place}`, async () => {
         const response = await fetch(`${server.url}/api/v1${place}`, {
           method,
           headers: { authorization: who.authorization, 'content-type': 'application/json' },
@@ -119,7 +130,7 @@ export async function startChaosLoad(options: LoadOptions): Promise<ChaosLoad> {
       const commit = await client.commit('pushed', `commit ${number}`)
       const server = target()
       const remote = remoteOf(server.url, `bob/${CHAOS_REPOSITORY}`, 'bob', PASSWORD)
-      const isPushed = await measured(server, () =>
+      const isPushed = await measured(server, 'git push', () =>
         client.git('pushed', 'push', '-q', remote, 'HEAD:refs/heads/pushed').then(
           () => true,
           () => false,
@@ -196,7 +207,11 @@ export async function startChaosLoad(options: LoadOptions): Promise<ChaosLoad> {
     acknowledged,
     moves,
     faults,
-    longestMs: () => longestMs,
+    takeLongest() {
+      const taken = longest
+      longest = { call: '', ms: 0 }
+      return taken
+    },
     count: () => Object.values(acknowledged).reduce((sum, writes) => sum + writes.length, 0),
     async stop() {
       isOver = true

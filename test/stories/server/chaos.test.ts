@@ -23,8 +23,10 @@ const STOPPED_MS = 25_000
 /** Writes that must succeed between two failures. */
 const WRITES_BETWEEN = 10
 
-/** What docs/scaling.md promises. */
-const MAX_WAIT_MS = 30_000
+/** Writes before the first failure, which show how long a call takes on this machine. */
+const CALM_WRITES = 50
+/** The longest time for which a call waits for a server that failed: docs/scaling.md. */
+const MAX_WAIT_MS = 20_000
 
 const TITLE = `${KILLS} failures of servers under load lose nothing and repeat nothing (skipped without the programs of PostgreSQL)`
 
@@ -53,6 +55,9 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
     return [first, ...others]
   }
   const load = await startChaosLoad({ users, client, random, servers: present })
+  while (load.count() < CALM_WRITES) await sleep(5)
+  const calm = load.takeLongest()
+  console.log(`without failures, the longest call is ${calm.call} with ${calm.ms} ms`)
   for (let failure = 1; failure <= KILLS; failure++) {
     const before = load.count()
     while (load.count() < before + WRITES_BETWEEN) await sleep(5)
@@ -66,12 +71,13 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
       group.servers[index]?.child.kill('SIGCONT')
     } else await group.replace(index)
     lives[index] = failure
-    console.log(
-      `${failure}: ${isStop ? 'stopped' : 'killed'} server ${index}; ${load.count()} writes, longest call ${Math.round(load.longestMs())} ms`,
-    )
+    const { call, ms } = load.takeLongest()
+    const verb = isStop ? 'stopped' : 'killed'
+    console.log(`${failure}: ${verb} server ${index}, ${load.count()} writes, ${call}: ${ms} ms`)
+    // Three times: a call that waits for a failed server also works beside its replacement.
+    expect(ms).toBeLessThan(MAX_WAIT_MS + 3 * calm.ms)
   }
   await load.stop()
-  expect(load.longestMs()).toBeLessThan(MAX_WAIT_MS)
 
   const open = async () => {
     const request = { parent: webhook, pageSize: 100 }

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.ts'
 import { type ChaosLoad, startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
 import { type GitClient, openGitClient } from '../../support/git-client.ts'
 import {
+  POSTGRES_PASSWORD,
   type PostgresServer,
   postgresPrograms,
   type Standby,
@@ -96,8 +98,26 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     await recover()
   })
 
-  it('nothing acknowledged is lost, nothing has happened twice, and all is in order', async () => {
+  it('an update that a server could not record is reconciled by that server', async () => {
     await load.stop()
+    const { port } = standby
+    const login = { user: 'branchline', password: POSTGRES_PASSWORD, database: 'forge' }
+    const database = new pg.Client({ host: '127.0.0.1', port, ...login })
+    await database.connect()
+    // Rows that all servers take for updates in progress on another server, except that one.
+    await database.query(
+      `insert into pending_ref_updates (repository_id, create_time, server_id)
+        select repositories.id, 0, pg_locks.objid::bigint from repositories, pg_locks
+        where locktype = 'advisory' and objsubid = 2 and granted and mode = 'ExclusiveLock'`,
+    )
+    const query = 'select count(*)::int as count from pending_ref_updates where create_time = 0'
+    const count = async () => (await database.query(query)).rows[0].count
+    expect(await count()).toBe(SERVERS)
+    while ((await count()) > 0) await sleep(50)
+    await database.end()
+  })
+
+  it('nothing acknowledged is lost, nothing has happened twice, and all is in order', async () => {
     await checkAcknowledged(group.url(), { users, client }, load)
     await checkRepositories(group.data, client)
     expect(await group.doctor()).toBe('nothing is wrong\n')
