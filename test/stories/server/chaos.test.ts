@@ -74,7 +74,7 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
     const { call, ms } = load.takeLongest()
     const verb = isStop ? 'stopped' : 'killed'
     console.log(`${failure}: ${verb} server ${index}, ${load.count()} writes, ${call}: ${ms} ms`)
-    // Three times: a call that waits for a failed server also works beside its replacement.
+    // Beside its work, which takes longer while another server starts.
     expect(ms).toBeLessThan(MAX_WAIT_MS + 3 * calm.ms)
   }
   await load.stop()
@@ -88,9 +88,9 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
   await receiver.stop()
   const idsOf = new Map<string, Set<string>>()
   for (const { headers, body } of receiver.received) {
-    const { memo } = JSON.parse(body)
-    const ids = idsOf.get(memo.name) ?? new Set()
-    idsOf.set(memo.name, ids.add(String(headers['webhook-id'])))
+    const event = JSON.parse(body).memo?.name ?? body
+    const ids = idsOf.get(event) ?? new Set()
+    idsOf.set(event, ids.add(String(headers['webhook-id'])))
   }
   const { memos } = load.acknowledged
   expect(memos.filter((name) => idsOf.get(name)?.size !== 1)).toEqual([])
