@@ -181,7 +181,7 @@ export async function openData(
   session?: ServerSession,
   onError?: (error: Error) => void,
 ): Promise<Db> {
-  const db = await openPlace(place, onError)
+  const db = await openPlace(place, onError, session)
   try {
     if (session) {
       const isOld = async () => (await schemaVersion(db)) < migrations.length
@@ -249,6 +249,7 @@ export async function migrateData(
 async function openPlace(
   place: DataPlace,
   onError: (error: Error) => void = () => {},
+  session?: ServerSession,
 ): Promise<Db> {
   await makeFolder(place.data)
   const address = postgresOf(place)
@@ -263,7 +264,7 @@ async function openPlace(
   }
   if (existsSync(file))
     throw new Error(`the rows of ${place.data} are in ${file}: leave out --database`)
-  const db = openPostgres({ ...address, onError })
+  const db = openPostgres({ ...address, onError, session })
   try {
     await checkPostgres(db)
     return db

@@ -45,8 +45,17 @@ const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
   ['GiB', 1024 ** 3],
 ])
 
+/** A list of hosts, which libpq would try one after the other. */
+const SEVERAL_HOSTS =
+  /^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)|[?&]host=[^&#]*(?:,|%2c)/i
+
 /** Returns the URI of a PostgreSQL database. */
 export function postgresUrl(text: string): string {
+  if (SEVERAL_HOSTS.test(text)) {
+    throw new InvalidArgumentError(
+      'It must name one host: an address that leads to the present primary.',
+    )
+  }
   if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text)) {
     throw new InvalidArgumentError('It must be like postgres://user@host:5432/name.')
   }

@@ -7,7 +7,7 @@ import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
 import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
 import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
-import { startReconciling } from '../domain/repos/refs/reconciling.ts'
+import { startReconciling, startReconcilingOwn } from '../domain/repos/refs/reconciling.ts'
 import { VERSION } from '../version.ts'
 
 type StartWorker = (app: App) => Worker | Promise<Worker>
@@ -24,6 +24,9 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['pending updates', startReconciling],
 ]
 
+/** Each server runs these workers. */
+const STARTS_EVERYWHERE: readonly ((app: App) => Worker)[] = [startReconcilingOwn]
+
 /** The background workers of a server. */
 export class Workers {
   readonly #running: Worker[] = []
@@ -32,6 +35,7 @@ export class Workers {
   async start(app: App): Promise<void> {
     for (const [name, start] of STARTS)
       this.#running.push(await app.coordination.onOneServer(name, () => start(app)))
+    for (const start of STARTS_EVERYWHERE) this.#running.push(start(app))
   }
 
   /**

@@ -103,7 +103,14 @@ async function serverIn(folder: string, installation: Installation): Promise<Sta
       const from = ['--host=127.0.0.1', `--port=${port}`, `--username=${user}`]
       const to = ['--pgdata', join(copy, 'data'), '--write-recovery-conf', '--no-sync']
       const environment = `PGPASSWORD=${password}`
-      await asUser('env', environment, program('pg_basebackup'), ...from, ...to, '--checkpoint=fast')
+      await asUser(
+        'env',
+        environment,
+        program('pg_basebackup'),
+        ...from,
+        ...to,
+        '--checkpoint=fast',
+      )
       const standby = await serverIn(copy, installation)
       await standby.start()
       await query(server, "alter system set synchronous_standby_names = '*'")

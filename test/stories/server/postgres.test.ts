@@ -179,6 +179,10 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
         expect((await migrate(['--database', 'postgres://127.0.0.1:1/x'])).stderr).toContain(
           'ECONNREFUSED',
         )
+        for (const hosts of ['a,b', 'bob@a:5432,b:5433', 'a,b/x?target_session_attrs=read-write']) {
+          const several = await migrate(['--database', `postgres://${hosts}`])
+          expect(several.stderr).toContain('It must name one host')
+        }
         const withPassword = ['--database', 'mysql://bob:tulip@127.0.0.1/x']
         const { code, stderr } = await migrate(withPassword)
         expect(stderr).toContain('It must be like postgres://')
