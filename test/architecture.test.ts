@@ -42,6 +42,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'cli',
       'config',
       'data-folder.ts',
+      'restore-target.ts',
       'log.ts',
       'server/',
       'version.ts',
@@ -51,6 +52,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
     ],
   ],
   ['data-folder.ts', ['storage/', 'git/repositories/repositories.ts']],
+  ['restore-target.ts', ['data-folder.ts', 'domain/maintenance/restore.ts', 'storage/']],
   [
     'config',
     [
@@ -117,7 +119,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['storage/dialects/'],
     ['storage/migrations/'],
     ['storage/database/'],
-    ['storage/coordination/'],
+    ['storage/coordination/', 'storage/transfer/'],
     ['storage/accounts/', 'storage/memos/', 'storage/repos/'],
     ['storage/organizations/', 'storage/webhooks/'],
     ['storage/pulls/'],

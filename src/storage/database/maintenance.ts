@@ -3,16 +3,6 @@ import { isPostgres } from '../dialects/dialects.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
 /**
- * Writes a snapshot of the database into a new file. Other connections can read and write
- * meanwhile.
- *
- * @throws an SqliteError when the file exists or cannot be written.
- */
-export async function snapshotDatabase(db: Db, file: string): Promise<void> {
-  await sql`vacuum into ${file}`.execute(db)
-}
-
-/**
  * Returns the problems of the file and its foreign keys, one sentence each. Reads the whole
  * database. PostgreSQL has no such check: `pg_amcheck` and checksums are its operator's.
  */
