@@ -6,7 +6,7 @@ const LOG_INTERVAL_MS = 10_000
 
 /** Prints how far a command has come on standard error, until it is stopped. */
 export function reportProgress(): { readonly progress: Progress; stop(): void } {
-  const progress: Progress = { rows: 0, repositories: 0, files: 0, attachments: 0 }
+  const progress: Progress = { rows: 0, checkedRows: 0, repositories: 0, files: 0, attachments: 0 }
   const intervalMs = process.stderr.isTTY ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS
   const timer = setInterval(() => {
     process.stderr.write(`so far: ${describeProgress(progress)}\n`)
@@ -14,6 +14,9 @@ export function reportProgress(): { readonly progress: Progress; stop(): void } 
   return { progress, stop: () => clearInterval(timer) }
 }
 
-export function describeProgress({ rows, repositories, files, attachments }: Progress): string {
-  return `${rows} rows, ${repositories} repositories with ${files} files, ${attachments} attachments`
+/** Describes what an archive has, or what was restored of it. */
+export function describeProgress(progress: Progress): string {
+  const { rows, checkedRows, repositories, files, attachments } = progress
+  const checked = checkedRows > 0 ? ` (${checkedRows} compared with the backup)` : ''
+  return `${rows} rows${checked}, ${repositories} repositories with ${files} files, ${attachments} attachments`
 }

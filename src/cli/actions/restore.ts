@@ -24,7 +24,7 @@ export async function restore({ input, ...place }: RestoreFlags): Promise<void> 
     const { timeMs, version } = await restoreBackup(source, target, progress)
     const time = new Date(timeMs).toISOString()
     print(`restored ${data} as it was at ${time}, by Branchline ${version}`)
-    print(`${describeProgress(progress)}; every row was read back and compared with the backup`)
+    print(describeProgress(progress))
   } finally {
     stop()
     await target.release()

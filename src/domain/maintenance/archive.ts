@@ -83,6 +83,8 @@ export class EntriesDigest {
 /** How far a backup or a restore has come. */
 export interface Progress {
   rows: number
+  /** Rows that a restore has read back. */
+  checkedRows: number
   repositories: number
   files: number
   attachments: number

@@ -147,7 +147,7 @@ async function restoreEntries(
     else progress.rows += await rows.insert(entry, table)
   }
   if (!complete) throw new RestoreError(TRUNCATED)
-  await rows.check(complete)
+  await rows.check(complete, progress)
   await loader.continueAfter(complete.lastIds)
   progress.repositories -= complete.deletedRepositories.length
   return complete

@@ -1,7 +1,7 @@
 import { RowsRefusedError } from '../../storage/transfer/row-text.ts'
 import type { RowLoader, RowTable } from '../../storage/transfer/rows.ts'
 import { summarize } from '../../storage/transfer/transfer.ts'
-import type { Complete } from './archive.ts'
+import type { Complete, Progress } from './archive.ts'
 import { jsonOf } from './archive-json.ts'
 import { type ArchiveEntry, RestoreError } from './archive-reader.ts'
 
@@ -37,10 +37,12 @@ export class RestoredRows {
    *
    * @throws RowsRefusedError
    */
-  async check({ tables }: Complete): Promise<void> {
+  async check({ tables }: Complete, progress: Progress): Promise<void> {
     for (const name of new Set([...this.#tables.keys(), ...Object.keys(tables)])) {
       const archived = tables[name]
-      const found = await summarize(this.#loader, this.#table(name, archived?.columns))
+      const found = await summarize(this.#loader, this.#table(name, archived?.columns), (count) => {
+        progress.checkedRows += count
+      })
       if (archived?.rows === found.rows && archived.sum === found.sum) continue
       throw new RowsRefusedError(
         `the ${found.rows} restored rows of ${name} differ from the ${archived?.rows} rows of the backup`,

@@ -19,12 +19,20 @@ export function loadRows<T>(db: Db, work: (loader: RowLoader) => Promise<T>): Pr
   return isPostgres(db) ? loadPostgres(db, work) : loadSqlite(db, work)
 }
 
-/** Summarizes the rows of a table as they are in the database. */
+/**
+ * Summarizes the rows of a table as they are in the database.
+ *
+ * @param onRows called with the number of rows of each group.
+ */
 export async function summarize(
   reader: Pick<RowReader, 'rows'>,
   table: RowTable,
+  onRows: (count: number) => void,
 ): Promise<RowSummary> {
   const sum = new RowSum()
-  for await (const group of reader.rows(table)) for (const row of group) sum.add(row)
+  for await (const group of reader.rows(table)) {
+    for (const row of group) sum.add(row)
+    onRows(group.length)
+  }
   return sum.summary
 }
