@@ -304,6 +304,7 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/rest/', 'caches keyed by descriptors, which never change'],
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
+  ['domain/maintenance/storage-peer-program.ts', 'the main file of a process of its own'],
   ['storage/database/rollbacks.ts', 'what a transaction has done, which ends with the transaction'],
 ]
 
