@@ -24,13 +24,19 @@ export class StoragePeer {
 
   /** Does a task, and returns its answer. One task at a time. */
   async do(task: PeerTask): Promise<unknown> {
-    const answered = once(this.#child, 'message')
-    const ended = once(this.#child, 'exit').then(() => {
+    const stop = new AbortController()
+    const { signal } = stop
+    const answered = once(this.#child, 'message', { signal })
+    const ended = once(this.#child, 'exit', { signal })
+    for (const event of [answered, ended]) event.catch(() => {})
+    try {
+      this.#child.send(task)
+      const answer = await Promise.race([answered, ended.then(() => undefined)])
+      if (answer) return answer[0]
       throw new Error('the second process has ended')
-    })
-    this.#child.send(task)
-    const [answer] = await Promise.race([answered, ended])
-    return answer
+    } finally {
+      stop.abort()
+    }
   }
 
   /** Ends the process as a failure would: it cannot release anything. */
