@@ -33,6 +33,8 @@ async function testCreation(folder: string, peer: StoragePeer): Promise<undefine
   const paths = Array.from({ length: FILES }, (_, i) => join(folder, String(i)))
   const startMs = Date.now() + START_DELAY_MS
   const theirs = peer.do({ kind: 'create', paths, startMs })
+  // Awaited below.
+  theirs.catch(() => {})
   await sleep(startMs - Date.now())
   const mine: string[] = []
   for (const path of paths) if (await createdNow(path)) mine.push(path)
@@ -60,6 +62,8 @@ async function testReplacement(folder: string, peer: StoragePeer): Promise<undef
     .finally(() => {
       isDone = true
     })
+  // Awaited at the end.
+  done.catch(() => {})
   try {
     while (!isDone) {
       const content = await readFile(path)

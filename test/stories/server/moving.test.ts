@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { extract } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connectionSettings } from '../../../src/storage/database/postgres.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import {
   type PostgresServer,
@@ -256,10 +257,8 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, async () => {
     database: string,
     work: (connection: pg.Client) => Promise<T>,
   ): Promise<T> {
-    const connection = new pg.Client({
-      connectionString: postgres.url(database),
-      password: 'tulip',
-    })
+    const { url, passwordFile } = postgres
+    const connection = new pg.Client(connectionSettings({ url: url(database), passwordFile }))
     await connection.connect()
     try {
       return await work(connection)
