@@ -33,7 +33,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     // Repaired repositories are measured again in the background.
     await app.background.settled()
     const unchecked = await notExamined(app)
-    if (unchecked !== undefined) print(unchecked)
+    if (unchecked !== undefined) process.stderr.write(`${unchecked}\n`)
     print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
     if (left > 0) process.exitCode = 1
   } finally {

@@ -6,6 +6,7 @@ import { type Header, pack } from 'tar-stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
 import { openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate, schemaVersion } from '../../../src/storage/database/migrate.ts'
 import { migrations } from '../../../src/storage/migrations/index.ts'
 import { addUser, testApp } from '../../support/app.ts'
 import { backUp, restoreTo } from '../../support/backups.ts'
@@ -19,10 +20,11 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-/** Returns a backup of an instance with one account. */
-async function backup(): Promise<Buffer> {
+/** Returns a backup of an instance with one account, at a version of the schema. */
+async function backup(version?: number): Promise<Buffer> {
   const app = await testApp({}, { db: openDatabase(join(folder, 'original.db')) })
   await addUser(app, 'ada')
+  await migrate(app.db, version)
   const written = await backUp(app)
   await app.db.destroy()
   for (const name of await readdir(folder)) await rm(join(folder, name))
@@ -58,6 +60,15 @@ describe('a restored backup', () => {
     })
     expect((await stat(target)).mode & 0o777).toBe(0o700)
     const db = openDatabase(join(target, 'branchline.db'))
+    expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
+    await db.destroy()
+  })
+
+  it('is up to date, although an older Branchline wrote the backup', async () => {
+    const archive = await backup(migrations.length - 1)
+    await restoreTo(target, archive)
+    const db = openDatabase(join(target, 'branchline.db'))
+    expect(await schemaVersion(db)).toBe(migrations.length)
     expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
     await db.destroy()
   })
