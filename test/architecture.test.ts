@@ -42,6 +42,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'cli',
       'config',
       'data-folder.ts',
+      'restore-target.ts',
       'log.ts',
       'server/',
       'version.ts',
@@ -51,6 +52,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
     ],
   ],
   ['data-folder.ts', ['storage/', 'git/repositories/repositories.ts']],
+  ['restore-target.ts', ['data-folder.ts', 'domain/maintenance/restore.ts', 'storage/']],
   [
     'config',
     [
@@ -117,7 +119,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['storage/dialects/'],
     ['storage/migrations/'],
     ['storage/database/'],
-    ['storage/coordination/'],
+    ['storage/coordination/', 'storage/transfer/'],
     ['storage/accounts/', 'storage/memos/', 'storage/repos/'],
     ['storage/organizations/', 'storage/webhooks/'],
     ['storage/pulls/'],
@@ -302,6 +304,7 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/rest/', 'caches keyed by descriptors, which never change'],
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
+  ['domain/maintenance/storage-peer-program.ts', 'the main file of a process of its own'],
   ['storage/database/rollbacks.ts', 'what a transaction has done, which ends with the transaction'],
 ]
 

@@ -33,6 +33,7 @@ export async function bundle() {
       cli: 'src/cli.ts',
       actions: 'src/cli/actions/index.ts',
       'process-spawner': 'src/git/processes/process-spawner-program.ts',
+      'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
     },
     outdir: dirname(bundlePath),
     bundle: true,

@@ -12,6 +12,9 @@ export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
 /** What starts gits for it, shipped with it. */
 export const PROCESS_SPAWNER = new URL('../../dist/process-spawner.js', import.meta.url).pathname
 
+/** The second process of `doctor --storage`, shipped with it. */
+export const STORAGE_PEER = new URL('../../dist/storage-peer.js', import.meta.url).pathname
+
 /** What a command printed, and how it ended. */
 export interface CommandResult {
   readonly code: number | null

@@ -187,8 +187,6 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
         const { code, stderr } = await migrate(withPassword)
         expect(stderr).toContain('It must be like postgres://')
         expect(code).not.toBe(0)
-        const copy = ['backup', '--data', data, '--output', `${other}/b.tar`, ...options()]
-        expect((await branchline(copy)).stderr).toContain('use pg_dump')
       }),
     TIMEOUT_MS,
   )
