@@ -35,8 +35,12 @@ export interface PostgresServer {
   remove(): Promise<void>
 }
 
-/** Starts a PostgreSQL server on a free port, with the data in a folder of its own. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Starts a PostgreSQL server on a free port, with the data in a folder of its own.
+ *
+ * @param options isDurable: whether commits wait for the disk, as a measurement needs.
+ */
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'branchline-postgres-'))
   const [data, passwordFile] = [join(folder, 'data'), join(folder, 'password')]
   await writeFile(passwordFile, 'tulip\n')
@@ -48,7 +52,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const access = ['--auth=scram-sha-256', '--username=branchline', `--pwfile=${passwordFile}`]
   await asUser(program('initdb'), '--pgdata', data, ...locale, ...access)
   const port = await freePort()
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`
+  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${isDurable ? 'on' : 'off'}`
   const control = (...args: string[]) =>
     asUser(program('pg_ctl'), '--pgdata', data, '--wait', '--silent', ...args)
   const server: PostgresServer = {

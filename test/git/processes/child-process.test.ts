@@ -169,6 +169,29 @@ describe.each([
     })
   })
 
+  it('shares the memory of all processes with other servers: its part, or what they leave', async () => {
+    const repository = await emptyRepository()
+    const limit = 64 * 1024 ** 2
+    const reports: number[] = []
+    const shared = {
+      share: 0.5,
+      bytesOfOthers: 0,
+      report: (bytes: number) => reports.push(bytes),
+    }
+    const sharing = new GitProcesses()
+    sharing.limitMemory(limit, () => {}, shared)
+    // Fills 40 MiB, which is more than its part.
+    const fill = shell(
+      `x=$(head -c ${40 * 1024 ** 2} /dev/zero | tr '\\0' x); sleep 0.5; echo done`,
+    )
+    const run = () => runGit(fill, { processes: sharing, repository })
+    expect((await run()).stdout).toBe('done\n')
+    expect(Math.max(...reports)).toBeGreaterThan(limit / 2)
+    expect(reports.at(-1)).toBe(0)
+    shared.bytesOfOthers = limit / 2
+    await expect(run()).rejects.toMatchObject({ kind: 'BUSY' })
+  })
+
   it.each(['call', 'transfer'] as const)(
     'leaves the cores to the server, for a %s',
     async (priority) => {
