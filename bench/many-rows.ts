@@ -1,3 +1,4 @@
+import { FIRST_ACCOUNT_ID } from './accounts.ts'
 import type { BenchPostgres } from './postgres.ts'
 
 /** Numbers of rows. */
@@ -31,7 +32,7 @@ export async function insertManyRows(
   await postgres.query(
     database,
     'set session_replication_role = replica',
-    `create temporary table new_accounts as select i, 1000 + i as id,
+    `create temporary table new_accounts as select i, ${FIRST_ACCOUNT_ID} + i as id,
       'user' || lpad(i::text, 6, '0') as username from generate_series(0, ${accounts - 1}) as i`,
     `insert into accounts (id, kind) select id, 'USER' from new_accounts`,
     'insert into account_names (name_key, account_id) select username, id from new_accounts',
@@ -42,7 +43,7 @@ export async function insertManyRows(
     `update user_counts set count = count + ${accounts} where state = 'NORMAL'`,
     `insert into repositories (id, owner_id, name, name_key, private, default_branch, create_time,
       update_time, website, description)
-      select 1000 + i, 1000 + i / ${REPOSITORIES_OF_ACCOUNT}, 'listed-' || lpad(i::text, 6, '0'),
+      select 1000 + i, ${FIRST_ACCOUNT_ID} + i / ${REPOSITORIES_OF_ACCOUNT}, 'listed-' || lpad(i::text, 6, '0'),
       'listed-' || lpad(i::text, 6, '0'), 0, 'main', ${time}, ${time}, '', 'About it'
       from generate_series(0, ${repositories - 1}) as i`,
     `insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
