@@ -260,6 +260,7 @@ async function flushesOf(
 
 /** Merges pull requests one after the other, alternately on each server. */
 async function compareMerges(subjects: readonly Subject[], folder: string): Promise<string> {
+  process.stderr.write('scaling: merges …\n')
   const clones = join(folder, 'clones')
   await mkdir(clones)
   const sources = []

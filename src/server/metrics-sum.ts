@@ -13,19 +13,30 @@ const MAX_WAIT_MS = 2_000
  * (https://prometheus.io/docs/prometheus/latest/querying/functions/#rate).
  */
 export class MetricsSum {
-  #ofEnded: Metrics = []
+  #ofEnded: readonly Metrics[] = []
 
   /** Returns the sum in the text format of Prometheus. */
   async print(workers: Iterable<WorkerProcess>): Promise<string> {
     const all = [...workers]
     await Promise.all(all.map((worker) => worker.readMetrics(MAX_WAIT_MS)))
-    return sum([this.#ofEnded, ...all.map(({ metrics }) => metrics)]).metrics()
+    const text = await sum([...this.#ofEnded, ...all.map(({ metrics }) => metrics)]).metrics()
+    await this.#sumEnded()
+    return text
   }
 
   /** Keeps the counters of a process that has ended. */
-  async keep({ metrics }: WorkerProcess): Promise<void> {
+  keep({ metrics }: WorkerProcess): void {
     const counted = metrics.filter(isCounted)
-    this.#ofEnded = await sum([this.#ofEnded, counted]).getMetricsAsJSON()
+    if (counted.length > 0) this.#ofEnded = [...this.#ofEnded, counted]
+  }
+
+  /** Keeps one sum instead of the counters of each process. */
+  async #sumEnded(): Promise<void> {
+    const ended = this.#ofEnded
+    if (ended.length < 2) return
+    const summed = await sum(ended).getMetricsAsJSON()
+    // Otherwise another process has ended meanwhile, or another call has summed.
+    if (this.#ofEnded === ended) this.#ofEnded = [summed]
   }
 }
 

@@ -14,6 +14,9 @@ export interface WorkerSurroundings {
 /** Change of the memory of Git processes that is worth a message. */
 const REPORTED_GIT_BYTES = 8 * 1024 ** 2
 
+/** Longest life without the primary process: the time for calls in flight, and some for the rest. */
+const MAX_DRAIN_MS = 30_000
+
 type Start = Extract<MessageToWorker, { kind: 'start' }>
 
 /** The primary process, as a worker process sees it. */
@@ -147,6 +150,7 @@ export class PrimaryProcess implements WorkerSurroundings {
   /** Ends this process, since nobody passes connections any more. */
   #disconnected(): void {
     for (const answer of this.#sums.values()) answer(undefined)
+    setTimeout(() => process.exit(1), MAX_DRAIN_MS).unref()
     if (this.#drain) this.#drainOnce()
     else process.exit(1)
   }

@@ -61,7 +61,9 @@ export class WorkerProcess {
         for (const read of [...this.#metricsReaders]) read()
         resolve({ code, reason: this.#failure ?? reason })
       }
-      child.once('error', ({ message }) => end(null, message))
+      child.on('error', ({ message }) => {
+        if (child.pid === undefined) end(null, message)
+      })
       child.once('exit', (code, signal) =>
         end(
           code,

@@ -121,8 +121,8 @@ export class WorkerProcesses {
       this.#running.set(number, worker)
       void worker.ended.then((end) => {
         this.#running.delete(number)
+        this.#metrics.keep(worker)
         this.#tellGitMemory()
-        void this.#metrics.keep(worker)
         if (this.#state === 'serving') this.#replace(worker, end)
         else this.#lost ??= end
         reject(new Error(end.reason))
