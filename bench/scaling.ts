@@ -17,6 +17,10 @@ import { get, postJson, type Request } from './requests.ts'
 const ROUNDS = 5
 const DURATION_MS = 1500
 
+/** Calls before a measurement, and the longest time for them. */
+const WARM_UP_CALLS = 3000
+const MAX_WARM_UP_ROUNDS = 10
+
 /** Requests in flight. A server opens ten connections to PostgreSQL. */
 const IN_FLIGHT = 32
 
@@ -182,11 +186,10 @@ async function compare(
   for (const kind of kinds) {
     process.stderr.write(`scaling: ${kind.name} …\n`)
     const rounds = subjects.map((): Round[] => [])
-    for (let round = 0; round <= ROUNDS; round++) {
-      for (const [i, subject] of subjects.entries()) {
-        const measured = await measureRound(postgres, subject, kind)
-        if (round > 0) rounds[i]?.push(measured)
-      }
+    for (const subject of subjects) await warmUp(subject, kind)
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [i, subject] of subjects.entries())
+        rounds[i]?.push(await measureRound(postgres, subject, kind))
     }
     const [first = []] = rounds
     for (const [i, { name }] of subjects.entries()) {
@@ -215,6 +218,15 @@ async function compare(
     ['CPU of a call', ...figures, 'calls ratio', 'server ratio', 'sum ratio', 'of'],
     rows,
   )
+}
+
+/** Lets V8 compile the code of a call in each worker process. */
+async function warmUp(subject: Subject, kind: Kind): Promise<void> {
+  const requests = kind.requests(subject)
+  const options = { inFlight: kind.inFlight, durationMs: DURATION_MS }
+  let answered = 0
+  for (let round = 0; round < MAX_WARM_UP_ROUNDS && answered < WARM_UP_CALLS; round++)
+    answered += (await http1.load(subject.branchline.url, requests, options)).answered
 }
 
 async function measureRound(
