@@ -11,6 +11,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** Everything that an operator can set, parsed and checked. */
 export interface Config extends DataPlace {
   readonly listen: HostPort
+  /** Number of server processes behind the port. */
+  readonly workers: number
   /** Base URL of links, without a trailing slash; undefined for the address of the listener. */
   readonly publicUrl: string | undefined
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined
@@ -111,6 +113,7 @@ export function readConfig(flags: ServeFlags): Config {
     data: flags.data,
     database: flags.database,
     databasePasswordFile: flags.databasePasswordFile,
+    workers: workersOf(flags),
     publicUrl: flags.publicUrl,
     tls: readTls(flags.tlsCert, flags.tlsKey),
     settings: settingsOf(flags),
@@ -143,6 +146,16 @@ function smtpOf({
   if ((mailSmtp.user === undefined) !== (passwordFile === undefined))
     throw new Error('--mail-smtp-password-file needs a user in --mail-smtp, and the reverse')
   return { ...mailSmtp, passwordFile }
+}
+
+/** @throws Error with a sentence for the operator. */
+function workersOf({ workers, database }: ServeFlags): number {
+  if (workers > 1 && database === undefined) {
+    throw new Error(
+      `--workers ${workers} needs PostgreSQL, since only one server process can use SQLite: name a database by --database`,
+    )
+  }
+  return workers
 }
 
 function settingsOf(flags: ServeFlags): Settings {

@@ -10,6 +10,9 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] 
 /** The schedule that the Standard Webhooks specification proposes. */
 const DEFAULT_RETRY_SCHEDULE = '5s,5m,30m,2h,5h,10h,14h,20h,24h'
 
+/** PostgreSQL has a process for each connection, of which each worker opens up to 11. */
+const MAX_WORKERS = 64
+
 /** A page is read and printed in memory, so that more results would cost too much. */
 const pageSize = values.wholeNumber(1, 1000)
 
@@ -83,6 +86,12 @@ function addressOptions(): Option[] {
       values.hostPort,
     ),
     ...placeOptions(),
+    setting(
+      '--workers <number>',
+      'server processes behind the port; more than one only with PostgreSQL',
+      '1',
+      values.wholeNumber(1, MAX_WORKERS),
+    ),
     setting(
       '--public-url <url>',
       'base of links in answers (default: the address served on)',

@@ -15,6 +15,7 @@ import { openMailFolder } from '../mail/folder.ts'
 import { openMailServer } from '../mail/smtp.ts'
 import { createApp, systemClock } from './app.ts'
 import { collectWhenIdle, tuneForCalls } from './garbage-collection.ts'
+import type { WorkerSurroundings } from './primary-process.ts'
 import { serve } from './serving.ts'
 import { StartedParts } from './started-parts.ts'
 import { Workers } from './workers.ts'
@@ -36,6 +37,8 @@ export interface Surroundings {
   readonly clock?: Clock
   /** Starts Git processes. Without it the server starts them itself. */
   readonly spawner?: ProcessSpawner
+  /** Set where the server is one of several worker processes behind one port. */
+  readonly workers?: WorkerSurroundings
 }
 
 /**
@@ -67,7 +70,7 @@ export async function startServer(
 async function startParts(
   config: Config,
   log: Logger,
-  { clock = systemClock, spawner }: Surroundings,
+  { clock = systemClock, spawner, workers: others }: Surroundings,
   parts: StartedParts,
 ): Promise<{ url: string; app: App }> {
   const { settings, webhookAllowedHosts, listen } = config
@@ -94,7 +97,11 @@ async function startParts(
     await finishMeasuring(app)
   })
   app.git.processes.spawner = spawner
-  app.git.processes.limitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
+  app.git.processes.limitMemory(
+    config.gitMemoryBytes,
+    (facts, message) => log.warn(facts, message),
+    others?.gitMemory,
+  )
   await prepareRepositories(app.git)
   if (settings.gitHooks) await prepareGitHooks(app)
   await reconcilePendingUpdates(app)
@@ -102,7 +109,7 @@ async function startParts(
   // create work until then.
   const workers = new Workers()
   parts.add(() => workers.stop())
-  const url = await serve(config, app, base, parts)
+  const url = await serve(config, app, base, parts, others)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
   return { url, app }

@@ -42,6 +42,7 @@ import { createMetrics, type Metrics } from '../transport/pages/metrics.ts'
 import { operatorPages } from '../transport/pages/operator-pages.ts'
 import { createRpc, type Rpc } from '../transport/rpc/index.ts'
 import { VERSION } from '../version.ts'
+import type { WorkerSurroundings } from './primary-process.ts'
 import type { StartedParts } from './started-parts.ts'
 
 /** The schemas of all services. */
@@ -66,6 +67,7 @@ const SCHEMA_FILES = [
  * Starts the listener with all protocols, and adds it to `parts`.
  *
  * @param base gets the URL of the listener when it is empty.
+ * @param workers set where the server is one of several worker processes.
  * @returns the URL of the listener.
  */
 export async function serve(
@@ -73,6 +75,7 @@ export async function serve(
   app: App,
   base: { url: string },
   parts: StartedParts,
+  workers?: WorkerSurroundings,
 ): Promise<string> {
   const shutdown = new AbortController()
   // Every call in flight listens. Node's warning about many listeners would be about many clients.
@@ -80,7 +83,7 @@ export async function serve(
   let serving = true
   let listener: Listener | undefined
 
-  const metrics = createMetrics(() => listener?.figures())
+  const metrics = createMetrics(() => listener?.figures(), workers?.metrics)
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const peers = createPeers({ ...config, publicUrl: app.publicUrl })
@@ -118,6 +121,7 @@ export async function serve(
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
+    passed: workers?.connections,
     handler: createDispatch(destinations, app.log),
     limits: { limitLoopback: config.limitLoopback, uncountedAddresses: config.trustedProxies },
     networkOf: (request) => peerOf(request).network,

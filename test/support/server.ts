@@ -45,6 +45,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const server = await startServer(
     {
       listen: { host: '127.0.0.1', port: 0 },
+      workers: 1,
       publicUrl: undefined,
       tls: undefined,
       mailDir: undefined,
