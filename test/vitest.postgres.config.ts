@@ -3,9 +3,6 @@ import { listDatabaseTests } from './support/database-files.ts'
 import base from './vitest.config.ts'
 
 const WITHOUT_NEED = [
-  // They start PostgreSQL in each run.
-  'stories/server/postgres.test.ts',
-  'stories/server/several-servers.test.ts',
   // They start the server to see that it starts.
   'scripts/**',
   // They start processes of Git.
