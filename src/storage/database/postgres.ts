@@ -63,7 +63,7 @@ export function openPostgres(options: PostgresOptions): Db {
 
 /** A connection of the pool, whose time limit would otherwise be that of the wait for one. */
 class Client extends pg.Client {
-  constructor(settings: pg.ClientConfig) {
+  constructor(settings: pg.ClientConfig = {}) {
     // The pool hides the password from copies.
     const { password } = settings
     super({ ...settings, password, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
