@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { UserWebhookDelivery_State } from '#gen/branchline/v1/user_webhook_pb.ts'
 import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
@@ -16,6 +16,9 @@ import { seededRandom } from '../../transport/rpc/rest/random.ts'
 const KILLS = Number(process.env.CHAOS_KILLS ?? 8)
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
 
+/** For each failure: the start of a server takes seconds on a busy machine. */
+const TIMEOUT_MS = 90_000
+
 const SERVERS = 4
 /** Of so many failures, one is a stop for longer than the lease of a session. */
 const STOP_EVERY = 10
@@ -30,7 +33,7 @@ const MAX_WAIT_MS = 20_000
 
 const TITLE = `${KILLS} failures of servers under load lose nothing and repeat nothing (skipped without the programs of PostgreSQL)`
 
-it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async () => {
+it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () => {
   const random = seededRandom(SEED)
   const group = await startServerGroup(SERVERS, [
     '--webhook-allowed-hosts',
@@ -38,9 +41,12 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
     '--webhook-retry-schedule',
     '100ms,1s,1s,1s,1s',
   ])
+  onTestFinished(() => group.stop(), TIMEOUT_MS)
   const users = await createTestUsers(group.url())
   const client = await openGitClient()
+  onTestFinished(() => client.remove())
   const receiver = await startReceiver()
+  onTestFinished(() => receiver.stop())
   const asBob = () =>
     createClient(UserService, transportTo(group.url(), 'Connect JSON', users.bob.authorization))
   const { name: webhook } = await asBob().createUserWebhook({
@@ -55,6 +61,7 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
     return [first, ...others]
   }
   const load = await startChaosLoad({ users, client, random, servers: present })
+  onTestFinished(() => load.stop(), TIMEOUT_MS)
   while (load.count() < CALM_WRITES) await sleep(5)
   const calm = load.takeLongest()
   console.log(`without failures, the longest call is ${calm.call} with ${calm.ms} ms`)
@@ -85,7 +92,6 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
     return deliveries.filter(({ state }) => state !== UserWebhookDelivery_State.DELIVERED)
   }
   while ((await open()).length > 0) await sleep(50)
-  await receiver.stop()
   const idsOf = new Map<string, Set<string>>()
   for (const { headers, body } of receiver.received) {
     const event = JSON.parse(body).memo?.name ?? body
@@ -99,6 +105,4 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: 120_000 + KILLS * 60_000 }, async
   await checkAcknowledged(group.url(), { users, client }, load)
   await checkRepositories(group.data, client)
   expect(await group.doctor()).toBe('nothing is wrong\n')
-  await group.stop()
-  await client.remove()
 })
