@@ -71,7 +71,7 @@ export type OAuth2Application = Message<"branchline.v1.OAuth2Application"> & {
   redirectUris: string[];
 
   /**
-   * Time of creation.
+   * Time of creation. 1970 for the applications that every instance has.
    *
    * @generated from field: google.protobuf.Timestamp created = 7;
    */

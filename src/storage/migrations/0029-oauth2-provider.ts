@@ -49,7 +49,8 @@ async function createApplications(db: Tx): Promise<void> {
         confidential: 0,
         secret_hash: null,
         redirect_uris: LOOPBACK,
-        create_time: Math.floor(Date.now() / 1000),
+        // Nobody on this instance created them.
+        create_time: 0,
       })),
     )
     .execute()

@@ -21,7 +21,7 @@ import type { Peers } from '../callers/peers.ts'
 import { toConnectError } from '../errors/index.ts'
 import type { HttpRequest } from '../http/requests.ts'
 import { ENDPOINTS } from './discovery.ts'
-import { type Handler, queryOf, type Reply, readForm, redirectReply } from './exchange.ts'
+import { type EndpointReply, type Handler, queryOf, readForm, redirectReply } from './exchange.ts'
 import {
   consentPage,
   FORM_TOKEN_FIELD,
@@ -92,7 +92,7 @@ export function authorizeHandler(app: App, options: AuthorizeOptions): Handler {
 }
 
 /** Shows the page that comes next, or redirects when the user need not be asked. */
-async function show(app: App, options: AuthorizeOptions, visit: Visit): Promise<Reply> {
+async function show(app: App, options: AuthorizeOptions, visit: Visit): Promise<EndpointReply> {
   const { request, session } = visit
   const isSilent = request.prompts.includes('none')
   if (!session || mustSignIn(app, request, session)) {
@@ -120,7 +120,7 @@ async function submit(
   options: AuthorizeOptions,
   visit: Visit,
   form: URLSearchParams,
-): Promise<Reply> {
+): Promise<EndpointReply> {
   const { http, request, session } = visit
   if (!isOwnForm(app, visit, form))
     return problemPage(403, 'This form is not valid any more. Please start again.')
@@ -145,7 +145,7 @@ async function signIn(
   options: AuthorizeOptions,
   visit: Visit,
   form: URLSearchParams,
-): Promise<Reply> {
+): Promise<EndpointReply> {
   const { http, session } = visit
   const username = form.get('username') ?? ''
   const code = (form.get('code') ?? '').trim()

@@ -7,7 +7,7 @@ const MAX_FORM_BYTES = 64 * 1024
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i
 
 /** A complete response. */
-export interface Reply {
+export interface EndpointReply {
   readonly status: number
   /** Names in lower case. They replace the default headers. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
@@ -15,10 +15,14 @@ export interface Reply {
 }
 
 /** Answers one request. */
-export type Handler = (request: HttpRequest) => Promise<Reply>
+export type Handler = (request: HttpRequest) => Promise<EndpointReply>
 
 /** Returns a reply with a JSON object. */
-export function jsonReply(status: number, value: object, headers: Reply['headers'] = {}): Reply {
+export function jsonReply(
+  status: number,
+  value: object,
+  headers: EndpointReply['headers'] = {},
+): EndpointReply {
   return {
     status,
     // RFC 6749 section 5.1 demands both headers against caching.
@@ -28,7 +32,10 @@ export function jsonReply(status: number, value: object, headers: Reply['headers
 }
 
 /** Returns a redirect that a browser follows with GET, and without a referrer. */
-export function redirectReply(location: string, headers: Reply['headers'] = {}): Reply {
+export function redirectReply(
+  location: string,
+  headers: EndpointReply['headers'] = {},
+): EndpointReply {
   return {
     status: 303,
     headers: { location, 'referrer-policy': 'no-referrer', ...headers },
@@ -37,7 +44,10 @@ export function redirectReply(location: string, headers: Reply['headers'] = {}):
 }
 
 /** Sends a reply. */
-export function sendReply(response: HttpResponse, { status, headers, body }: Reply): void {
+export function sendEndpointReply(
+  response: HttpResponse,
+  { status, headers, body }: EndpointReply,
+): void {
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   response.setHeader('content-length', Buffer.byteLength(body))

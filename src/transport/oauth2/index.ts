@@ -4,7 +4,7 @@ import { REQUEST_ID_HEADER, toConnectError } from '../errors/index.ts'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { type AuthorizeOptions, authorizeHandler } from './authorize.ts'
 import { ENDPOINTS, keysHandler, metadataHandler } from './discovery.ts'
-import { type Handler, jsonReply, type Reply, sendReply } from './exchange.ts'
+import { type EndpointReply, type Handler, jsonReply, sendEndpointReply } from './exchange.ts'
 import { tokenEndpoints } from './token-endpoints.ts'
 
 /** Seconds after which a client should try again while the database is away. */
@@ -36,10 +36,10 @@ export function createOAuth2(
       if (!route?.methods.includes(request.method ?? '')) {
         request.resume()
         const allow = route?.methods.join(', ') ?? ''
-        return sendReply(response, { status: 405, headers: { allow }, body: '' })
+        return sendEndpointReply(response, { status: 405, headers: { allow }, body: '' })
       }
       answer(app, path, route.handle, request).then(
-        (reply) => sendReply(response, reply),
+        (reply) => sendEndpointReply(response, reply),
         () => response.destroy(),
       )
     },
@@ -68,7 +68,7 @@ async function answer(
   path: string,
   handle: Handler,
   request: HttpRequest,
-): Promise<Reply> {
+): Promise<EndpointReply> {
   const startMs = performance.now()
   const reply = await handle(request).catch((thrown: unknown) => failureReply(app, path, thrown))
   // The address may contain a code or a state, so that only the path is logged.
@@ -81,7 +81,7 @@ async function answer(
   return reply
 }
 
-function failureReply(app: App, path: string, thrown: unknown): Reply {
+function failureReply(app: App, path: string, thrown: unknown): EndpointReply {
   const error = toConnectError(thrown)
   const { code, rawMessage: error_description } = error
   if (code === Code.ResourceExhausted)

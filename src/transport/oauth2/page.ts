@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Reply } from './exchange.ts'
+import type { EndpointReply } from './exchange.ts'
 
 const STYLE = `
 body { margin: 0; background: #f4f5f7; color: #1c1e21; font: 16px/1.5 system-ui, sans-serif; }
@@ -67,7 +67,7 @@ export interface PageContent {
    * a form too.
    */
   readonly formTarget?: URL
-  readonly headers?: Reply['headers']
+  readonly headers?: EndpointReply['headers']
 }
 
 /**
@@ -75,7 +75,13 @@ export interface PageContent {
  * address, which has the parameters of the request, is no referrer of requests to other servers
  * (section 4.2.4).
  */
-export function pageReply({ status, title, main, formTarget, headers }: PageContent): Reply {
+export function pageReply({
+  status,
+  title,
+  main,
+  formTarget,
+  headers,
+}: PageContent): EndpointReply {
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,

@@ -1,6 +1,6 @@
 import type { User } from '../../domain/accounts/users/users.ts'
 import type { AuthorizationRequest } from '../../domain/oauth2/authorization-requests.ts'
-import type { Reply } from './exchange.ts'
+import type { EndpointReply } from './exchange.ts'
 import { type Html, html, pageReply } from './page.ts'
 
 /** The field of every form that proves that this server wrote the form for this browser. */
@@ -10,11 +10,11 @@ export const FORM_TOKEN_FIELD = 'form_token'
 export interface Forms {
   readonly request: AuthorizationRequest
   readonly token: string
-  readonly headers: Reply['headers']
+  readonly headers: EndpointReply['headers']
 }
 
 /** Returns the page of a request that has no verified redirect URI. It links to nothing. */
-export function problemPage(status: number, problem: string): Reply {
+export function problemPage(status: number, problem: string): EndpointReply {
   return pageReply({
     status,
     title: 'Sign-in is not possible',
@@ -32,7 +32,7 @@ export function problemPage(status: number, problem: string): Reply {
 export function signInPage(
   { request, token, headers }: Forms,
   { status, problem, username }: { status: number; problem?: string; username?: string },
-): Reply {
+): EndpointReply {
   return pageReply({
     status,
     title: `Sign in to continue to ${request.application.name}`,
@@ -57,7 +57,7 @@ ${hidden(FORM_TOKEN_FIELD, token)}
 }
 
 /** Returns the page that asks a user whether an application may act for the user. */
-export function consentPage({ request, token, headers }: Forms, user: User): Reply {
+export function consentPage({ request, token, headers }: Forms, user: User): EndpointReply {
   const { application, redirect, scopes } = request
   return pageReply({
     status: 200,

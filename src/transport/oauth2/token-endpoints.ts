@@ -6,7 +6,7 @@ import { introspect, revokeToken } from '../../domain/oauth2/token-status.ts'
 import { redeemCode, refreshTokens, type TokenResponse } from '../../domain/oauth2/tokens.ts'
 import { readUserInfo } from '../../domain/oauth2/user-claims.ts'
 import type { HttpRequest } from '../http/requests.ts'
-import { type Handler, jsonReply, type Reply, readForm } from './exchange.ts'
+import { type EndpointReply, type Handler, jsonReply, readForm } from './exchange.ts'
 
 const BASIC = /^basic +([A-Za-z0-9+/=]+)$/i
 const BEARER = /^(?:bearer|token) +([A-Za-z0-9._~+/-]+=*)$/i
@@ -31,7 +31,7 @@ export type TokenEndpoint = 'token' | 'introspect' | 'revoke' | 'userInfo'
 /** Returns a handler that authenticates the client and reads its form. */
 function forClients(
   app: App,
-  answer: (client: OAuth2Application, form: URLSearchParams) => Promise<Reply>,
+  answer: (client: OAuth2Application, form: URLSearchParams) => Promise<EndpointReply>,
 ): Handler {
   return async (request) => {
     try {
@@ -105,7 +105,7 @@ function decodeFormText(text: string): string | undefined {
   }
 }
 
-async function userInfo(app: App, request: HttpRequest): Promise<Reply> {
+async function userInfo(app: App, request: HttpRequest): Promise<EndpointReply> {
   try {
     const form = request.method === 'POST' ? await readForm(request) : undefined
     const [, sent] = BEARER.exec(request.headers.authorization ?? '') ?? []
@@ -125,7 +125,7 @@ async function userInfo(app: App, request: HttpRequest): Promise<Reply> {
 }
 
 /** RFC 6749 section 5.2. */
-function refusalReply({ code, message }: OAuth2Refusal): Reply {
+function refusalReply({ code, message }: OAuth2Refusal): EndpointReply {
   const isClient = code === 'invalid_client'
   return jsonReply(
     isClient ? 401 : 400,

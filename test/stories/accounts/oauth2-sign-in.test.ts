@@ -106,10 +106,16 @@ describe('a stock client of OpenID Connect', () => {
     expect((await rest(bearer(tokens.access_token), 'GET', '/user')).status).toBe(401)
   })
 
-  it('finds the same key on HTTP/2, without its private members', async () => {
+  it('finds the same endpoints and key on HTTP/2, without private members of the key', async () => {
     const overHttp1 = await (await fetch(`${server.url}/login/oauth/keys`)).json()
     const overHttp2 = await sendHttp2(`${server.url}/login/oauth/keys`, {})
     expect(JSON.parse(overHttp2.body)).toEqual(overHttp1)
+    const refused = await sendHttp2(`${server.url}/login/oauth/access_token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'grant_type=refresh_token&client_id=x',
+    })
+    expect([refused.status, JSON.parse(refused.body).error]).toEqual([401, 'invalid_client'])
     const { keys } = overHttp1 as { keys: Record<string, unknown>[] }
     expect(Object.keys(keys[0] ?? {}).sort()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use'])
   })
