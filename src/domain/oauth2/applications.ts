@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { isForeignKeyViolation, transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/oauth2/applications.ts'
 import type { OAuth2Application } from '../../storage/schema/oauth2.ts'
@@ -65,6 +66,14 @@ export async function getApplication(
   const application = await rows.findApplication(app.db, owner, Number(id))
   if (!application) throw notFound(id)
   return application
+}
+
+/** Returns the name of the user or organisation of an application; undefined for the instance. */
+export async function ownerNameOf(
+  app: AccountsApp,
+  { owner_id }: OAuth2Application,
+): Promise<string | undefined> {
+  return owner_id === null ? undefined : (await findOwnerById(app.db, owner_id))?.name
 }
 
 /**

@@ -1,7 +1,8 @@
-import { findApplicationByClientId } from '../../storage/oauth2/applications.ts'
 import type { OAuth2Application } from '../../storage/schema/oauth2.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { DomainError } from '../core/errors.ts'
+import { hasInvisibleCharacters } from '../core/invisible-characters.ts'
+import { findClient } from './clients.ts'
 import { readRequestedScopes } from './granted-scopes.ts'
 import { findRedirect } from './redirect-uris.ts'
 import { OAuth2Refusal, type RefusalCode } from './refusals.ts'
@@ -51,7 +52,7 @@ export async function readAuthorizationRequest(
 ): Promise<ReadRequest> {
   if (['client_id', 'redirect_uri'].some((name) => query.getAll(name).length > 1))
     return { kind: 'unusable', problem: 'client_id or redirect_uri is given twice' }
-  const application = await findApplicationByClientId(app.db, query.get('client_id') ?? '')
+  const application = await findClient(app, query.get('client_id') ?? '')
   if (!application) return { kind: 'unusable', problem: 'the application is not registered here' }
   const redirectUri = query.get('redirect_uri') ?? ''
   const redirect = findRedirect(application, redirectUri)
@@ -115,6 +116,8 @@ function checkForm(query: URLSearchParams): void {
     throw new OAuth2Refusal('invalid_request', 'a parameter is given twice')
   if ([...query.values()].some((value) => value.length > MAX_PARAMETER_CHARACTERS))
     throw new OAuth2Refusal('invalid_request', 'a parameter is too long')
+  if ([...query.values()].some(hasInvisibleCharacters))
+    throw new OAuth2Refusal('invalid_request', 'a parameter has control characters')
   if (query.has('request'))
     throw new OAuth2Refusal('request_not_supported', 'request objects are not supported')
   if (query.has('request_uri'))

@@ -12,6 +12,17 @@ export interface ClientCredentials {
   readonly secret: string
 }
 
+/** Visible ASCII. Text with NUL would be an error of the database. */
+const CLIENT_ID = /^[!-~]{1,64}$/
+
+/** Returns the application with a client id; undefined if there is none. */
+export async function findClient(
+  app: AccountsApp,
+  clientId: string,
+): Promise<OAuth2Application | undefined> {
+  return CLIENT_ID.test(clientId) ? findApplicationByClientId(app.db, clientId) : undefined
+}
+
 /**
  * Returns the application that sends a request.
  *
@@ -23,7 +34,7 @@ export async function authenticateClient(
   app: AccountsApp,
   { clientId, secret }: ClientCredentials,
 ): Promise<OAuth2Application> {
-  const application = await findApplicationByClientId(app.db, clientId)
+  const application = await findClient(app, clientId)
   const isAuthentic =
     application !== undefined &&
     (application.secret_hash === null || isEqual(application.secret_hash, tokenHash(secret)))

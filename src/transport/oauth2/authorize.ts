@@ -9,6 +9,7 @@ import {
 } from '../../domain/accounts/credentials/browser-sessions.ts'
 import type { App } from '../../domain/app.ts'
 import { DomainError } from '../../domain/core/errors.ts'
+import { ownerNameOf } from '../../domain/oauth2/applications.ts'
 import {
   type AuthorizationRequest,
   readAuthorizationRequest,
@@ -102,7 +103,8 @@ async function show(app: App, options: AuthorizeOptions, visit: Visit): Promise<
   if (!(await needsConsent(app, session.user, request)))
     return redirectReply(await grantRequest(app, session.user, request, session.signInTime))
   if (isSilent) throw new OAuth2Refusal('consent_required', 'the user has to agree')
-  return consentPage(formsOf(app, options, visit), session.user)
+  const owner = await ownerNameOf(app, request.application)
+  return consentPage(formsOf(app, options, visit), session.user, owner)
 }
 
 function mustSignIn(
@@ -128,7 +130,8 @@ async function submit(
     case 'sign-in':
       return signIn(app, options, visit, form)
     case 'allow':
-      if (!session) return redirectReply(addressOf(http))
+      // The page asks for a password first.
+      if (!session || mustSignIn(app, request, session)) return redirectReply(addressOf(http))
       return redirectReply(await grantRequest(app, session.user, request, session.signInTime))
     case 'sign-out':
       if (session) await endBrowserSession(app, session)

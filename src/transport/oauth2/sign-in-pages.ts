@@ -56,16 +56,28 @@ ${hidden(FORM_TOKEN_FIELD, token)}
   })
 }
 
-/** Returns the page that asks a user whether an application may act for the user. */
-export function consentPage({ request, token, headers }: Forms, user: User): EndpointReply {
+/**
+ * Returns the page that asks a user whether an application may act for the user.
+ *
+ * @param owner who registered the application, since anybody may give it any name; undefined for an
+ *   application of the instance.
+ */
+export function consentPage(
+  { request, token, headers }: Forms,
+  user: User,
+  owner: string | undefined,
+): EndpointReply {
   const { application, redirect, scopes } = request
   return pageReply({
     status: 200,
     title: `${application.name} asks for access to your account`,
     headers,
     formTarget: redirect,
-    main: html`<p>You are signed in as <strong>${user.username}</strong>. The application will be
- permitted to:</p>
+    main: html`<p>You are signed in as <strong>${user.username}</strong>. ${
+      owner === undefined
+        ? 'The application belongs to this server.'
+        : html`The application was registered by <strong>${owner}</strong>.`
+    } It will be permitted to:</p>
 <ul>${scopes.map((scope) => html`<li>${describeScope(scope, user)}</li>`)}</ul>
 <p class="note">Afterwards you return to <strong>${placeOf(redirect)}</strong>. ${
       application.confidential === 1

@@ -174,6 +174,7 @@ describe('a redirect URI that is not registered', () => {
   it('is refused before a client that is unknown or named twice is told anything', async () => {
     const urls = [
       authorizationUrl(server.url, { ...asked(), client_id: 'x' }),
+      authorizationUrl(server.url, { ...asked(), client_id: 'a\0b' }),
       `${authorizationUrl(server.url, asked())}&client_id=x`,
       `${authorizationUrl(server.url, asked())}&redirect_uri=https://evil.example/`,
     ]
@@ -543,6 +544,7 @@ describe('a client', () => {
     ],
     ['two kinds of prompt', { prompt: 'none login' }, 'invalid_request'],
     ['a bad age', { max_age: '-1' }, 'invalid_request'],
+    ['a control character', { nonce: 'a\0b' }, 'invalid_request'],
     ['a state without end', { state: 'x'.repeat(3000) }, 'invalid_request'],
   ])('gets an error for %s', async (_, extra, error) => {
     expect(await errorOf(asked(extra))).toBe(error)

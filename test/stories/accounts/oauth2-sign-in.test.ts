@@ -70,6 +70,7 @@ describe('a stock client of OpenID Connect', () => {
     const consent = await signInOn(browser, 'bob')
     expect(consent.body).toContain('see your e-mail address')
     expect(consent.body).toContain('ci.example.org')
+    expect(consent.body).toContain('registered by <strong>ada</strong>')
     const returned = await browser.press('allow')
     const location = new URL(returned.headers.get('location') ?? '')
     expect(location.href).toMatch(`${CALLBACK}?code=`)
