@@ -10,11 +10,13 @@ const domainOfTransport = [
   'domain/app.ts',
   'domain/core/access.ts',
   'domain/core/errors.ts',
+  'domain/accounts/credentials/browser-sessions.ts',
   'domain/accounts/credentials/credentials.ts',
   'domain/accounts/credentials/sudo.ts',
   'domain/accounts/sign-on/proxy-sign-in.ts',
   'domain/accounts/users/users.ts',
   'domain/deliveries/payloads.ts',
+  'domain/oauth2/',
   'domain/repos/reading/readers.ts',
   'domain/repos/refs/git-services.ts',
 ]
@@ -83,7 +85,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['domain/accounts/keys/', 'domain/accounts/credentials/'],
     ['domain/accounts/sign-on/', 'domain/accounts/registration/'],
     ['domain/organizations/', 'domain/webhooks/'],
-    ['domain/memos/', 'domain/repos/'],
+    ['domain/memos/', 'domain/oauth2/', 'domain/repos/'],
     ['domain/repos/access/'],
     [
       'domain/repos/events/',
@@ -121,7 +123,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['storage/database/'],
     ['storage/coordination/', 'storage/transfer/'],
     ['storage/accounts/', 'storage/memos/', 'storage/repos/'],
-    ['storage/organizations/', 'storage/webhooks/'],
+    ['storage/oauth2/', 'storage/organizations/', 'storage/webhooks/'],
     ['storage/pulls/'],
   ],
   [
@@ -144,7 +146,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['transport/http/'],
     ['transport/callers/'],
     ['transport/pages/'],
-    ['transport/calls/', 'transport/git-http/', 'transport/grpc/'],
+    ['transport/calls/', 'transport/git-http/', 'transport/grpc/', 'transport/oauth2/'],
     ['transport/'],
   ],
 ]

@@ -36,6 +36,7 @@ import { registerReflection } from '../transport/grpc/reflection.ts'
 import { createCors } from '../transport/http/cors.ts'
 import type { HttpRequest } from '../transport/http/requests.ts'
 import { type Listener, listen } from '../transport/listener/index.ts'
+import { createOAuth2 } from '../transport/oauth2/index.ts'
 import { createOpenApi } from '../transport/openapi/index.ts'
 import { createGoImport } from '../transport/pages/go-import.ts'
 import { createMetrics, type Metrics } from '../transport/pages/metrics.ts'
@@ -114,6 +115,7 @@ export async function serve(
   const destinations = {
     cors: createCors(trustedOrigins),
     pages,
+    oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
     git,
     goImport: createGoImport(app.publicUrl),
     ...protocols.handlers(),
@@ -137,6 +139,11 @@ export async function serve(
   base.url ||= url
   health.setServing(true)
   return url
+}
+
+/** Returns whether browsers reach this server by https. */
+function isPublicSecure({ publicUrl }: Config): boolean {
+  return publicUrl?.startsWith('https:') ?? false
 }
 
 /** Returns the OpenAPI document, which takes as long to create as a tenth of the start. */
@@ -170,7 +177,7 @@ function createProtocols(
   app: App,
   { metrics, health, peers, proxy, shutdownSignal }: ProtocolParts,
 ): Rpc<HttpRequest> {
-  const publicSecure = config.publicUrl?.startsWith('https:') ?? false
+  const publicSecure = isPublicSecure(config)
   const rpc = createRpc<HttpRequest>({
     interceptors: [
       observeInterceptor(app.log, metrics),

@@ -20,6 +20,7 @@ import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationHookService } from '#gen/branchline/v1/organization_hook_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
@@ -72,6 +73,7 @@ const webhooks = HookService.method
 const organizationHooks = OrganizationHookService.method
 const userHooks = UserHookService.method
 const systemHooks = SystemHookService.method
+const applications = OAuth2ApplicationService.method
 const languages = LanguageService.method
 const topics = TopicService.method
 
@@ -163,6 +165,26 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(gpgKeys.listMyGpgKeys, 'GET /user/gpg_keys'),
   bob(gpgKeys.listUserGpgKeys, 'GET /users/bob/gpg_keys'),
   bob(gpgKeys.deleteGpgKey, 'DELETE /user/gpg_keys/1'),
+  bob(applications.createOAuth2Application, 'POST /user/applications/oauth2', {
+    name: 'Woodpecker',
+    confidential_client: true,
+    redirect_uris: ['https://ci.example.org/authorize'],
+  }),
+  bob(applications.getOAuth2Application, 'GET /user/applications/oauth2/4'),
+  bob(applications.listOAuth2Applications, 'GET /user/applications/oauth2'),
+  bob(applications.editOAuth2Application, 'PATCH /user/applications/oauth2/4', { name: 'CI' }),
+  bob(applications.deleteOAuth2Application, 'DELETE /user/applications/oauth2/4'),
+  bob(applications.listOAuth2Grants, 'GET /user/grants/oauth2'),
+  by('ada', applications.adminCreateOAuth2Application, 'POST /admin/applications/oauth2', {
+    name: 'Drone',
+    redirect_uris: ['https://drone.example.org/login'],
+  }),
+  by('ada', applications.adminGetOAuth2Application, 'GET /admin/applications/oauth2/5'),
+  by('ada', applications.adminListOAuth2Applications, 'GET /admin/applications/oauth2'),
+  by('ada', applications.adminEditOAuth2Application, 'PATCH /admin/applications/oauth2/5', {
+    confidential_client: true,
+  }),
+  by('ada', applications.adminDeleteOAuth2Application, 'DELETE /admin/applications/oauth2/5'),
   // An organisation with a team
   bob(organizations.createOrganization, 'POST /orgs', {
     username: 'guild',
@@ -177,6 +199,16 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
   bob(accounts.checkOrganizationBlockedUser, 'GET /orgs/guild/blocks/ada'),
   bob(accounts.unblockOrganizationUser, 'DELETE /orgs/guild/blocks/ada'),
+  bob(applications.createOrganizationOAuth2Application, 'POST /orgs/guild/applications/oauth2', {
+    name: 'Shop',
+    redirect_uris: ['com.example.shop:/back'],
+  }),
+  bob(applications.getOrganizationOAuth2Application, 'GET /orgs/guild/applications/oauth2/6'),
+  bob(applications.listOrganizationOAuth2Applications, 'GET /orgs/guild/applications/oauth2'),
+  bob(applications.editOrganizationOAuth2Application, 'PATCH /orgs/guild/applications/oauth2/6', {
+    name: 'Store',
+  }),
+  bob(applications.deleteOrganizationOAuth2Application, 'DELETE /orgs/guild/applications/oauth2/6'),
   bob(teams.createTeam, 'POST /orgs/guild/teams', {
     name: 'crew',
     units_map: { 'repo.code': 'write' },
@@ -552,6 +584,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
  * event must precede.
  */
 export const UNTOLD: readonly DescMethod[] = [
+  applications.revokeOAuth2Grant,
   webhooks.getRepositoryHookDelivery,
   webhooks.redeliverRepositoryHookDelivery,
   organizationHooks.getOrganizationHookDelivery,

@@ -32,6 +32,12 @@ import type {
   UserEventsTable,
 } from './memos.ts'
 import type {
+  OAuth2AccessTokensTable,
+  OAuth2ApplicationsTable,
+  OAuth2AuthorizationsTable,
+  OAuth2GrantsTable,
+} from './oauth2.ts'
+import type {
   OrganizationMembersTable,
   OrganizationsTable,
   TeamMembersTable,
@@ -119,6 +125,10 @@ export interface Schema {
   milestones: MilestonesTable
   mirrors: MirrorsTable
   notifications: NotificationsTable
+  oauth2_access_tokens: OAuth2AccessTokensTable
+  oauth2_applications: OAuth2ApplicationsTable
+  oauth2_authorizations: OAuth2AuthorizationsTable
+  oauth2_grants: OAuth2GrantsTable
   organization_members: OrganizationMembersTable
   organizations: OrganizationsTable
   mails: MailsTable

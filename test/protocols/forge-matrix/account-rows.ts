@@ -4,6 +4,7 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
@@ -54,6 +55,7 @@ const tokens = AccessTokenService.method
 const admin = AdminService.method
 const gpgKeys = GpgKeyService.method
 const publicKeys = PublicKeyService.method
+const applications = OAuth2ApplicationService.method
 const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const userHooks = UserHookService.method
@@ -79,6 +81,19 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(admin.adminCreateUser, administrators, { username: '..' }),
   row(admin.adminEditUser, administrators, { username: NOBODY }),
   row(admin.adminDeleteUser, administrators, { username: NOBODY }),
+
+  row(applications.listOAuth2Applications, owners),
+  row(applications.createOAuth2Application, writers, { name: '' }),
+  row(applications.getOAuth2Application, owners, { id: NO_NUMBER }),
+  row(applications.editOAuth2Application, writers, { id: NO_NUMBER }),
+  row(applications.deleteOAuth2Application, writers, { id: NO_NUMBER }),
+  row(applications.listOAuth2Grants, owners),
+  row(applications.revokeOAuth2Grant, writers, { id: NO_NUMBER }),
+  row(applications.adminListOAuth2Applications, administratorsWhoLook),
+  row(applications.adminCreateOAuth2Application, administrators, { name: '' }),
+  row(applications.adminGetOAuth2Application, administratorsWhoLook, { id: NO_NUMBER }),
+  row(applications.adminEditOAuth2Application, administrators, { id: NO_NUMBER }),
+  row(applications.adminDeleteOAuth2Application, administrators, { id: NO_NUMBER }),
 
   row(publicKeys.listMyPublicKeys, owners),
   row(publicKeys.listUserPublicKeys, visitors, { username: 'bob' }),

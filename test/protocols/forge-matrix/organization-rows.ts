@@ -1,6 +1,7 @@
 import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationHookService } from '#gen/branchline/v1/organization_hook_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
@@ -60,6 +61,7 @@ const accounts = AccountService.method
 const labels = LabelService.method
 const hooks = OrganizationHookService.method
 const teams = TeamService.method
+const applications = OAuth2ApplicationService.method
 
 export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   row(organizations.getOrganization, visitors),
@@ -100,6 +102,11 @@ export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   row(hooks.listOrganizationHookDeliveries, blockReaders, { id: NO_NUMBER }),
   row(hooks.getOrganizationHookDelivery, blockReaders, { id: NO_NUMBER, deliveryId: NOTHING }),
   row(hooks.redeliverOrganizationHookDelivery, blockers, { id: NO_NUMBER, deliveryId: NOTHING }),
+  row(applications.listOrganizationOAuth2Applications, blockReaders),
+  row(applications.createOrganizationOAuth2Application, blockers, { name: '' }),
+  row(applications.getOrganizationOAuth2Application, blockReaders, { id: NO_NUMBER }),
+  row(applications.editOrganizationOAuth2Application, blockers, { id: NO_NUMBER }),
+  row(applications.deleteOrganizationOAuth2Application, blockers, { id: NO_NUMBER }),
 
   row(teams.listOrganizationTeams, guests),
   row(teams.searchTeams, guests),
