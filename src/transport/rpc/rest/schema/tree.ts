@@ -36,8 +36,9 @@ export interface Router<T> {
    */
   match(httpMethod: string, target: string): Match<T> | Miss
   /**
-   * Returns the value of `Allow` for a request target: the sorted HTTP methods of all templates
-   * that match, OPTIONS, and HEAD if there is GET. Returns undefined if no template matches.
+   * Returns the value of `Allow` for a request target: the sorted HTTP methods of the most specific
+   * template that matches and of those with the same shape, OPTIONS, and HEAD if there is GET.
+   * Returns undefined if no template matches.
    */
   allowed(target: string): string[] | undefined
 }
@@ -165,8 +166,16 @@ function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
   return value
 }
 
-/** Visits the routes of a template that matches a path. A returned route ends the walk. */
-type Visit<T> = (leaf: Leaf<T>, path: SegmentedPath) => Route<T> | undefined
+/**
+ * Visits the routes of a template that matches a path. A returned route ends the walk.
+ *
+ * @param beside routes whose `**` matches nothing after the same segments. Their visit follows.
+ */
+type Visit<T> = (
+  leaf: Leaf<T>,
+  path: SegmentedPath,
+  beside: Leaf<T> | undefined,
+) => Route<T> | undefined
 
 /** A route and its path without the verb. */
 interface Found<T> {
@@ -227,12 +236,14 @@ function numberedRouteFor<T>(
   path: SegmentedPath,
 ): Route<T> | undefined {
   const route = routeFor(leaf, httpMethod)
-  return route?.binding.numberSegments.every((index) => integer.test(path.text(index) ?? ''))
-    ? route
-    : undefined
+  return route && hasNumbers(route, path) ? route : undefined
 }
 
 const integer = /^-?[0-9]+$/
+
+function hasNumbers<T>({ binding }: Route<T>, path: SegmentedPath): boolean {
+  return binding.numberSegments.every((index) => integer.test(path.text(index) ?? ''))
+}
 
 function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
   const exact = leaf.get(httpMethod)
@@ -244,14 +255,23 @@ function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
 const commonMethods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT']
 
 function allowedIn<T>(forest: Forest<T>, path: string): string[] | undefined {
+  return allowedBy(forest, path, hasNumbers) ?? allowedBy(forest, path, () => true)
+}
+
+function allowedBy<T>(
+  forest: Forest<T>,
+  path: string,
+  fits: (route: Route<T>, path: SegmentedPath) => boolean,
+): string[] | undefined {
   const methods = new Set<string>()
-  walk(forest, path, (leaf) => {
-    for (const httpMethod of leaf.keys()) {
+  const found = walk<T>(forest, path, (leaf, segments, beside) => {
+    const routes = [...leaf, ...(beside ?? [])].filter(([, route]) => fits(route, segments))
+    for (const [httpMethod] of routes) {
       for (const name of httpMethod === '*' ? commonMethods : [httpMethod]) methods.add(name)
     }
-    return undefined
+    return routes[0]?.[1]
   })
-  if (methods.size === 0) return undefined
+  if (found === undefined) return undefined
   if (methods.has('GET')) methods.add('HEAD')
   methods.add('OPTIONS')
   return [...methods].sort()
@@ -294,10 +314,10 @@ function walkNode<T>(
   if (depth < path.count) {
     route = walkChildren(node, depth, path, visit)
   } else if (!path.trailingSlash) {
-    route = visit(node.leaf, path)
+    route = visit(node.leaf, path, node.multi?.leaf)
   }
   if (route !== undefined || node.multi === undefined) return route
-  if (depth === path.count) return visit(node.multi.leaf, path)
+  if (depth === path.count) return visit(node.multi.leaf, path, undefined)
   return path.nonEmptyFrom(depth)
     ? walkTail(node.multi, depth, path.count - 1, path, visit)
     : undefined
@@ -336,7 +356,9 @@ function walkTail<T>(
 ): Route<T> | undefined {
   const text = last > first ? path.text(last) : undefined
   const longer = text === undefined ? undefined : tail.literals.get(text)
-  return (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf, path)
+  return (
+    (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf, path, undefined)
+  )
 }
 
 /** The path matches the template and has only well-formed escapes. */
