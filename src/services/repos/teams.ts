@@ -65,6 +65,7 @@ function teamMethods(app: App): TeamMethods {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
       return listMessage(
+        app,
         caller,
         await listTeams(app, caller, org, undefined, { offset, limit }),
         limit,
@@ -193,6 +194,7 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
         ? { offset: 0, limit: MAX_WHOLE_LIST }
         : readNumberedPage(app.settings, page)
       return listMessage(
+        app,
         caller,
         await listRepositoryTeams(app, caller, { owner, repo }, offset, limit),
         limit,
