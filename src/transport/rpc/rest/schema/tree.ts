@@ -166,16 +166,8 @@ function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
   return value
 }
 
-/**
- * Visits the routes of a template that matches a path. A returned route ends the walk.
- *
- * @param beside routes whose `**` matches nothing after the same segments. Their visit follows.
- */
-type Visit<T> = (
-  leaf: Leaf<T>,
-  path: SegmentedPath,
-  beside: Leaf<T> | undefined,
-) => Route<T> | undefined
+/** Visits the routes of a template that matches a path. A returned route ends the walk. */
+type Visit<T> = (leaf: Leaf<T>, path: SegmentedPath) => Route<T> | undefined
 
 /** A route and its path without the verb. */
 interface Found<T> {
@@ -264,8 +256,8 @@ function allowedBy<T>(
   fits: (route: Route<T>, path: SegmentedPath) => boolean,
 ): string[] | undefined {
   const methods = new Set<string>()
-  const found = walk<T>(forest, path, (leaf, segments, beside) => {
-    const routes = [...leaf, ...(beside ?? [])].filter(([, route]) => fits(route, segments))
+  const found = walk<T>(forest, path, (leaf, segments) => {
+    const routes = [...leaf].filter(([, route]) => fits(route, segments))
     for (const [httpMethod] of routes) {
       for (const name of httpMethod === '*' ? commonMethods : [httpMethod]) methods.add(name)
     }
@@ -314,10 +306,10 @@ function walkNode<T>(
   if (depth < path.count) {
     route = walkChildren(node, depth, path, visit)
   } else if (!path.trailingSlash) {
-    route = visit(node.leaf, path, node.multi?.leaf)
+    route = visit(node.leaf, path)
   }
   if (route !== undefined || node.multi === undefined) return route
-  if (depth === path.count) return visit(node.multi.leaf, path, undefined)
+  if (depth === path.count) return visit(node.multi.leaf, path)
   return path.nonEmptyFrom(depth)
     ? walkTail(node.multi, depth, path.count - 1, path, visit)
     : undefined
@@ -356,9 +348,7 @@ function walkTail<T>(
 ): Route<T> | undefined {
   const text = last > first ? path.text(last) : undefined
   const longer = text === undefined ? undefined : tail.literals.get(text)
-  return (
-    (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf, path, undefined)
-  )
+  return (longer && walkTail(longer, first, last - 1, path, visit)) ?? visit(tail.leaf, path)
 }
 
 /** The path matches the template and has only well-formed escapes. */
