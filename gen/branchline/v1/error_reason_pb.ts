@@ -423,9 +423,9 @@ export enum ErrorReason {
   HAS_ASSOCIATED_DATA = 55,
 
   /**
-   * The account has no uploaded avatar.
+   * The account has no uploaded avatar, or no generated avatar has the seed.
    *
-   * NOT_FOUND, REST 404. Metadata: `name`, for example "users/alice/avatar".
+   * NOT_FOUND, REST 404. Metadata: `name`, for example "users/alice/avatar", or "avatars/1".
    *
    * @generated from enum value: AVATAR_NOT_FOUND = 57;
    */
