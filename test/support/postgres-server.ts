@@ -1,10 +1,11 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { postgresPrograms } from '../../scripts/checks/postgres-programs.mjs'
 
@@ -38,6 +39,7 @@ export async function startPostgres(
   await writeFile(passwordFile, `${password}\n`)
   await chmod(passwordFile, 0o644)
   await chmod(folder, 0o755)
+  const guard = startGuard(folder)
   if (isRoot) await run('chown', ['postgres', folder])
   const program = (name: string) => join(postgresPrograms ?? '', name)
   const locale = ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
@@ -61,12 +63,35 @@ export async function startPostgres(
     start: () => control('--options', options, '--log', join(folder, 'log'), 'start'),
     stop: () => control('--mode=fast', 'stop'),
     async remove() {
-      await control('--mode=immediate', 'stop').catch(() => {})
-      await rm(folder, { recursive: true })
+      guard.ref()
+      guard.stdin.end()
+      await once(guard, 'exit')
     },
   }
   await server.start()
   return server
+}
+
+/**
+ * Waits for the end of standard input, whose other end this process holds, so that the server ends
+ * with this process, however that ends. Then stops the server at once, by SIGQUIT
+ * (https://www.postgresql.org/docs/15/server-shutdown.html), and removes its files.
+ */
+const GUARD = `trap '' HUP INT TERM
+cat >/dev/null
+pid=$(head -n 1 "$1/data/postmaster.pid")
+kill -QUIT "$pid"
+while kill -0 "$pid"; do sleep 0.05; done
+rm -rf "$1"`
+
+function startGuard(folder: string): ChildProcessByStdio<Writable, null, null> {
+  const guard = spawn('sh', ['-c', GUARD, 'sh', folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  guard.unref()
+  ;(guard.stdin as Socket).unref()
+  return guard
 }
 
 const isRoot = userInfo().uid === 0
