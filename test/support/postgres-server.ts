@@ -1,8 +1,11 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcessByStdio, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { postgresPrograms } from '../../scripts/checks/postgres-programs.mjs'
 import { freePort } from './free-port.ts'
@@ -84,6 +87,7 @@ async function makeFolder({ password }: Installation): Promise<string> {
 async function serverIn(folder: string, installation: Installation): Promise<Standby> {
   const { user, password } = installation
   const data = join(folder, 'data')
+  const guard = startGuard(folder)
   const port = await freePort()
   const settings = ['listen_addresses=127.0.0.1', 'fsync=off', ...installation.settings]
   const options = `-p ${port} -k ${folder} ${settings.map((s) => `-c ${s}`).join(' ')}`
@@ -119,11 +123,35 @@ async function serverIn(folder: string, installation: Installation): Promise<Sta
     },
     promote: () => control('promote'),
     async remove() {
-      await control('--mode=immediate', 'stop').catch(() => {})
-      await rm(folder, { recursive: true })
+      guard.ref()
+      guard.stdin.end()
+      await once(guard, 'exit')
     },
   }
   return server
+}
+
+/**
+ * Waits for the end of standard input, whose other end this process holds, so that the server ends
+ * with this process, however that ends. Then stops the server at once, by SIGQUIT
+ * (https://www.postgresql.org/docs/15/server-shutdown.html), and removes its files.
+ */
+const GUARD = `trap '' HUP INT TERM
+cat >/dev/null
+if pid=$(head -n 1 "$1/data/postmaster.pid"); then
+  kill -QUIT "$pid"
+  while kill -0 "$pid"; do sleep 0.05; done
+fi
+rm -rf "$1"`
+
+function startGuard(folder: string): ChildProcessByStdio<Writable, null, null> {
+  const guard = spawn('sh', ['-c', GUARD, 'sh', folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  guard.unref()
+  ;(guard.stdin as Socket).unref()
+  return guard
 }
 
 async function query({ url, password }: PostgresServer, text: string): Promise<void> {
