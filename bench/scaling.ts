@@ -32,6 +32,9 @@ const MANY: RowCounts = { accounts: 1_000_000, repositories: 100_000, pulls: 1_0
 /** Accounts that requests alternate between. */
 const USERS = 100
 
+/** Accounts between two that are updated. */
+const DISTANCE = 10
+
 /** A server and its administrator. */
 interface Subject {
   readonly name: string
@@ -153,7 +156,11 @@ function page(name: string, path: string): Kind {
   }
 }
 
-/** Updates of different accounts, which do not conflict. */
+/**
+ * Updates of different accounts. Those in one page of an index conflict
+ * (https://www.postgresql.org/docs/15/transaction-iso.html#XACT-SERIALIZABLE), so that the accounts
+ * are apart.
+ */
 function updateUser(inFlight: number): Kind {
   return {
     name: `UpdateUser, ${inFlight} at a time`,
@@ -161,7 +168,7 @@ function updateUser(inFlight: number): Kind {
     requests: ({ credentials }) => {
       const headers = { authorization: `Bearer ${credentials.personalAccessToken}` }
       return Array.from({ length: USERS * 2 }, (_, i) => {
-        const name = `users/${usernameOf(i % USERS)}`
+        const name = `users/${usernameOf((i % USERS) * DISTANCE)}`
         const user = { name, displayName: `Somebody ${String(i).padStart(3, '0')}` }
         const path = '/branchline.v1.UserService/UpdateUser'
         return postJson(path, { user, updateMask: 'displayName' }, headers)
