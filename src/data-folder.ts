@@ -105,7 +105,8 @@ export async function claimScratch(
     const lock = await tryLock(path)
     if (!lock) continue
     onEnded(path)
-    await rm(path, { recursive: true, force: true })
+    // A Git process of the ended server can still write there. The next start removes the rest.
+    await rm(path, { recursive: true, force: true }).catch(() => {})
     lock.release()
   }
   const path = join(all, randomUUID())

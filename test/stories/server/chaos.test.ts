@@ -13,7 +13,7 @@ import { startServerGroup } from '../../support/server-group.ts'
 import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
 /** `npm run chaos` sets both. */
-const KILLS = Number(process.env.CHAOS_KILLS ?? 8)
+const KILLS = Number(process.env.CHAOS_KILLS ?? 6)
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
 
 /** For each failure: the start of a server takes seconds on a busy machine. */

@@ -93,11 +93,8 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     it(`${MERGES} pull requests are merged into one branch, each once`, async () => {
       const branches = Array.from({ length: MERGES }, (_, index) => `topic${index}`)
       const { path, git } = await repository(named('merges'), branches)
-      await Promise.all(
-        branches.map((head) =>
-          created(users.bob, 'POST', `${path}/pulls`, { title: head, head, base: 'main' }),
-        ),
-      )
+      for (const head of branches)
+        await created(users.bob, 'POST', `${path}/pulls`, { title: head, head, base: 'main' })
       const merge = (number: number) =>
         rest(number)(users.bob, 'POST', `${path}/pulls/${number}/merge`, { Do: 'merge' })
       const answers = await Promise.all(branches.map((_, index) => merge(index + 1)))
