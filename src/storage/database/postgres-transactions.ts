@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
 import { checkLeases } from '../../concurrency/leases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 import { unavailable } from './postgres-failures.ts'
+import { exclusiveOf } from './postgres-handle.ts'
 import { runAttempt } from './rollbacks.ts'
 
 /** Codes of errors (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
@@ -48,15 +48,6 @@ export function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>)
   return repeated(db, 'serializable', work)
 }
 
-/** What the transactions of this process wait for before they take a connection, by database. */
-const queues = new WeakMap<Db, Exclusive>()
-
-function queueOf(db: Db): Exclusive {
-  const queue = queues.get(db) ?? createExclusive()
-  queues.set(db, queue)
-  return queue
-}
-
 /** The key of transactions that have failed several times. Other keys are numbers. */
 const FAILED = 'failed'
 
@@ -74,7 +65,7 @@ export function keyedTransaction<T>(
 ): Promise<T> {
   // All transactions take their locks in one order, so none waits for another one that waits for it.
   const numbers = [...new Set(keys.map((key) => lockNumber(`rows ${key}`)))].sort()
-  const exclusive = queueOf(db)
+  const exclusive = exclusiveOf(db)
   const transaction = () =>
     repeated(db, 'read committed', async (tx) => {
       await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
@@ -104,7 +95,7 @@ async function repeated<T>(
   let violations = 0
   for (let attempt = 1; ; attempt++) {
     try {
-      return await (attempt > ATTEMPTS_TOGETHER ? queueOf(db)(FAILED, run) : run())
+      return await (attempt > ATTEMPTS_TOGETHER ? exclusiveOf(db)(FAILED, run) : run())
     } catch (error) {
       if (isViolation(error)) violations++
       else if (!isCollision(error)) throw error

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
 import pg from 'pg'
 import { parse, toClientConfig } from 'pg-connection-string'
-import type { Db, Schema } from '../schema/schema.ts'
+import type { Db } from '../schema/schema.ts'
 import { PostgresCompiler } from './postgres-compiler.ts'
 import { asUnavailable, DatabaseUnavailableError } from './postgres-failures.ts'
+import { PostgresHandle } from './postgres-handle.ts'
 
 /** The address of a PostgreSQL database. */
 export interface PostgresAddress {
@@ -58,7 +59,7 @@ export function openPostgres(options: PostgresOptions): Db {
   })
   pool.on('error', onError)
   if (session) endWithSession(pool, session)
-  return new Kysely<Schema>({ dialect: new Dialect(pool) })
+  return new PostgresHandle({ dialect: new Dialect(pool) })
 }
 
 /** A connection of the pool, whose time limit would otherwise be that of the wait for one. */
