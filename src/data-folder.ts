@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type Repositories,
@@ -208,10 +208,26 @@ export async function openData(
  * @throws Error with a sentence for the operator.
  */
 async function claimFolder({ data }: DataPlace, db: Db): Promise<void> {
-  const marker = join(data, MARKER_FILE)
-  if (!existsSync(marker)) await writeFile(marker, randomUUID(), { flush: true })
-  const id = await readFile(marker, 'utf8')
+  const owner = await folderOf(db)
+  // A folder that is refused remains as it is, so that a restore can use it.
+  if (owner) return checkFolder(data, await folderId(data), owner)
+  const id = (await folderId(data)) ?? (await giveFolderId(data))
   checkFolder(data, id, await claimFor(db, id))
+}
+
+/** Gives a folder an id. When several servers do so at once, one of their ids is that of the folder. */
+async function giveFolderId(data: string): Promise<string> {
+  const marker = join(data, MARKER_FILE)
+  const draft = `${marker}.${randomUUID()}`
+  await writeFile(draft, randomUUID(), { flush: true })
+  try {
+    await link(draft, marker)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    await rm(draft)
+  }
+  return readFile(marker, 'utf8')
 }
 
 /** @throws Error with a sentence for the operator, when the database belongs to another folder. */

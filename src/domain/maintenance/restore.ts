@@ -1,11 +1,13 @@
 import { mkdir, open, opendir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { repositoriesIn, repositoryPath } from '../../git/repositories/repositories.ts'
 import { type DataLock, lockDataFolder } from '../../storage/database/data-lock.ts'
 import { transaction } from '../../storage/database/database.ts'
 import { markAllRepositoriesPending } from '../../storage/database/maintenance.ts'
 import { migrate } from '../../storage/database/migrate.ts'
 import { migrations } from '../../storage/migrations/index.ts'
+import { removeAttachmentsOf } from '../../storage/repos/attachment-files.ts'
 import { deleteReleaseAsset } from '../../storage/repos/release-assets.ts'
 import { deleteRepository } from '../../storage/repos/repositories.ts'
 import type { Db, Tx } from '../../storage/schema/schema.ts'
@@ -14,10 +16,12 @@ import { loadRows } from '../../storage/transfer/transfer.ts'
 import {
   ABOUT_ENTRY,
   type About,
+  ATTACHMENTS_ENTRY,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
   type Complete,
   type Progress,
+  REPOSITORIES_ENTRY,
   ROWS_ENTRY,
 } from './archive.ts'
 import { completeOf, jsonOf, MAX_JSON_BYTES } from './archive-json.ts'
@@ -77,6 +81,7 @@ export async function restoreBackup(
     )
     await migrate(database.db)
     await transaction(database.db, (tx) => adjust(tx, complete))
+    await removeFiles(draft, complete)
     await database.seal()
     await syncFolders(draft)
     // rename(2) replaces an empty folder.
@@ -168,6 +173,16 @@ async function adjust(tx: Tx, { deletedRepositories, deletedAssets }: Complete):
   for (const id of deletedRepositories) await deleteRepository(tx, id)
   for (const id of deletedAssets) await deleteReleaseAsset(tx, id)
   await markAllRepositoriesPending(tx)
+}
+
+/** Removes the files of deleted repositories, which a backup may have in part. */
+async function removeFiles(draft: string, { deletedRepositories }: Complete): Promise<void> {
+  const repositories = repositoriesIn(join(draft, REPOSITORIES_ENTRY))
+  const attachments = { folder: join(draft, ATTACHMENTS_ENTRY) }
+  for (const id of deletedRepositories) {
+    await rm(repositoryPath(repositories, id), { recursive: true, force: true })
+    await removeAttachmentsOf(attachments, id)
+  }
 }
 
 /** Writes the names in a folder, and in all folders below it, to the disk. */
