@@ -1,5 +1,5 @@
-// `npm test`: sets the clone up, then runs all checks, all tests on SQLite, and the tests that use a
-// database on PostgreSQL. `npm test -- transport/rpc` runs the tests on SQLite that the arguments
+// `npm test`: sets the clone up, then runs all checks, all tests on SQLite, and the stories and tests
+// of rows on PostgreSQL. `npm test -- transport/rpc` runs the tests on SQLite that the arguments
 // select (as in Vitest), and no checks; `npm test -- --postgres stories/pulls` those on PostgreSQL.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,6 +25,14 @@ const onSqlite = {
 /** @type {Pass} */
 const onPostgres = { database: 'PostgreSQL', config: 'test/vitest.postgres.config.ts', env: {} }
 
+/**
+ * Tests about protocols rather than rows, which `npm test` does not run again on PostgreSQL, since
+ * all of it must end within the time of a build machine. `npm test -- --postgres` runs them, too.
+ */
+const ABOUT_PROTOCOLS = ['clients', 'protocols', 'services', 'transport'].map(
+  (folder) => `--exclude=${folder}/**`,
+)
+
 const args = process.argv.slice(2)
 const selection = args.filter((arg) => arg !== '--postgres')
 const isPostgresOnly = args.includes('--postgres')
@@ -39,32 +47,38 @@ process.exitCode = tally.failures.length > 0 ? 1 : 0
 
 /** Without the programs of PostgreSQL, only a run that asks for them fails. */
 async function runOnPostgres() {
-  if (postgresPrograms || process.env.BRANCHLINE_TEST_POSTGRES) return runPass(onPostgres)
+  const more = isPostgresOnly ? [] : ABOUT_PROTOCOLS
+  if (postgresPrograms || process.env.BRANCHLINE_TEST_POSTGRES) return runPass(onPostgres, more)
   const reason = 'tests on PostgreSQL: its programs are missing (package postgresql)'
   if (isPostgresOnly) return { passed: 0, failures: [reason], skipped: 0 }
   printLine('skip', reason, process.stdout)
   return { passed: 0, failures: [], skipped: 1 }
 }
 
-async function runPass(/** @type {Pass} */ { database, config, env }) {
+async function runPass(
+  /** @type {Pass} */ { database, config, env },
+  /** @type {readonly string[]} */ more = [],
+) {
   printLine('..', `tests on ${database}`, process.stdout)
   const startedAtMs = performance.now()
-  const tally = nameTally(await runTests(config, env), `on ${database}`)
+  const tally = nameTally(await runTests(config, env, more), `on ${database}`)
   const mark = tally.failures.length > 0 ? 'FAIL' : 'ok'
   const result = `${summaryLine(tally)} (${secondsSince(startedAtMs)})`
   printLine(mark, `tests on ${database}: ${result}`, process.stdout)
   return tally
 }
 
-async function runTests(/** @type {string} */ config, /** @type {Pass['env']} */ env) {
+async function runTests(
+  /** @type {string} */ config,
+  /** @type {Pass['env']} */ env,
+  /** @type {readonly string[]} */ more,
+) {
   const folder = mkdtempSync(join(tmpdir(), 'branchline-test-'))
   const reportPath = join(folder, 'report.json')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`]
   try {
-    const { code } = await run('vitest', ['run', '--config', config, ...reporters, ...selection], {
-      show: true,
-      env,
-    })
+    const all = ['run', '--config', config, ...reporters, ...more, ...selection]
+    const { code } = await run('vitest', all, { show: true, env })
     const report = existsSync(reportPath) ? readFileSync(reportPath, 'utf8') : undefined
     return tallyVitest({ report, code, folder: root })
   } finally {

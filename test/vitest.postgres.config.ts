@@ -17,10 +17,14 @@ const WITHOUT_NEED = [
 /** The creation of a database takes longer than with SQLite in memory. */
 const TIMEOUT_MS = 120_000
 
-/** Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. */
+/**
+ * Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. A test
+ * often waits for PostgreSQL, so that two cores have time for two tests.
+ */
 export default defineConfig({
   test: {
     ...base.test,
+    maxWorkers: 2,
     include: listDatabaseTests(new URL('.', import.meta.url).pathname),
     exclude: WITHOUT_NEED,
     testTimeout: TIMEOUT_MS,
