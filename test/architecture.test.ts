@@ -302,6 +302,7 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/rest/', 'caches keyed by descriptors, which never change'],
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
+  ['storage/database/postgres-transactions.ts', 'a queue for each database, which ends with it'],
   ['storage/database/rollbacks.ts', 'what a transaction has done, which ends with the transaction'],
 ]
 

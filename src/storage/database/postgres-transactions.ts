@@ -72,7 +72,7 @@ export function keyedTransaction<T>(
   // All transactions take their locks in one order, so none waits for another one that waits for it.
   const numbers = [...new Set(keys.map((key) => lockNumber(`rows ${key}`)))].sort()
   const exclusive = queueOf(db)
-  const transaction = () =>
+  const transaction = (): Promise<T> =>
     repeated(db, 'read committed', async (tx) => {
       await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
         tx,
@@ -88,7 +88,7 @@ async function repeated<T>(
   isolation: 'serializable' | 'read committed',
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const run = () =>
+  const run = (): Promise<T> =>
     runAttempt(
       (own) => db.transaction().setIsolationLevel(isolation).execute(own),
       async (tx) => {
