@@ -46,13 +46,16 @@ export function usernameOf(index: number): string {
 /** 14 November 2023. Each account is a second younger than the previous one. */
 const FIRST_CREATE_TIME_S = 1_700_000_000
 
+/** The id of the first account. All ids have one length, too. */
+export const FIRST_ACCOUNT_ID = 1_000_000
+
 /**
  * Inserts accounts into a database file while the server has it open. The API would hash a password
  * for each.
  */
 export function insertAccounts(database: string, count: number): void {
   const sqlite = new Sqlite(database)
-  const insertAccount = sqlite.prepare(`insert into accounts (kind) values ('USER')`)
+  const insertAccount = sqlite.prepare(`insert into accounts (id, kind) values (?, 'USER')`)
   const insertUser =
     sqlite.prepare(`insert into users (id, username, email, email_key, display_name, avatar_url,
     description, password_hash, role, state, create_time, update_time)
@@ -63,9 +66,10 @@ export function insertAccounts(database: string, count: number): void {
   sqlite.transaction(() => {
     for (let i = 0; i < count; i++) {
       const time = FIRST_CREATE_TIME_S + i
-      const { lastInsertRowid } = insertAccount.run()
-      insertUser.run(lastInsertRowid, usernameOf(i), time, time)
-      insertName.run(usernameOf(i), lastInsertRowid)
+      const id = FIRST_ACCOUNT_ID + i
+      insertAccount.run(id)
+      insertUser.run(id, usernameOf(i), time, time)
+      insertName.run(usernameOf(i), id)
     }
   })()
   sqlite.close()

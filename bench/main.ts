@@ -23,6 +23,7 @@ import { measureColdReads, warmReads } from './reads.ts'
 import { releaseLists } from './releases.ts'
 import { type MemoryReading, printReport, printSection, withReport } from './report.ts'
 import { get, type Request } from './requests.ts'
+import { measureScaling } from './scaling.ts'
 import { topicSearches } from './topics.ts'
 
 /**
@@ -81,6 +82,7 @@ async function bench(): Promise<void> {
     pushes,
     merges,
     contention,
+    { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },
     { name: 'cold-reads', measure: () => measureColdReads(servers, folder) },
     besideGit('fetches', servers, measureFetches),
     besideGit('git', servers, measureGit),
@@ -103,11 +105,13 @@ async function start(script: string, ...serverArgs: string[]): Promise<ServerPro
   return started
 }
 
+function startBranchline(...options: readonly string[]): Promise<ServerProcess> {
+  return start(server, 'serve', '--listen', '127.0.0.1:0', ...options)
+}
+
 async function startServers(): Promise<Servers> {
-  const startBranchline = (database: string) =>
-    start(server, 'serve', '--listen', '127.0.0.1:0', '--data', dirname(database))
-  const branchline = await startBranchline(databases.many)
-  const few = await startBranchline(databases.few)
+  const branchline = await startBranchline('--data', dirname(databases.many))
+  const few = await startBranchline('--data', dirname(databases.few))
   const credentials = await makeAdministrator(branchline.url)
   const credentialsOfFew = await makeAdministrator(few.url)
   insertAccounts(databases.many, ACCOUNTS - 1)

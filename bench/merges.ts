@@ -42,6 +42,9 @@ while read -r branch; do
   git update-ref refs/heads/main "$commit" || exit 1
 done`
 
+/** A server on which pull requests are merged. */
+export type MergeServer = Pick<Servers, 'branchline' | 'credentials'>
+
 /** A repository of Branchline and the clone that it was pushed from. */
 export interface Source {
   readonly name: string
@@ -135,7 +138,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
  * conflicts.
  */
 export async function prepareMerges(
-  { branchline, credentials }: Servers,
+  { branchline, credentials }: MergeServer,
   folder: string,
   name: string,
   { files, branches }: { readonly files: number; readonly branches: number },
@@ -173,7 +176,7 @@ function pathOf(index: number): string {
 }
 
 async function ask(
-  { branchline, credentials }: Servers,
+  { branchline, credentials }: MergeServer,
   path: string,
   body: object,
   expected: number,
@@ -188,7 +191,11 @@ async function ask(
   return answer.body.toString()
 }
 
-export async function openPull(servers: Servers, { name }: Source, index: number): Promise<void> {
+export async function openPull(
+  servers: MergeServer,
+  { name }: Source,
+  index: number,
+): Promise<void> {
   const branch = branchOf(index)
   const made = JSON.parse(
     await ask(servers, `${name}/pulls`, { head: branch, base: 'main', title: branch }, 201),
@@ -197,7 +204,11 @@ export async function openPull(servers: Servers, { name }: Source, index: number
     throw new Error(`${branch} is no pull request to merge`)
 }
 
-export async function mergePull(servers: Servers, { name }: Source, index: number): Promise<void> {
+export async function mergePull(
+  servers: MergeServer,
+  { name }: Source,
+  index: number,
+): Promise<void> {
   await ask(servers, `${name}/pulls/${index + 1}/merge`, { Do: 'merge' }, 200)
 }
 

@@ -60,10 +60,7 @@ export async function startProgram(
   const { pid } = child
   return {
     url,
-    cpuMs() {
-      const ticks = ticksOf(`${pid}`)
-      return ticks && ticks * MS_PER_TICK
-    },
+    cpuMs: () => cpuMsOf(`${pid}`),
     residentBytes() {
       const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`) ?? '')?.[1]
       return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
@@ -85,6 +82,12 @@ async function listeningUrl({ stdout }: ChildProcess, script: string): Promise<U
     return new URL(url)
   }
   throw new Error(`${script} ended before it listened; started by hand it says why`)
+}
+
+/** Returns the CPU time of a process and its descendants. Undefined if it is unknown. */
+export function cpuMsOf(pid: string): number | undefined {
+  const ticks = ticksOf(pid)
+  return ticks && ticks * MS_PER_TICK
 }
 
 /** Returns the ticks of a process, its ended children, and its running descendants. */

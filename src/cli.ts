@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { backupCommand, restoreCommand } from './cli/backup.ts'
 import { doctorCommand } from './cli/doctor.ts'
 import { migrateCommand } from './cli/migrate.ts'
-import { print } from './cli/print.ts'
+import { ignoreClosedReaders, print } from './cli/print.ts'
 import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
 import { unknownVariable } from './config.ts'
@@ -26,15 +26,6 @@ export async function runCommandLine(
   } catch (error) {
     process.stderr.write(`branchline: ${error instanceof Error ? error.message : error}\n`)
     process.exitCode = 1
-  }
-}
-
-/** Ignores that the reader of stdout or stderr has closed it (EPIPE, pipe(7)). */
-function ignoreClosedReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-    })
   }
 }
 

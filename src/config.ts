@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
 import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/options.ts'
-import type { HostPort, Network } from './config/values.ts'
+import type { HostPort, Network, SmtpServer } from './config/values.ts'
 import type { DataPlace } from './data-folder.ts'
 import type { Settings } from './domain/core/core.ts'
 import type { AllowedHosts } from './domain/outbound/allowed-hosts.ts'
@@ -11,12 +11,16 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** Everything that an operator can set, parsed and checked. */
 export interface Config extends DataPlace {
   readonly listen: HostPort
+  /** Number of server processes behind the port. */
+  readonly workers: number
   /** Base URL of links, without a trailing slash; undefined for the address of the listener. */
   readonly publicUrl: string | undefined
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined
   readonly settings: Settings
   /** Absolute path of the folder for outgoing mail; undefined to send none. */
   readonly mailDir: string | undefined
+  /** The mail server for outgoing mail; undefined to use none. */
+  readonly mailSmtp: SmtpServer | undefined
   /** Undefined where no proxy signs users in. */
   readonly proxyAuth: ProxyAuth | undefined
   /** Addresses of reverse proxies whose headers are trusted. */
@@ -52,7 +56,14 @@ export interface ProxyAuth {
 type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
   Omit<
     Config,
-    'settings' | 'tls' | 'proxyAuth' | 'trustedProxies' | 'gitMemoryBytes' | 'publicUrl' | 'mailDir'
+    | 'settings'
+    | 'tls'
+    | 'proxyAuth'
+    | 'trustedProxies'
+    | 'gitMemoryBytes'
+    | 'publicUrl'
+    | 'mailDir'
+    | 'mailSmtp'
   >
 
 /** The values that commander passes to the action of `serve`, one for each option. */
@@ -63,6 +74,8 @@ export interface ServeFlags extends PlainFlags {
   webhookRetrySchedule: number[]
   hookTimeout: number
   mailDir?: string
+  mailSmtp?: Omit<SmtpServer, 'passwordFile'>
+  mailSmtpPasswordFile?: string
   proxyAuth: boolean
   proxyAuthHeader: string
   trustedProxies: Network[]
@@ -100,10 +113,12 @@ export function readConfig(flags: ServeFlags): Config {
     data: flags.data,
     database: flags.database,
     databasePasswordFile: flags.databasePasswordFile,
+    workers: workersOf(flags),
     publicUrl: flags.publicUrl,
     tls: readTls(flags.tlsCert, flags.tlsKey),
     settings: settingsOf(flags),
     mailDir: flags.mailDir,
+    mailSmtp: smtpOf(flags),
     proxyAuth: proxyAuthOf(flags),
     trustedProxies: trustedProxiesOf(flags),
     limitLoopback: flags.limitLoopback,
@@ -114,6 +129,33 @@ export function readConfig(flags: ServeFlags): Config {
     reflection: flags.reflection,
     logLevel: flags.logLevel,
   }
+}
+
+/** @throws Error with a sentence for the operator. */
+function smtpOf({
+  mailSmtp,
+  mailSmtpPasswordFile: passwordFile,
+  mailDir,
+}: ServeFlags): SmtpServer | undefined {
+  if (mailSmtp !== undefined && mailDir !== undefined)
+    throw new Error('--mail-dir and --mail-smtp exclude each other')
+  if (mailSmtp === undefined) {
+    if (passwordFile !== undefined) throw new Error('--mail-smtp-password-file needs --mail-smtp')
+    return undefined
+  }
+  if ((mailSmtp.user === undefined) !== (passwordFile === undefined))
+    throw new Error('--mail-smtp-password-file needs a user in --mail-smtp, and the reverse')
+  return { ...mailSmtp, passwordFile }
+}
+
+/** @throws Error with a sentence for the operator. */
+function workersOf({ workers, database }: ServeFlags): number {
+  if (workers > 1 && database === undefined) {
+    throw new Error(
+      `--workers ${workers} needs PostgreSQL, since only one server process can use SQLite: name a database by --database`,
+    )
+  }
+  return workers
 }
 
 function settingsOf(flags: ServeFlags): Settings {
@@ -134,6 +176,7 @@ function settingsOf(flags: ServeFlags): Settings {
     maxPushBytes: flags.maxPushBytes,
     maxAssetBytes: flags.maxAssetBytes,
     webhookRetryScheduleMs: flags.webhookRetrySchedule,
+    mailFrom: flags.mailFrom,
     defaultMergeStyle: flags.defaultMergeStyle,
     signing: flags.signing,
     wipPrefixes: flags.wipPrefixes,

@@ -13,7 +13,7 @@ import {
   type SessionEvents,
   type UseOfDatabase,
 } from './storage/coordination/session.ts'
-import { belongsTo } from './storage/database/data-folders.ts'
+import { claimFor, folderOf, type OwnFolder } from './storage/database/data-folders.ts'
 import { DataFolderBusyError, type DataLock, lockDataFolder } from './storage/database/data-lock.ts'
 import { openDatabase } from './storage/database/database.ts'
 import { type MigrationRun, migrate, schemaVersion } from './storage/database/migrate.ts'
@@ -41,7 +41,7 @@ export interface DataPlace {
  *     attachments/      release assets, by the id of the repository
  *     lock              held by the process that uses the folder
  */
-const DATABASE_FILE = 'branchline.db'
+export const DATABASE_FILE = 'branchline.db'
 const REPOSITORIES_FOLDER = 'repositories'
 const ATTACHMENTS_FOLDER = 'attachments'
 
@@ -105,7 +105,8 @@ export async function claimScratch(
     const lock = await tryLock(path)
     if (!lock) continue
     onEnded(path)
-    await rm(path, { recursive: true, force: true })
+    // A Git process of the ended server can still write there. The next start removes the rest.
+    await rm(path, { recursive: true, force: true }).catch(() => {})
     lock.release()
   }
   const path = join(all, randomUUID())
@@ -156,14 +157,18 @@ export async function useData(
 }
 
 /** A command ends when it is no longer alone. */
-const COMMAND_EVENTS: SessionEvents = {
+export const COMMAND_EVENTS: SessionEvents = {
   onLost: (error) => {
     throw error
   },
   onFailure: () => {},
 }
 
-function postgresOf({ database, databasePasswordFile }: DataPlace): PostgresAddress | undefined {
+/** Returns the address of the PostgreSQL database; undefined for SQLite. */
+export function postgresOf({
+  database,
+  databasePasswordFile,
+}: DataPlace): PostgresAddress | undefined {
   return database === undefined ? undefined : { url: database, passwordFile: databasePasswordFile }
 }
 
@@ -181,14 +186,14 @@ export async function openData(
   session?: ServerSession,
   onError?: (error: Error) => void,
 ): Promise<Db> {
-  const db = await openPlace(place, onError)
+  const db = await openPlace(place, onError, session)
   try {
     if (session) {
       const isOld = async () => (await schemaVersion(db)) < migrations.length
       await session.alone(isOld, () => migrate(db))
     }
     await migrate(db)
-    if (place.database !== undefined) await checkFolder(place, db)
+    if (place.database !== undefined) await claimFolder(place, db)
     return db
   } catch (error) {
     await db.destroy()
@@ -197,15 +202,38 @@ export async function openData(
 }
 
 /**
- * Checks that a data folder belongs to its PostgreSQL database.
+ * Checks that a data folder belongs to its PostgreSQL database, and lets the first folder belong to
+ * it.
  *
  * @throws Error with a sentence for the operator.
  */
-async function checkFolder({ data }: DataPlace, db: Db): Promise<void> {
+async function claimFolder({ data }: DataPlace, db: Db): Promise<void> {
   const marker = join(data, MARKER_FILE)
   if (!existsSync(marker)) await writeFile(marker, randomUUID(), { flush: true })
-  if (await belongsTo(db, await readFile(marker, 'utf8'))) return
+  const id = await readFile(marker, 'utf8')
+  checkFolder(data, id, await claimFor(db, id))
+}
+
+/** @throws Error with a sentence for the operator, when the database belongs to another folder. */
+function checkFolder(data: string, id: string | undefined, owner: OwnFolder | undefined): void {
+  if (owner?.isRestoring) {
+    throw new Error(
+      'the PostgreSQL database has an interrupted restore: run the same `restore` again',
+    )
+  }
+  if (owner !== undefined && owner.id === id) return
   throw new Error(`the PostgreSQL database belongs to another data folder than ${data}`)
+}
+
+/** Returns the id of a folder whose rows are in PostgreSQL; undefined for another folder. */
+export async function folderId(data: string): Promise<string | undefined> {
+  const marker = join(data, MARKER_FILE)
+  return existsSync(marker) ? await readFile(marker, 'utf8') : undefined
+}
+
+/** Lets the rows of a new folder be in PostgreSQL. */
+export async function writeFolderId(data: string, id: string): Promise<void> {
+  await writeFile(join(data, MARKER_FILE), id, { flush: true })
 }
 
 /**
@@ -219,9 +247,21 @@ export async function openDataAsItIs(place: DataPlace): Promise<Db> {
     throw new Error(`there is no ${file}: --data names the folder of an instance`)
   })
   const db = await openPlace(place)
+  try {
+    await checkVersion(db)
+    if (place.database !== undefined)
+      checkFolder(place.data, await folderId(place.data), await folderOf(db))
+    return db
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
+
+/** @throws Error with a sentence for the operator. */
+async function checkVersion(db: Db): Promise<void> {
   const version = await schemaVersion(db)
-  if (version === migrations.length) return db
-  await db.destroy()
+  if (version === migrations.length) return
   throw new Error(
     `the database is at version ${version} and this Branchline works with ${migrations.length}: ` +
       'use the Branchline that serves it, or bring it up to date with `migrate`',
@@ -249,6 +289,7 @@ export async function migrateData(
 async function openPlace(
   place: DataPlace,
   onError: (error: Error) => void = () => {},
+  session?: ServerSession,
 ): Promise<Db> {
   await makeFolder(place.data)
   const address = postgresOf(place)
@@ -263,7 +304,7 @@ async function openPlace(
   }
   if (existsSync(file))
     throw new Error(`the rows of ${place.data} are in ${file}: leave out --database`)
-  const db = openPostgres({ ...address, onError })
+  const db = openPostgres({ ...address, onError, session })
   try {
     await checkPostgres(db)
     return db

@@ -19,13 +19,18 @@ const MAX_WAITING_BYTES = 1024 * 1024
  */
 export class LogWriter {
   readonly #stream: Writable
+  readonly #maxBatchBytes: number
   #batch = ''
   #droppedLines = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param stream whose `error` events the caller handles. */
-  constructor(stream: Writable) {
+  /**
+   * @param stream whose `error` events the caller handles.
+   * @param maxBatchBytes largest write of several lines.
+   */
+  constructor(stream: Writable, maxBatchBytes = Number.POSITIVE_INFINITY) {
     this.#stream = stream
+    this.#maxBatchBytes = maxBatchBytes
   }
 
   /** Adds a line, which ends in a line break. */
@@ -34,8 +39,9 @@ export class LogWriter {
       this.#droppedLines += 1
       return
     }
-    if (this.#droppedLines > 0) this.#batch += this.#droppedNotice()
-    this.#batch += line
+    const added = this.#droppedLines > 0 ? this.#droppedNotice() + line : line
+    if (this.#exceedsBatch(added)) this.flush()
+    this.#batch += added
     if (this.#batch.length >= BATCH_CHARACTERS) this.flush()
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_INTERVAL_MS).unref()
   }
@@ -46,6 +52,11 @@ export class LogWriter {
     this.#timer = undefined
     if (this.#batch !== '') this.#stream.write(this.#batch)
     this.#batch = ''
+  }
+
+  #exceedsBatch(line: string): boolean {
+    if (this.#maxBatchBytes === Number.POSITIVE_INFINITY || this.#batch === '') return false
+    return Buffer.byteLength(this.#batch) + Buffer.byteLength(line) > this.#maxBatchBytes
   }
 
   #droppedNotice(): string {

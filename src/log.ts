@@ -14,6 +14,19 @@ export function createLog(level: LogLevel): Logger {
   return createLogTo(writer, level)
 }
 
+/**
+ * Creates the log of one of several processes with one stderr. Each line has the number of the
+ * process.
+ */
+export function createSharedLog(level: LogLevel, worker: number): Logger {
+  const writer = new LogWriter(process.stderr, ATOMIC_BYTES)
+  process.on('exit', () => writer.flush())
+  return createLogTo(writer, level).child({ worker })
+}
+
+/** The kernel writes so many bytes into a pipe in one piece (PIPE_BUF, pipe(7)). */
+const ATOMIC_BYTES = 4096
+
 /** Creates a log that writes to a stream. */
 export function createLogTo(destination: DestinationStream, level: LogLevel): Logger {
   return pino(

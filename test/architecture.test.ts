@@ -10,11 +10,13 @@ const domainOfTransport = [
   'domain/app.ts',
   'domain/core/access.ts',
   'domain/core/errors.ts',
+  'domain/accounts/credentials/browser-sessions.ts',
   'domain/accounts/credentials/credentials.ts',
   'domain/accounts/credentials/sudo.ts',
   'domain/accounts/sign-on/proxy-sign-in.ts',
   'domain/accounts/users/users.ts',
   'domain/deliveries/payloads.ts',
+  'domain/oauth2/',
   'domain/repos/reading/readers.ts',
   'domain/repos/refs/git-services.ts',
 ]
@@ -42,6 +44,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
       'cli',
       'config',
       'data-folder.ts',
+      'restore-target.ts',
       'log.ts',
       'server/',
       'version.ts',
@@ -51,6 +54,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
     ],
   ],
   ['data-folder.ts', ['storage/', 'git/repositories/repositories.ts']],
+  ['restore-target.ts', ['data-folder.ts', 'domain/maintenance/restore.ts', 'storage/']],
   [
     'config',
     [
@@ -81,7 +85,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['domain/accounts/keys/', 'domain/accounts/credentials/'],
     ['domain/accounts/sign-on/', 'domain/accounts/registration/'],
     ['domain/organizations/', 'domain/webhooks/'],
-    ['domain/memos/', 'domain/repos/'],
+    ['domain/memos/', 'domain/oauth2/', 'domain/repos/'],
     ['domain/repos/access/'],
     [
       'domain/repos/events/',
@@ -117,9 +121,9 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['storage/dialects/'],
     ['storage/migrations/'],
     ['storage/database/'],
-    ['storage/coordination/'],
+    ['storage/coordination/', 'storage/transfer/'],
     ['storage/accounts/', 'storage/memos/', 'storage/repos/'],
-    ['storage/organizations/', 'storage/webhooks/'],
+    ['storage/oauth2/', 'storage/organizations/', 'storage/webhooks/'],
     ['storage/pulls/'],
   ],
   [
@@ -142,7 +146,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['transport/http/'],
     ['transport/callers/'],
     ['transport/pages/'],
-    ['transport/calls/', 'transport/git-http/', 'transport/grpc/'],
+    ['transport/calls/', 'transport/git-http/', 'transport/grpc/', 'transport/oauth2/'],
     ['transport/'],
   ],
 ]
@@ -303,6 +307,7 @@ const stateful: readonly (readonly [path: string, reason: string])[] = [
   ['transport/rpc/text/', 'caches keyed by descriptors, which never change'],
   ['git/processes/process-spawner-program.ts', 'the main file of a process of its own'],
   ['storage/database/postgres-transactions.ts', 'a queue for each database, which ends with it'],
+  ['domain/maintenance/storage-peer-program.ts', 'the main file of a process of its own'],
   ['storage/database/rollbacks.ts', 'what a transaction has done, which ends with the transaction'],
 ]
 

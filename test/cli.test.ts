@@ -90,6 +90,10 @@ describe('the command line', () => {
       {},
       '--trusted-proxies-any',
     ],
+    ['no workers', ['serve', '--workers', '0'], {}, 'a whole number from 1 to 64'],
+    ['workers that are no number', ['serve', '--workers', 'abc'], {}, '--workers'],
+    ['too many workers', ['serve'], { BRANCHLINE_WORKERS: '1000' }, 'BRANCHLINE_WORKERS'],
+    ['several workers on SQLite', ['serve', '--workers', '2'], {}, '--workers 2 needs PostgreSQL'],
     ['a certificate without its key', ['serve', '--tls-cert', 'a.pem'], {}, '--tls-key'],
     [
       'a certificate that does not exist',

@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest'
 import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
 import { ErrorReasonSchema } from '#gen/branchline/v1/error_reason_pb.ts'
 import { comments } from '#gen/comments.ts'
+import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import { CodeSchema } from '#gen/google/rpc/code_pb.ts'
 import { Scopes } from '../src/domain/core/scopes.ts'
 import { refusal, restStatusOf } from '../src/transport/errors/index.ts'
@@ -52,6 +53,17 @@ function mistakes(mistakesOf: (method: DescMethod) => readonly string[]): string
     mistakesOf(method).map((mistake) => `${fullName(method)}: ${mistake}`),
   )
 }
+
+it('a field whose comment calls it required is REQUIRED, as the description of the API shows', () => {
+  const required = types
+    .flatMap((type) => (type.kind === 'message' ? type.fields : []))
+    .filter((field) => comments.get(fullName(field))?.endsWith('Required.'))
+  expect(required.length).toBeGreaterThan(40)
+  const unmarked = required.filter(
+    (field) => !getOption(field, field_behavior).includes(FieldBehavior.REQUIRED),
+  )
+  expect(unmarked.map(fullName)).toEqual([])
+})
 
 it('the walk covers the schema', () => {
   expect(methods.map(fullName)).toEqual(

@@ -14,7 +14,12 @@ import { anchorsOf, codeOf, linksOf, ROOT, readPage, tableBelow } from './suppor
 import { startTestServer } from './support/server.ts'
 
 const docs = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'))
-const pages = ['README.md', 'CHANGELOG.md', ...docs.map((name) => `docs/${name}`)]
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  'deploy/README.md',
+  ...docs.map((name) => `docs/${name}`),
+]
 const operations = readPage('docs/operations.md')
 
 /** The values of the enums that the pages speak of. */

@@ -80,6 +80,16 @@ export function addTallies(tallies) {
 }
 
 /**
+ * Returns a tally whose failures say to which run they belong.
+ * @param {Tally} tally
+ * @param {string} run
+ * @returns {Tally}
+ */
+export function nameTally(tally, run) {
+  return { ...tally, failures: tally.failures.map((failure) => `${failure} (${run})`) }
+}
+
+/**
  * Returns the last line of a test run.
  * @param {Tally} tally
  */

@@ -7,7 +7,15 @@ import { archive } from './archive.mjs'
 import { packageLicences } from './licences.mjs'
 
 /** The bundles of the server (`scripts/setup/bundle.mjs`). */
-const BUNDLES = ['main.js', 'cli.js', 'actions.js', 'process-spawner.js']
+const BUNDLES = [
+  'main.js',
+  'cli.js',
+  'actions.js',
+  'primary.js',
+  'worker-program.js',
+  'process-spawner.js',
+  'storage-peer.js',
+]
 
 /**
  * Returns the program that starts the server. Another major version of Node does not load the addons

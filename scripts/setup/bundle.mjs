@@ -32,7 +32,10 @@ export async function bundle() {
       main: 'src/main.ts',
       cli: 'src/cli.ts',
       actions: 'src/cli/actions/index.ts',
+      primary: 'src/cli/primary.ts',
+      'worker-program': 'src/cli/worker-program.ts',
       'process-spawner': 'src/git/processes/process-spawner-program.ts',
+      'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
     },
     outdir: dirname(bundlePath),
     bundle: true,
@@ -60,7 +63,7 @@ export async function bundle() {
 
 /**
  * Keeps dynamic imports in files of their own: the commands, which main.ts loads after its check of
- * Node, and their actions, which help and version do not need. In one file, the packages of all
+ * Node, the primary process of `serve --workers`, and the actions, which help and version do not need. In one file, the packages of all
  * would be loaded at once.
  * @type {import('esbuild').Plugin}
  */
@@ -68,6 +71,7 @@ const apart = {
   name: 'apart',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\/cli\.ts$/ }, () => ({ path: './cli.js', external: true }))
+    onResolve({ filter: /^\.\/primary\.ts$/ }, () => ({ path: './primary.js', external: true }))
     onResolve({ filter: /^\.\/actions\/index\.ts$/ }, () => ({
       path: './actions.js',
       external: true,

@@ -70,7 +70,7 @@ function stopForwarding() {
  * signal ended has the code null.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: Record<string, string>, show?: boolean }} [options] `show` prints
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, show?: boolean }} [options] `show` prints
  *   the output and does not store it
  * @returns {Promise<{ code: number | null, output: string }>}
  */

@@ -31,8 +31,8 @@ export const compilePackages = [
 ]
 
 /**
- * Programs that tests use: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST,
- * programs that create keys and signatures, PostgreSQL, Python for gRPC and generated clients. A test without
+ * Programs that tests use: the sandbox of hooks, a browser for gRPC-Web and CORS, curl for REST, the
+ * proxy of `deploy/`, programs that create keys and signatures, PostgreSQL, Python for gRPC and generated clients. A test without
  * its program is skipped.
  * @type {readonly SystemPackage[]}
  */
@@ -41,6 +41,7 @@ export const testPackages = [
   { name: 'chromium', command: 'chromium' },
   { name: 'curl', command: 'curl' },
   { name: 'gnupg', command: 'gpg' },
+  { name: 'haproxy', command: 'haproxy' },
   { name: 'openssh-client', command: 'ssh-keygen' },
   { name: 'postgresql', command: 'pg_ctlcluster' },
   { name: 'python3-grpcio', pythonModule: 'grpc' },

@@ -7,7 +7,9 @@ import { run } from './run.ts'
 /** `branchline backup` */
 export function backupCommand(): Command {
   return commandOnData('backup')
-    .description('write an instance into one tar archive, with or without a running server')
+    .description(
+      'write an instance with SQLite or PostgreSQL into one tar archive, beside running servers or without',
+    )
     .requiredOption(
       '--output <file>',
       'archive to write, replaced when it exists; - for standard output',
@@ -18,7 +20,9 @@ export function backupCommand(): Command {
 /** `branchline restore` */
 export function restoreCommand(): Command {
   return commandOnData('restore')
-    .description('create a data folder from an archive of `backup`')
+    .description(
+      'create an instance from an archive of `backup`, with SQLite or with the PostgreSQL database of --database; run it again after an interruption',
+    )
     .requiredOption('--input <file>', 'archive; - for standard input')
     .action((flags: RestoreFlags) => run(({ restore }) => restore(flags)))
 }

@@ -14,6 +14,13 @@ export function doctorCommand(): Command {
       'repair the problems that can be repaired; only with the server stopped',
       false,
     )
+    .option(
+      '--storage',
+      'test instead what Git and Branchline need from the file system of the data folder',
+      false,
+    )
     .addOption(logLevelOption())
-    .action((flags: DoctorFlags) => run(({ doctor }) => doctor(flags)))
+    .action(({ storage, ...flags }: DoctorFlags & { readonly storage: boolean }) =>
+      run((actions) => (storage ? actions.examineStorage(flags) : actions.doctor(flags))),
+    )
 }

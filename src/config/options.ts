@@ -10,6 +10,9 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] 
 /** The schedule that the Standard Webhooks specification proposes. */
 const DEFAULT_RETRY_SCHEDULE = '5s,5m,30m,2h,5h,10h,14h,20h,24h'
 
+/** PostgreSQL has a process for each connection, of which each worker opens up to 11. */
+const MAX_WORKERS = 64
+
 /** A page is read and printed in memory, so that more results would cost too much. */
 const pageSize = values.wholeNumber(1, 1000)
 
@@ -66,12 +69,7 @@ export function serveOptions(): Option[] {
     ...memoOptions(),
     ...webhookOptions(),
     ...repositoryOptions(),
-    setting(
-      '--mail-dir <folder>',
-      'folder that outgoing mail is written to; no mail without it',
-      undefined,
-      values.path,
-    ),
+    ...mailOptions(),
     ...proxyOptions(),
     ...limitOptions(),
     toggle('--reflection', 'gRPC server reflection', 'on'),
@@ -88,6 +86,12 @@ function addressOptions(): Option[] {
       values.hostPort,
     ),
     ...placeOptions(),
+    setting(
+      '--workers <number>',
+      'server processes behind the port; more than one only with PostgreSQL',
+      '1',
+      values.wholeNumber(1, MAX_WORKERS),
+    ),
     setting(
       '--public-url <url>',
       'base of links in answers (default: the address served on)',
@@ -127,6 +131,30 @@ function memoOptions(): Option[] {
       '8192',
       values.wholeNumber(8192, 1_048_576),
     ),
+  ]
+}
+
+function mailOptions(): Option[] {
+  return [
+    setting(
+      '--mail-dir <folder>',
+      'folder that outgoing mail is written to',
+      undefined,
+      values.path,
+    ),
+    setting(
+      '--mail-smtp <url>',
+      'mail server, such as smtp://user@mail.example.org:587 or smtps://…',
+      undefined,
+      values.smtpUrl,
+    ),
+    setting(
+      '--mail-smtp-password-file <file>',
+      'file with the password of the mail server; read for each mail',
+      undefined,
+      values.path,
+    ),
+    setting('--mail-from <address>', 'address that mails come from', undefined, values.mailAddress),
   ]
 }
 

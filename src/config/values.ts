@@ -45,11 +45,60 @@ const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
   ['GiB', 1024 ** 3],
 ])
 
+/** A list of hosts, which libpq would try one after the other. */
+const SEVERAL_HOSTS =
+  /^postgres(?:ql)?:\/\/(?:[^@/?#]*@)?[^@/?#]*,[^@/?#]*(?:[/?#]|$)|[?&]host=[^&#]*(?:,|%2c)/i
+
 /** Returns the URI of a PostgreSQL database. */
 export function postgresUrl(text: string): string {
+  if (SEVERAL_HOSTS.test(text)) {
+    throw new InvalidArgumentError(
+      'It must name one host: an address that leads to the present primary.',
+    )
+  }
   if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text)) {
     throw new InvalidArgumentError('It must be like postgres://user@host:5432/name.')
   }
+  return text
+}
+
+/** A mail server. See `SmtpAddress` of `src/mail/smtp.ts`. */
+export interface SmtpServer {
+  readonly host: string
+  readonly port: number
+  readonly tls: 'implicit' | 'starttls' | 'none'
+  readonly user?: string | undefined
+  readonly passwordFile?: string | undefined
+}
+
+/** The ports of submission (RFC 8314 section 7.3, RFC 6409 section 3.1). */
+const SMTPS_PORT = 465
+const SUBMISSION_PORT = 587
+
+/** Returns the mail server of a URL. Mail leaves this machine with TLS only. */
+export function smtpUrl(text: string): SmtpServer {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isSmtps = url?.protocol === 'smtps:'
+  const isPlain =
+    (isSmtps || url?.protocol === 'smtp:') && /^\/?$/.test(url?.pathname ?? '') && !url?.search
+  if (!url || !isPlain || url.hostname === '')
+    throw new InvalidArgumentError('It must be like smtp://user@host:587 or smtps://user@host.')
+  if (url.password !== '')
+    throw new InvalidArgumentError('The password belongs into --mail-smtp-password-file.')
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const isLocal = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+  return {
+    host,
+    port: url.port ? Number(url.port) : isSmtps ? SMTPS_PORT : SUBMISSION_PORT,
+    tls: isSmtps ? 'implicit' : isLocal ? 'none' : 'starttls',
+    ...(url.username && { user: decodeURIComponent(url.username) }),
+  }
+}
+
+/** Returns an address without a name. */
+export function mailAddress(text: string): string {
+  if (!/^[^\s<>,;@]+@[^\s<>,;@]+$/.test(text))
+    throw new InvalidArgumentError('It must be an address like forge@example.org.')
   return text
 }
 

@@ -91,6 +91,7 @@ export async function createApp({
 function createSignals(): Signals {
   return {
     deliveries: createSignal(),
+    mails: createSignal(),
     events: createSignal(),
     mirrors: createSignal(),
     pullHeads: createSignal(),

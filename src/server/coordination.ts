@@ -11,6 +11,7 @@ export function createSharedCoordination(shared: Shared, log: Logger): Coordinat
   return {
     exclusive: createSharedExclusive(locks, 'domain', LOCK_LIMITS),
     once: createOnce(),
+    lease: () => session.lease(),
     get serverId() {
       return session.serverId
     },

@@ -12,8 +12,10 @@ import { endScripts } from '../git/hooks/hook-runner.ts'
 import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
+import { openMailServer } from '../mail/smtp.ts'
 import { createApp, systemClock } from './app.ts'
 import { collectWhenIdle, tuneForCalls } from './garbage-collection.ts'
+import type { WorkerSurroundings } from './primary-process.ts'
 import { serve } from './serving.ts'
 import { StartedParts } from './started-parts.ts'
 import { Workers } from './workers.ts'
@@ -35,6 +37,8 @@ export interface Surroundings {
   readonly clock?: Clock
   /** Starts Git processes. Without it the server starts them itself. */
   readonly spawner?: ProcessSpawner
+  /** Set where the server is one of several worker processes behind one port. */
+  readonly workers?: WorkerSurroundings
 }
 
 /**
@@ -66,10 +70,10 @@ export async function startServer(
 async function startParts(
   config: Config,
   log: Logger,
-  { clock = systemClock, spawner }: Surroundings,
+  { clock = systemClock, spawner, workers: others }: Surroundings,
   parts: StartedParts,
 ): Promise<{ url: string; app: App }> {
-  const { settings, mailDir, webhookAllowedHosts, listen } = config
+  const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
@@ -80,7 +84,7 @@ async function startParts(
     settings,
     log,
     clock,
-    mail: mailDir === undefined ? undefined : await openMailFolder(mailDir, () => clock.now()),
+    mail: await openMail(config, clock),
     publicUrl: () => base.url,
     outbound: createOutbound({
       allowedHosts: webhookAllowedHosts,
@@ -93,7 +97,11 @@ async function startParts(
     await finishMeasuring(app)
   })
   app.git.processes.spawner = spawner
-  app.git.processes.limitMemory(config.gitMemoryBytes, (facts, message) => log.warn(facts, message))
+  app.git.processes.limitMemory(
+    config.gitMemoryBytes,
+    (facts, message) => log.warn(facts, message),
+    others?.gitMemory,
+  )
   await prepareRepositories(app.git)
   if (settings.gitHooks) await prepareGitHooks(app)
   await reconcilePendingUpdates(app)
@@ -101,10 +109,17 @@ async function startParts(
   // create work until then.
   const workers = new Workers()
   parts.add(() => workers.stop())
-  const url = await serve(config, app, base, parts)
+  const url = await serve(config, app, base, parts, others)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
   return { url, app }
+}
+
+/** Opens the folder or the mail server for outgoing mail; undefined for no mail. */
+async function openMail({ mailDir, mailSmtp }: Config, clock: Clock): Promise<App['mail']> {
+  const now = () => clock.now()
+  if (mailSmtp !== undefined) return openMailServer(mailSmtp, now)
+  return mailDir === undefined ? undefined : openMailFolder(mailDir, now)
 }
 
 /** Opens the data, alone or together with other servers. */

@@ -36,12 +36,14 @@ import { registerReflection } from '../transport/grpc/reflection.ts'
 import { createCors } from '../transport/http/cors.ts'
 import type { HttpRequest } from '../transport/http/requests.ts'
 import { type Listener, listen } from '../transport/listener/index.ts'
+import { createOAuth2 } from '../transport/oauth2/index.ts'
 import { createOpenApi } from '../transport/openapi/index.ts'
 import { createGoImport } from '../transport/pages/go-import.ts'
 import { createMetrics, type Metrics } from '../transport/pages/metrics.ts'
 import { operatorPages } from '../transport/pages/operator-pages.ts'
 import { createRpc, type Rpc } from '../transport/rpc/index.ts'
 import { VERSION } from '../version.ts'
+import type { WorkerSurroundings } from './primary-process.ts'
 import type { StartedParts } from './started-parts.ts'
 
 /** The schemas of all services. */
@@ -66,6 +68,7 @@ const SCHEMA_FILES = [
  * Starts the listener with all protocols, and adds it to `parts`.
  *
  * @param base gets the URL of the listener when it is empty.
+ * @param workers set where the server is one of several worker processes.
  * @returns the URL of the listener.
  */
 export async function serve(
@@ -73,6 +76,7 @@ export async function serve(
   app: App,
   base: { url: string },
   parts: StartedParts,
+  workers?: WorkerSurroundings,
 ): Promise<string> {
   const shutdown = new AbortController()
   // Every call in flight listens. Node's warning about many listeners would be about many clients.
@@ -80,7 +84,7 @@ export async function serve(
   let serving = true
   let listener: Listener | undefined
 
-  const metrics = createMetrics(() => listener?.figures())
+  const metrics = createMetrics(() => listener?.figures(), workers?.metrics)
   const health = createHealth(SERVICES.map(({ typeName }) => typeName))
   const trustedOrigins = () => [new URL(app.publicUrl()).origin, ...config.corsOrigins]
   const peers = createPeers({ ...config, publicUrl: app.publicUrl })
@@ -111,6 +115,7 @@ export async function serve(
   const destinations = {
     cors: createCors(trustedOrigins),
     pages,
+    oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
     git,
     goImport: createGoImport(app.publicUrl),
     ...protocols.handlers(),
@@ -118,6 +123,7 @@ export async function serve(
   listener = await listen({
     ...config.listen,
     ...(config.tls && { tls: config.tls }),
+    passed: workers?.connections,
     handler: createDispatch(destinations, app.log),
     limits: { limitLoopback: config.limitLoopback, uncountedAddresses: config.trustedProxies },
     networkOf: (request) => peerOf(request).network,
@@ -133,6 +139,11 @@ export async function serve(
   base.url ||= url
   health.setServing(true)
   return url
+}
+
+/** Returns whether browsers reach this server by https. */
+function isPublicSecure({ publicUrl }: Config): boolean {
+  return publicUrl?.startsWith('https:') ?? false
 }
 
 /** Returns the OpenAPI document, which takes as long to create as a tenth of the start. */
@@ -166,7 +177,7 @@ function createProtocols(
   app: App,
   { metrics, health, peers, proxy, shutdownSignal }: ProtocolParts,
 ): Rpc<HttpRequest> {
-  const publicSecure = config.publicUrl?.startsWith('https:') ?? false
+  const publicSecure = isPublicSecure(config)
   const rpc = createRpc<HttpRequest>({
     interceptors: [
       observeInterceptor(app.log, metrics),

@@ -1,3 +1,4 @@
+import { startMails } from '../domain/accounts/credentials/mail-queue.ts'
 import type { App } from '../domain/app.ts'
 import type { Worker } from '../domain/core/coordination.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
@@ -6,7 +7,7 @@ import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
 import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
 import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
-import { startReconciling } from '../domain/repos/refs/reconciling.ts'
+import { startReconciling, startReconcilingOwn } from '../domain/repos/refs/reconciling.ts'
 import { VERSION } from '../version.ts'
 
 type StartWorker = (app: App) => Worker | Promise<Worker>
@@ -14,6 +15,7 @@ type StartWorker = (app: App) => Worker | Promise<Worker>
 /** Each worker runs on one of the servers that share a database. */
 const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['deliveries', (app) => startDeliveries(app, `branchline-webhook/${VERSION}`)],
+  ['mails', startMails],
   ['mirrors', startMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],
@@ -21,6 +23,9 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['leftover sweeps', startLeftoverSweeps],
   ['pending updates', startReconciling],
 ]
+
+/** Each server runs these workers. */
+const STARTS_EVERYWHERE: readonly ((app: App) => Worker)[] = [startReconcilingOwn]
 
 /** The background workers of a server. */
 export class Workers {
@@ -30,6 +35,7 @@ export class Workers {
   async start(app: App): Promise<void> {
     for (const [name, start] of STARTS)
       this.#running.push(await app.coordination.onOneServer(name, () => start(app)))
+    for (const start of STARTS_EVERYWHERE) this.#running.push(start(app))
   }
 
   /**

@@ -7,6 +7,7 @@ import {
   type RequestHandler,
   requestIdOf,
 } from './http/requests.ts'
+import type { createOAuth2 } from './oauth2/index.ts'
 import type { Pages } from './pages/operator-pages.ts'
 
 /** The handlers of requests. */
@@ -14,6 +15,8 @@ export interface Destinations {
   readonly cors: Cors
   /** Pages for operators and tools, for GET and HEAD. */
   readonly pages: Pages
+  /** Answers the endpoints of OAuth 2.0 and OpenID Connect. */
+  readonly oauth2: ReturnType<typeof createOAuth2>
   /** Answers gRPC, gRPC-Web and Connect, and returns whether the request was a call. */
   readonly rpc: (path: string, request: HttpRequest, response: HttpResponse) => boolean
   /** Answers Git requests only, and returns whether the request was one. */
@@ -26,7 +29,7 @@ export interface Destinations {
 
 /** Creates the handler that selects the handler of each request. RPCs take precedence over REST. */
 export function createDispatch(
-  { cors, pages, rpc, git, goImport, rest }: Destinations,
+  { cors, pages, oauth2, rpc, git, goImport, rest }: Destinations,
   log: Logger,
 ): RequestHandler {
   return (request, response) => {
@@ -41,6 +44,9 @@ export function createDispatch(
         log.error({ err, path }, 'a page failed')
         response.destroy()
       })
+    } else if (oauth2.isEndpoint(path)) {
+      setAnswerHeaders(request, response)
+      oauth2.answer(path, request, response)
     } else if (
       !rpc(path, request, response) &&
       !git(request, response) &&

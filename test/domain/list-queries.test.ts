@@ -7,7 +7,7 @@ import { listNotifications } from '../../src/domain/memos/notifications.ts'
 import { getUserStats, listAllUserStats } from '../../src/domain/memos/user-stats.ts'
 import type { User } from '../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../support/app.ts'
-import { plansOf } from '../support/query-plan.ts'
+import { countQueries } from '../support/query-plan.ts'
 import { caller, draft, reader } from './memos/test-users.ts'
 
 const COUNT = 12
@@ -59,7 +59,7 @@ const lists: [string, number, (app: TestApp, limit: number) => Promise<{ length:
 const NEWEST = { order: readMemoOrder(''), after: undefined }
 
 function queriesOf(work: (watched: TestApp) => Promise<unknown>): Promise<number> {
-  return plansOf(app.db, (db) => work({ ...app, db })).then(({ length }) => length)
+  return countQueries(app.db, (db) => work({ ...app, db }))
 }
 
 describe('a page', () => {

@@ -206,8 +206,10 @@ describe('the access table', () => {
     const apart: readonly DescMethod[] = [
       EventService.method.watchEvents,
       auth.signOut,
-      // Answers an image and not JSON: test/clients/curl.test.ts reads one.
+      // Answer an image and not JSON: test/clients/curl.test.ts reads one, and
+      // test/stories/accounts/generated-avatars.test.ts the other.
       users.getUserAvatar,
+      users.getGeneratedAvatar,
     ]
     const methods = (await servedMethods()).filter((method) => !isOfForge(method))
     expect(methods.length).toBeGreaterThan(0)

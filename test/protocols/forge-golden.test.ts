@@ -103,6 +103,7 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/^[0-9a-f]{64}$/, '<proof>'],
   [/\+branchline-\S+$/, '+branchline-<version>'],
   [/^branchline_pat_[0-9A-Za-z]+$/, '<token>'],
+  [/^branchline_ocs_[0-9A-Za-z]+$/, '<secret>'],
 ]
 
 /**

@@ -20,6 +20,8 @@ import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
+import { OrganizationHookService } from '#gen/branchline/v1/organization_hook_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
@@ -30,10 +32,12 @@ import { RepositoryEventService } from '#gen/branchline/v1/repository_event_serv
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 
 const accounts = AccountService.method
 const tokens = AccessTokenService.method
@@ -66,6 +70,10 @@ const issues = IssueService.method
 const issueComments = IssueCommentService.method
 const mirrors = MirrorService.method
 const webhooks = HookService.method
+const organizationHooks = OrganizationHookService.method
+const userHooks = UserHookService.method
+const systemHooks = SystemHookService.method
+const applications = OAuth2ApplicationService.method
 const languages = LanguageService.method
 const topics = TopicService.method
 
@@ -157,6 +165,26 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(gpgKeys.listMyGpgKeys, 'GET /user/gpg_keys'),
   bob(gpgKeys.listUserGpgKeys, 'GET /users/bob/gpg_keys'),
   bob(gpgKeys.deleteGpgKey, 'DELETE /user/gpg_keys/1'),
+  bob(applications.createOAuth2Application, 'POST /user/applications/oauth2', {
+    name: 'Woodpecker',
+    confidential_client: true,
+    redirect_uris: ['https://ci.example.org/authorize'],
+  }),
+  bob(applications.getOAuth2Application, 'GET /user/applications/oauth2/4'),
+  bob(applications.listOAuth2Applications, 'GET /user/applications/oauth2'),
+  bob(applications.editOAuth2Application, 'PATCH /user/applications/oauth2/4', { name: 'CI' }),
+  bob(applications.deleteOAuth2Application, 'DELETE /user/applications/oauth2/4'),
+  bob(applications.listOAuth2Grants, 'GET /user/grants/oauth2'),
+  by('ada', applications.adminCreateOAuth2Application, 'POST /admin/applications/oauth2', {
+    name: 'Drone',
+    redirect_uris: ['https://drone.example.org/login'],
+  }),
+  by('ada', applications.adminGetOAuth2Application, 'GET /admin/applications/oauth2/5'),
+  by('ada', applications.adminListOAuth2Applications, 'GET /admin/applications/oauth2'),
+  by('ada', applications.adminEditOAuth2Application, 'PATCH /admin/applications/oauth2/5', {
+    confidential_client: true,
+  }),
+  by('ada', applications.adminDeleteOAuth2Application, 'DELETE /admin/applications/oauth2/5'),
   // An organisation with a team
   bob(organizations.createOrganization, 'POST /orgs', {
     username: 'guild',
@@ -171,6 +199,16 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
   bob(accounts.checkOrganizationBlockedUser, 'GET /orgs/guild/blocks/ada'),
   bob(accounts.unblockOrganizationUser, 'DELETE /orgs/guild/blocks/ada'),
+  bob(applications.createOrganizationOAuth2Application, 'POST /orgs/guild/applications/oauth2', {
+    name: 'Shop',
+    redirect_uris: ['com.example.shop:/back'],
+  }),
+  bob(applications.getOrganizationOAuth2Application, 'GET /orgs/guild/applications/oauth2/6'),
+  bob(applications.listOrganizationOAuth2Applications, 'GET /orgs/guild/applications/oauth2'),
+  bob(applications.editOrganizationOAuth2Application, 'PATCH /orgs/guild/applications/oauth2/6', {
+    name: 'Store',
+  }),
+  bob(applications.deleteOrganizationOAuth2Application, 'DELETE /orgs/guild/applications/oauth2/6'),
   bob(teams.createTeam, 'POST /orgs/guild/teams', {
     name: 'crew',
     units_map: { 'repo.code': 'write' },
@@ -388,6 +426,38 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(webhooks.testRepositoryHook, 'POST /repos/bob/garden/hooks/1/tests'),
   bob(webhooks.listRepositoryHookDeliveries, 'GET /repos/bob/garden/hooks/1/deliveries'),
   bob(webhooks.deleteRepositoryHook, 'DELETE /repos/bob/garden/hooks/1'),
+  bob(organizationHooks.createOrganizationHook, 'POST /orgs/guild/hooks', {
+    type: 'slack',
+    config: { url: 'http://127.0.0.1/in', content_type: 'json', channel: '#tulips' },
+    events: ['repository'],
+  }),
+  bob(organizationHooks.editOrganizationHook, 'PATCH /orgs/guild/hooks/2', {
+    config: { color: '#0f0' },
+  }),
+  bob(organizationHooks.getOrganizationHook, 'GET /orgs/guild/hooks/2'),
+  bob(organizationHooks.listOrganizationHooks, 'GET /orgs/guild/hooks'),
+  bob(organizationHooks.listOrganizationHookDeliveries, 'GET /orgs/guild/hooks/2/deliveries'),
+  bob(organizationHooks.deleteOrganizationHook, 'DELETE /orgs/guild/hooks/2'),
+  bob(userHooks.createUserHook, 'POST /user/hooks', {
+    type: 'slack',
+    config: { url: 'http://127.0.0.1/in', content_type: 'json', channel: '#tulips' },
+    events: ['repository'],
+  }),
+  bob(userHooks.editUserHook, 'PATCH /user/hooks/3', { config: { color: '#0f0' } }),
+  bob(userHooks.getUserHook, 'GET /user/hooks/3'),
+  bob(userHooks.listUserHooks, 'GET /user/hooks'),
+  bob(userHooks.listUserHookDeliveries, 'GET /user/hooks/3/deliveries'),
+  bob(userHooks.deleteUserHook, 'DELETE /user/hooks/3'),
+  by('ada', systemHooks.createSystemHook, 'POST /admin/hooks', {
+    type: 'slack',
+    config: { url: 'http://127.0.0.1/in', content_type: 'json', channel: '#tulips' },
+    events: ['repository'],
+  }),
+  by('ada', systemHooks.editSystemHook, 'PATCH /admin/hooks/4', { config: { color: '#0f0' } }),
+  by('ada', systemHooks.getSystemHook, 'GET /admin/hooks/4'),
+  by('ada', systemHooks.listSystemHooks, 'GET /admin/hooks'),
+  by('ada', systemHooks.listSystemHookDeliveries, 'GET /admin/hooks/4/deliveries'),
+  by('ada', systemHooks.deleteSystemHook, 'DELETE /admin/hooks/4'),
   // A pull request, its reviews, and its merge
   bob(pulls.createPullRequest, 'POST /repos/guild/engine/pulls', {
     head: 'plan',
@@ -514,8 +584,15 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
  * event must precede.
  */
 export const UNTOLD: readonly DescMethod[] = [
+  applications.revokeOAuth2Grant,
   webhooks.getRepositoryHookDelivery,
   webhooks.redeliverRepositoryHookDelivery,
+  organizationHooks.getOrganizationHookDelivery,
+  organizationHooks.redeliverOrganizationHookDelivery,
+  userHooks.getUserHookDelivery,
+  userHooks.redeliverUserHookDelivery,
+  systemHooks.getSystemHookDelivery,
+  systemHooks.redeliverSystemHookDelivery,
   commits.getCommitDiff,
   contents.getRawFile,
   contents.getArchive,

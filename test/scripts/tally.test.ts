@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addTallies, summaryLine, tallyVitest } from '../../scripts/checks/tally.mjs'
+import { addTallies, nameTally, summaryLine, tallyVitest } from '../../scripts/checks/tally.mjs'
 
 const folder = '/clone'
 
@@ -71,5 +71,15 @@ describe('the last line of a run', () => {
     const checks = { passed: 5, failures: ['types'], skipped: 1 }
     const tests = { passed: 40, failures: ['test/a.test.ts > a'], skipped: 2 }
     expect(summaryLine(addTallies([checks, tests]))).toBe('45 passed, 2 failed, 3 skipped')
+  })
+
+  it('says of a failure in which run it happened', () => {
+    const [sqlite, postgres] = ['on SQLite', 'on PostgreSQL'].map((run) =>
+      nameTally({ passed: 1, failures: ['test/a.test.ts > a'], skipped: 0 }, run),
+    )
+    expect([sqlite?.failures, postgres?.failures]).toEqual([
+      ['test/a.test.ts > a (on SQLite)'],
+      ['test/a.test.ts > a (on PostgreSQL)'],
+    ])
   })
 })

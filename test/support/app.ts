@@ -39,6 +39,7 @@ const SETTINGS: Settings = {
   maxPushBytes: 64 * 1024 * 1024,
   maxAssetBytes: 64 * 1024 * 1024,
   webhookRetryScheduleMs: [5_000, 300_000],
+  mailFrom: undefined,
   defaultMergeStyle: 'merge',
   signing: true,
   wipPrefixes: ['WIP:', '[WIP]'],

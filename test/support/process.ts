@@ -4,13 +4,16 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { databaseOf } from './database.ts'
+import { databaseOf, dropDatabaseOf } from './database.ts'
 
 /** The program as it is shipped. `npm test` builds it before the tests run. */
 export const MAIN = new URL('../../dist/main.js', import.meta.url).pathname
 
 /** What starts gits for it, shipped with it. */
 export const PROCESS_SPAWNER = new URL('../../dist/process-spawner.js', import.meta.url).pathname
+
+/** The second process of `doctor --storage`, shipped with it. */
+export const STORAGE_PEER = new URL('../../dist/storage-peer.js', import.meta.url).pathname
 
 /** What a command printed, and how it ended. */
 export interface CommandResult {
@@ -60,6 +63,8 @@ export interface ServerProcess {
   readonly child: ChildProcess
   /** Resolves when the log has said `text`. */
   logged(text: string): Promise<void>
+  /** Resolves with the first line of the log that contains `text`. */
+  line(text: string): Promise<string>
   /** Resolves with the exit code, or the signal, once the process is gone. */
   readonly exited: Promise<number | NodeJS.Signals | null>
 }
@@ -71,10 +76,20 @@ export async function serveProcess(
   env: NodeJS.ProcessEnv = {},
   main = MAIN,
 ): Promise<ServerProcess> {
-  const all = ['serve', '--data', data, '--listen', '127.0.0.1:0', ...args]
-  const child = spawn(process.execPath, [main, ...all], {
+  return startServer(
+    [process.execPath, main, 'serve', '--data', data, '--listen', '127.0.0.1:0', ...args],
+    env,
+  )
+}
+
+/** Starts a server by its command line and waits for its ready line. */
+export async function startServer(
+  [program = '', ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<ServerProcess> {
+  const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: await environmentOf(all, env),
+    env: await environmentOf(args, env),
   })
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? code))
@@ -86,9 +101,19 @@ export async function serveProcess(
   const logged = async (text: string) => {
     while (!log.includes(text)) await once(child.stderr, 'data')
   }
+  const lineWith = async (text: string) => {
+    for (;;) {
+      const found = log
+        .split('\n')
+        .slice(0, -1)
+        .find((line) => line.includes(text))
+      if (found !== undefined) return found
+      await once(child.stderr, 'data')
+    }
+  }
   for await (const line of createInterface(child.stdout)) {
     const url = /^branchline listening on (\S+)$/.exec(line)?.[1]
-    if (url !== undefined) return { url, child, exited, logged }
+    if (url !== undefined) return { url, child, exited, logged, line: lineWith }
   }
   throw new Error(`the server ended before it was ready: ${log}`)
 }
@@ -99,6 +124,7 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
   try {
     return await work(folder)
   } finally {
+    await dropDatabaseOf(folder)
     await rm(folder, { recursive: true, force: true })
   }
 }

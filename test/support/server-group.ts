@@ -17,6 +17,12 @@ export interface ServerGroup {
   stop(): Promise<void>
 }
 
+/** A PostgreSQL database, and the file with its password. */
+export interface GroupDatabase {
+  readonly url: string
+  readonly passwordFile: string
+}
+
 /** Starts PostgreSQL and some servers on it. */
 export async function startServerGroup(
   count: number,
@@ -24,16 +30,41 @@ export async function startServerGroup(
 ): Promise<ServerGroup> {
   const postgres = await startPostgres()
   await postgres.createDatabase('forge')
+  const { passwordFile } = postgres
+  const group = await startServersOn(
+    { url: postgres.url('forge'), passwordFile },
+    count,
+    args,
+  ).catch(async (error: unknown) => {
+    await postgres.remove()
+    throw error
+  })
+  return {
+    ...group,
+    async stop() {
+      await group.stop()
+      await postgres.remove()
+    },
+  }
+}
+
+/** Starts some servers on an empty database, with a data folder of their own. */
+export async function startServersOn(
+  database: GroupDatabase,
+  count: number,
+  args: readonly string[] = [],
+): Promise<ServerGroup> {
   const data = await mkdtemp(join(tmpdir(), 'branchline-'))
-  const place = [
-    '--database',
-    postgres.url('forge'),
-    '--database-password-file',
-    postgres.passwordFile,
-  ]
+  const place = ['--database', database.url, '--database-password-file', database.passwordFile]
   const start = () => serveProcess(data, [...place, ...args])
   // All at once: they agree on who creates the tables.
-  const servers = await Promise.all(Array.from({ length: count }, start))
+  const starts = await Promise.allSettled(Array.from({ length: count }, start))
+  const servers = starts.flatMap((started) => (started.status === 'fulfilled' ? started.value : []))
+  for (const started of starts) {
+    if (started.status === 'fulfilled') continue
+    for (const { child } of servers) child.kill('SIGKILL')
+    throw started.reason
+  }
   let calls = 0
   return {
     data,
@@ -53,7 +84,6 @@ export async function startServerGroup(
         child.kill('SIGTERM')
         await exited
       }
-      await postgres.remove()
       await rm(data, { recursive: true })
     },
   }

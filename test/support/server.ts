@@ -16,7 +16,7 @@ import type { Clock } from '../../src/domain/core/core.ts'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { createLogTo } from '../../src/log.ts'
 import { type Server, startServer } from '../../src/server/server.ts'
-import { databaseOf } from './database.ts'
+import { databaseOf, dropDatabaseOf } from './database.ts'
 
 /** A server on a data folder of its own, and what it logged. */
 export interface TestServer extends Server {
@@ -45,9 +45,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const server = await startServer(
     {
       listen: { host: '127.0.0.1', port: 0 },
+      workers: 1,
       publicUrl: undefined,
       tls: undefined,
       mailDir: undefined,
+      mailSmtp: undefined,
       proxyAuth: undefined,
       trustedProxies: new BlockList(),
       limitLoopback: false,
@@ -73,6 +75,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         maxPushBytes: 64 * 1024 * 1024,
         maxAssetBytes: 64 * 1024 * 1024,
         webhookRetryScheduleMs: [],
+        mailFrom: undefined,
         defaultMergeStyle: 'merge',
         signing: true,
         wipPrefixes: ['WIP:', '[WIP]'],
@@ -94,7 +97,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     logged,
     async stop() {
       await server.close(0)
-      if (config.data === undefined) await rm(data, { recursive: true })
+      if (config.data !== undefined) return
+      await dropDatabaseOf(data)
+      await rm(data, { recursive: true })
     },
   }
 }

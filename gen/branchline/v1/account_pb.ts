@@ -66,7 +66,7 @@ export type Account = Message<"branchline.v1.Account"> & {
   email: string;
 
   /**
-   * URL of a picture. Empty if there is none.
+   * URL of a picture, which is a generated one if the account has no other.
    *
    * @generated from field: string avatar_url = 7;
    */

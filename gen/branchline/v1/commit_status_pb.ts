@@ -10,13 +10,14 @@ import type { Repository } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/commit_status.proto.
  */
 export const file_branchline_v1_commit_status: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2NvbW1pdF9zdGF0dXMucHJvdG8SDWJyYW5jaGxpbmUudjEi+gEKDENvbW1pdFN0YXR1cxIKCgJpZBgBIAEoAxIOCgZzdGF0dXMYAiABKAkSEgoKdGFyZ2V0X3VybBgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAEoCRILCgN1cmwYBSABKAkSDwoHY29udGV4dBgGIAEoCRInCgdjcmVhdG9yGAcgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Ei4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsABCg5Db21iaW5lZFN0YXR1cxINCgVzdGF0ZRgBIAEoCRILCgNzaGEYAiABKAkSEwoLdG90YWxfY291bnQYAyABKAMSLQoIc3RhdHVzZXMYBCADKAsyGy5icmFuY2hsaW5lLnYxLkNvbW1pdFN0YXR1cxItCgpyZXBvc2l0b3J5GAUgASgLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5EhIKCmNvbW1pdF91cmwYBiABKAkSCwoDdXJsGAcgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_repository, file_google_protobuf_timestamp]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2NvbW1pdF9zdGF0dXMucHJvdG8SDWJyYW5jaGxpbmUudjEi+gEKDENvbW1pdFN0YXR1cxIKCgJpZBgBIAEoAxIOCgZzdGF0dXMYAiABKAkSEgoKdGFyZ2V0X3VybBgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAEoCRILCgN1cmwYBSABKAkSDwoHY29udGV4dBgGIAEoCRInCgdjcmVhdG9yGAcgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Ei4KCmNyZWF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItcBCg5Db21iaW5lZFN0YXR1cxINCgVzdGF0ZRgBIAEoCRILCgNzaGEYAiABKAkSEwoLdG90YWxfY291bnQYAyABKAMSLQoIc3RhdHVzZXMYBCADKAsyGy5icmFuY2hsaW5lLnYxLkNvbW1pdFN0YXR1cxItCgpyZXBvc2l0b3J5GAUgASgLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5EhIKCmNvbW1pdF91cmwYBiABKAkSCwoDdXJsGAcgASgJEhUKBWxpbWl0GAggASgFQgb6phkCGAFCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_repository, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A status that a person or, most often, a CI system reports for a commit.
@@ -39,7 +40,10 @@ export type CommitStatus = Message<"branchline.v1.CommitStatus"> & {
   status: string;
 
   /**
-   * URL of a page with details. Empty if there is none.
+   * URL of a page with details, as the creator of the status wrote it. Empty if there is none.
+   *
+   * The text may be anything. A program that shows it makes a link of an HTTP or HTTPS URL only,
+   * because a URL of another scheme may be a script.
    *
    * @generated from field: string target_url = 3;
    */
@@ -150,6 +154,13 @@ export type CombinedStatus = Message<"branchline.v1.CombinedStatus"> & {
    * @generated from field: string url = 7;
    */
   url: string;
+
+  /**
+   * Entries per page that the server used.
+   *
+   * @generated from field: int32 limit = 8;
+   */
+  limit: number;
 };
 
 /**

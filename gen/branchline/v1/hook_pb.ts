@@ -13,11 +13,12 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/hook.proto.
  */
 export const file_branchline_v1_hook: GenFile = /*@__PURE__*/
-  fileDesc("ChhicmFuY2hsaW5lL3YxL2hvb2sucHJvdG8SDWJyYW5jaGxpbmUudjEijwIKBEhvb2sSDwoCaWQYASABKANCA+BBAxIMCgR0eXBlGAIgASgJEhUKDWJyYW5jaF9maWx0ZXIYAyABKAkSKQoGY29uZmlnGAQgASgLMhkuYnJhbmNobGluZS52MS5Ib29rQ29uZmlnEg4KBmV2ZW50cxgFIAMoCRIcChRhdXRob3JpemF0aW9uX2hlYWRlchgGIAEoCRIOCgZhY3RpdmUYByABKAgSMwoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIncKCkhvb2tDb25maWcSEAoDdXJsGAEgASgJSACIAQESGQoMY29udGVudF90eXBlGAIgASgJSAGIAQESGAoGc2VjcmV0GAMgASgJQgPgQQRIAogBAUIGCgRfdXJsQg8KDV9jb250ZW50X3R5cGVCCQoHX3NlY3JldCLTAwoMSG9va0RlbGl2ZXJ5EgoKAmlkGAEgASgJEg0KBWV2ZW50GAIgASgJEjAKBXN0YXRlGAMgASgOMiEuYnJhbmNobGluZS52MS5Ib29rRGVsaXZlcnkuU3RhdGUSFQoNYXR0ZW1wdF9jb3VudBgEIAEoBRIXCg9yZXNwb25zZV9zdGF0dXMYBSABKAUSDQoFZXJyb3IYBiABKAkSEwoLZHVyYXRpb25fbXMYByABKAMSFQoNcmVzcG9uc2VfYm9keRgIIAEoCRITCgtyZXF1ZXN0X3VybBgJIAEoCRIUCgxyZXF1ZXN0X2JvZHkYCiABKAkSLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoPbGFzdF9hdHRlbXB0X2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCg9uZXh0X2F0dGVtcHRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHUEVORElORxABEg0KCURFTElWRVJFRBACEgoKBkZBSUxFRBADQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_google_api_field_behavior, file_google_protobuf_timestamp]);
+  fileDesc("ChhicmFuY2hsaW5lL3YxL2hvb2sucHJvdG8SDWJyYW5jaGxpbmUudjEijwIKBEhvb2sSDwoCaWQYASABKANCA+BBAxIMCgR0eXBlGAIgASgJEhUKDWJyYW5jaF9maWx0ZXIYAyABKAkSKQoGY29uZmlnGAQgASgLMhkuYnJhbmNobGluZS52MS5Ib29rQ29uZmlnEg4KBmV2ZW50cxgFIAMoCRIcChRhdXRob3JpemF0aW9uX2hlYWRlchgGIAEoCRIOCgZhY3RpdmUYByABKAgSMwoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIv8BCgpIb29rQ29uZmlnEhAKA3VybBgBIAEoCUgAiAEBEhkKDGNvbnRlbnRfdHlwZRgCIAEoCUgBiAEBEhgKBnNlY3JldBgDIAEoCUID4EEESAKIAQESFAoHY2hhbm5lbBgEIAEoCUgDiAEBEhUKCHVzZXJuYW1lGAUgASgJSASIAQESFQoIaWNvbl91cmwYBiABKAlIBYgBARISCgVjb2xvchgHIAEoCUgGiAEBQgYKBF91cmxCDwoNX2NvbnRlbnRfdHlwZUIJCgdfc2VjcmV0QgoKCF9jaGFubmVsQgsKCV91c2VybmFtZUILCglfaWNvbl91cmxCCAoGX2NvbG9yItMDCgxIb29rRGVsaXZlcnkSCgoCaWQYASABKAkSDQoFZXZlbnQYAiABKAkSMAoFc3RhdGUYAyABKA4yIS5icmFuY2hsaW5lLnYxLkhvb2tEZWxpdmVyeS5TdGF0ZRIVCg1hdHRlbXB0X2NvdW50GAQgASgFEhcKD3Jlc3BvbnNlX3N0YXR1cxgFIAEoBRINCgVlcnJvchgGIAEoCRITCgtkdXJhdGlvbl9tcxgHIAEoAxIVCg1yZXNwb25zZV9ib2R5GAggASgJEhMKC3JlcXVlc3RfdXJsGAkgASgJEhQKDHJlcXVlc3RfYm9keRgKIAEoCRIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCg9sYXN0X2F0dGVtcHRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKD25leHRfYXR0ZW1wdF9hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdQRU5ESU5HEAESDQoJREVMSVZFUkVEEAISCgoGRkFJTEVEEANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_google_api_field_behavior, file_google_protobuf_timestamp]);
 
 /**
- * A webhook of the forge: a URL that receives events of a repository. Webhooks of accounts, which
- * receive events about memos, are UserWebhook.
+ * A webhook of the forge: a URL that receives events of a repository, of all repositories of an owner,
+ * or of all repositories of the instance. Webhooks of accounts, which receive events about memos, are
+ * UserWebhook.
  *
  * A webhook acts for the account that set it up, or that edited it last. When that account may no
  * longer manage the webhook, or is archived, deliveries fail until somebody else edits the webhook.
@@ -34,7 +35,8 @@ export type Hook = Message<"branchline.v1.Hook"> & {
   id: bigint;
 
   /**
-   * Form of the requests: `gitea` or `forgejo`. It never changes.
+   * Form of the requests. It never changes. `gitea` and `forgejo`: the JSON objects of these systems,
+   * which are the same. `slack`, `discord` and `msteams`: a message for a chat, without details.
    *
    * @generated from field: string type = 2;
    */
@@ -129,6 +131,37 @@ export type HookConfig = Message<"branchline.v1.HookConfig"> & {
    * @generated from field: optional string secret = 3;
    */
   secret?: string | undefined;
+
+  /**
+   * Channel of the messages, up to 255 characters. Only for the type `slack`, which requires a
+   * channel.
+   *
+   * @generated from field: optional string channel = 4;
+   */
+  channel?: string | undefined;
+
+  /**
+   * Name that the messages show, up to 255 characters. Only for the types `slack` and `discord`.
+   * Empty: the name that the chat knows.
+   *
+   * @generated from field: optional string username = 5;
+   */
+  username?: string | undefined;
+
+  /**
+   * URL of the picture that the messages show. Only for the types `slack` and `discord`. Empty: the
+   * picture that the chat knows.
+   *
+   * @generated from field: optional string icon_url = 6;
+   */
+  iconUrl?: string | undefined;
+
+  /**
+   * Colour of the messages, up to 32 characters. Only for the type `slack`.
+   *
+   * @generated from field: optional string color = 7;
+   */
+  color?: string | undefined;
 };
 
 /**

@@ -48,7 +48,7 @@ export type Organization = Message<"branchline.v1.Organization"> & {
   email: string;
 
   /**
-   * URL of a picture. Empty if there is none.
+   * URL of a generated picture.
    *
    * @generated from field: string avatar_url = 5;
    */

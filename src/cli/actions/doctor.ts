@@ -1,6 +1,6 @@
 import type { LogLevel } from '../../config.ts'
 import { type DataPlace, openDataAsItIs, useData } from '../../data-folder.ts'
-import { examine } from '../../domain/maintenance/doctor.ts'
+import { examine, notExamined } from '../../domain/maintenance/doctor.ts'
 import { createLog } from '../../log.ts'
 import { createApp } from '../../server/app.ts'
 import { print } from '../print.ts'
@@ -32,6 +32,8 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
     }
     // Repaired repositories are measured again in the background.
     await app.background.settled()
+    const unchecked = await notExamined(app)
+    if (unchecked !== undefined) process.stderr.write(`${unchecked}\n`)
     print(left + repaired === 0 ? 'nothing is wrong' : `${repaired} repaired, ${left} left`)
     if (left > 0) process.exitCode = 1
   } finally {

@@ -14,6 +14,7 @@ export const OPERATOR_SETTINGS: Settings = {
   webhookRetryScheduleMs: [],
   maxPushBytes: 0,
   maxAssetBytes: 0,
+  mailFrom: undefined,
   defaultMergeStyle: 'merge',
   signing: false,
   wipPrefixes: [],

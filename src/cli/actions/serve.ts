@@ -2,9 +2,11 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { readConfig, type ServeFlags } from '../../config.ts'
 import { ProcessSpawner } from '../../git/processes/process-spawner.ts'
-import { createLog } from '../../log.ts'
+import { createLog, createSharedLog } from '../../log.ts'
+import { PrimaryProcess } from '../../server/primary-process.ts'
 import { type Server, startServer } from '../../server/server.ts'
 import { print } from '../print.ts'
+import { explained } from './explained.ts'
 
 /** The bundle of the process spawner, next to the bundled server (`scripts/setup/bundle.mjs`). */
 const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
@@ -15,23 +17,45 @@ const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.met
  */
 const SHUTDOWN_GRACE_MS = 20_000
 
+const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
+
 /** Serves until a signal. */
 export async function serve(flags: ServeFlags): Promise<void> {
-  const config = readConfig(flags)
-  const log = createLog(config.logLevel)
-  const spawner = new ProcessSpawner(PROCESS_SPAWNER, (reason) =>
-    log.warn({ reason }, 'the process spawner has ended; the server starts Git processes itself'),
-  )
-  const server = await startServer(config, log, { spawner }).catch((error: unknown) => {
-    spawner.stop()
-    throw error
-  })
+  const log = createLog(flags.logLevel)
+  const server = await start(flags, log)
   // A signal may follow as soon as the line below is printed.
   stopOnSignal(server, log)
   print(`branchline listening on ${server.url}`)
 }
 
-const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
+/** Serves as a worker process, until the primary process says so or ends. */
+export async function serveAsWorker(flags: ServeFlags): Promise<void> {
+  const primary = await PrimaryProcess.connect()
+  const log = createSharedLog(flags.logLevel, primary.worker)
+  try {
+    const server = await start(flags, log, primary)
+    // A service manager may signal all processes at once, and the primary process passes on the end.
+    for (const name of STOP_SIGNALS) process.on(name, () => primary.leave())
+    primary.ready(() => drain(server, log))
+  } catch (error) {
+    const reason = explained(error)
+    await primary.fail(reason instanceof Error ? reason.message : String(reason))
+    process.exit(1)
+  }
+}
+
+async function start(flags: ServeFlags, log: Logger, primary?: PrimaryProcess): Promise<Server> {
+  const config = readConfig(flags)
+  const spawner = new ProcessSpawner(PROCESS_SPAWNER, (reason) =>
+    log.warn({ reason }, 'the process spawner has ended; the server starts Git processes itself'),
+  )
+  try {
+    return await startServer(config, log, { spawner, ...(primary && { workers: primary }) })
+  } catch (error) {
+    spawner.stop()
+    throw error
+  }
+}
 
 /** Drains the server and exits 0 on the first signal, and exits at once on the second. */
 function stopOnSignal(server: Server, log: Logger): void {
@@ -39,14 +63,19 @@ function stopOnSignal(server: Server, log: Logger): void {
   const stop = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1)
     stopping = true
-    log.info({ signal }, 'finishing the calls in flight')
-    server.close(SHUTDOWN_GRACE_MS).then(
-      () => process.exit(0),
-      (err: unknown) => {
-        log.error({ err }, 'the shutdown failed')
-        process.exit(1)
-      },
-    )
+    drain(server, log, signal)
   }
   for (const name of STOP_SIGNALS) process.on(name, stop)
+}
+
+/** Finishes the calls in flight, then ends this process. */
+function drain(server: Server, log: Logger, signal?: NodeJS.Signals): void {
+  log.info({ signal }, 'finishing the calls in flight')
+  server.close(SHUTDOWN_GRACE_MS).then(
+    () => process.exit(0),
+    (err: unknown) => {
+      log.error({ err }, 'the shutdown failed')
+      process.exit(1)
+    },
+  )
 }

@@ -1,4 +1,5 @@
-import type { CryptoKey } from 'jose'
+import type { KeyObject } from 'node:crypto'
+import type { CryptoKey, JWK } from 'jose'
 import type { LRUCache } from 'lru-cache'
 import type { StateCache } from '../../storage/database/state-cache.ts'
 import type { User } from '../../storage/schema/accounts.ts'
@@ -99,6 +100,15 @@ export interface InstanceKeys {
   readonly pageTokens: LRUCache<string, string>
   /** Derives a 256-bit key for one purpose. A derived key reveals nothing about the others. */
   derive(purpose: string): Buffer
+  /** Returns the key that signs ID tokens. Created at the first call, and stored. */
+  idTokenKey(): Promise<IdTokenKey>
+}
+
+/** An RSA key, which every client of OpenID Connect can verify (OpenID Connect Core section 15.1). */
+export interface IdTokenKey {
+  readonly privateKey: KeyObject
+  /** With `kid`, `alg` and `use`. */
+  readonly publicJwk: JWK & { readonly kid: string }
 }
 
 /** The claims of an access token that the server reads. Role and state come from rows instead. */
@@ -137,8 +147,13 @@ export interface Mail {
 
 /** Sends mails. */
 export interface MailTransport {
-  /** Resolves once the next mail server has accepted the mail. */
-  send(mail: Mail): Promise<void>
+  /** Resolves with the decision of the next mail server. Reasons have no addresses. */
+  send(
+    mail: Mail,
+  ): Promise<
+    | { readonly kind: 'accepted' }
+    | { readonly kind: 'refused' | 'deferred'; readonly reason: string }
+  >
 }
 
 /** The account whose password is to be reset, by username or e-mail address. */

@@ -11,6 +11,7 @@ import {
 } from '../accounts/users/users.ts'
 import { DomainError } from '../core/errors.ts'
 import { checkOwnerRemains } from '../organizations/members.ts'
+import { queueRepositoryDeleted } from '../repos/events/repository-hook-events.ts'
 import { removeRepositories } from '../repos/lifecycle/repositories.ts'
 import type { ReposApp } from '../repos/ports.ts'
 
@@ -33,7 +34,7 @@ export async function deleteUser(app: ReposApp, user: User, force: boolean): Pro
     // Without force, an account with repositories is not deleted, so none need to be prepared.
     const repositories = force ? await repositoryIdsOf(app.db, user.id) : []
     const isDone = await removeRepositories(app, repositories, (tx) =>
-      deleteRows(tx, user, repositories, force),
+      deleteRows(app, tx, user, repositories, force),
     )
     if (isDone) return
   }
@@ -47,6 +48,7 @@ export async function deleteUser(app: ReposApp, user: User, force: boolean): Pro
  *   list.
  */
 async function deleteRows(
+  app: ReposApp,
   tx: Tx,
   user: User,
   repositories: readonly number[],
@@ -59,6 +61,7 @@ async function deleteRows(
   if (!force && (owned.length > 0 || (await ownsContent(tx, user.id))))
     throw hasAssociatedData(present)
   if (owned.some((id) => !repositories.includes(id))) return false
+  for (const id of owned) await queueRepositoryDeleted(app, tx, id, null)
   await deleteMemosOf(tx, user.id)
   // Also deletes the rows of its repositories.
   await rows.deleteUser(tx, user.id)

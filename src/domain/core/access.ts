@@ -44,7 +44,13 @@ export type Credential =
       readonly scopes: Scopes | undefined
       readonly uuid?: string | undefined
     }
-  | { readonly kind: 'token'; readonly uuid: string; readonly scopes: Scopes }
+  | {
+      readonly kind: 'token'
+      readonly uuid: string
+      readonly scopes: Scopes
+      /** Whether the user granted the token to an application by OAuth 2.0. */
+      readonly isDelegated?: boolean
+    }
 
 /**
  * Narrows a caller that the access rule of a method has admitted to a signed-in caller.

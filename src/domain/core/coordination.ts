@@ -1,4 +1,5 @@
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
+import type { Lease } from '../../concurrency/leases.ts'
 import { createOnce, type Once } from '../../concurrency/once.ts'
 import { DomainError } from './errors.ts'
 
@@ -22,6 +23,11 @@ export interface Coordination {
    * runs. Two servers may run the work at the same time.
    */
   readonly once: Once
+  /**
+   * Returns a check that this server has run without a break since now: the others have not taken
+   * its work over.
+   */
+  lease(): Pick<Lease, 'check'>
   /** The number of this server, which changes when it loses its locks; null if it is alone. */
   readonly serverId: number | null
   /** Returns which of some servers are running. */
@@ -47,6 +53,7 @@ export function createCoordination(): Coordination {
   return {
     exclusive: createExclusive(LOCK_LIMITS),
     once: createOnce(),
+    lease: () => ({ check() {} }),
     serverId: null,
     runningServers: async () => new Set(),
     onOneServer: (_name, start) => start(),

@@ -35,6 +35,8 @@ export interface Signals {
   readonly autoMerges: Signal
   /** Merged pull requests have follow-up work. */
   readonly mergeFollowUps: Signal
+  /** New mails are waiting. */
+  readonly mails: Signal
   /** Events of accounts were recorded. */
   readonly events: Signal
   /** Events of repositories were recorded. */
@@ -69,6 +71,8 @@ export interface Settings extends PageSizes {
    * the delivery is abandoned.
    */
   readonly webhookRetryScheduleMs: readonly number[]
+  /** Address that mails come from; undefined for `noreply@` and the host of the instance. */
+  readonly mailFrom: string | undefined
   /** Default merge style of new repositories. */
   readonly defaultMergeStyle: MergeStyle
   /** Whether the instance signs the commits that it creates. */

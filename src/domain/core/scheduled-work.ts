@@ -78,6 +78,7 @@ export async function finishDueWork(app: Core, work: DueWork): Promise<void> {
 /** Manages the running pieces. */
 function createPieces(app: Core, work: DueWork, until: AbortSignal) {
   const running = new Map<number, { readonly ownerId: number; readonly done: Promise<void> }>()
+  let hasStarted = false
 
   const start = ({ id, ownerId }: DuePiece) => {
     const done = work
@@ -92,6 +93,7 @@ function createPieces(app: Core, work: DueWork, until: AbortSignal) {
         work.signal.notify()
       })
     running.set(id, { ownerId, done })
+    hasStarted = true
   }
 
   const busy = (): WorkInProgress => {
@@ -125,12 +127,13 @@ function createPieces(app: Core, work: DueWork, until: AbortSignal) {
     },
     /**
      * Resolves once all running pieces have ended.
-     * @returns whether there were any.
+     * @returns whether any has started since the last call.
      */
     async settled(): Promise<boolean> {
-      const pieces = [...running.values()]
-      await Promise.all(pieces.map(({ done }) => done))
-      return pieces.length > 0
+      await Promise.all([...running.values()].map(({ done }) => done))
+      const result = hasStarted
+      hasStarted = false
+      return result
     },
   }
 }

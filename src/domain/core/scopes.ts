@@ -17,7 +17,7 @@ const ALL = 'all'
 const PUBLIC_ONLY = 'public-only'
 
 /** All scopes, in their canonical order. */
-const SCOPES: readonly string[] = [
+export const SCOPES: readonly string[] = [
   ALL,
   ...CATEGORIES.flatMap((category) => [`read:${category}`, `write:${category}`]),
   PUBLIC_ONLY,

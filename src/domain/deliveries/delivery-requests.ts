@@ -3,9 +3,11 @@ import type { DueDelivery } from '../../storage/webhooks/webhook-deliveries.ts'
 import { onBehalfOf } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { authorizationOf } from '../hooks/hooks.ts'
+import { managesPlace } from '../hooks/owner-hooks.ts'
 import { eventOf } from '../webhooks/hook-events.ts'
 import { signingSecretsOf } from '../webhooks/user-webhooks.ts'
 import { signatureOf } from '../webhooks/webhook-signing.ts'
+import { formOf } from './hook-forms.ts'
 import { hookPayload } from './hook-payloads.ts'
 import type { DeliveriesApp } from './payloads.ts'
 import { messageBody } from './pull-messages.ts'
@@ -36,16 +38,27 @@ export async function requestOf(
   due: DueDelivery,
 ): Promise<DeliveryRequest | Refused | undefined> {
   const { delivery, webhook, owner } = due
-  const isHook = webhook.scope !== 'account'
-  const text = isHook
-    ? await hookPayload(app, delivery, onBehalfOf(owner))
-    : await messageBody(app, delivery, owner)
-  if (text === undefined) return undefined
+  if (webhook.scope !== 'account') return hookRequest(app, userAgent, due)
+  const body = await messageBody(app, delivery, owner)
+  if (body === undefined) return undefined
   if (owner.state !== 'NORMAL') return { refused: ARCHIVED }
-  if (typeof text === 'string')
-    return { body: text, headers: standardHeaders(app, userAgent, due, text) }
-  if (text.kind === 'gone') return undefined
-  return text.kind === 'denied' ? { refused: DENIED } : hookRequest(app, userAgent, due, text.text)
+  return { body, headers: standardHeaders(app, userAgent, due, body) }
+}
+
+/** Returns the same for a webhook of the forge. */
+async function hookRequest(
+  app: DeliveriesApp,
+  userAgent: string,
+  due: DueDelivery,
+): Promise<DeliveryRequest | Refused | undefined> {
+  const { delivery, webhook, owner } = due
+  const account = onBehalfOf(owner)
+  const payload = await hookPayload(app, delivery, account)
+  if (payload.kind === 'gone') return undefined
+  if (owner.state !== 'NORMAL') return { refused: ARCHIVED }
+  if (payload.kind === 'denied' || !(await managesPlace(app, webhook, account)))
+    return { refused: DENIED }
+  return signedRequest(app, userAgent, due, formOf(webhook, delivery.event_type, payload.text))
 }
 
 function standardHeaders(
@@ -68,10 +81,10 @@ function standardHeaders(
 }
 
 /**
- * Returns a request of a webhook of the forge. The signatures of compatible systems are over the
+ * Returns a request of a webhook of the forge with its signatures. The signatures of compatible systems are over the
  * JSON text, also where the body is a form. Those of Standard Webhooks are over the body.
  */
-function hookRequest(
+function signedRequest(
   app: DeliveriesApp,
   userAgent: string,
   due: DueDelivery,

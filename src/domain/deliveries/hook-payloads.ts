@@ -1,15 +1,25 @@
 import { findOwnerById } from '../../storage/accounts/owners.ts'
+import { findRepositoryById } from '../../storage/repos/repositories.ts'
 import type { WebhookDelivery } from '../../storage/schema/webhooks.ts'
 import { GHOST } from '../accounts/users/owners.ts'
 import type { SignedIn } from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
+import { checkTokenReadsRepositories, type Hook } from '../hooks/hooks.ts'
 import type { RefFacts } from '../hooks/ref-observer.ts'
 import { type OpenRepository, openRepositoryById } from '../repos/access/permissions.ts'
+import type { RepositoryFacts } from '../repos/events/repository-hook-events.ts'
 import { viewRepository } from '../repos/listing/repository-views.ts'
 import type { HookFacts } from '../webhooks/hook-queue.ts'
+import { formOf } from './hook-forms.ts'
 import { commentPayload, pullPayload } from './hook-pulls.ts'
 import { createPayload, deletePayload, type HookSubject, pushPayload } from './hook-pushes.ts'
-import { forkPayload, releasePayload, statusPayload } from './hook-resources.ts'
+import {
+  deletionPayload,
+  forkPayload,
+  releasePayload,
+  repositoryPayload,
+  statusPayload,
+} from './hook-resources.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
 /** Builds the JSON object of an event; undefined if its subject is gone. */
@@ -19,12 +29,14 @@ type Builder = (
   subject: HookSubject<any>,
 ) => Promise<object | undefined>
 
-/** The builders of events other than those of pull requests. */
+/** The builders of events other than those of pull requests and deleted repositories. */
 const BUILDERS: Readonly<Record<string, Builder>> = {
   push: pushPayload,
   create: createPayload,
   delete: async (_, subject: HookSubject<RefFacts>) => deletePayload(subject),
   fork: forkPayload,
+  repository: async (_, { repository, sender }: HookSubject<RepositoryFacts>) =>
+    repositoryPayload('created', repository, sender),
   release: releasePayload,
   status: statusPayload,
   pull_request_comment: commentPayload,
@@ -35,7 +47,7 @@ export type HookPayload =
   | { readonly kind: 'payload'; readonly text: string }
   /** The account for which the webhook acts may no longer administer the repository. */
   | { readonly kind: 'denied' }
-  /** The subject of the event is gone. */
+  /** The subject of the event or its repository is gone. */
   | { readonly kind: 'gone' }
 
 /**
@@ -49,9 +61,13 @@ export async function hookPayload(
   { event_type, body }: Pick<WebhookDelivery, 'event_type' | 'body'>,
   viewer: SignedIn,
 ): Promise<HookPayload> {
-  const facts = JSON.parse(body) as HookFacts
+  const facts = JSON.parse(body) as HookFacts & Pick<RepositoryFacts, 'deleted'>
+  if (facts.deleted) return payloadOf(await deletionPayload(app, viewer, facts, facts.deleted))
   const open = await administered(app, viewer, facts.repository)
-  if (!open) return { kind: 'denied' }
+  if (!open) {
+    const isGone = (await findRepositoryById(app.db, facts.repository)) === undefined
+    return { kind: isGone ? 'gone' : 'denied' }
+  }
   const view = await viewRepository(app, viewer, open)
   const actor =
     facts.actor === null ? open.owner : ((await findOwnerById(app.db, facts.actor)) ?? GHOST)
@@ -63,22 +79,28 @@ export async function hookPayload(
     repository: JSON.parse(app.payloads.repository(app, viewer, view)),
     sender: JSON.parse(app.payloads.account(app, viewer, actor)),
   })
-  return payload ? { kind: 'payload', text: JSON.stringify(payload) } : { kind: 'gone' }
+  return payload ? payloadOf(payload) : { kind: 'gone' }
+}
+
+function payloadOf(payload: object): HookPayload {
+  return { kind: 'payload', text: JSON.stringify(payload) }
 }
 
 /**
  * Returns the JSON text that the next attempt of a delivery would send, as a viewer may read it;
  * empty for none.
  *
- * @throws SERVER_BUSY
+ * @throws SERVER_BUSY; PUBLIC_ONLY_TOKEN, SCOPE_MISSING for a token that does not read repositories.
  */
 export async function deliveryPayload(
   app: DeliveriesApp,
+  hook: Hook,
   delivery: Pick<WebhookDelivery, 'event_type' | 'body'>,
   viewer: SignedIn,
 ): Promise<string> {
+  checkTokenReadsRepositories(viewer)
   const payload = await hookPayload(app, delivery, viewer)
-  return payload.kind === 'payload' ? payload.text : ''
+  return payload.kind === 'payload' ? formOf(hook, delivery.event_type, payload.text) : ''
 }
 
 /** Opens a repository that a user administers; undefined for another one. */

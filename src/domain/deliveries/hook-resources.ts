@@ -1,11 +1,16 @@
+import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { findRelease } from '../../storage/repos/releases.ts'
 import { findRepositoriesByIds } from '../../storage/repos/repositories.ts'
+import { GHOST } from '../accounts/users/owners.ts'
+import type { SignedIn } from '../core/access.ts'
 import { openRepositories } from '../repos/access/permissions.ts'
 import type { ReleaseFacts } from '../repos/events/repository-events.ts'
+import type { DeletedRepository } from '../repos/events/repository-hook-events.ts'
 import type { ForkFacts } from '../repos/lifecycle/forks.ts'
 import { viewRepository } from '../repos/listing/repository-views.ts'
 import type { StatusFacts } from '../repos/reading/commit-statuses.ts'
 import { viewRelease } from '../repos/releases/release-views.ts'
+import type { HookFacts } from '../webhooks/hook-queue.ts'
 import { type HookSubject, isoTime, lastCommitPayload } from './hook-pushes.ts'
 import type { DeliveriesApp } from './payloads.ts'
 
@@ -66,4 +71,43 @@ export async function forkPayload(
     repository: JSON.parse(app.payloads.repository(app, viewer, view)),
     sender,
   }
+}
+
+/**
+ * Returns the JSON object of an event `repository`. In compatible systems the member `organization`
+ * is the owner, whether a user or an organisation.
+ *
+ * @param repository the JSON object of the repository.
+ */
+export function repositoryPayload(
+  action: 'created' | 'deleted',
+  repository: object,
+  sender: object,
+): object {
+  const organization = 'owner' in repository ? repository.owner : null
+  return { action, repository, organization, sender }
+}
+
+/**
+ * Returns the JSON object of the event that a repository was deleted. A deleted repository has few
+ * members.
+ */
+export async function deletionPayload(
+  app: DeliveriesApp,
+  viewer: SignedIn,
+  { repository: id, actor }: HookFacts,
+  { owner: ownerId, ownerName, name, description, private: isPrivate }: DeletedRepository,
+): Promise<object> {
+  const owner = (await findOwnerById(app.db, ownerId)) ?? GHOST
+  const sender = actor === null ? owner : ((await findOwnerById(app.db, actor)) ?? GHOST)
+  const repository = {
+    id,
+    owner: JSON.parse(app.payloads.account(app, viewer, owner)),
+    name,
+    full_name: `${ownerName}/${name}`,
+    description,
+    private: isPrivate,
+  }
+  const senderPayload = JSON.parse(app.payloads.account(app, viewer, sender))
+  return repositoryPayload('deleted', repository, senderPayload)
 }

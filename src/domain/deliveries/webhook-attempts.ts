@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { checkLeases } from '../../concurrency/leases.ts'
 import { transaction } from '../../storage/database/database.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import { disableUserWebhook } from '../../storage/webhooks/user-webhooks.ts'
@@ -69,6 +70,8 @@ export async function attemptDelivery(
   if (!due) return
   const request = await requestOf(app, userAgent, due)
   if (request === undefined) return withdraw(app, webhookId, due)
+  // Another server sends the deliveries when this one was stopped for long.
+  checkLeases()
   const outcome = 'refused' in request ? request : await send(app, due, request, until)
   if (outcome === 'given up') return
   await transaction(app.db, async (tx) => {

@@ -3,8 +3,14 @@ import { compileGlob, MAX_PATTERN_CHARACTERS } from '../core/globs.ts'
 import { isEventName } from '../webhooks/hook-events.ts'
 import { readTarget } from '../webhooks/webhook-targets.ts'
 
-/** The forms of requests. Both have the headers of both systems. */
-const TYPES: readonly string[] = ['gitea', 'forgejo']
+/** The forms of requests. All have the headers of compatible systems. */
+const TYPES: readonly string[] = ['gitea', 'forgejo', 'slack', 'discord', 'msteams']
+
+/** The settings of the messages to each kind of chat. */
+const CHAT_SETTINGS: Readonly<Record<string, readonly (keyof ChatSettings)[]>> = {
+  slack: ['channel', 'username', 'icon_url', 'color'],
+  discord: ['username', 'icon_url'],
+}
 
 const CONTENT_TYPES: readonly string[] = ['json', 'form']
 
@@ -13,6 +19,17 @@ const MAX_EVENTS = 100
 
 const MAX_SECRET_CHARACTERS = 255
 const MAX_HEADER_CHARACTERS = 1024
+
+const MAX_NAME_CHARACTERS = 255
+const MAX_COLOR_CHARACTERS = 32
+
+/** Settings of the messages to a chat. An empty or absent one leaves the choice to the chat. */
+export interface ChatSettings {
+  readonly channel?: string
+  readonly username?: string
+  readonly icon_url?: string
+  readonly color?: string
+}
 
 /** The properties of a webhook that a caller chooses. */
 export interface HookValues {
@@ -25,6 +42,7 @@ export interface HookValues {
   /** Empty for no header. */
   readonly authorization_header: string
   readonly active: boolean
+  readonly chat: ChatSettings
 }
 
 /** The properties of a new webhook. */
@@ -33,13 +51,26 @@ export interface NewHookValues extends HookValues {
 }
 
 /**
- * Checks properties of a webhook, and returns them in their stored spelling.
+ * Checks the properties of a new webhook, and returns them in their stored spelling.
  *
  * @throws INVALID_FIELD, INVALID_WEBHOOK_URL
  */
-export function readHookValues<V extends Partial<NewHookValues>>(values: V): V {
-  const { type, url, content_type, secret, events, branch_filter, authorization_header } = values
-  require(type === undefined || TYPES.includes(type), 'type', 'the type is not known')
+export function readNewHookValues(values: NewHookValues): NewHookValues {
+  const { type, chat } = values
+  require(TYPES.includes(type), 'type', 'the type is not known')
+  require(type !== 'slack' ||
+    Boolean(chat.channel), 'config.channel', 'a message to Slack needs a channel')
+  return readHookValues(type, values)
+}
+
+/**
+ * Checks properties of a webhook, and returns them in their stored spelling, without the settings of
+ * other kinds of chats.
+ *
+ * @throws INVALID_FIELD, INVALID_WEBHOOK_URL
+ */
+export function readHookValues<V extends Partial<NewHookValues>>(type: string, values: V): V {
+  const { url, content_type, secret, events, branch_filter, authorization_header, chat } = values
   require(content_type === undefined ||
     CONTENT_TYPES.includes(
       content_type,
@@ -59,7 +90,23 @@ export function readHookValues<V extends Partial<NewHookValues>>(values: V): V {
     ...values,
     ...(url !== undefined && { url: readTarget(url) }),
     ...(events !== undefined && { events: [...new Set(events)] }),
+    ...(chat && { chat: readChat(type, chat) }),
   }
+}
+
+function readChat(type: string, chat: ChatSettings): ChatSettings {
+  const names = (CHAT_SETTINGS[type] ?? []).filter((name) => chat[name] !== undefined)
+  for (const name of names)
+    checkLength(
+      chat[name],
+      `config.${name}`,
+      name === 'color' ? MAX_COLOR_CHARACTERS : MAX_NAME_CHARACTERS,
+    )
+  require(!chat.icon_url ||
+    /^https?:\/\/\S+$/i.test(
+      chat.icon_url,
+    ), 'config.icon_url', 'the picture must have an HTTP or HTTPS URL')
+  return Object.fromEntries(names.map((name) => [name, chat[name]]))
 }
 
 function isFilter(glob: string): boolean {

@@ -8,13 +8,18 @@ import { failWaitingDeliveries } from '../../storage/webhooks/webhook-deliveries
 import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { requirePresent } from '../accounts/users/users.ts'
-import { checkSeesPrivate, type SignedIn } from '../core/access.ts'
+import { checkSeesPrivate, holdsScope, type SignedIn } from '../core/access.ts'
 import { nowSeconds } from '../core/core.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page } from '../core/names.ts'
 import { sealSigningSecret } from '../webhooks/user-webhooks.ts'
 import { checkDestination } from '../webhooks/webhook-targets.ts'
-import { type HookValues, type NewHookValues, readHookValues } from './hook-values.ts'
+import {
+  type HookValues,
+  type NewHookValues,
+  readHookValues,
+  readNewHookValues,
+} from './hook-values.ts'
 
 /**
  * Webhooks of the forge at any place. A webhook acts for the account that set it up, or that edited
@@ -71,7 +76,8 @@ export async function getHook(db: Db, place: HookPlace, id: bigint): Promise<Hoo
  * Adds a webhook to a place.
  *
  * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, BLOCKED_ADDRESS, TOO_MANY_WEBHOOKS,
- *   PUBLIC_ONLY_TOKEN, USER_NOT_FOUND; REPOSITORY_NOT_FOUND when the place was deleted meanwhile.
+ *   PUBLIC_ONLY_TOKEN, SCOPE_MISSING, USER_NOT_FOUND; REPOSITORY_NOT_FOUND or
+ *   ORGANIZATION_NOT_FOUND when the place was deleted meanwhile.
  */
 export async function createHook(
   app: AccountsApp,
@@ -79,9 +85,8 @@ export async function createHook(
   place: HookPlace,
   values: NewHookValues,
 ): Promise<Hook> {
-  const { type, ...valid } = readHookValues(values)
-  // The webhook would outlive a change of the repository that hides it from the token.
-  checkSeesPrivate(caller)
+  checkTokenReadsRepositories(caller)
+  const { type, ...valid } = readNewHookValues(values)
   // Also checked before the lookup of the host, which is slower.
   await checkQuota(app.db, place)
   await checkDestination(app, valid.url)
@@ -94,6 +99,7 @@ export async function createHook(
       ...place,
       type,
       url: valid.url,
+      chat: JSON.stringify(valid.chat),
       signing_secret: sealSigningSecret(app, valid.secret),
       user_id: caller.user.id,
       uid: randomBytes(UID_BYTES).toString('hex'),
@@ -101,7 +107,10 @@ export async function createHook(
       create_time: time,
       update_time: time,
     }).catch((error: unknown) => {
-      throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
+      if (!isForeignKeyViolation(error)) throw error
+      throw new DomainError(
+        place.scope === 'repository' ? 'REPOSITORY_NOT_FOUND' : 'ORGANIZATION_NOT_FOUND',
+      )
     })
   })
 }
@@ -109,7 +118,8 @@ export async function createHook(
 /**
  * Changes the given properties of a webhook, all or none, and makes it act for the caller.
  *
- * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, BLOCKED_ADDRESS, WEBHOOK_NOT_FOUND, PUBLIC_ONLY_TOKEN
+ * @throws INVALID_FIELD, INVALID_WEBHOOK_URL, BLOCKED_ADDRESS, WEBHOOK_NOT_FOUND, PUBLIC_ONLY_TOKEN,
+ *   SCOPE_MISSING
  */
 export async function editHook(
   app: AccountsApp,
@@ -118,15 +128,18 @@ export async function editHook(
   id: bigint,
   values: Partial<HookValues>,
 ): Promise<Hook> {
-  await getHook(app.db, place, id)
-  const valid = readHookValues(values)
-  checkSeesPrivate(caller)
+  checkTokenReadsRepositories(caller)
+  const { type } = await getHook(app.db, place, id)
+  const valid = readHookValues(type, values)
   if (valid.url !== undefined) await checkDestination(app, valid.url)
   return transaction(app.db, async (tx) => {
     const present = await getHook(tx, place, id)
     await requirePresent(tx, caller.user)
     const changed = await updateUserWebhook(tx, present.id, {
       ...columnsOf(app, valid),
+      ...(valid.chat && {
+        chat: JSON.stringify({ ...JSON.parse(present.chat), ...valid.chat }),
+      }),
       user_id: caller.user.id,
       update_time: nowSeconds(app.clock),
     })
@@ -157,7 +170,19 @@ export function authorizationOf(
     : open(app, HEADER_PURPOSE, authorization_header).toString()
 }
 
-/** Returns the columns of the properties that are given. */
+/**
+ * Checks that the token of a caller reads repositories, since the requests of a webhook have their
+ * data. A webhook would also outlive a change of a repository that hides it from the token.
+ *
+ * @throws PUBLIC_ONLY_TOKEN, SCOPE_MISSING
+ */
+export function checkTokenReadsRepositories(caller: SignedIn): void {
+  checkSeesPrivate(caller)
+  const scope = 'read:repository'
+  if (!holdsScope(caller, scope)) throw new DomainError('SCOPE_MISSING', { scope })
+}
+
+/** Returns the columns of the properties that are given, except for the settings of a chat. */
 function columnsOf(app: AccountsApp, values: Partial<HookValues>): UserWebhookChanges {
   const { url, content_type, secret, events, branch_filter, authorization_header, active } = values
   return {

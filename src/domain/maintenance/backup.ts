@@ -1,121 +1,124 @@
-import { createReadStream } from 'node:fs'
-import { rm, stat } from 'node:fs/promises'
-import type { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { type Header, type Pack, pack } from 'tar-stream'
+import type { Writable } from 'node:stream'
 import { repositoryExists } from '../../git/repositories/repositories.ts'
 import { foldersOf, repositoryFiles } from '../../git/repositories/repository-files.ts'
-import { openDatabase, transaction } from '../../storage/database/database.ts'
-import {
-  allRepositoryIds,
-  markAllRepositoriesPending,
-  snapshotDatabase,
-} from '../../storage/database/maintenance.ts'
-import { schemaVersion } from '../../storage/database/migrate.ts'
 import { attachmentPath, openAttachment } from '../../storage/repos/attachment-files.ts'
-import { deleteReleaseAssets, pageOfAttachments } from '../../storage/repos/release-assets.ts'
-import { deleteRepository } from '../../storage/repos/repositories.ts'
-import type { Db } from '../../storage/schema/schema.ts'
+import { pageOfAttachments } from '../../storage/repos/release-assets.ts'
+import { RowSum } from '../../storage/transfer/row-text.ts'
+import type { RowReader } from '../../storage/transfer/rows.ts'
+import { readRows } from '../../storage/transfer/transfer.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import {
   ABOUT_ENTRY,
   type About,
+  type ArchivedTable,
   ATTACHMENTS_ENTRY,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
-  DATABASE_ENTRY,
+  type Complete,
+  type Progress,
   REPOSITORIES_ENTRY,
 } from './archive.ts'
-
-/** The content of a backup, in numbers. */
-export interface BackupSummary {
-  readonly repositories: number
-  readonly files: number
-  readonly attachments: number
-}
+import { ArchiveWriter } from './archive-writer.ts'
 
 export interface BackupOptions {
-  /**
-   * The path of the temporary snapshot, in the folder of the database. A snapshot that a killed
-   * backup left there is replaced.
-   */
-  readonly snapshotFile: string
   /** The version of this program. */
   readonly version: string
+  /** Counts what the archive has. */
+  readonly progress: Progress
+}
+
+type Source = Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>
+
+/** What the rows say about the files that belong to them. */
+interface Snapshot extends Pick<Complete, 'tables' | 'lastIds'> {
+  readonly repositories: readonly number[]
+  readonly assets: readonly number[]
 }
 
 /**
- * Writes all data of an instance as one tar archive. The instance may be running.
+ * Writes all data of an instance as one tar archive. Servers may be running.
  *
  * The rows are those at the start of the backup. Refs and objects are read afterwards, so the
  * objects that a row refers to are included. Refs may be newer than the rows. The restored instance
  * therefore reads its branches from Git again when it starts, as after a crash.
  *
+ * The rows come first, so that the transaction that reads them ends before the files are read:
+ * meanwhile, SQLite cannot shorten its log, and PostgreSQL cannot remove old rows.
+ *
  * @param output is ended after the archive.
  */
 export async function writeBackup(
-  { db, git, attachments, clock }: Pick<ReposApp, 'db' | 'git' | 'attachments' | 'clock'>,
+  source: Source,
   output: Writable,
-  { snapshotFile, version }: BackupOptions,
-): Promise<BackupSummary> {
-  const archive = pack()
-  const written = pipeline(archive, output)
-  // Awaited at the end. A failure of the output also fails the entries.
-  written.catch(() => {})
-  await rm(snapshotFile, { force: true })
-  await snapshotDatabase(db, snapshotFile)
+  options: BackupOptions,
+): Promise<void> {
+  const archive = new ArchiveWriter(output)
   try {
-    const snapshot = openDatabase(snapshotFile)
-    const about: About = {
-      format: BACKUP_FORMAT,
-      version,
-      schema: await schemaVersion(snapshot),
-      timeMs: clock.now(),
-    }
-    await addContent(archive, ABOUT_ENTRY, JSON.stringify(about))
-    const summary = await addFiles(archive, snapshot, { git, attachments }).finally(() =>
-      snapshot.destroy(),
-    )
-    const size = (await stat(snapshotFile)).size
-    await addFile(archive, { name: DATABASE_ENTRY, size }, createReadStream(snapshotFile))
-    await addContent(archive, COMPLETE_ENTRY, JSON.stringify(summary))
-    archive.finalize()
-    await written
-    return summary
+    const { tables, lastIds, repositories, assets } = await addRows(archive, source, options)
+    const deletedRepositories = await addRepositories(archive, source, repositories, options)
+    const deletedAssets = await addAttachments(archive, source, assets, options)
+    const { digest } = archive
+    const complete: Complete = { tables, lastIds, deletedRepositories, deletedAssets, digest }
+    await archive.addContent(COMPLETE_ENTRY, JSON.stringify(complete))
+    await archive.end()
   } catch (error) {
-    archive.destroy()
-    throw await written.then(
-      () => error,
-      (failure: unknown) => failure ?? error,
-    )
-  } finally {
-    await rm(snapshotFile, { force: true })
+    throw await archive.abort(error)
   }
 }
 
-async function addFiles(
-  archive: Pack,
-  snapshot: Db,
-  { git, attachments }: Pick<ReposApp, 'git' | 'attachments'>,
-): Promise<BackupSummary> {
-  const repositories = await addRepositories(archive, snapshot, git)
-  return { ...repositories, attachments: await addAttachments(archive, snapshot, attachments) }
+/** Adds `about.json` and the rows of one moment. */
+function addRows(
+  archive: ArchiveWriter,
+  { db, clock }: Source,
+  { version, progress }: BackupOptions,
+): Promise<Snapshot> {
+  const timeMs = clock.now()
+  return readRows(db, async (reader) => {
+    const about: About = { format: BACKUP_FORMAT, version, schema: reader.schema, timeMs }
+    await archive.addContent(ABOUT_ENTRY, JSON.stringify(about))
+    return {
+      tables: await addTables(archive, reader, progress),
+      lastIds: await reader.lastIds(),
+      repositories: await reader.ids('repositories'),
+      assets: await reader.ids('release_assets'),
+    }
+  })
 }
 
-/** Adds the repositories of a snapshot. Deletes those from the snapshot that no longer exist. */
+async function addTables(
+  archive: ArchiveWriter,
+  reader: RowReader,
+  progress: Progress,
+): Promise<Record<string, ArchivedTable>> {
+  const archived: Record<string, ArchivedTable> = {}
+  for (const table of await reader.tables()) {
+    const sum = new RowSum()
+    let number = 0
+    for await (const rows of reader.rows(table)) {
+      for (const row of rows) sum.add(row)
+      const lines = [JSON.stringify(table.columns), ...rows, '']
+      await archive.addContent(`rows/${table.name}.${number}.jsonl`, lines.join('\n'))
+      number += 1
+      progress.rows += rows.length
+    }
+    archived[table.name] = { columns: table.columns, ...sum.summary }
+  }
+  return archived
+}
+
+/** Adds repositories. Returns those that no longer exist. */
 async function addRepositories(
-  archive: Pack,
-  snapshot: Db,
-  git: ReposApp['git'],
-): Promise<Omit<BackupSummary, 'attachments'>> {
-  const ids = await allRepositoryIds(snapshot)
+  archive: ArchiveWriter,
+  { git }: Source,
+  ids: readonly number[],
+  { progress }: BackupOptions,
+): Promise<number[]> {
   /** The paths in the archive of files that several repositories share. */
   const places = new Map<string, string>()
-  let files = 0
   const deleted: number[] = []
   for (const id of ids) {
     for (const folder of foldersOf(git, id)) {
-      await addContent(archive, `${REPOSITORIES_ENTRY}${folder}`, '', {
+      await archive.addContent(`${REPOSITORIES_ENTRY}${folder}`, '', {
         type: 'directory',
         mode: 0o700,
       })
@@ -123,78 +126,46 @@ async function addRepositories(
     for await (const { path, bytes, linkKey, content } of repositoryFiles(git, id)) {
       const name = `${REPOSITORIES_ENTRY}${path}`
       const linkname = linkKey === undefined ? undefined : places.get(linkKey)
-      if (Buffer.isBuffer(content)) await addContent(archive, name, content)
+      if (Buffer.isBuffer(content)) await archive.addContent(name, content)
       else if (linkname !== undefined)
-        await addContent(archive, name, '', { type: 'link', linkname })
+        await archive.addContent(name, '', { type: 'link', linkname })
       else
-        await addFile(
-          archive,
-          { name, size: bytes },
-          content.createReadStream({ autoClose: false }),
-        )
+        await archive.addFile({ name, size: bytes }, content.createReadStream({ autoClose: false }))
       if (linkKey !== undefined) places.set(linkKey, linkname ?? name)
-      files += 1
+      progress.files += 1
     }
-    if (!(await repositoryExists(git, id))) deleted.push(id)
+    if (await repositoryExists(git, id)) progress.repositories += 1
+    else deleted.push(id)
   }
-  await transaction(snapshot, async (tx) => {
-    for (const id of deleted) await deleteRepository(tx, id)
-    await markAllRepositoriesPending(tx)
-  })
-  return { repositories: ids.length - deleted.length, files }
+  return deleted
 }
 
-/** Adds attachments in the same way, and returns their number. */
+/** Adds the attachments of some rows. Returns the ids of the rows whose files no longer exist. */
 async function addAttachments(
-  archive: Pack,
-  snapshot: Db,
-  files: ReposApp['attachments'],
-): Promise<number> {
-  const deleted: string[] = []
-  let count = 0
+  archive: ArchiveWriter,
+  { db, attachments }: Source,
+  ids: readonly number[],
+  { progress }: BackupOptions,
+): Promise<number[]> {
+  const missing = new Set(ids)
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const page = await pageOfAttachments(snapshot, after, ATTACHMENTS_PER_QUERY)
-    for (const { uuid, repository_id } of page) {
+    // A row is created after its file, so those that are new have no part in the backup.
+    const page = await pageOfAttachments(db, after, ATTACHMENTS_PER_QUERY)
+    for (const { id, uuid, repository_id } of page) {
+      if (!missing.has(id)) continue
       // An open file can still be read after its deletion.
-      const file = await openAttachment(files, repository_id, uuid)
-      if (!file) {
-        deleted.push(uuid)
-        continue
-      }
+      const file = await openAttachment(attachments, repository_id, uuid)
+      if (!file) continue
       const name = `${ATTACHMENTS_ENTRY}${attachmentPath(repository_id, uuid)}`
       const { size } = await file.stat()
-      await addFile(archive, { name, size }, file.createReadStream())
-      count += 1
+      await archive.addFile({ name, size }, file.createReadStream())
+      missing.delete(id)
+      progress.attachments += 1
     }
     after = page.at(-1)?.uuid
   }
-  await transaction(snapshot, (tx) => deleteReleaseAssets(tx, deleted))
-  return count
+  return [...missing]
 }
 
 /** The number of rows that are read at a time. */
 const ATTACHMENTS_PER_QUERY = 500
-
-function addContent(
-  archive: Pack,
-  name: string,
-  content: string | Buffer,
-  more: Partial<Header> = {},
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    archive.entry({ ...FILE, name, ...more }, content, (error) =>
-      error ? reject(error) : resolve(),
-    )
-  })
-}
-
-async function addFile(
-  archive: Pack,
-  header: Pick<Header, 'name' | 'size'>,
-  content: Readable,
-): Promise<void> {
-  await pipeline(content, archive.entry({ ...FILE, ...header }))
-}
-
-/** The owner of the files is the user that restores them. */
-const FILE = { mode: 0o600, uid: 0, gid: 0 } as const

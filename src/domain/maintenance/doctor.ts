@@ -6,7 +6,12 @@ import {
 } from '../../git/repositories/examination.ts'
 import { findLeftovers, removeLeftover } from '../../git/repositories/leftovers.ts'
 import { deleteRepository, repositoryExists } from '../../git/repositories/repositories.ts'
-import { allRepositoryIds, databaseProblems } from '../../storage/database/maintenance.ts'
+import { wrongCounters } from '../../storage/database/counters.ts'
+import {
+  allRepositoryIds,
+  databaseProblems,
+  uncheckedParts,
+} from '../../storage/database/maintenance.ts'
 import {
   attachmentBytes,
   removeAttachment,
@@ -14,6 +19,7 @@ import {
 } from '../../storage/repos/attachment-files.ts'
 import { findAttachment, pageOfAttachments } from '../../storage/repos/release-assets.ts'
 import { findRepositoryById } from '../../storage/repos/repositories.ts'
+import type { Db } from '../../storage/schema/schema.ts'
 import { examineHeads } from '../pulls/heads/head-examination.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { compareRefIndex, syncRefIndex } from '../repos/refs/ref-index.ts'
@@ -45,13 +51,29 @@ export async function* examine(
 ): AsyncGenerator<Finding, void, undefined> {
   for (const problem of await databaseProblems(app.db))
     yield { subject: 'the database', problem, outcome: IRREPARABLE }
+  yield* examineCounters(app.db, fix)
   const ids = await allRepositoryIds(app.db)
   for (const id of ids) yield* examineRepository(app, id, { fsck, fix })
   yield* examineFolders(app, fix)
   yield* examineAttachments(app, fix)
 }
 
+/** Returns what `examine` cannot check, for the operator; undefined for nothing. */
+export function notExamined({ db }: ReposApp): Promise<string | undefined> {
+  return uncheckedParts(db)
+}
+
 const IRREPARABLE = 'cannot be repaired: restore a backup'
+
+async function* examineCounters(db: Db, fix: boolean): AsyncGenerator<Finding> {
+  for await (const { table, column, key, stored, actual, repair } of wrongCounters(db))
+    yield await repairable(
+      fix,
+      `the row ${key} of ${table}`,
+      `its ${column} is ${stored}, and there are ${actual}`,
+      repair,
+    )
+}
 
 async function* examineRepository(
   app: ReposApp,

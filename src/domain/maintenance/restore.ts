@@ -1,57 +1,94 @@
-import { randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, open, opendir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
-import { pipeline } from 'node:stream/promises'
-import { type Extract, extract } from 'tar-stream'
+import { type DataLock, lockDataFolder } from '../../storage/database/data-lock.ts'
+import { transaction } from '../../storage/database/database.ts'
+import { markAllRepositoriesPending } from '../../storage/database/maintenance.ts'
+import { migrate } from '../../storage/database/migrate.ts'
 import { migrations } from '../../storage/migrations/index.ts'
+import { deleteReleaseAsset } from '../../storage/repos/release-assets.ts'
+import { deleteRepository } from '../../storage/repos/repositories.ts'
+import type { Db, Tx } from '../../storage/schema/schema.ts'
+import type { RowLoader } from '../../storage/transfer/rows.ts'
+import { loadRows } from '../../storage/transfer/transfer.ts'
 import {
   ABOUT_ENTRY,
   type About,
-  ATTACHMENTS_ENTRY,
   BACKUP_FORMAT,
   COMPLETE_ENTRY,
-  DATABASE_ENTRY,
-  REPOSITORIES_ENTRY,
+  type Complete,
+  type Progress,
+  ROWS_ENTRY,
 } from './archive.ts'
+import { completeOf, jsonOf, MAX_JSON_BYTES } from './archive-json.ts'
+import { type ArchiveEntry, archiveEntries, RestoreError } from './archive-reader.ts'
+import { restoreFile } from './restored-files.ts'
+import { RestoredRows } from './restored-rows.ts'
 
-/** The reason why an archive cannot be restored: a sentence for the operator. */
-class RestoreError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'RestoreError'
-  }
+/** Where a backup is restored. */
+export interface RestoreTarget {
+  /** Absolute path of a folder that is empty or does not exist. */
+  readonly folder: string
+  /**
+   * Opens the database, which is empty or has an interrupted restore.
+   *
+   * @param draft the folder under its name during the restore.
+   */
+  open(draft: string): Promise<RestoredDatabase>
 }
 
-/** A file of the archive, which must be read before the next one. */
-type Entry = Extract extends AsyncIterable<infer Source> ? Source : never
-
-/** `about.json` and `complete.json` are much smaller. */
-const MAX_JSON_BYTES = 64 * 1024
+/** The database of a restored instance. The steps have this order. */
+export interface RestoredDatabase {
+  readonly db: Db
+  /** Called when the tables exist. From then on, no server accepts the database. */
+  begin(): Promise<void>
+  /** Called when the rows are complete, before the folder gets its name. */
+  seal(): Promise<void>
+  /** Called when the folder has its name. From then on, servers accept the database. */
+  complete(): Promise<void>
+}
 
 /**
- * Creates a data folder from a backup, completely or not at all.
+ * Creates an instance from a backup, completely or not at all. After an interruption, the same call
+ * begins anew.
  *
- * @param folder the absolute path of a folder that is empty or does not exist.
- * @returns the time and the version of the backup.
- * @throws RestoreError
+ * @param progress counts what was restored.
+ * @throws RestoreError, RowsRefusedError; DataFolderBusyError while another process restores there.
  */
-export async function restoreBackup(input: Readable, folder: string): Promise<About> {
+export async function restoreBackup(
+  input: Readable,
+  target: RestoreTarget,
+  progress: Progress,
+): Promise<About> {
+  const { folder } = target
   if (!(await isVacant(folder)))
     throw new RestoreError(`${folder} is not empty: name an empty folder`)
   await mkdir(dirname(folder), { recursive: true })
-  const draft = `${folder}.${randomUUID()}`
+  const draft = `${folder}.restoring`
+  const lock = await claimDraft(draft)
   try {
-    await mkdir(draft, { mode: 0o700 })
-    const about = await unpack(input, draft)
+    const entries = archiveEntries(input)
+    const about = await readAbout(entries)
+    const database = await target.open(draft)
+    await migrate(database.db, about.schema)
+    await database.begin()
+    const complete = await loadRows(database.db, (loader) =>
+      restoreEntries(entries, loader, { draft, progress }),
+    )
+    await migrate(database.db)
+    await transaction(database.db, (tx) => adjust(tx, complete))
+    await database.seal()
+    await syncFolders(draft)
     // rename(2) replaces an empty folder.
     await rename(draft, folder)
+    await syncFolder(dirname(folder))
+    await database.complete()
     return about
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
     throw error
+  } finally {
+    lock.release()
   }
 }
 
@@ -64,36 +101,20 @@ async function isVacant(folder: string): Promise<boolean> {
   }
 }
 
-async function unpack(input: Readable, folder: string): Promise<About> {
-  const archive = extract()
-  const read = pipeline(input, archive)
-  // A failure also fails the loop below.
-  read.catch(() => {})
-  let about: About | undefined
-  let isComplete = false
-  try {
-    for await (const entry of archive) {
-      if (about === undefined) about = await readAbout(entry)
-      else if (entry.header.name === COMPLETE_ENTRY)
-        isComplete = (await readJson(entry)) !== undefined
-      else await extractFile(entry, folder)
-    }
-    await read
-  } catch (error) {
-    if (error instanceof RestoreError) throw error
-    throw new RestoreError(
-      `the archive cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
-  }
-  if (about === undefined || !isComplete)
-    throw new RestoreError('the archive is truncated: it is not a complete backup')
-  return about
+/** Takes the draft of a folder for this process, without what an interrupted restore left there. */
+async function claimDraft(draft: string): Promise<DataLock> {
+  await mkdir(draft, { recursive: true, mode: 0o700 })
+  const lock = lockDataFolder(draft)
+  for (const name of await readdir(draft))
+    if (!name.startsWith('lock')) await rm(join(draft, name), { recursive: true })
+  return lock
 }
 
-async function readAbout(entry: Entry): Promise<About> {
-  if (entry.header.name !== ABOUT_ENTRY)
-    throw new RestoreError('this is not a backup of Branchline')
-  const about = (await readJson(entry)) as About
+async function readAbout(entries: AsyncGenerator<ArchiveEntry>): Promise<About> {
+  const { value: entry } = await entries.next()
+  if (!entry) throw new RestoreError(TRUNCATED)
+  if (entry.head.name !== ABOUT_ENTRY) throw new RestoreError('this is not a backup of Branchline')
+  const about = jsonOf(await entry.content(MAX_JSON_BYTES)) as About
   if (about.format !== BACKUP_FORMAT) {
     throw new RestoreError(
       `the backup has format ${about.format}, but only format ${BACKUP_FORMAT} is supported`,
@@ -107,37 +128,57 @@ async function readAbout(entry: Entry): Promise<About> {
   return about
 }
 
-async function readJson(entry: Entry): Promise<unknown> {
-  if ((entry.header.size ?? 0) > MAX_JSON_BYTES)
-    throw new RestoreError('this is not a backup of Branchline')
-  return JSON.parse((await buffer(entry)).toString('utf8'))
+const TRUNCATED = 'the archive is truncated: it is not a complete backup'
+
+/** Restores the entries after the first one, and compares the rows with the archive. */
+async function restoreEntries(
+  entries: AsyncGenerator<ArchiveEntry>,
+  loader: RowLoader,
+  { draft, progress }: { readonly draft: string; readonly progress: Progress },
+): Promise<Complete> {
+  const rows = await RestoredRows.of(loader)
+  let complete: Complete | undefined
+  for await (const entry of entries) {
+    const { name } = entry.head
+    if (complete) throw new RestoreError(`the archive contains an unexpected entry: ${name}`)
+    const table = ROWS_ENTRY.exec(name)?.groups?.table
+    if (name === COMPLETE_ENTRY) complete = await readComplete(entry)
+    else if (table === undefined) await restoreFile(entry, draft, progress)
+    else progress.rows += await rows.insert(entry, table)
+  }
+  if (!complete) throw new RestoreError(TRUNCATED)
+  await rows.check(complete, progress)
+  await loader.continueAfter(complete.lastIds)
+  progress.repositories -= complete.deletedRepositories.length
+  return complete
 }
 
-async function extractFile(entry: Entry, folder: string): Promise<void> {
-  const { name, type, linkname } = entry.header
-  const path = join(folder, pathOf(name))
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  if (type === 'link') {
-    entry.resume()
-    await link(join(folder, pathOf(linkname ?? '')), path)
-  } else if (type === 'directory') {
-    entry.resume()
-    await mkdir(path, { recursive: true, mode: 0o700 })
-  } else if (type === 'file') {
-    await pipeline(entry, createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true }))
-  } else {
-    throw new RestoreError(`the archive contains an unexpected entry: ${name}`)
-  }
+async function readComplete(entry: ArchiveEntry): Promise<Complete> {
+  const { digestBefore } = entry
+  const complete = completeOf(jsonOf(await entry.content(MAX_JSON_BYTES)))
+  if (complete.digest === digestBefore) return complete
+  throw new RestoreError('the archive is damaged: its contents differ from its digest')
 }
 
-/** Returns the path of an entry in the data folder, never outside of it. */
-function pathOf(name: string): string {
-  if (name === DATABASE_ENTRY) return name
-  const isInside = name.split('/').every((component) => component !== '..' && component !== '')
-  // tar-stream leaves the slash at the end of a folder out.
-  const isKnown = [REPOSITORIES_ENTRY, ATTACHMENTS_ENTRY].some((folder) => name.startsWith(folder))
-  if (!isKnown || !isInside) {
-    throw new RestoreError(`the archive contains an unexpected entry: ${name}`)
-  }
-  return name
+/**
+ * Deletes the rows of what was deleted during the backup. Lets servers read all refs from Git, where
+ * they may be newer than the rows.
+ */
+async function adjust(tx: Tx, { deletedRepositories, deletedAssets }: Complete): Promise<void> {
+  for (const id of deletedRepositories) await deleteRepository(tx, id)
+  for (const id of deletedAssets) await deleteReleaseAsset(tx, id)
+  await markAllRepositoriesPending(tx)
+}
+
+/** Writes the names in a folder, and in all folders below it, to the disk. */
+async function syncFolders(folder: string): Promise<void> {
+  for await (const entry of await opendir(folder))
+    if (entry.isDirectory()) await syncFolders(join(folder, entry.name))
+  await syncFolder(folder)
+}
+
+/** https://man7.org/linux/man-pages/man2/fsync.2.html: a file and its name are written apart. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  await handle.sync().finally(() => handle.close())
 }

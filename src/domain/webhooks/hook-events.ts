@@ -59,6 +59,7 @@ export type HookEventType =
   | 'pull_request_review_comment'
   | 'pull_request_review_request'
   | 'pull_request_sync'
+  | 'repository'
   | 'release'
   | 'status'
 

@@ -45,6 +45,16 @@ export type WarnOfMemory = (
   message: string,
 ) => void
 
+/** The memory of Git processes where several servers on this machine share one limit. */
+export interface SharedGitMemory {
+  /** The part of the limit that this server may use whatever the others need, up to 1. */
+  readonly share: number
+  /** Memory of the Git processes of the others. */
+  readonly bytesOfOthers: number
+  /** Tells the others about the Git processes of this server. */
+  report(bytes: number): void
+}
+
 /**
  * The Git processes of a server: their number, their memory and the program that starts them.
  *
@@ -57,14 +67,16 @@ export class GitProcesses {
   readonly #running = new Set<RunningProcess>()
   readonly #background = new ProcessLimit(MAX_BACKGROUND, Number.POSITIVE_INFINITY)
   #maxBytes = DEFAULT_MAX_BYTES
+  #shared: SharedGitMemory | undefined
   #warn: WarnOfMemory = () => {}
   #timer: NodeJS.Timeout | undefined
   /** Starts the processes. Undefined where this process starts them itself. */
   spawner: ProcessSpawner | undefined
 
-  /** Sets the memory that all processes together may have. */
-  limitMemory(bytes: number, warn: WarnOfMemory): void {
+  /** Sets the memory that all processes together may have, those of other servers included. */
+  limitMemory(bytes: number, warn: WarnOfMemory, shared?: SharedGitMemory): void {
     this.#maxBytes = bytes
+    this.#shared = shared
     this.#warn = warn
   }
 
@@ -99,6 +111,7 @@ export class GitProcesses {
       if (this.#running.size > 0) return
       clearInterval(this.#timer)
       this.#timer = undefined
+      this.#shared?.report(0)
     }
   }
 
@@ -110,21 +123,28 @@ export class GitProcesses {
         ? []
         : familyOf(pid).map((member) => ({ git, pid: member, bytes: bytesOf(member) }))
     })
-    let totalBytes = sum(processes)
+    let ownBytes = sum(processes)
+    const bytesOfOthers = this.#shared?.bytesOfOthers ?? 0
+    this.#shared?.report(ownBytes)
+    // When each server has either its share or what the others leave, all have the limit at most.
+    const maxOwnBytes = Math.max(
+      this.#maxBytes - bytesOfOthers,
+      this.#maxBytes * (this.#shared?.share ?? 1),
+    )
     // The work of an older process is worth more.
     const victims = processes
       .filter(({ bytes }) => bytes >= this.#maxBytes * VICTIM_SHARE)
       .reverse()
     for (const { git, pid, bytes } of victims) {
-      if (totalBytes <= this.#maxBytes) return
+      if (ownBytes <= maxOwnBytes) return
       this.#warn(
-        { totalBytes, endedBytes: bytes },
+        { totalBytes: ownBytes + bytesOfOthers, endedBytes: bytes },
         'a Git process was ended: all of them together took more memory than allowed',
       )
       git.onEnded(new GitError('BUSY', 'all Git processes together took more memory than allowed'))
       // Not the process group: a Git process that moves refs must clean up after an ended helper.
       endProcess(pid)
-      totalBytes -= bytes
+      ownBytes -= bytes
     }
   }
 }

@@ -2,6 +2,7 @@ import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import { avatarSeed } from '../../domain/accounts/users/generated-avatars.ts'
 import {
   emailFor,
   searchUsers,
@@ -52,7 +53,6 @@ export const NEVER: Timestamp = timestampFromMs(Date.parse('0001-01-01T00:00:00Z
 /** Returns a user or an organisation as a viewer sees it. */
 export function accountMessage(app: App, viewer: Caller, owner: Owner): Account {
   const base = app.publicUrl()
-  const picture = avatarUrl({ ...owner, username: owner.name })
   const seesAll = seesPrivateFieldsOf(viewer, owner)
   // A literal with all fields. `create` would take ten times as long for so many fields.
   return {
@@ -64,7 +64,7 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
     username: owner.name,
     fullName: owner.full_name,
     email: emailFor(app, viewer, owner),
-    avatarUrl: picture.startsWith('/') ? base + picture : picture,
+    avatarUrl: pictureUrl(base, owner),
     htmlUrl: `${base}/${owner.name}`,
     language: '',
     isAdmin: seesAll && owner.role === 'ADMIN',
@@ -81,6 +81,17 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
     followingCount: 0n,
     starredReposCount: 0n,
   }
+}
+
+function pictureUrl(base: string, owner: Owner): string {
+  const picture = avatarUrl({ ...owner, username: owner.name })
+  if (picture === '') return generatedAvatarUrl(base, owner)
+  return picture.startsWith('/') ? base + picture : picture
+}
+
+/** Returns the URL of the generated picture of an account or organisation. */
+export function generatedAvatarUrl(base: string, { id }: Pick<Owner, 'id'>): string {
+  return `${base}/file/avatars/${avatarSeed(id)}`
 }
 
 /** Returns the messages of accounts for one response. */

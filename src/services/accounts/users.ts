@@ -11,6 +11,7 @@ import {
   updateUser,
 } from '../../domain/accounts/registration/edit-user.ts'
 import { UPLOADED } from '../../domain/accounts/users/avatars.ts'
+import { drawAvatar } from '../../domain/accounts/users/generated-avatars.ts'
 import { parseUserFilter } from '../../domain/accounts/users/user-filter.ts'
 import {
   batchGetUsers,
@@ -67,6 +68,7 @@ export type UserMethods = Pick<
   | 'batchGetUsers'
   | 'getUser'
   | 'getUserAvatar'
+  | 'getGeneratedAvatar'
   | 'createUser'
   | 'updateUser'
   | 'deleteUser'
@@ -118,6 +120,12 @@ export function userMethods(app: App): UserMethods {
       const { contentType, data } = await getAvatar(app, await getUser(app, segment))
       setAvatarHeaders(context, data)
       return { contentType, data }
+    },
+
+    async getGeneratedAvatar({ seed }, context) {
+      const data = Buffer.from(drawAvatar(seed))
+      setAvatarHeaders(context, data)
+      return { contentType: 'image/svg+xml', data }
     },
 
     async createUser(request, context) {
@@ -242,7 +250,7 @@ function stateOf(state: State): User['state'] | undefined {
   }
 }
 
-/** Sets headers that prevent browsers from treating an uploaded picture as anything else. */
+/** Sets headers that prevent browsers from treating a picture as anything else. */
 function setAvatarHeaders(context: HandlerContext, data: Buffer): void {
   context.responseHeader.set('etag', `"${createHash('sha256').update(data).digest('base64url')}"`)
   context.responseHeader.set('cache-control', AVATAR_CACHE_CONTROL)

@@ -26,7 +26,7 @@ import {
   type Organization,
   type OrganizationPage,
 } from '../../domain/organizations/organizations.ts'
-import { userAccountMessage } from '../accounts/accounts.ts'
+import { generatedAvatarUrl, userAccountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
@@ -38,7 +38,9 @@ function organizationService(app: App): ServiceImpl<typeof OrganizationService> 
     { organizations, total }: OrganizationPage,
     { limit }: Page,
   ) => ({
-    organizations: organizations.map((organization) => organizationMessage(caller, organization)),
+    organizations: organizations.map((organization) =>
+      organizationMessage(app, caller, organization),
+    ),
     total: BigInt(total),
     limit,
   })
@@ -50,17 +52,21 @@ function organizationService(app: App): ServiceImpl<typeof OrganizationService> 
   return {
     async createOrganization({ username, ...profile }, context) {
       const caller = signedIn(callerOf(context))
-      return organizationMessage(caller, await createOrganization(app, caller, username, profile))
+      return organizationMessage(
+        app,
+        caller,
+        await createOrganization(app, caller, username, profile),
+      )
     },
 
     async getOrganization({ org }, context) {
       const caller = callerOf(context)
-      return organizationMessage(caller, await getOrganization(app, caller, org))
+      return organizationMessage(app, caller, await getOrganization(app, caller, org))
     },
 
     async editOrganization({ org, ...profile }, context) {
       const caller = callerOf(context)
-      return organizationMessage(caller, await editOrganization(app, caller, org, profile))
+      return organizationMessage(app, caller, await editOrganization(app, caller, org, profile))
     },
 
     async deleteOrganization({ org }, context) {
@@ -131,6 +137,7 @@ function organizationService(app: App): ServiceImpl<typeof OrganizationService> 
 
 /** Returns an organisation as a viewer sees it. Only signed-in viewers see the e-mail address. */
 export function organizationMessage(
+  app: App,
   viewer: Caller,
   organization: Organization,
 ): OrganizationMessage {
@@ -139,6 +146,7 @@ export function organizationMessage(
     name: organization.name,
     fullName: organization.full_name,
     email: viewer.kind === 'user' ? organization.email : '',
+    avatarUrl: generatedAvatarUrl(app.publicUrl(), organization),
     description: organization.description,
     website: organization.website,
     location: organization.location,

@@ -80,7 +80,9 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     assignee: assignees[0],
     assignees,
     requestedReviewers: view.requestedReviewers.map(ofAccount),
-    requestedReviewersTeams: view.requestedTeams.map((team) => teamMessage(response.viewer, team)),
+    requestedReviewersTeams: view.requestedTeams.map((team) =>
+      teamMessage(app, response.viewer, team),
+    ),
     state: pull.state === 'OPEN' ? 'open' : 'closed',
     draft: isWorkInProgress,
     isLocked: false,

@@ -281,7 +281,7 @@ function reviewMessage(
   return create(PullReviewSchema, {
     id: BigInt(review.id),
     ...(reviewer && { user: accountMessage(app, viewer, reviewer) }),
-    ...(team && { team: teamMessage(viewer, team) }),
+    ...(team && { team: teamMessage(app, viewer, team) }),
     state: review.state,
     body: review.body,
     commitId: review.commit_id,

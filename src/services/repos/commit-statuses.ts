@@ -71,6 +71,7 @@ function commitStatusService(app: App): ServiceImpl<typeof CommitStatusService> 
         repository: repositoryMessage(app, caller, await viewRepository(app, caller, opened)),
         commitUrl: `${base}/git/commits/${commitId}`,
         url: `${base}/commits/${commitId}/status`,
+        limit,
       }
     },
   }

@@ -65,6 +65,7 @@ function teamMethods(app: App): TeamMethods {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, page)
       return listMessage(
+        app,
         caller,
         await listTeams(app, caller, org, undefined, { offset, limit }),
         limit,
@@ -76,23 +77,23 @@ function teamMethods(app: App): TeamMethods {
       const { offset, limit } = readNumberedPage(app.settings, page)
       const search = q === '' ? undefined : { text: q, inDescription: includeDesc ?? true }
       const { teams, total } = await listTeams(app, caller, org, search, { offset, limit })
-      const data = teams.map((team) => teamMessage(caller, team))
+      const data = teams.map((team) => teamMessage(app, caller, team))
       return { results: { ok: true, data }, total: BigInt(total), limit }
     },
 
     async createTeam({ org, ...request }, context) {
       const caller = callerOf(context)
-      return teamMessage(caller, await createTeam(app, caller, org, request))
+      return teamMessage(app, caller, await createTeam(app, caller, org, request))
     },
 
     async getTeam({ id }, context) {
       const caller = signedIn(callerOf(context))
-      return teamMessage(caller, await openTeam(app, caller, Number(id), 'visible'))
+      return teamMessage(app, caller, await openTeam(app, caller, Number(id), 'visible'))
     },
 
     async editTeam({ id, ...request }, context) {
       const caller = signedIn(callerOf(context))
-      return teamMessage(caller, await editTeam(app, caller, Number(id), request))
+      return teamMessage(app, caller, await editTeam(app, caller, Number(id), request))
     },
 
     async deleteTeam({ id }, context) {
@@ -103,7 +104,7 @@ function teamMethods(app: App): TeamMethods {
     async listMyTeams(request, context) {
       const caller = signedIn(callerOf(context))
       const { offset, limit } = readNumberedPage(app.settings, request)
-      return listMessage(caller, await listOwnTeams(app, caller, { offset, limit }), limit)
+      return listMessage(app, caller, await listOwnTeams(app, caller, { offset, limit }), limit)
     },
   }
 }
@@ -193,6 +194,7 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
         ? { offset: 0, limit: MAX_WHOLE_LIST }
         : readNumberedPage(app.settings, page)
       return listMessage(
+        app,
         caller,
         await listRepositoryTeams(app, caller, { owner, repo }, offset, limit),
         limit,
@@ -201,7 +203,7 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
 
     async getRepositoryTeam({ owner, repo, team }, context) {
       const caller = signedIn(callerOf(context))
-      return teamMessage(caller, await getRepositoryTeam(app, caller, { owner, repo }, team))
+      return teamMessage(app, caller, await getRepositoryTeam(app, caller, { owner, repo }, team))
     },
 
     async addRepositoryTeam({ owner, repo, team }, context) {
@@ -216,17 +218,21 @@ function teamRepositoryMethods(app: App): TeamRepositoryMethods {
   }
 }
 
-function listMessage(viewer: Caller, { teams, total }: TeamPage, limit: number) {
-  return { teams: teams.map((team) => teamMessage(viewer, team)), total: BigInt(total), limit }
+function listMessage(app: App, viewer: Caller, { teams, total }: TeamPage, limit: number) {
+  return { teams: teams.map((team) => teamMessage(app, viewer, team)), total: BigInt(total), limit }
 }
 
 /** Returns the message of a team. */
-export function teamMessage(viewer: Caller, { team, organization }: TeamView): TeamMessage {
+export function teamMessage(
+  app: App,
+  viewer: Caller,
+  { team, organization }: TeamView,
+): TeamMessage {
   return create(TeamSchema, {
     id: BigInt(team.id),
     name: team.name,
     description: team.description,
-    organization: organizationMessage(viewer, organization),
+    organization: organizationMessage(app, viewer, organization),
     includesAllRepositories: team.includes_all_repositories === 1,
     permission: team.permission,
     units: openUnits(team),

@@ -42,6 +42,7 @@ export async function* streamEvents<Event extends { readonly id: number }, Answe
   for (;;) {
     const readMs = app.clock.now()
     const { page, answer } = await stream.read(position)
+    checkOpen(signal)
     let isSent = true
     for (const event of page.events) {
       yield answer(event)
@@ -53,10 +54,16 @@ export async function* streamEvents<Event extends { readonly id: number }, Answe
     if (page.events.length === 0 && watch.isSilent) yield stream.heartbeat(position)
     if (page.events.length > 0 || watch.isSilent) watch.sent()
     if (position === page.next && !page.more) await watch.next()
-    // The reason is an RPC error when the server stops or the deadline passes, and unspecified when
-    // the client disconnects.
-    if (signal.aborted) throw ConnectError.from(signal.reason)
+    checkOpen(signal)
   }
+}
+
+/**
+ * Ends a stream that is aborted. The reason is an RPC error when the server stops or the deadline
+ * passes, and unspecified when the client disconnects.
+ */
+function checkOpen(signal: AbortSignal): void {
+  if (signal.aborted) throw ConnectError.from(signal.reason)
 }
 
 /**

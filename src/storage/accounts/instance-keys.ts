@@ -18,3 +18,13 @@ export async function findOrInsertInstanceKey(db: Db, key: InstanceKeysTable): P
     .executeTakeFirstOrThrow()
   return row.secret
 }
+
+/** Returns the secret of a key; undefined if there is none. */
+export async function findInstanceKey(db: Db, id: string): Promise<Buffer | undefined> {
+  const row = await db
+    .selectFrom('instance_keys')
+    .select('secret')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.secret
+}

@@ -1,5 +1,5 @@
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
-import { withLease } from '../../concurrency/leases.ts'
+import { type Lease, withLease } from '../../concurrency/leases.ts'
 import type { Limits } from '../../concurrency/limited.ts'
 import { unavailable } from '../database/postgres-failures.ts'
 import { lockNumber } from '../database/postgres-transactions.ts'
@@ -14,6 +14,7 @@ const HANDOVER_MS = 20
 
 /** A lock of all servers. */
 export interface SharedLock {
+  readonly lease: Lease
   release(): void
 }
 
@@ -53,7 +54,14 @@ export class SharedLocks {
       this.#held.delete(name)
       return undefined
     }
-    return { release: () => this.#release(name, serverId) }
+    const lease = this.#session.lease(serverId)
+    return {
+      lease,
+      release: () => {
+        lease.release()
+        this.#release(name, serverId)
+      },
+    }
   }
 
   /** Returns the number of the session that holds the lock now; undefined if another one does. */
@@ -63,11 +71,11 @@ export class SharedLocks {
     const [row] = await this.#session.query<{ taken: boolean }>(
       'select pg_try_advisory_lock($1) as taken',
       [name],
+      serverId,
     )
     if (!row?.taken) return undefined
     if (!this.#session.holds(serverId)) {
-      // A later session may hold the lock.
-      this.#session.query('select pg_advisory_unlock($1)', [name]).catch(() => {})
+      this.#unlock(name, serverId)
       throw unavailable('a lock of this server was lost')
     }
     return serverId
@@ -93,11 +101,9 @@ export class SharedLocks {
   /** Runs work under a lock. The work can change the database for as long as the lock is held. */
   async exclusive<T>(key: string, work: () => Promise<T>): Promise<T> {
     const lock = await this.take(key)
-    const lease = this.#session.lease()
     try {
-      return await withLease(lease, work)
+      return await withLease(lock.lease, work)
     } finally {
-      lease.release()
       lock.release()
     }
   }
@@ -130,12 +136,18 @@ export class SharedLocks {
   #release(name: string, serverId: number): void {
     const isWanted = this.#held.get(name)?.isWanted === true
     this.#held.delete(name)
-    // With the session, all of its locks were lost.
-    if (this.#session.serverId !== serverId) return
-    this.#session.query('select pg_advisory_unlock($1)', [name]).catch(() => {})
+    this.#unlock(name, serverId)
     if (!isWanted) return
     this.#leftAtMs.set(name, performance.now())
     this.#session.tell(`freed ${name}`)
+  }
+
+  /**
+   * Releases a lock of one session. With a lost session, all of its locks were lost, and another
+   * work of this process may hold the lock in the next session.
+   */
+  #unlock(name: string, serverId: number): void {
+    this.#session.query('select pg_advisory_unlock($1)', [name], serverId).catch(() => {})
   }
 
   #hear(message: string): void {

@@ -8,6 +8,7 @@ import {
   UnsuitableDatabaseError,
 } from '../database/postgres.ts'
 import { asUnavailable, unavailable } from '../database/postgres-failures.ts'
+import { SERVER_LOCKS } from '../database/postgres-transactions.ts'
 
 /**
  * How a process uses a database: a server together with other servers, a command such as `migrate`
@@ -17,15 +18,14 @@ export type UseOfDatabase = 'server' | 'alone'
 
 /** The advisory lock of all processes: servers share it. The letters "BRNC". */
 const USE_LOCK = 0x42524e43
-/** The class of the advisory locks of servers, each with the number of its server: "BRNS". */
-const SERVER_LOCKS = 0x42524e53
 /** Numbers of servers are below this. */
 const MAX_SERVER = 2 ** 31 - 1
 
 /** PostgreSQL may notice the end of a killed process a moment later. */
 const ATTEMPTS = 10
 const ATTEMPT_DELAY_MS = 200
-/** Another server that starts may migrate the database. */
+/** Another server that starts may migrate the database, for up to a minute. */
+const ATTEMPTS_AT_START = 300
 const ATTEMPTS_ALONE = 100
 /** The time between two attempts to connect again. */
 const RENEWAL_DELAY_MS = 1_000
@@ -102,7 +102,8 @@ export class ServerSession {
     events: SessionEvents,
   ): Promise<ServerSession> {
     const session = new ServerSession(address, use, events)
-    await session.#connect().catch((error: unknown) => {
+    const attempts = use === 'server' ? ATTEMPTS_AT_START : ATTEMPTS
+    await session.#connect(attempts).catch((error: unknown) => {
       if (error instanceof DatabaseBusyError) throw error
       throw UnsuitableDatabaseError.because(error)
     })
@@ -118,12 +119,19 @@ export class ServerSession {
   /**
    * Runs a statement, after the earlier ones. The statement must not wait for locks.
    *
+   * @param serverId runs the statement in the session with this number only. Default: the present
+   *   session, for which a statement waits a moment.
    * @throws DatabaseUnavailableError
    */
-  async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    await this.ready()
+  async query<Row extends pg.QueryResultRow>(
+    text: string,
+    values: unknown[],
+    serverId?: number,
+  ): Promise<Row[]> {
+    if (serverId === undefined) await this.ready()
     const client = this.#client
-    if (!client) throw unavailable('the session of this server was lost')
+    const isOther = serverId !== undefined && serverId !== this.#serverId
+    if (!client || isOther) throw unavailable('the session of this server was lost')
     const result = this.#last.then(() => client.query<Row>(text, values))
     this.#last = result.then(
       () => {},
@@ -149,11 +157,13 @@ export class ServerSession {
     return isAlive && this.#client !== undefined && this.#serverId === serverId
   }
 
-  /** Returns a lease of the locks of the present session. */
-  lease(): Lease & { release(): void } {
-    const { serverId } = this
+  /** Returns a lease of the locks of a session. Default: of the present one. */
+  lease(serverId = this.#serverId): Lease & { release(): void } {
     let isReleased = false
     return {
+      get holder() {
+        return isReleased ? undefined : serverId
+      },
       check: () => {
         if (!isReleased && !this.holds(serverId))
           throw unavailable('a lock of this server was lost')
@@ -170,6 +180,7 @@ export class ServerSession {
     const rows = await this.query<{ id: number }>(
       `select objid::bigint::int as id from pg_locks
         where locktype = 'advisory' and objsubid = 2 and granted and classid = $1
+          and mode = 'ExclusiveLock'
           and database = (select oid from pg_database where datname = current_database())
           and objid::bigint = any($2::bigint[])`,
       [SERVER_LOCKS, serverIds],
@@ -249,13 +260,15 @@ export class ServerSession {
     await this.#client?.end()
   }
 
-  async #connect(): Promise<void> {
+  async #connect(attempts = ATTEMPTS): Promise<void> {
     const client = new pg.Client(connectionSettings(this.#address))
     // The end of the connection follows.
     client.on('error', () => {})
     await client.connect()
+    const maxWaitMs = SESSION_TIMEOUT_MS + attempts * ATTEMPT_DELAY_MS
+    const deadline = setTimeout(() => client.connection.stream.destroy(), maxWaitMs)
     try {
-      const serverId = await prepare(client, this.#use)
+      const serverId = await prepare(client, this.#use, attempts)
       client.on('end', () => void this.#renew(client))
       client.on('notification', ({ processId, payload = '' }) => {
         // A process need not be told what it has said.
@@ -267,6 +280,8 @@ export class ServerSession {
     } catch (error) {
       await client.end()
       throw error
+    } finally {
+      clearTimeout(deadline)
     }
   }
 
@@ -326,14 +341,16 @@ export class ServerSession {
 }
 
 /** Takes the locks of a session, and returns its number. */
-async function prepare(client: pg.Client, use: UseOfDatabase): Promise<number> {
+async function prepare(client: pg.Client, use: UseOfDatabase, attempts: number): Promise<number> {
   await client.query(`set idle_session_timeout = ${SESSION_TIMEOUT_MS}`)
+  // A stopped process that reads no notifications would keep the session busy.
+  await client.query(`set tcp_user_timeout = ${SESSION_TIMEOUT_MS}`)
   // Notifications need not survive a crash of PostgreSQL.
   await client.query('set synchronous_commit = off')
   await client.query(`listen ${CHANNEL}`)
   const take = use === 'server' ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock'
   for (let attempt = 1; !(await isTrue(client, `${take}(${USE_LOCK})`)); attempt++) {
-    if (attempt === ATTEMPTS) throw new DatabaseBusyError(use)
+    if (attempt === attempts) throw new DatabaseBusyError(use)
     await sleep(ATTEMPT_DELAY_MS)
   }
   for (;;) {

@@ -28,13 +28,13 @@ export function runOnOneServer(
   const runUnderLock = async () => {
     const lock = await locks.tryTake(`worker ${name}`)
     if (!lock) return
-    const lease = session.lease()
+    // The session can be lost while the worker starts.
+    const lost = untilLost(session, stopping.signal)
     try {
-      const worker = await withLease(lease, start)
-      await untilLost(session, stopping.signal)
+      const worker = await withLease(lock.lease, start)
+      await lost
       await worker.stop()
     } finally {
-      lease.release()
       lock.release()
     }
   }

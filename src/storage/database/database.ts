@@ -8,7 +8,7 @@ import {
   sql,
 } from 'kysely'
 import { currentDeadline } from '../../concurrency/call-deadlines.ts'
-import { isPostgres, positionOf } from '../dialects/dialects.ts'
+import { isPostgres, lowerCase, positionOf } from '../dialects/dialects.ts'
 import type { Db, Schema, Tx } from '../schema/schema.ts'
 import { withOpaqueLimits } from './limits.ts'
 import { namedRows } from './named-rows.ts'
@@ -176,7 +176,7 @@ function codeOf(error: unknown): string {
  * repeated letter.
  */
 export function containsSql(text: Expression<string>, part: string): Expression<SqlBool> {
-  return sql`${positionOf(sql`lower(${part})`, sql`lower(${text})`)} > 0`
+  return sql`${positionOf(lowerCase(part), sql`lower(${text})`)} > 0`
 }
 
 /**

@@ -1,23 +1,14 @@
 import { sql } from 'kysely'
 import { isPostgres } from '../dialects/dialects.ts'
 import type { Db, Tx } from '../schema/schema.ts'
+import { canCheckIndexes, postgresProblems } from './postgres-checks.ts'
 
 /**
- * Writes a snapshot of the database into a new file. Other connections can read and write
- * meanwhile.
- *
- * @throws an SqliteError when the file exists or cannot be written.
- */
-export async function snapshotDatabase(db: Db, file: string): Promise<void> {
-  await sql`vacuum into ${file}`.execute(db)
-}
-
-/**
- * Returns the problems of the file and its foreign keys, one sentence each. Reads the whole
- * database. PostgreSQL has no such check: `pg_amcheck` and checksums are its operator's.
+ * Returns the problems of the database itself, one sentence each. With SQLite: of the file, which is
+ * read as a whole, and of its foreign keys.
  */
 export async function databaseProblems(db: Db): Promise<string[]> {
-  if (isPostgres(db)) return []
+  if (isPostgres(db)) return postgresProblems(db)
   const { rows: integrity } = await sql<{
     integrity_check: string
   }>`pragma integrity_check`.execute(db)
@@ -30,6 +21,12 @@ export async function databaseProblems(db: Db): Promise<string[]> {
         `row ${rowid} of ${table} refers to a row of ${parent} that is missing`,
     ),
   ]
+}
+
+/** Returns what is left out of the check of a database; undefined for nothing. */
+export async function uncheckedParts(db: Db): Promise<string | undefined> {
+  if (!isPostgres(db) || (await canCheckIndexes(db))) return undefined
+  return 'the indexes of PostgreSQL are not compared with the rows: that needs its extension amcheck'
 }
 
 /** Returns the ids of all repositories, in ascending order. */

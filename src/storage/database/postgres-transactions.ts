@@ -21,6 +21,9 @@ export function postgresCode(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
 }
 
+/** The class of the advisory locks of servers, each with the number of its server: "BRNS". */
+export const SERVER_LOCKS = 0x42524e53
+
 /** A transaction that fails this often meets a constant stream of others, not a coincidence. */
 const MAX_ATTEMPTS = 12
 /** A constraint that fails again, with what others have committed, fails because of the work. */
@@ -94,7 +97,7 @@ async function repeated<T>(
       async (tx) => {
         checkLeases()
         const result = await work(tx)
-        checkLeases()
+        await checkSession(tx)
         return result
       },
     )
@@ -110,6 +113,25 @@ async function repeated<T>(
       await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
     }
   }
+}
+
+/**
+ * Checks that the session that holds the locks of the current work still exists in this database. A
+ * process learns later than PostgreSQL that its session has ended, for example after a failover.
+ *
+ * A server holds the lock of its number in its session, so that no transaction can take the lock.
+ *
+ * @throws DatabaseUnavailableError
+ */
+async function checkSession(tx: Tx): Promise<void> {
+  const holder = checkLeases()
+  if (holder === undefined) return
+  const { rows } = await sql<{ isFree: number }>`
+    select pg_try_advisory_xact_lock_shared(${SERVER_LOCKS}::int, ${holder}::int) as "isFree"`.execute(
+    tx,
+  )
+  if (rows[0]?.isFree === 1) throw unavailable('a lock of this server was lost')
+  checkLeases()
 }
 
 /** Returns the number of an advisory lock. Two keys with one number would wait for each other. */

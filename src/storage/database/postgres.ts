@@ -18,9 +18,23 @@ export interface PostgresAddress {
 export interface PostgresOptions extends PostgresAddress {
   /** Called with failures of idle connections. The pool replaces such connections. */
   readonly onError: (error: Error) => void
+  /** The session of this server, if others use the database, too. */
+  readonly session?: SessionOfServer | undefined
   /** The maximum number of connections. */
   readonly maxConnections?: number
 }
+
+/** What the connections of a server need to know of its session. */
+export interface SessionOfServer {
+  /** Calls a function when the session has ended, or PostgreSQL no longer answers. */
+  onLoss(listener: () => void): unknown
+}
+
+/**
+ * The time for which a transaction of a server may wait for its next statement. A transaction checks
+ * its locks before it commits, and the lock of a process that is stopped in between may be lost.
+ */
+export const MAX_IDLE_IN_TRANSACTION_MS = 5_000
 
 const DEFAULT_MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 5_000
@@ -30,24 +44,55 @@ const MAX_WAIT_MS = 15_000
 const IDLE_TIMEOUT_MS = 60_000
 
 /** Opens a pool of connections. The first query connects. */
-export function openPostgres({ onError, maxConnections, ...address }: PostgresOptions): Db {
+export function openPostgres(options: PostgresOptions): Db {
+  const { onError, maxConnections, session, ...address } = options
   const pool = new pg.Pool({
     ...connectionSettings(address),
     Client,
     connectionTimeoutMillis: MAX_WAIT_MS,
+    ...(session && { idle_in_transaction_session_timeout: MAX_IDLE_IN_TRANSACTION_MS }),
+    onConnect: refuseStandby,
     max: maxConnections ?? DEFAULT_MAX_CONNECTIONS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: { getTypeParser },
   })
   pool.on('error', onError)
+  if (session) endWithSession(pool, session)
   return new Kysely<Schema>({ dialect: new Dialect(pool) })
 }
 
 /** A connection of the pool, whose time limit would otherwise be that of the wait for one. */
 class Client extends pg.Client {
-  constructor(settings?: pg.ClientConfig) {
-    super({ ...settings, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  constructor(settings: pg.ClientConfig = {}) {
+    // The pool hides the password from copies.
+    const { password } = settings
+    super({ ...settings, password, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   }
+}
+
+/**
+ * Refuses a connection to a standby, which would answer with rows that the primary has changed
+ * since. After a failover, the address can lead to a standby for a moment.
+ */
+async function refuseStandby(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ isStandby: number }>(
+    'select pg_is_in_recovery() as "isStandby"',
+  )
+  if (rows[0]?.isStandby !== 0) throw new Error('the server is a standby, which takes no writes')
+}
+
+/**
+ * Ends all connections when the session of this server has ended: they may lead to a server that
+ * does not answer or is no longer the primary, and their transactions may rely on lost locks. The
+ * next calls connect again.
+ */
+function endWithSession(pool: pg.Pool, session: SessionOfServer): void {
+  const clients = new Set<pg.PoolClient>()
+  pool.on('connect', (client) => clients.add(client))
+  pool.on('remove', (client) => clients.delete(client))
+  session.onLoss(() => {
+    for (const client of clients) client.connection.stream.destroy()
+  })
 }
 
 /**
@@ -90,11 +135,11 @@ const MIN_VERSION = 15
 /**
  * Checks that a database can be used.
  *
- * @throws UnsuitableDatabaseError when the database is unreachable, too old, a standby, or not in
+ * @throws UnsuitableDatabaseError when the database is unreachable, a standby, too old, or not in
  *   UTF-8.
  */
 export async function checkPostgres(db: Db): Promise<void> {
-  const { version, encoding, isStandby } = await readFacts(db).catch((error: unknown) => {
+  const { version, encoding } = await readFacts(db).catch((error: unknown) => {
     throw UnsuitableDatabaseError.because(
       error instanceof DatabaseUnavailableError ? error.cause : error,
     )
@@ -109,22 +154,17 @@ export async function checkPostgres(db: Db): Promise<void> {
       `the PostgreSQL database has the encoding ${encoding}: create one with "encoding 'UTF8' template template0"`,
     )
   }
-  if (isStandby === 1) {
-    throw new UnsuitableDatabaseError('the PostgreSQL database is a standby, which takes no writes')
-  }
 }
 
 interface Facts {
   readonly version: number
   readonly encoding: string
-  readonly isStandby: number
 }
 
 async function readFacts(db: Db): Promise<Facts> {
   const { rows } = await sql<Facts>`select
     current_setting('server_version_num')::bigint as version,
-    current_setting('server_encoding') as encoding,
-    pg_is_in_recovery() as "isStandby"`.execute(db)
+    current_setting('server_encoding') as encoding`.execute(db)
   const [facts] = rows
   if (!facts) throw new Error('no row')
   return facts

@@ -48,6 +48,14 @@ export function smaller(one: Expression<number>, other: Expression<number>): Exp
   return either({ sqlite: sql`min(${one}, ${other})`, postgres: sql`least(${one}, ${other})` })
 }
 
+/**
+ * Returns a text with its ASCII letters in lower case, as `lower` has it for the texts of columns. A
+ * parameter has the rules of the PostgreSQL database, which may change other letters too.
+ */
+export function lowerCase(text: string): Expression<string> {
+  return either({ sqlite: sql`lower(${text})`, postgres: sql`lower(${text} collate "C")` })
+}
+
 /** Returns the position of a text within another, from 1, or 0 when the text is not there. */
 export function positionOf(part: Expression<string>, text: Expression<string>): Expression<number> {
   return either({ sqlite: sql`instr(${text}, ${part})`, postgres: sql`strpos(${text}, ${part})` })

@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, sql } from 'kysely'
+import { type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
 import { stateCaches } from '../database/state-cache.ts'
 import { either } from '../dialects/dialects.ts'
@@ -227,40 +227,70 @@ export async function findAllMemoFigures(
   const maxMemos = Math.min(MAX_LISTED_MEMOS, share)
   const maxTags = Math.min(MAX_LISTED_TAGS, share)
   const counts = await populations.select(['memo_counts.user_id', ...COUNTS]).execute()
-  const tags = await populations
-    // SQLite keeps the order of cross joins. Otherwise it would read all tags.
-    .crossJoin('memo_tag_counts as counted')
-    .whereRef('counted.user_id', '=', 'memo_counts.user_id')
-    .whereRef('counted.visibility', '=', 'memo_counts.visibility')
-    .where('counted.tag', 'in', (eb) => firstTags(eb, maxTags))
-    .select(['counted.user_id', 'counted.tag', 'counted.memos'])
+  const tags = await joinTags(populations, maxTags)
+    .select(['memo_counts.user_id', 'counted.tag', 'counted.memos'])
     .execute()
   const truncatedTags = await populations
     .where((eb) => eb.exists(firstTags(eb, 1).offset(maxTags)))
     .select('memo_counts.user_id')
     .execute()
-  const times = await populations
-    .innerJoin('memos', (join) =>
-      join.on('memos.id', 'in', (eb) => newestMemos(eb, time, maxMemos)),
-    )
+  const times = await joinMemos(populations, (eb) => newestMemos(eb, time, maxMemos))
     .select(['memo_counts.user_id', `memos.${time} as time`])
     .execute()
-  const pinned = await populations
-    .innerJoin('memos', (join) =>
-      join.on('memos.id', 'in', (eb) =>
-        newestMemos(eb, 'create_time', maxMemos).where('newest.pinned', '=', 1),
-      ),
-    )
+  const pinned = await joinMemos(populations, (eb) =>
+    newestMemos(eb, 'create_time', maxMemos).where('newest.pinned', '=', 1),
+  )
     .select(['memo_counts.user_id', 'memos.id', 'memos.uid', 'memos.create_time'])
     .execute()
   return { owners, counts, tags, truncatedTags, times, pinned }
 }
 
-function newestMemos(
-  eb: ExpressionBuilder<Schema, 'memo_counts'>,
-  time: DisplayTime,
-  limit: number,
+type Populations = SelectQueryBuilder<Schema, 'memo_counts', object>
+type OfPopulation = ExpressionBuilder<Schema, 'memo_counts'>
+
+/**
+ * Joins each population with some of its memos.
+ *
+ * SQLite has no lateral joins. PostgreSQL would run the inner query of `in` for each pair of a
+ * population and a memo (https://www.postgresql.org/docs/15/queries-table-expressions.html).
+ */
+function joinMemos(
+  populations: Populations,
+  memosOf: (eb: OfPopulation) => ReturnType<typeof newestMemos>,
 ) {
+  const columns = ['newest.uid', 'newest.create_time', 'newest.update_time'] as const
+  return populations
+    .crossJoin((eb) =>
+      either<Pick<Memo, 'id' | 'uid' | DisplayTime>>({
+        sqlite: sql`memos`,
+        postgres: sql`lateral ${memosOf(eb).select(columns)}`,
+      }).as('memos'),
+    )
+    .where((eb) =>
+      either<SqlBool>({ sqlite: sql`memos.id in ${memosOf(eb)}`, postgres: sql`true` }),
+    )
+}
+
+/** Joins each population with its first tags, as `joinMemos` does. */
+function joinTags(populations: Populations, limit: number) {
+  return populations
+    .crossJoin((eb) =>
+      either<TagCount>({
+        sqlite: sql`memo_tag_counts`,
+        postgres: sql`lateral ${firstTags(eb, limit).select('first.memos')}`,
+      }).as('counted'),
+    )
+    .where((eb) =>
+      either<SqlBool>({
+        sqlite: sql`counted.user_id = memo_counts.user_id
+          and counted.visibility = memo_counts.visibility
+          and counted.tag in ${firstTags(eb, limit)}`,
+        postgres: sql`true`,
+      }),
+    )
+}
+
+function newestMemos(eb: OfPopulation, time: DisplayTime, limit: number) {
   return eb
     .selectFrom('memos as newest')
     .select('newest.id')
@@ -273,7 +303,7 @@ function newestMemos(
     .limit(limit)
 }
 
-function firstTags(eb: ExpressionBuilder<Schema, 'memo_counts'>, limit: number) {
+function firstTags(eb: OfPopulation, limit: number) {
   return eb
     .selectFrom('memo_tag_counts as first')
     .select('first.tag')

@@ -27,6 +27,9 @@ import * as webhookBounds from './0025-webhook-bounds.ts'
 import * as mergeFollowUps from './0026-merge-follow-ups.ts'
 import * as servers from './0027-servers.ts'
 import * as hooks from './0028-hooks.ts'
+import * as hookChats from './0029-hook-chats.ts'
+import * as mails from './0030-mails.ts'
+import * as oauth2Provider from './0031-oauth2-provider.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -70,4 +73,7 @@ export const migrations: readonly Migration[] = [
   { name: '0026-merge-follow-ups', ...mergeFollowUps },
   { name: '0027-servers', ...servers },
   { name: '0028-hooks', ...hooks },
+  { name: '0029-hook-chats', ...hookChats },
+  { name: '0030-mails', ...mails },
+  { name: '0031-oauth2-provider', ...oauth2Provider },
 ]

@@ -114,18 +114,13 @@ export async function wakeAutoMerge(tx: Tx, now: number, pullId: number): Promis
   await tx
     .updateTable('auto_merges')
     .set(dueFrom(now))
-    .where((eb) =>
-      eb.or([
-        eb('pull_request_id', '=', pullId),
-        eb(
-          'pull_request_id',
-          'in',
-          eb
-            .selectFrom('pull_dependencies')
-            .select('pull_dependencies.pull_request_id')
-            .where('depends_on_id', '=', pullId),
-        ),
-      ]),
+    // With `or` instead of the union, PostgreSQL would read all scheduled merges.
+    .where('pull_request_id', 'in', (eb) =>
+      eb
+        .selectFrom('pull_dependencies')
+        .select('pull_dependencies.pull_request_id')
+        .where('depends_on_id', '=', pullId)
+        .unionAll(sql<{ pull_request_id: number }>`select cast(${pullId} as bigint)`),
     )
     .execute()
 }

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../schema/schema.ts'
 
 /** A file with a row. */
 export interface StoredAttachment {
+  readonly id: number
   readonly uuid: string
   readonly repository_id: number
   readonly bytes: number
@@ -104,11 +105,6 @@ export async function deleteAssetsOfRelease(tx: Tx, releaseId: number): Promise<
   return deleted.map(({ uuid }) => uuid)
 }
 
-/** Deletes the rows of assets whose files are missing. */
-export async function deleteReleaseAssets(tx: Tx, uuids: readonly string[]): Promise<void> {
-  for (const uuid of uuids) await tx.deleteFrom('release_assets').where('uuid', '=', uuid).execute()
-}
-
 /**
  * Returns a page of all files with a row, sorted by uuid.
  *
@@ -122,7 +118,7 @@ export function pageOfAttachments(
   return db
     .selectFrom('release_assets')
     .innerJoin('releases', 'releases.id', 'release_assets.release_id')
-    .select(['uuid', 'bytes', 'repository_id'])
+    .select(['release_assets.id', 'uuid', 'bytes', 'repository_id'])
     .where('uuid', '>', after)
     .orderBy('uuid')
     .limit(limit)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { lowerCase } from '../dialects/dialects.ts'
 import type { NewRelease, Release, ReleaseChanges } from '../schema/releases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -92,7 +93,7 @@ export function findEntryByTag(
     .selectFrom('releases')
     .selectAll()
     .where('repository_id', '=', repositoryId)
-    .where(FOLDED_TAG, '=', foldSql(tagName))
+    .where(FOLDED_TAG, '=', lowerCase(tagName))
     .executeTakeFirst()
 }
 
@@ -129,7 +130,7 @@ export async function withdrawReleasesOfTags(
   await tx
     .deleteFrom('releases')
     .where('repository_id', '=', repositoryId)
-    .where(FOLDED_TAG, 'in', tagNames.map(foldSql))
+    .where(FOLDED_TAG, 'in', tagNames.map(lowerCase))
     .where('tag_name', 'in', tagNames)
     .where('tag_only', '=', 1)
     .execute()
@@ -137,7 +138,7 @@ export async function withdrawReleasesOfTags(
     .updateTable('releases')
     .set({ draft: 1 })
     .where('repository_id', '=', repositoryId)
-    .where(FOLDED_TAG, 'in', tagNames.map(foldSql))
+    .where(FOLDED_TAG, 'in', tagNames.map(lowerCase))
     .where('tag_name', 'in', tagNames)
     .execute()
 }
@@ -153,7 +154,7 @@ export async function redateReleasesOfTags(
       .updateTable('releases')
       .set({ create_time: time })
       .where('repository_id', '=', repositoryId)
-      .where(FOLDED_TAG, '=', foldSql(name))
+      .where(FOLDED_TAG, '=', lowerCase(name))
       .where('tag_name', '=', name)
       .where('draft', '=', 0)
       .execute()
@@ -164,10 +165,6 @@ const EVERY: ReleaseFilter = { draft: undefined, prerelease: undefined }
 
 /** The same expression as in the index. */
 const FOLDED_TAG = sql<string>`lower(tag_name)`
-
-function foldSql(tagName: string) {
-  return sql<string>`lower(${tagName})`
-}
 
 function selectReleases(db: Db, repositoryId: number, { draft, prerelease }: ReleaseFilter) {
   return (

@@ -28,7 +28,8 @@ export interface RepositorySearch {
   readonly ownerId?: number | undefined
   readonly participant?: Participant | undefined
   readonly teamId?: number | undefined
-  readonly text?: SearchedText | undefined
+  /** Texts, at least one of which matches. */
+  readonly texts?: readonly SearchedText[] | undefined
   /** Topics, at least one of which the repository has. */
   readonly topics?: readonly string[] | undefined
   readonly private?: boolean | undefined
@@ -47,10 +48,14 @@ export interface Participant {
   readonly withHiddenMemberships: boolean
 }
 
-/** A lowercase substring of the name of a repository. */
+/** A lowercase text that a repository is searched for. */
 export interface SearchedText {
+  /** A substring of the name, or of a topic. */
   readonly name: string
-  /** The end of the owner's name. The text is then the start of the repository's name. */
+  /**
+   * The end of the owner's name. The text is then the start of the repository's name, and topics do
+   * not match.
+   */
   readonly ownerEnding: string | undefined
   /** A substring of the description, which also matches. */
   readonly description: string | undefined
@@ -75,7 +80,7 @@ export async function searchRepositories(
   const usual = usualSearch(search)
   const page =
     usual && order.column === 'name_key' && order.direction === 'asc' && !order.firstOwnerId
-      ? await usual.page(db, search.reader.userId ?? 0, search.text?.name ?? '', offset, limit)
+      ? await usual.page(db, search.reader.userId ?? 0, onlyName(search), offset, limit)
       : await ordered(matching(db, search), order).limit(limit).offset(offset).execute()
   const found = await findRepositoriesByIds(
     db,
@@ -88,7 +93,7 @@ export async function searchRepositories(
 export async function countRepositories(db: Db, search: RepositorySearch): Promise<number> {
   const usual = usualSearch(search)
   const found = usual
-    ? await usual.total(db, search.reader.userId ?? 0, search.text?.name ?? '')
+    ? await usual.total(db, search.reader.userId ?? 0, onlyName(search))
     : await countOf(db, search).executeTakeFirst()
   return found?.count ?? 0
 }
@@ -114,7 +119,7 @@ interface UsualSearch {
 function prepareSearch(kind: RepositoryReader, hasName: boolean): UsualSearch {
   const searchOf = (userId: number, name: string): RepositorySearch => ({
     reader: { ...kind, userId: kind.userId === undefined ? undefined : userId },
-    text: hasName ? { name, ownerEnding: undefined, description: undefined } : undefined,
+    texts: hasName ? [{ name, ownerEnding: undefined, description: undefined }] : undefined,
   })
   return {
     page: prepareQuery((db, userId: number, name: string, offset: number, limit: number) =>
@@ -154,18 +159,26 @@ function usualKey({ userId, ...rights }: RepositoryReader, hasName: boolean): st
   return [isUser, needsSignIn, restricted, publicOnly, administrator, hasName].join(' ')
 }
 
-/** Returns the queries of a search. Undefined if it has filters or an unusual reader. */
-function usualSearch({ reader, text, ...filters }: RepositorySearch): UsualSearch | undefined {
+/**
+ * Returns the queries of a search. Undefined if it has filters, several texts or an unusual reader.
+ */
+function usualSearch({ reader, texts, ...filters }: RepositorySearch): UsualSearch | undefined {
   const isFiltered = Object.values(filters).some((value) => value !== undefined)
+  const [text, ...others] = texts ?? []
   const isPlain = text?.ownerEnding === undefined && text?.description === undefined
-  if (isFiltered || !isPlain) return undefined
+  if (isFiltered || !isPlain || others.length > 0) return undefined
   return USUAL_SEARCHES.get(usualKey(reader, text !== undefined))
+}
+
+/** Returns the name in a usual search. Empty if the search has no text. */
+function onlyName({ texts }: RepositorySearch): string {
+  return texts?.[0]?.name ?? ''
 }
 
 type Found = SelectQueryBuilder<Schema, 'repositories', { id: number }>
 
 function matching(db: Db, search: RepositorySearch): Found {
-  const { reader, ownerId, participant, teamId, text, topics } = search
+  const { reader, ownerId, participant, teamId, texts, topics } = search
   let result = db.selectFrom('repositories').select('repositories.id').where(readableBy(reader))
   if (ownerId !== undefined) result = result.where('repositories.owner_id', '=', ownerId)
   if (participant) result = result.where(isPartOf(participant))
@@ -180,7 +193,8 @@ function matching(db: Db, search: RepositorySearch): Found {
   }
   if (search.fork !== undefined)
     result = result.where('repositories.parent_id', search.fork ? 'is not' : 'is', null)
-  return text ? result.where(isAmongNewest).where(hasText(text)) : result
+  if (!texts) return result
+  return result.where(isAmongNewest).where((eb) => eb.or(texts.map((text) => hasText(text)(eb))))
 }
 
 function ordered(query: Found, { column, direction, firstOwnerId }: RepositoryOrder): Found {
@@ -258,9 +272,15 @@ function hasOneOf(topics: readonly string[]): Condition {
   }
 }
 
-const isAmongNewest: Condition = (eb) => {
+const isAmongNewest: Condition = (eb) => isNewest(eb.ref('repositories.id'), eb)
+
+/** The condition for the id of one of the newest repositories. */
+function isNewest(
+  id: Expression<number>,
+  eb: ExpressionBuilder<Schema, 'repositories'>,
+): Expression<SqlBool> {
   const newest = eb.selectFrom('repositories as all').select(({ fn }) => fn.max('all.id').as('id'))
-  return sql`${eb.ref('repositories.id')} > ${newest} - ${MAX_SEARCHED}`
+  return sql`${id} > ${newest} - ${MAX_SEARCHED}`
 }
 
 /** Returns as many of the last characters of a text as another text has. */
@@ -288,7 +308,21 @@ function hasText({ name, ownerEnding, description }: SearchedText): Condition {
         : eb.and([begins, eb('repositories.owner_id', 'in', owners)])
     }
     const inName = sql<SqlBool>`${positionOf(sql`${name}`, key)} > 0`
-    if (description === undefined) return inName
-    return eb.or([inName, containsSql(eb.ref('repositories.description'), description)])
+    const inText = eb.or([inName, hasTopicLike(name)(eb)])
+    if (description === undefined) return inText
+    return eb.or([inText, containsSql(eb.ref('repositories.description'), description)])
+  }
+}
+
+/** The condition for the repositories among the newest that have a topic with a substring. */
+function hasTopicLike(text: string): Condition {
+  return (eb) => {
+    const having = eb
+      .selectFrom('repository_topics')
+      .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
+      .select('repository_topics.repository_id')
+      .where(({ ref }) => isNewest(ref('repository_topics.repository_id'), eb))
+      .where(({ ref }) => sql<SqlBool>`${positionOf(sql`${text}`, ref('topics.name'))} > 0`)
+    return eb('repositories.id', 'in', having)
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
+import { lowerCase } from '../dialects/dialects.ts'
 import type { Tag } from '../schema/refs.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -36,7 +37,7 @@ export function findTagInAnyCase(
       .selectAll()
       .where('repository_id', '=', repositoryId)
       // The same expression as in the index.
-      .where(sql<string>`lower(name)`, '=', sql<string>`lower(${name})`)
+      .where(sql<string>`lower(name)`, '=', lowerCase(name))
       .orderBy('name')
       .limit(1)
       .executeTakeFirst()

@@ -83,6 +83,24 @@ export interface LinkedIdentitiesTable {
   extern_uid: string
 }
 
+/** Mails that wait until a mail server accepts them. */
+export interface MailsTable {
+  id: Generated<number>
+  /** The receiver. */
+  user_id: number
+  /** The sealed mail. */
+  content: Buffer
+  failures: Generated<number>
+  /** Unix milliseconds. */
+  next_attempt_time: number
+  /** Unix milliseconds. */
+  expire_time: number
+}
+
+export type WaitingMail = Selectable<MailsTable>
+
+export type NewWaitingMail = Insertable<MailsTable>
+
 export interface PasswordResetsTable {
   user_id: number
   /**

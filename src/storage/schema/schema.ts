@@ -9,6 +9,7 @@ import type {
   IdentityProvidersTable,
   InstanceKeysTable,
   LinkedIdentitiesTable,
+  MailsTable,
   PasswordResetsTable,
   PersonalAccessTokensTable,
   PublicKeysTable,
@@ -30,6 +31,12 @@ import type {
   UserEventLogsTable,
   UserEventsTable,
 } from './memos.ts'
+import type {
+  OAuth2AccessTokensTable,
+  OAuth2ApplicationsTable,
+  OAuth2AuthorizationsTable,
+  OAuth2GrantsTable,
+} from './oauth2.ts'
 import type {
   OrganizationMembersTable,
   OrganizationsTable,
@@ -118,8 +125,13 @@ export interface Schema {
   milestones: MilestonesTable
   mirrors: MirrorsTable
   notifications: NotificationsTable
+  oauth2_access_tokens: OAuth2AccessTokensTable
+  oauth2_applications: OAuth2ApplicationsTable
+  oauth2_authorizations: OAuth2AuthorizationsTable
+  oauth2_grants: OAuth2GrantsTable
   organization_members: OrganizationMembersTable
   organizations: OrganizationsTable
+  mails: MailsTable
   password_resets: PasswordResetsTable
   pending_ref_updates: PendingRefUpdatesTable
   personal_access_tokens: PersonalAccessTokensTable

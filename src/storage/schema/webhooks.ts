@@ -22,6 +22,8 @@ export interface UserWebhooksTable {
   branch_filter: Generated<string>
   /** The sealed value of the header; null for none. */
   authorization_header: Generated<Buffer | null>
+  /** A JSON object with the settings of a chat; see `ChatSettings` of the domain. */
+  chat: Generated<string>
   url: string
   display_name: string
   /** The sealed secret that signs deliveries. */

@@ -140,6 +140,27 @@ export const CREDENTIALS = {
     restStatus: 400,
     field: 'name',
   },
+  OAUTH2_APPLICATION_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ id }) => `the OAuth 2.0 application ${id} does not exist`,
+  },
+  OAUTH2_GRANT_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ id }) => `the OAuth 2.0 grant ${id} does not exist`,
+  },
+  TOO_MANY_OAUTH2_APPLICATIONS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `the limit of ${limit} OAuth 2.0 applications has been reached`,
+    restStatus: 422,
+  },
+  INVALID_REDIRECT_URI: {
+    code: Code.InvalidArgument,
+    message: ({ max_count }) =>
+      `an application has 1 to ${max_count} redirect URIs, each absolute, without user information and ` +
+      'fragment, of http, https or the scheme of an app such as com.example.app',
+    restStatus: 422,
+    field: 'redirect_uris',
+  },
   TOKEN_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   TWO_FACTOR_ALREADY_ENABLED: {
     code: Code.FailedPrecondition,

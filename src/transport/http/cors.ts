@@ -61,6 +61,12 @@ const COOKIE_PATHS: ReadonlySet<string> = new Set([
   '/branchline.v1.AuthService/RefreshToken',
 ])
 
+/**
+ * The page where users sign in to applications, which no script of another origin reads (RFC 9700
+ * section 2.6).
+ */
+const SIGN_IN_PATH = '/login/oauth/authorize'
+
 /** Cross-origin rules of an instance. */
 export interface Cors {
   /**
@@ -86,6 +92,7 @@ export function createCors(trusted: () => readonly string[]): Cors {
       if (origin === undefined) return false
       const isTrusted = trusted().includes(origin)
       const path = request.url?.split('?', 1)[0] ?? ''
+      if (path === SIGN_IN_PATH) return false
       // Every sandboxed document and file has the origin `null`.
       const readable = isTrusted || (origin !== 'null' && !COOKIE_PATHS.has(path))
       if (readable) {

@@ -58,6 +58,7 @@ export class ClientConnection implements Admitted {
   #windowStartMs = 0
   #windowBytesRead = 0
   #windowOpen = false
+  #draining = false
 
   constructor(socket: Socket, limits: ListenerLimits, accounts: ConnectionAccounts) {
     this.socket = socket
@@ -71,19 +72,26 @@ export class ClientConnection implements Admitted {
     this.peer = isUncounted ? undefined : peerNetwork(address)
     this.#limits = limits
     this.#credits = accounts.credits
-    this.#conversation = silence(socket, limits.headersTimeoutMs)
+    // The first request of a new connection may be on its way.
+    const drain = (): void => this.linger()
+    this.#conversation = { ...silence(socket, limits.headersTimeoutMs), drain }
   }
 
   /** Replaces the conversation and restarts the idle timeout. */
   begin(conversation: Conversation): void {
+    this.#become(conversation)
+    if (this.#draining) conversation.drain()
+  }
+
+  #become(conversation: Conversation): void {
     this.#conversation = conversation
     this.#requestsSeen = conversation.requests
     this.#idleSinceMs = performance.now()
   }
 
-  /** Gives the peer a moment to read the last bytes and close, then destroys the socket. */
+  /** Gives the peer a moment to send or read the last bytes and close, then destroys the socket. */
   linger(): void {
-    this.begin(silence(this.socket, this.#limits.lingerTimeoutMs))
+    this.#become(silence(this.socket, this.#limits.lingerTimeoutMs))
   }
 
   isBusy(): boolean {
@@ -95,6 +103,7 @@ export class ClientConnection implements Admitted {
   }
 
   drain(): void {
+    this.#draining = true
     this.#conversation.drain()
   }
 

@@ -94,8 +94,9 @@ class Http1Conversation implements Conversation, Http1Answers {
    * that sends headers slowly.
    */
   get idleTimeoutMs(): number {
-    const { headersTimeoutMs, keepAliveTimeoutMs } = this.#limits
-    return this.requests === 0 ? headersTimeoutMs : keepAliveTimeoutMs + headersTimeoutMs
+    const { headersTimeoutMs, keepAliveTimeoutMs, lingerTimeoutMs } = this.#limits
+    if (this.requests > 0) return keepAliveTimeoutMs + headersTimeoutMs
+    return this.#draining ? lingerTimeoutMs : headersTimeoutMs
   }
 
   /** Records a request. Returns whether to answer the request. */
@@ -196,7 +197,8 @@ class Http1Conversation implements Conversation, Http1Answers {
   drain(): void {
     this.#draining = true
     if (this.isBusy() && this.#response !== undefined) this.#closeAfter(this.#response)
-    else this.#socket.destroySoon()
+    // The first request of a new connection is arriving.
+    else if (this.requests > 0) this.#socket.destroySoon()
   }
 
   /**

@@ -116,6 +116,8 @@ class Http2Conversation implements Conversation {
   /** The open streams with a timer. */
   readonly #timed = new WeakSet<http2.ServerHttp2Stream>()
   #draining = false
+  /** Whether the client knows which of its requests are served. */
+  #announced = false
   readonly #resetCredit: Credit
   requests = 0
 
@@ -131,10 +133,12 @@ class Http2Conversation implements Conversation {
   }
 
   get idleTimeoutMs(): number {
-    return this.#limits.sessionIdleTimeoutMs
+    return this.#draining ? this.#limits.lingerTimeoutMs : this.#limits.sessionIdleTimeoutMs
   }
 
   onStream(stream: http2.ServerHttp2Stream): void {
+    // Runs outside of the parser, see `drain`.
+    if (this.#draining && this.requests === 0) setImmediate(() => this.#announce())
     this.requests += 1
     this.#streams.add(stream)
     // Errors of a stream are faults of its client, and 'close' follows them.
@@ -185,7 +189,9 @@ class Http2Conversation implements Conversation {
   /**
    * Announces the end, and ends the session when no stream is open. The first GOAWAY refuses no
    * stream. After the client has received it, a second one names the last stream served (RFC 9113
-   * §6.8), so that the client can repeat later requests elsewhere.
+   * §6.8), so that the client can repeat later requests elsewhere. A client that does not answer the
+   * ping has the idle timeout. nghttp2 ignores requests after a GOAWAY, so that a new session gets it
+   * after its first request.
    *
    * Replaces `session.close`, which Node 20 calls when the client sends GOAWAY. Until the response
    * to that is sent, Node refuses new streams from within nghttp2's parser, which frees memory that
@@ -194,15 +200,21 @@ class Http2Conversation implements Conversation {
   drain(): void {
     if (this.#draining || this.#session.destroyed) return
     this.#draining = true
+    if (this.requests > 0) this.#announce()
+  }
+
+  #announce(): void {
+    if (this.#session.destroyed) return
     this.#session.goaway(NGHTTP2_NO_ERROR, MAX_STREAM_ID)
     this.#session.ping(() => {
       if (!this.#session.destroyed) this.#session.goaway(NGHTTP2_NO_ERROR)
+      this.#announced = true
+      this.#endWhenDrained()
     })
-    this.#endWhenDrained()
   }
 
   #endWhenDrained(): void {
-    if (!this.#draining || this.isBusy()) return
+    if (!this.#announced || this.isBusy()) return
     // Runs outside of the parser, see above.
     setImmediate(() => {
       if (this.isBusy() || this.#session.destroyed) return

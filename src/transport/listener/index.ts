@@ -1,5 +1,5 @@
 import type http from 'node:http'
-import net, { type AddressInfo, type Socket } from 'node:net'
+import net, { type Socket } from 'node:net'
 import { Admission } from './admission.ts'
 import { countAnswers } from './answers.ts'
 import { ClientConnection } from './connection.ts'
@@ -9,6 +9,7 @@ import { createHttp2Server } from './http2.ts'
 import type { Http2Request, Http2Response } from './http2-messages.ts'
 import { defaultListenerLimits, type ListenerLimits } from './limits.ts'
 import { Outgoing } from './outgoing.ts'
+import { openPort, PORT_OPTIONS, portOf, urlOf } from './port.ts'
 import { detectHttpVersion, type HttpVersion } from './preface.ts'
 import { type Certificate, createTlsLayer } from './tls.ts'
 
@@ -19,6 +20,8 @@ export interface ListenOptions {
   readonly port: number
   /** With a certificate, the port accepts TLS only. */
   readonly tls?: Certificate
+  /** Set where another process has opened the port. */
+  readonly passed?: PassedConnections | undefined
   /** Called for each request of either version. Must not throw. */
   readonly handler: (
     request: http.IncomingMessage | Http2Request,
@@ -32,6 +35,13 @@ export interface ListenOptions {
   readonly networkOf?: (request: http.IncomingMessage | Http2Request) => string | undefined
   /** Called for errors of connections. Any client can cause them, so log them at level debug. */
   readonly onConnectionError?: (error: Error) => void
+}
+
+/** The connections of a port that another process has opened. */
+export interface PassedConnections {
+  readonly port: number
+  /** Calls a function with each connection. */
+  onConnection(accept: (socket: Socket) => void): void
 }
 
 export interface Listener {
@@ -53,10 +63,6 @@ export interface Listener {
   close(graceMs: number): Promise<void>
 }
 
-// Silence after which the kernel probes the peer (SO_KEEPALIVE, tcp(7)). This finds half-open
-// HTTP/1.1 connections that wait for a slow response, since HTTP/1.1 has no ping.
-const TCP_KEEP_ALIVE_DELAY_MS = 60_000
-
 /**
  * Opens the port. Without TLS, the first bytes distinguish HTTP/1.1 from HTTP/2 with prior
  * knowledge. `Upgrade: h2c` is ignored, as RFC 9113 §3.1 deprecates it. With TLS, ALPN selects the
@@ -75,27 +81,25 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const credits = new PeerCredits(limits.maxAbandonedBurst, limits.maxAbandonedPerSecond)
   const start = createProtocols(options, limits, report)
 
-  const server = net.createServer(
-    { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS },
-    (socket) => {
-      socket.on('error', report)
-      const connection = new ClientConnection(socket, limits, {
-        credits,
-        outgoing: outgoing.open(),
-      })
-      const isRefused = connection.peer !== undefined && credits.isOverdrawn(connection.peer)
-      if (isRefused || !admission.admit(connection)) {
-        socket.destroy()
-        return
-      }
-      socket.once('close', () => {
-        admission.remove(connection)
-        connection.outgoing.close()
-      })
-      start(connection)
-    },
-  )
-  await bind(server, options)
+  const server = net.createServer(PORT_OPTIONS, (socket) => {
+    socket.on('error', report)
+    const connection = new ClientConnection(socket, limits, {
+      credits,
+      outgoing: outgoing.open(),
+    })
+    const isRefused = connection.peer !== undefined && credits.isOverdrawn(connection.peer)
+    if (isRefused || !admission.admit(connection)) {
+      socket.destroy()
+      return
+    }
+    socket.once('close', () => {
+      admission.remove(connection)
+      connection.outgoing.close()
+    })
+    start(connection)
+  })
+  if (options.passed === undefined) await openPort(server, options)
+  else acceptPassed(server, options.passed)
   // Later errors come from accept(2), most likely because no file descriptor is left. Closing an
   // idle connection frees one.
   server.on('error', (error) => {
@@ -111,7 +115,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
   let closed: Promise<void> | undefined
   return {
-    url: urlOf(server.address(), options),
+    url: urlOf(options, options.passed?.port ?? portOf(server), options.tls !== undefined),
     connections: () => admission.size,
     figures: () => ({
       connections: admission.size,
@@ -151,22 +155,15 @@ function createProtocols(
   }
 }
 
-function bind(server: net.Server, { host, port }: ListenOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onError = (cause: NodeJS.ErrnoException): void => {
-      const reason =
-        cause.code === 'EADDRINUSE'
-          ? 'the address is in use'
-          : cause.code === 'EACCES'
-            ? 'permission denied (ports below 1024 are privileged)'
-            : cause.message
-      reject(new Error(`cannot listen on ${authority(host, port)}: ${reason}`, { cause }))
-    }
-    server.once('error', onError)
-    server.listen(port, host, () => {
-      server.off('error', onError)
-      resolve()
-    })
+/** Accepts connections from another process until the server closes. */
+function acceptPassed(server: net.Server, passed: PassedConnections): void {
+  let isClosed = false
+  server.once('close', () => {
+    isClosed = true
+  })
+  passed.onConnection((socket) => {
+    if (isClosed) socket.destroy()
+    else server.emit('connection', socket)
   })
 }
 
@@ -188,16 +185,6 @@ async function closeGracefully(
   for (const connection of admission) connection.drain()
   await Promise.all(gone)
   clearTimeout(deadline)
-}
-
-function urlOf(address: AddressInfo | string | null, { host, port, tls }: ListenOptions): string {
-  const scheme = tls === undefined ? 'http' : 'https'
-  const boundPort = address !== null && typeof address === 'object' ? address.port : port
-  return `${scheme}://${authority(host, boundPort)}`
-}
-
-function authority(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 function messageOf(thrown: unknown): string {

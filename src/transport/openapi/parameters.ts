@@ -4,10 +4,11 @@ import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb
 import { method as methodOption } from '#gen/rest/v1/rest_pb.ts'
 import type { Binding, Dialect } from '../rpc/index.ts'
 import { fieldText } from '../rpc/text/field-text.ts'
+import { memberName } from '../rpc/text/json-write.ts'
 import { fieldNamed } from '../rpc/text/message-fields.ts'
 import type { Parameter } from './document.ts'
 import type { PathParameter } from './path.ts'
-import { memberName, type Schemas } from './schemas.ts'
+import type { Schemas } from './schemas.ts'
 
 /** Returns the path parameters of a binding. */
 export function pathParameters(

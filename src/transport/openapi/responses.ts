@@ -1,4 +1,6 @@
 import { STATUS_CODES } from 'node:http'
+import { getOption } from '@bufbuild/protobuf'
+import { method as methodOption } from '#gen/rest/v1/rest_pb.ts'
 import { hasNoContent } from '../rpc/exchange/node.ts'
 import type { Binding, Dialect } from '../rpc/index.ts'
 import { httpBodyGetter } from '../rpc/rest/request/http-body.ts'
@@ -32,8 +34,11 @@ export function responsesOf(
       { description: conditions.join('\n'), content },
     ],
   )
+  const successes = [successStatus, ...getOption(binding.rpc, methodOption).otherSuccessStatuses]
   return {
-    [successStatus]: successOf(binding, schemas, comments),
+    ...Object.fromEntries(
+      successes.map((status) => [status, successOf(binding, status, schemas, comments)]),
+    ),
     ...Object.fromEntries(failed),
     default: {
       description: 'An error that every operation of the service may return, or an internal error.',
@@ -42,14 +47,19 @@ export function responsesOf(
   }
 }
 
-function successOf(binding: Binding, schemas: Schemas, comments: Comments): Response {
-  const { rpc, successStatus, isBodiless } = binding
+function successOf(
+  binding: Binding,
+  status: number,
+  schemas: Schemas,
+  comments: Comments,
+): Response {
+  const { rpc, isBodiless } = binding
   const [comment] = (comments.get(rpc.output.typeName) ?? '').split('\n\n')
   const headers = headersOf(binding, schemas)
   return {
-    description: comment?.replaceAll('\n', ' ') || (STATUS_CODES[successStatus] ?? 'Done'),
+    description: comment?.replaceAll('\n', ' ') || (STATUS_CODES[status] ?? 'Done'),
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(!isBodiless && !hasNoContent(successStatus) && { content: contentOf(binding, schemas) }),
+    ...(!isBodiless && !hasNoContent(status) && { content: contentOf(binding, schemas) }),
   }
 }
 

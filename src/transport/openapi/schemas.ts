@@ -3,7 +3,7 @@ import { getOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from '#gen/google/api/field_behavior_pb.ts'
 import type { Dialect } from '../rpc/index.ts'
 import { enumTexts } from '../rpc/text/enum-text.ts'
-import { unsetForm } from '../rpc/text/json-write.ts'
+import { isInRest, memberName, unsetForm } from '../rpc/text/json-write.ts'
 import type { Schema } from './document.ts'
 import { isFieldMask, scalarSchema, wellKnownSchema } from './scalar-schemas.ts'
 
@@ -132,7 +132,7 @@ export class Schemas {
   }
 
   #object(fields: readonly DescField[], dialect: Dialect, uses: ReadonlySet<Use>): Schema {
-    const inOrder = fields.toSorted((a, b) => a.number - b.number)
+    const inOrder = fields.filter(isInRest).toSorted((a, b) => a.number - b.number)
     const properties = inOrder.map((field) => [
       memberName(field, dialect),
       this.ofField(field, dialect, anyOf(uses)),
@@ -163,11 +163,6 @@ export class Schemas {
       description: description.join('\n\n').trim(),
     }
   }
-}
-
-/** Returns the name of a field in JSON responses. Requests may use either spelling. */
-export function memberName(field: DescField, { names }: Pick<Dialect, 'names'>): string {
-  return names === 'original' ? field.name : field.jsonName
 }
 
 /**

@@ -30,6 +30,14 @@ export interface Metrics {
   readonly contentType: string
 }
 
+/** The metrics of all processes that serve one port. */
+export interface MetricsOfAll {
+  /** Names the function that reads the metrics of this process, in the JSON of prom-client. */
+  onRead(read: () => Promise<readonly object[]>): void
+  /** Returns the text of the sum. Undefined when this process is alone. */
+  print(): Promise<string | undefined>
+}
+
 /** Calls of a method that prom-client has not counted yet. */
 interface Tally {
   readonly name: string
@@ -66,12 +74,31 @@ function collectProcessMetrics(registry: Registry): void {
     registry.removeSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`)
 }
 
+/** Metrics whose sum over processes would mean nothing. */
+const AGGREGATORS: Readonly<Record<string, string>> = {
+  nodejs_eventloop_lag_seconds: 'max',
+  process_max_fds: 'min',
+}
+
+/** Returns the metrics of this process, with the way in which those of several are put together. */
+async function readMetrics(registry: Registry): Promise<readonly object[]> {
+  const metrics = await registry.getMetricsAsJSON()
+  return metrics.map((metric) => ({
+    ...metric,
+    aggregator: AGGREGATORS[metric.name] ?? metric.aggregator,
+  }))
+}
+
 /**
  * Creates the metrics of a server.
  *
  * @param listener returns the figures of the listener; undefined before it exists.
+ * @param all set where several processes serve one port.
  */
-export function createMetrics(listener: () => ListenerFigures | undefined): Metrics {
+export function createMetrics(
+  listener: () => ListenerFigures | undefined,
+  all?: MetricsOfAll,
+): Metrics {
   const registry = new Registry()
   collectProcessMetrics(registry)
   const registers = [registry]
@@ -119,6 +146,7 @@ export function createMetrics(listener: () => ListenerFigures | undefined): Metr
     ({ waitingBytes }) => waitingBytes,
   )
   gauge('branchline_streams', 'Open streams of messages.', ({ streams }) => streams)
+  all?.onRead(() => readMetrics(registry))
   const tallies = new Map<DescMethod, Tally>()
   const tallyOf = (method: DescMethod) => {
     const known = tallies.get(method)
@@ -150,7 +178,7 @@ export function createMetrics(listener: () => ListenerFigures | undefined): Metr
       gitRequests.inc({ service, status })
       gitDurations.observe({ service }, durationMs / 1000)
     },
-    print: () => registry.metrics(),
+    print: async () => (await all?.print()) ?? registry.metrics(),
     contentType: registry.contentType,
   }
 }

@@ -6,7 +6,7 @@ export type {
   NodeServerRequest,
   NodeServerResponse,
 } from './exchange/node.ts'
-export { drained } from './exchange/node.ts'
+export { drained, readContent } from './exchange/node.ts'
 export { UNEXPECTED_COMPRESSION } from './framed/content.ts'
 export type { RestHandler } from './rest/handler.ts'
 export { successStatus } from './rest/reply.ts'

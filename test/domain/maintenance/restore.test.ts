@@ -1,16 +1,15 @@
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type Header, pack } from 'tar-stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { writeBackup } from '../../../src/domain/maintenance/backup.ts'
-import { restoreBackup } from '../../../src/domain/maintenance/restore.ts'
 import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
 import { openDatabase } from '../../../src/storage/database/database.ts'
+import { migrate, schemaVersion } from '../../../src/storage/database/migrate.ts'
 import { migrations } from '../../../src/storage/migrations/index.ts'
 import { addUser, testApp } from '../../support/app.ts'
+import { backUp, restoreTo } from '../../support/backups.ts'
 
 let folder: string
 let target: string
@@ -21,19 +20,18 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-/** Returns a backup of an instance with one account. */
-async function backup(): Promise<Buffer> {
+/** Returns a backup of an instance with one account, at a version of the schema. */
+async function backup(version?: number): Promise<Buffer> {
   const app = await testApp({}, { db: openDatabase(join(folder, 'original.db')) })
   await addUser(app, 'ada')
-  const output = new PassThrough()
-  const written = buffer(output)
-  await writeBackup(app, output, { snapshotFile: join(folder, 'snapshot.db'), version: '1.2.3' })
+  await migrate(app.db, version)
+  const written = await backUp(app)
   await app.db.destroy()
   for (const name of await readdir(folder)) await rm(join(folder, name))
   return written
 }
 
-const about = { format: 1, version: '1.2.3', schema: 1, timeMs: 0 }
+const about = { format: 2, version: '1.2.3', schema: migrations.length, timeMs: 0 }
 
 /** Creates an archive that no backup writes. */
 function forged(
@@ -49,19 +47,28 @@ function forged(
 }
 
 async function expectRefused(archive: Buffer, words: RegExp): Promise<void> {
-  await expect(restoreBackup(Readable.from([archive]), target)).rejects.toThrow(words)
+  await expect(restoreTo(target, archive)).rejects.toThrow(words)
   expect(await readdir(folder)).toEqual([])
 }
 
 describe('a restored backup', () => {
   it('has the same rows, in a folder that only its owner may read', async () => {
     const archive = await backup()
-    expect(await restoreBackup(Readable.from([archive]), target)).toMatchObject({
+    expect(await restoreTo(target, archive)).toMatchObject({
       version: '1.2.3',
-      format: 1,
+      format: 2,
     })
     expect((await stat(target)).mode & 0o777).toBe(0o700)
     const db = openDatabase(join(target, 'branchline.db'))
+    expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
+    await db.destroy()
+  })
+
+  it('is up to date, although an older Branchline wrote the backup', async () => {
+    const archive = await backup(migrations.length - 1)
+    await restoreTo(target, archive)
+    const db = openDatabase(join(target, 'branchline.db'))
+    expect(await schemaVersion(db)).toBe(migrations.length)
     expect(await findUserByNameKey(db, 'ada')).toMatchObject({ username: 'ada' })
     await db.destroy()
   })
@@ -79,7 +86,7 @@ describe('a restored backup', () => {
     await expectRefused(Buffer.from('no archive'), /cannot be read|truncated/)
     await expectRefused(Buffer.alloc(10_240), /truncated/)
     await expectRefused(await forged([], { hello: 'world' }), /format/)
-    await expectRefused(await forged([], { ...about, format: 2 }), /format 2/)
+    await expectRefused(await forged([], { ...about, format: 1 }), /format 1/)
     await expectRefused(
       await forged([], { ...about, schema: migrations.length + 1 }),
       /newer Branchline 1\.2\.3/,
@@ -112,9 +119,7 @@ describe('a restored backup', () => {
 
   it('does not replace a folder that is not empty', async () => {
     await writeFile(join(folder, 'mine'), '')
-    await expect(restoreBackup(Readable.from([await forged([])]), folder)).rejects.toThrow(
-      'not empty',
-    )
+    await expect(restoreTo(folder, await forged([]))).rejects.toThrow('not empty')
     expect(await readdir(folder)).toEqual(['mine'])
   })
 })

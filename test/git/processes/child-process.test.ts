@@ -169,6 +169,27 @@ describe.each([
     })
   })
 
+  it('shares the memory of all processes with other servers: its part, or what they leave', async () => {
+    const repository = await emptyRepository()
+    const limit = 64 * 1024 ** 2
+    const reports: number[] = []
+    const shared = {
+      share: 0.5,
+      bytesOfOthers: 0,
+      report: (bytes: number) => reports.push(bytes),
+    }
+    const sharing = new GitProcesses()
+    sharing.limitMemory(limit, () => {}, shared)
+    // Keeps 40 MB in memory for a moment, which is more than its part.
+    const fill = shell('(head -c 40000000 /dev/zero; sleep 1) | tail -c 40000000 | wc -c')
+    const run = () => runGit(fill, { processes: sharing, repository })
+    expect((await run()).stdout).toBe('40000000\n')
+    expect(Math.max(...reports)).toBeGreaterThan(limit / 2)
+    expect(reports.at(-1)).toBe(0)
+    shared.bytesOfOthers = limit / 2
+    expect((await run()).stderr).toContain('Killed')
+  })
+
   it.each(['call', 'transfer'] as const)(
     'leaves the cores to the server, for a %s',
     async (priority) => {

@@ -4,13 +4,16 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 import type { AccountNeeds } from './model.ts'
 
 /**
@@ -40,6 +43,9 @@ const administrators: AccountNeeds = {
   scopes: ['write:admin'],
   byAdministrators: true,
 }
+/** Webhooks also receive data of repositories. */
+const hookWriters: AccountNeeds = { ...writers, scopes: ['write:user', 'read:repository'] }
+const administratorsWhoLook: AccountNeeds = { ...administrators, scopes: ['read:admin'] }
 const byPassword: AccountNeeds = { ...signedIn, byPassword: true }
 const ofOrganizations: AccountNeeds = { ...anybody, scopes: ['read:organization'] }
 const ofRepositories: AccountNeeds = { ...anybody, scopes: ['read:repository'] }
@@ -49,8 +55,11 @@ const tokens = AccessTokenService.method
 const admin = AdminService.method
 const gpgKeys = GpgKeyService.method
 const publicKeys = PublicKeyService.method
+const applications = OAuth2ApplicationService.method
 const organizations = OrganizationService.method
 const repositories = RepositoryService.method
+const userHooks = UserHookService.method
+const systemHooks = SystemHookService.method
 
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
@@ -73,6 +82,19 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(admin.adminEditUser, administrators, { username: NOBODY }),
   row(admin.adminDeleteUser, administrators, { username: NOBODY }),
 
+  row(applications.listOAuth2Applications, owners),
+  row(applications.createOAuth2Application, writers, { name: '' }),
+  row(applications.getOAuth2Application, owners, { id: NO_NUMBER }),
+  row(applications.editOAuth2Application, writers, { id: NO_NUMBER }),
+  row(applications.deleteOAuth2Application, writers, { id: NO_NUMBER }),
+  row(applications.listOAuth2Grants, owners),
+  row(applications.revokeOAuth2Grant, writers, { id: NO_NUMBER }),
+  row(applications.adminListOAuth2Applications, administratorsWhoLook),
+  row(applications.adminCreateOAuth2Application, administrators, { name: '' }),
+  row(applications.adminGetOAuth2Application, administratorsWhoLook, { id: NO_NUMBER }),
+  row(applications.adminEditOAuth2Application, administrators, { id: NO_NUMBER }),
+  row(applications.adminDeleteOAuth2Application, administrators, { id: NO_NUMBER }),
+
   row(publicKeys.listMyPublicKeys, owners),
   row(publicKeys.listUserPublicKeys, visitors, { username: 'bob' }),
   row(publicKeys.createPublicKey, writers, { title: 'key', key: 'none' }),
@@ -85,6 +107,29 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(gpgKeys.deleteGpgKey, writers, { id: NO_NUMBER }),
   row(gpgKeys.getGpgKeyToken, owners),
   row(gpgKeys.verifyGpgKey, writers, { keyId: '0123456789ABCDEF', armoredSignature: 'none' }),
+
+  row(userHooks.listUserHooks, owners),
+  row(userHooks.getUserHook, owners, { id: NO_NUMBER }),
+  row(userHooks.createUserHook, hookWriters, { type: 'none' }),
+  row(userHooks.editUserHook, hookWriters, { id: NO_NUMBER }),
+  row(userHooks.deleteUserHook, writers, { id: NO_NUMBER }),
+  row(userHooks.listUserHookDeliveries, owners, { id: NO_NUMBER }),
+  row(userHooks.getUserHookDelivery, owners, { id: NO_NUMBER, deliveryId: 'none' }),
+  row(userHooks.redeliverUserHookDelivery, writers, { id: NO_NUMBER, deliveryId: 'none' }),
+  row(systemHooks.listSystemHooks, administratorsWhoLook),
+  row(systemHooks.getSystemHook, administratorsWhoLook, { id: NO_NUMBER }),
+  row(systemHooks.createSystemHook, administrators, { type: 'none' }),
+  row(systemHooks.editSystemHook, administrators, { id: NO_NUMBER }),
+  row(systemHooks.deleteSystemHook, administrators, { id: NO_NUMBER }),
+  row(systemHooks.listSystemHookDeliveries, administratorsWhoLook, { id: NO_NUMBER }),
+  row(systemHooks.getSystemHookDelivery, administratorsWhoLook, {
+    id: NO_NUMBER,
+    deliveryId: 'none',
+  }),
+  row(systemHooks.redeliverSystemHookDelivery, administrators, {
+    id: NO_NUMBER,
+    deliveryId: 'none',
+  }),
 
   row(
     organizations.createOrganization,

@@ -1,6 +1,8 @@
 import { create, type DescMethod, type Message, type MessageInitShape } from '@bufbuild/protobuf'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
+import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
+import { OrganizationHookService } from '#gen/branchline/v1/organization_hook_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
@@ -45,6 +47,11 @@ const ownersOrThemselves: OrganizationNeeds = {
 }
 const blockReaders: OrganizationNeeds = { ...guests, role: 'owner', privateData: true }
 const blockers: OrganizationNeeds = { ...owners, privateData: true }
+/** Webhooks also receive data of repositories. */
+const hookWriters: OrganizationNeeds = {
+  ...blockers,
+  scopes: ['write:organization', 'read:repository'],
+}
 const teamGuests: OrganizationNeeds = { ...guests, ofTeam: true }
 const teamOwners: OrganizationNeeds = { ...owners, ofTeam: true }
 
@@ -52,7 +59,9 @@ const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const accounts = AccountService.method
 const labels = LabelService.method
+const hooks = OrganizationHookService.method
 const teams = TeamService.method
+const applications = OAuth2ApplicationService.method
 
 export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   row(organizations.getOrganization, visitors),
@@ -84,6 +93,20 @@ export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   row(labels.createOrganizationLabel, owners, { name: 'label', color: 'none' }),
   row(labels.editOrganizationLabel, owners, { id: NO_NUMBER }),
   row(labels.deleteOrganizationLabel, owners, { id: NO_NUMBER }),
+
+  row(hooks.listOrganizationHooks, blockReaders),
+  row(hooks.getOrganizationHook, blockReaders, { id: NO_NUMBER }),
+  row(hooks.createOrganizationHook, hookWriters, { type: 'none' }),
+  row(hooks.editOrganizationHook, hookWriters, { id: NO_NUMBER }),
+  row(hooks.deleteOrganizationHook, blockers, { id: NO_NUMBER }),
+  row(hooks.listOrganizationHookDeliveries, blockReaders, { id: NO_NUMBER }),
+  row(hooks.getOrganizationHookDelivery, blockReaders, { id: NO_NUMBER, deliveryId: NOTHING }),
+  row(hooks.redeliverOrganizationHookDelivery, blockers, { id: NO_NUMBER, deliveryId: NOTHING }),
+  row(applications.listOrganizationOAuth2Applications, blockReaders),
+  row(applications.createOrganizationOAuth2Application, blockers, { name: '' }),
+  row(applications.getOrganizationOAuth2Application, blockReaders, { id: NO_NUMBER }),
+  row(applications.editOrganizationOAuth2Application, blockers, { id: NO_NUMBER }),
+  row(applications.deleteOrganizationOAuth2Application, blockers, { id: NO_NUMBER }),
 
   row(teams.listOrganizationTeams, guests),
   row(teams.searchTeams, guests),

@@ -1,6 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { sql } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   AuthService,
@@ -13,6 +12,8 @@ import {
 import { authenticateAccessToken } from '../../../src/domain/accounts/credentials/sessions.ts'
 import type { Caller } from '../../../src/domain/core/access.ts'
 import { authService } from '../../../src/services/accounts/auth.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
+import { createTrigger } from '../../../src/storage/dialects/triggers.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../support/app.ts'
@@ -207,9 +208,8 @@ describe('RefreshToken', () => {
 
   it('keeps the cookie if the server is at fault', async () => {
     const { cookie } = await signIn(BY_PASSWORD)
-    await sql`create trigger full_disk before update on sessions begin select raise(abort, 'disk is full'); end`.execute(
-      app.db,
-    )
+    const failing = 'full_disk before update on sessions begin delete from nowhere; end'
+    await transaction(app.db, (tx) => createTrigger(tx, failing))
     const failed = await refresh(sentBack(cookie))
     expect(failed).toMatchObject({ result: { status: 'rejected' }, cookie: null })
   })

@@ -257,7 +257,7 @@ function tokenWith(scopes: string[]): Credential {
   return { kind: 'token', uuid: 'a token', scopes: Scopes.parse(scopes) }
 }
 
-/** Lets a stream run until it waits. The database is in memory, so nothing else takes time. */
+/** Lets a stream run until it waits, or reads from PostgreSQL. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,4 +1,3 @@
-import { CompiledQuery } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   findMemoSummaries,
@@ -7,6 +6,7 @@ import {
 } from '../../../src/storage/memos/notifications.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
+import { plansOf } from '../../support/query-plan.ts'
 
 let db: Db
 
@@ -17,20 +17,9 @@ afterAll(() => db.destroy())
 
 /** Returns the query plan of the only query of some work. */
 async function planOf(work: (db: Db) => Promise<unknown>): Promise<string[]> {
-  const compiled: CompiledQuery[] = []
-  const watching = db.withPlugin({
-    transformQuery({ node, queryId }) {
-      compiled.push(db.getExecutor().compileQuery(node, queryId))
-      return node
-    },
-    transformResult: async ({ result }) => result,
-  })
-  await work(watching)
-  const [query] = compiled
-  const explain = CompiledQuery.raw(`explain query plan ${query?.sql}`, [
-    ...(query?.parameters ?? []),
-  ])
-  return (await db.executeQuery<{ detail: string }>(explain)).rows.map(({ detail }) => detail)
+  const [plan = [], ...others] = await plansOf(db, work)
+  expect(others).toEqual([])
+  return plan
 }
 
 const UNREAD: NotificationTerm = { kind: 'status', among: ['UNREAD'] }

@@ -47,7 +47,7 @@ describe('queries in the transaction of each change of a pull request', () => {
       [
         'SEARCH auto_merges USING INTEGER PRIMARY KEY (rowid=?)',
         'SEARCH pull_dependencies USING COVERING INDEX pull_dependencies_depends_on_id (depends_on_id=?)',
-        'SEARCH auto_merges USING INTEGER PRIMARY KEY (rowid=?)',
+        'SCAN CONSTANT ROW',
       ],
     ])
     // The list comes in its order.

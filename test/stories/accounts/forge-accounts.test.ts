@@ -31,7 +31,7 @@ describe('the authenticated account', () => {
       source_id: 0,
       full_name: '',
       email: 'ada@example.org',
-      avatar_url: '',
+      avatar_url: expect.stringContaining('/file/avatars/'),
       html_url: `${server.url}/ada`,
       language: 'en',
       is_admin: true,

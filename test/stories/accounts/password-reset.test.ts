@@ -52,6 +52,8 @@ async function withMail(): Promise<() => Promise<string[]>> {
   }
   return async () => {
     await server.app.background.settled()
+    const waiting = () => server.app.db.selectFrom('mails').select('id').execute()
+    await expect.poll(waiting).toEqual([])
     const names = (await readdir(mailDir)).sort()
     return Promise.all(names.map((name) => readFile(join(mailDir, name), 'utf8')))
   }

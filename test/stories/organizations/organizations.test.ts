@@ -46,7 +46,7 @@ describe('an organisation', () => {
       id: expect.any(Number),
       name: 'Gears',
       username: 'Gears',
-      avatar_url: '',
+      avatar_url: expect.stringContaining('/file/avatars/'),
       ...profile,
     })
     expect((await rest(users.bob, 'GET', '/orgs/gEARS')).body).toEqual(answer.body)

@@ -126,6 +126,21 @@ describe('a comment on a pull request', () => {
     expect((await forge.ask(users.bob, 'GET', own.pull)).comments).toBe(0)
   })
 
+  it('can be changed at the address that older clients know, whatever number of a pull request it has', async () => {
+    const { id } = (await say(users.eve, pull, 'One.')).body
+    for (const number of [1, 999]) {
+      const comment = `${pull.path}/issues/${number}/comments/${id}`
+      expect(await forge.ask(users.eve, 'PATCH', comment, { body: 'Two.' })).toMatchObject({
+        id,
+        body: 'Two.',
+      })
+      expect((await forge.rest(undefined, 'DELETE', comment)).status).toBe(401)
+    }
+    const comment = `${pull.path}/issues/1/comments/${id}`
+    expect((await forge.rest(users.eve, 'DELETE', comment)).status).toBe(204)
+    expect((await forge.rest(users.eve, 'DELETE', comment)).status).toBe(404)
+  })
+
   it('is not found by another number or in another repository', async () => {
     const { id } = (await say(users.eve, pull, 'Here.')).body
     const { path } = await forge.repository(users.bob, 'elsewhere')

@@ -75,6 +75,14 @@ describe('a commit status', () => {
     expect((await post(sha, { state: 'pending', context: '' })).context).toBe('default')
   })
 
+  it.each(['ci.example.org/1', 'build 7', 'ssh://ci.example.org', 'javascript:alert(1)'])(
+    'has any text as its address, such as %j, and returns it unchanged',
+    async (target_url) => {
+      const sha = await push(['heads/main'])
+      expect((await post(sha, { state: 'success', target_url })).target_url).toBe(target_url)
+    },
+  )
+
   it('can name the commit by any revision', async () => {
     const sha = await push(['heads/topic/a', 'tags/v1'])
     for (const name of [sha, sha.slice(0, 8), 'v1', 'topic%2Fa', 'refs%2Fheads%2Ftopic%2Fa']) {
@@ -94,7 +102,7 @@ describe('a commit status', () => {
       'description is longer than 1024 characters',
     ],
     [
-      { state: 'success', target_url: 'javascript:alert(1)' },
+      { state: 'success', target_url: 'https://ci.example.org/\u0000' },
       'target_url is missing or not allowed',
     ],
     [
@@ -259,6 +267,20 @@ describe('the combined status', () => {
     expect(body).toMatchObject({ state: combined, sha, total_count: states.length })
     expect(body.statuses.map((each: { status: string }) => each.status)).toEqual(
       states.toReversed(),
+    )
+  })
+
+  it('is a page with the number of contexts and links to other pages', async () => {
+    const sha = await push(['heads/main'])
+    for (const context of ['a', 'b', 'c']) await post(sha, { state: 'success', context })
+    const path = `/repos/bob/engine/commits/${sha}/status`
+    const whole = await rest(undefined, 'GET', path)
+    expect([whole.headers.get('x-total-count'), whole.headers.get('link')]).toEqual(['3', null])
+    expect(whole.body).not.toHaveProperty('limit')
+    const page = await rest(undefined, 'GET', `${path}?limit=2`)
+    expect(page.body.statuses).toHaveLength(2)
+    expect(page.headers.get('link')).toContain(
+      `<${server.url}/api/v1${path}?limit=2&page=2>; rel="next"`,
     )
   })
 

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream, createWriteStream, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
+import { Writable } from 'node:stream'
 import { type Client, createClient } from '@connectrpc/connect'
 import { describe, expect, it } from 'vitest'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { writeBackup } from '../../../src/domain/maintenance/backup.ts'
 import { examine } from '../../../src/domain/maintenance/doctor.ts'
-import { restoreBackup } from '../../../src/domain/maintenance/restore.ts'
+import { backUp, noProgress, restoreTo } from '../../support/backups.ts'
 import { callerNamed } from '../../support/callers.ts'
+import { databaseOf } from '../../support/database.ts'
 import { openForge, refusalOf } from '../../support/forge.ts'
 import { restAt } from '../../support/rest.ts'
 import {
@@ -407,11 +408,8 @@ describe('a backup', () => {
     const { body: gone } = await upload(users.bob, `${path}?name=gone`, 'x')
     const [file = ''] = (await storedFiles()).filter((name) => name.endsWith(gone.uuid))
     await rm(file)
-    const archive = join(folder, 'backup.tar')
-    const options = { snapshotFile: join(folder, 'snapshot.db'), version: '1.2.3' }
-    await writeBackup(server.app, createWriteStream(archive), options)
     const data = join(folder, 'restored')
-    await restoreBackup(createReadStream(archive), data)
+    await restoreTo(data, await backUp(server.app), await databaseOf(data))
     const restored = await startTestServer({ data })
     const listed = await restAt(restored.url)(undefined, 'GET', path)
     expect(listed.body.map(({ uuid }: { uuid: string }) => uuid)).toEqual([kept.uuid])
@@ -441,10 +439,9 @@ describe('a backup of a running server', () => {
         done()
       },
     })
-    const options = { snapshotFile: join(folder, 'snapshot.db'), version: '1.2.3' }
-    await writeBackup(server.app, output, options)
+    await writeBackup(server.app, output, { version: '1.2.3', progress: noProgress() })
     const data = join(folder, 'restored')
-    await restoreBackup(Readable.from([Buffer.concat(parts)]), data)
+    await restoreTo(data, Buffer.concat(parts), await databaseOf(data))
     const restored = await startTestServer({ data })
     const { body } = await restAt(restored.url)(undefined, 'GET', path)
     for (const { uuid, size } of body) {

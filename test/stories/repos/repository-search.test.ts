@@ -27,6 +27,8 @@ beforeAll(async () => {
   await send(users.bob, 'PUT', '/repos/bob/secret-engine/collaborators/carol', {
     permission: 'write',
   })
+  for (const name of ['engine', 'secret-engine'])
+    await send(users.bob, 'PUT', `/repos/bob/${name}/topics`, { topics: ['physics'] })
   const motor = await make(users.carol, '/user/repos', {
     name: 'motor',
     description: 'an ENGINE too',
@@ -70,6 +72,18 @@ describe('a search for repositories', () => {
       ['engine', 'engine-fork', 'Engineering', 'motor', 'secret-engine'],
     ],
     ['nobody', 'q=%20', everybodys],
+    // Commas separate texts, of which one must match.
+    ['nobody', 'q=Mot,,%20tools%20', ['acme-tools', 'motor']],
+    ['nobody', 'q=mot,ob/eng', ['engine', 'Engineering', 'motor']],
+    ['nobody', 'q=too&includeDesc=true', ['acme-tools', 'motor']],
+    ['nobody', 'q=,', everybodys],
+    // A topic matches too.
+    ['nobody', 'q=physi', ['engine']],
+    ['bob', 'q=physi', ['engine', 'secret-engine']],
+    ['nobody', 'q=bob/physics', []],
+    ['nobody', 'topic=true&q=biology,%20Physics', ['engine']],
+    ['nobody', 'topic=true&q=physi', []],
+    ['nobody', 'topic=true&q=,', everybodys],
     // Wildcards match literally.
     ['nobody', 'q=%25', []],
     ['nobody', 'q=_', []],
@@ -140,6 +154,7 @@ describe('a search for repositories', () => {
     ['mode=sauce', 'Invalid search mode: "sauce"'],
     ['sort=fame', 'Invalid search sort: "fame"'],
     ['sort=id&order=up', 'Invalid search order: "up"'],
+    ['q=a,b,c,d,e,f,g,h,i,j,k', 'Invalid search q: "a,b,c,d,e,f,g,h,i,j,k"'],
   ])('is refused for %s', async (query, message) => {
     const refused = await send(undefined, 'GET', `/repos/search?${query}`)
     expect([refused.status, refused.body.message]).toEqual([422, message])

@@ -219,7 +219,7 @@ describe('the topics of a repository', () => {
     expect(await search('topic=true&q=Physics')).toEqual(['by-topic-1'])
     expect(await search('topic=true&q=chemistry,physics')).toEqual(['by-topic-1', 'by-topic-2'])
     expect(await search('topic=true&q=phys')).toEqual([])
-    expect(await search('q=physics')).toEqual(['physics'])
+    expect(await search('q=physics')).toEqual(['by-topic-1', 'physics'])
   })
 
   it('are changed by administrators of the repository, unless it is archived', async () => {

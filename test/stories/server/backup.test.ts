@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isOnPostgres } from '../../support/database.ts'
+import { openDataAsItIs } from '../../../src/data-folder.ts'
+import { databaseOf, isOnPostgres } from '../../support/database.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import {
   branchline,
@@ -84,25 +85,17 @@ describe('a backup', () => {
       await pushing
       expect(made).toEqual({
         code: 0,
-        stdout: expect.stringMatching(/2 repositories, \d+ of/),
-        stderr: '',
+        stdout: expect.stringMatching(/\d+ rows, 2 repositories with \d+ files/),
+        stderr: expect.any(String),
       })
       expect((await stat(archive)).mode & 0o777).toBe(0o600)
-      expect((await readdir(data)).sort()).toEqual(
-        expect.arrayContaining(['branchline.db', 'lock', 'repositories']),
-      )
-      expect((await readdir(data)).filter((name) => name.startsWith('backup'))).toEqual([])
+      expect((await readdir(folder)).sort()).toEqual(['backup.tar', 'data'])
       await stop(server)
-      // Of a backup that was killed, with the number of no process.
-      await writeFile(join(data, `backup.${2 ** 22 + 1}.db`), '')
-      expect((await branchline(['backup', '--data', data, '--output', archive])).code).toBe(0)
-      expect((await readdir(data)).filter((name) => name.startsWith('backup'))).toEqual([])
-
       const restored = await branchline(['restore', '--data', copy, '--input', archive])
       expect(restored).toEqual({
         code: 0,
         stdout: expect.stringContaining(`restored ${copy} as it was at`),
-        stderr: '',
+        stderr: expect.any(String),
       })
       const again = await serveProcess(copy)
       const bob = await signIn(again.url, 'bob')
@@ -208,7 +201,7 @@ describe('the doctor', () => {
   const folder = (name: string) => folderOf(data, ids[name] ?? 0)
 
   it('finds no fault in intact data', async () => {
-    expect(await doctor('--fsck')).toEqual({ code: 0, stdout: 'nothing is wrong\n', stderr: '' })
+    expect(await doctor('--fsck')).toMatchObject({ code: 0, stdout: 'nothing is wrong\n' })
   })
 
   it('finds changes made without the server, and repairs what it can', async () => {
@@ -248,6 +241,25 @@ describe('the doctor', () => {
       2,
     )
     await stop(server)
+  })
+
+  it('finds counters that differ from the rows, and corrects them', async () => {
+    const db = await openDataAsItIs({ data, database: await databaseOf(data) })
+    await db
+      .updateTable('repositories')
+      .set({ branch_count: 7 })
+      .where('name', '=', 'sound')
+      .execute()
+    await db.destroy()
+    const found = await doctor()
+    expect([found.code, found.stdout]).toEqual([
+      1,
+      expect.stringContaining(
+        `the row ${ids.sound} of repositories: its branch_count is 7, and there are 1 (--fix repairs it)`,
+      ),
+    ])
+    expect((await doctor('--fix')).code).toBe(0)
+    expect((await doctor()).stdout).toContain('nothing is wrong')
   })
 
   it('reports damage that only a backup can repair', async () => {

@@ -2,12 +2,9 @@ import { once } from 'node:events'
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
 import { remoteOf } from '../../support/git-client.ts'
-import {
-  type PostgresServer,
-  postgresPrograms,
-  startPostgres,
-} from '../../support/postgres-server.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
 import { branchline, type ServerProcess, serveProcess, withFolder } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
 import { restAt } from '../../support/rest.ts'
@@ -182,12 +179,14 @@ describe.skipIf(!postgresPrograms)('with PostgreSQL (skipped without its program
         expect((await migrate(['--database', 'postgres://127.0.0.1:1/x'])).stderr).toContain(
           'ECONNREFUSED',
         )
+        for (const hosts of ['a,b', 'bob@a:5432,b:5433', 'a,b/x?target_session_attrs=read-write']) {
+          const several = await migrate(['--database', `postgres://${hosts}`])
+          expect(several.stderr).toContain('It must name one host')
+        }
         const withPassword = ['--database', 'mysql://bob:tulip@127.0.0.1/x']
         const { code, stderr } = await migrate(withPassword)
         expect(stderr).toContain('It must be like postgres://')
         expect(code).not.toBe(0)
-        const copy = ['backup', '--data', data, '--output', `${other}/b.tar`, ...options()]
-        expect((await branchline(copy)).stderr).toContain('use pg_dump')
       }),
     TIMEOUT_MS,
   )

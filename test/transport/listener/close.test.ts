@@ -125,6 +125,31 @@ describe('close', () => {
     await closed
   })
 
+  it('serves the first request of a connection that was just made', async () => {
+    const { url, close } = await start()
+    const http1 = await connectRaw(url)
+    const http2 = await connectRaw(url)
+    const session = connectHttp2(url)
+    await requestHttp2(session, '/')
+    const told = once(session, 'goaway')
+    const closed = close(longGraceMs)
+    await told
+    http1.socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    http2.socket.write(
+      Buffer.concat([
+        http2Preface,
+        frame(frameType.settings, 0, 0),
+        frame(frameType.headers, endHeaders | endStream, 1, getRequestHeaders),
+      ]),
+    )
+    expect(await http1.closed).toMatch(/^HTTP\/1\.1 200 .*Connection: close\r\n/is)
+    await expect
+      .poll(() => framesOf(http2.received()).map(({ type }) => type), { timeout: 20_000 })
+      .toContain(frameType.headers)
+    http2.socket.destroy()
+    await closed
+  })
+
   it('closes idle connections at once', async () => {
     const { url, close } = await start()
     const agent = new http.Agent({ keepAlive: true })

@@ -130,6 +130,7 @@ describe('the document', () => {
       'MemoService',
       'MilestoneService',
       'MirrorService',
+      'OrganizationHookService',
       'OrganizationService',
       'PublicKeyService',
       'PullFileService',
@@ -140,11 +141,13 @@ describe('the document', () => {
       'RepositoryService',
       'ReviewService',
       'ServerService',
+      'SystemHookService',
       'TagProtectionService',
       'TagService',
       'TeamService',
       'TopicService',
       'TwoFactorService',
+      'UserHookService',
       'UserService',
     ])
     const auth = document.tags.find(({ name }) => name === 'AuthService')

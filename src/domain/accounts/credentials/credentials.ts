@@ -5,7 +5,11 @@ import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
 import type { AccountsApp, VerifiedCaller } from '../ports.ts'
 import { findUserByUsername } from '../users/owners.ts'
-import { authenticatePersonalAccessToken, looksLikeToken } from './personal-access-tokens.ts'
+import { authenticateDelegatedToken, looksLikeDelegatedToken } from './delegated-tokens.ts'
+import {
+  authenticatePersonalAccessToken,
+  looksLikePersonalAccessToken,
+} from './personal-access-tokens.ts'
 import { authenticateAccessToken, type SessionGrant, startSession } from './sessions.ts'
 import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
 
@@ -50,9 +54,14 @@ export function knownBearer(app: AccountsApp, peer: Peer, text: string): SignedI
   return knownCaller(app, peer, keyOf(peer, text))
 }
 
+/** Returns whether a text has the form of a token that is stored by its hash. */
+function looksLikeToken(text: string): boolean {
+  return looksLikePersonalAccessToken(text) || looksLikeDelegatedToken(text)
+}
+
 /**
- * Authenticates `Authorization: Bearer`, which carries a personal access token, recognised by its
- * prefix, or an access token.
+ * Authenticates `Authorization: Bearer`, which carries a personal access token or a token of an
+ * application, recognised by their prefixes, or an access token of a session.
  *
  * @returns the caller, as a promise unless the token was verified in this state of the database.
  * @throws BAD_CREDENTIALS
@@ -70,7 +79,7 @@ export function authenticateBearer(
 }
 
 /**
- * Authenticates a personal access token.
+ * Authenticates a personal access token or a token of an application.
  *
  * @returns the caller, as a promise unless the token was verified in this state of the database.
  * @throws BAD_CREDENTIALS
@@ -82,6 +91,7 @@ export function authenticateToken(
 ): SignedIn | Promise<SignedIn> {
   if (!looksLikeToken(text)) throw new DomainError('BAD_CREDENTIALS')
   return verifyOnce(app, peer, keyOf(peer, text), async () => {
+    if (looksLikeDelegatedToken(text)) return authenticateDelegatedToken(app, text)
     const { user, uuid, scopes, verifyAgainAt } = await authenticatePersonalAccessToken(app, text)
     return { user, credential: { kind: 'token', uuid, scopes }, verifyAgainAt }
   })

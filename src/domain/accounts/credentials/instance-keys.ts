@@ -1,10 +1,22 @@
-import { hkdfSync, randomBytes, webcrypto } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  hkdfSync,
+  randomBytes,
+  webcrypto,
+} from 'node:crypto'
+import { promisify } from 'node:util'
+import { calculateJwkThumbprint, exportJWK } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { findOrInsertInstanceKey } from '../../../storage/accounts/instance-keys.ts'
+import {
+  findInstanceKey,
+  findOrInsertInstanceKey,
+} from '../../../storage/accounts/instance-keys.ts'
 import { StateCache } from '../../../storage/database/state-cache.ts'
 import type { Db } from '../../../storage/schema/schema.ts'
 import { type Clock, nowSeconds } from '../../core/core.ts'
-import type { InstanceKeys } from '../ports.ts'
+import type { IdTokenKey, InstanceKeys } from '../ports.ts'
 
 /**
  * The current key. After a key rotation, another id would identify the new secret, and tokens made
@@ -48,6 +60,7 @@ export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKe
     false,
     ['sign', 'verify'],
   )
+  let idTokenKey: Promise<IdTokenKey> | undefined
   return {
     id: KEY_ID,
     tokenKey,
@@ -55,5 +68,37 @@ export async function loadInstanceKeys(db: Db, clock: Clock): Promise<InstanceKe
     verifiedCallers: new StateCache(MAX_VERIFIED_CALLERS),
     pageTokens: new LRUCache({ max: MAX_PAGE_TOKENS }),
     derive,
+    idTokenKey() {
+      idTokenKey ??= loadIdTokenKey(db, clock).catch((error: unknown) => {
+        idTokenKey = undefined
+        throw error
+      })
+      return idTokenKey
+    },
   }
+}
+
+/** The id of the stored key that signs ID tokens. */
+const ID_TOKEN_KEY = 'id-token-rs256-v1'
+
+/** The minimum of RFC 7518 section 3.3. */
+const RSA_BITS = 2048
+
+/** Loads the key that signs ID tokens. No key of RSA can be derived from the secret. */
+async function loadIdTokenKey(db: Db, clock: Clock): Promise<IdTokenKey> {
+  const stored = await findInstanceKey(db, ID_TOKEN_KEY)
+  const der = stored ?? (await storeNewIdTokenKey(db, clock))
+  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  const jwk = await exportJWK(createPublicKey(privateKey))
+  const kid = await calculateJwkThumbprint(jwk)
+  return { privateKey, publicJwk: { ...jwk, alg: 'RS256', use: 'sig', kid } }
+}
+
+async function storeNewIdTokenKey(db: Db, clock: Clock): Promise<Buffer> {
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: RSA_BITS })
+  return findOrInsertInstanceKey(db, {
+    id: ID_TOKEN_KEY,
+    secret: privateKey.export({ format: 'der', type: 'pkcs8' }),
+    create_time: nowSeconds(clock),
+  })
 }

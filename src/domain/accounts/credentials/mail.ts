@@ -16,7 +16,7 @@ export function passwordResetMail(
 ): Mail {
   const base = app.publicUrl()
   return {
-    from: senderAt(base),
+    from: app.settings.mailFrom ?? senderAt(base),
     to: email,
     subject: 'Set a new password',
     text: [

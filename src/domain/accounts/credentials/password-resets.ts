@@ -14,11 +14,12 @@ import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { nameKey } from '../../core/names.ts'
-import type { AccountsApp, MailTransport, ResetRequests, ResetSubject } from '../ports.ts'
+import type { AccountsApp, ResetRequests, ResetSubject } from '../ports.ts'
 import { findUserByUsername } from '../users/owners.ts'
 import { emailKey } from '../users/user-fields.ts'
 import { requirePresent } from '../users/users.ts'
 import { passwordResetMail } from './mail.ts'
+import { queueMail } from './mail-queue.ts'
 import { checkNewPassword, NO_PASSWORD } from './passwords.ts'
 import { endOtherSessions } from './sessions.ts'
 import { requireSecondFactor, type SecondFactor } from './two-factor.ts'
@@ -70,20 +71,16 @@ export function requestPasswordReset(app: AccountsApp, subject: ResetSubject): v
   resetRequests.waiting.set(`${by}:${name}`, subject)
   if (resetRequests.isProcessing) return
   resetRequests.isProcessing = true
-  app.background.run('password reset mails', () => processRequests(app, mail, resetRequests))
+  app.background.run('password reset mails', () => processRequests(app, resetRequests))
 }
 
-async function processRequests(
-  app: AccountsApp,
-  mail: MailTransport,
-  requests: ResetRequests,
-): Promise<void> {
+async function processRequests(app: AccountsApp, requests: ResetRequests): Promise<void> {
   while (requests.waiting.size > 0) {
     await setTimeout(WAIT_MS)
     const taken = [...requests.waiting.values()]
     requests.waiting.clear()
     for (const subject of taken) {
-      await mailToken(app, mail, subject).catch((err: unknown) =>
+      await mailToken(app, subject).catch((err: unknown) =>
         app.log.error({ err }, 'a reset mail failed'),
       )
     }
@@ -91,26 +88,21 @@ async function processRequests(
   requests.isProcessing = false
 }
 
-async function mailToken(
-  app: AccountsApp,
-  mail: MailTransport,
-  subject: ResetSubject,
-): Promise<void> {
+async function mailToken(app: AccountsApp, subject: ResetSubject): Promise<void> {
   const found = await findSubject(app, subject)
   if (!found || !isMailable(found)) return
   const now = nowSeconds(app.clock)
   const lastMailTime = await findResetMailTime(app.db, found.id)
   if (lastMailTime !== undefined && now - lastMailTime < MAIL_INTERVAL_S) return
-  const issued = await transaction(app.db, async (tx) => {
+  await transaction(app.db, async (tx) => {
     // Since the first check, the account may have changed in a way that voids tokens.
     const user = await findUserById(tx, found.id)
-    return user && isMailable(user)
-      ? { user, ...(await issueToken(app, tx, user, { mail_time: now })) }
-      : undefined
+    if (!user || !isMailable(user)) return
+    const { token } = await issueToken(app, tx, user, { mail_time: now })
+    const mail = passwordResetMail(app, user, token, TOKEN_LIFETIME_MINUTES)
+    await queueMail(app, tx, user, mail, TOKEN_LIFETIME_MINUTES * 60 * 1000)
   })
-  if (!issued) return
-  const { user, token } = issued
-  await mail.send(passwordResetMail(app, user, token, TOKEN_LIFETIME_MINUTES))
+  app.signals.mails.notify()
 }
 
 function findSubject(app: AccountsApp, subject: ResetSubject): Promise<User | undefined> {

@@ -1,5 +1,4 @@
-import { hash, randomInt, randomUUID } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import { randomUUID } from 'node:crypto'
 import {
   countTokens,
   deleteToken,
@@ -18,22 +17,12 @@ import { DomainError } from '../../core/errors.ts'
 import { Scopes } from '../../core/scopes.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from '../users/users.ts'
+import { newTokenText, tokenHash } from './token-texts.ts'
 
 export type { PersonalAccessToken }
 
 /** Identifies tokens to programs and secret scanners. */
 const PREFIX = 'branchline_pat_'
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-/**
- * 190 random bits are as strong as a key. A plain hash is therefore safe to store, and guesses need
- * no limit.
- */
-const RANDOM_CHARACTERS = 32
-
-/** Enough for any 32-bit number. */
-const CHECKSUM_CHARACTERS = 6
 
 const MAX_DESCRIPTION_CHARACTERS = 256
 const MAX_EXPIRY_DAYS = 36_500
@@ -65,7 +54,7 @@ export interface CreatedToken {
 }
 
 /** Returns whether a text has the form of a personal access token. */
-export function looksLikeToken(text: string): boolean {
+export function looksLikePersonalAccessToken(text: string): boolean {
   return text.startsWith(PREFIX)
 }
 
@@ -75,7 +64,8 @@ export function looksLikeToken(text: string): boolean {
  * A caller who uses a token cannot create a token with more permissions. Each scope must be within
  * the caller's own, and the restriction to public data is inherited.
  *
- * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND
+ * @throws INVALID_FIELD, INVALID_EXPIRY, INVALID_SCOPE, SCOPE_NOT_HELD, USER_NOT_FOUND;
+ *   SESSION_REQUIRED for a token of an application
  */
 export async function createPersonalAccessToken(
   app: AccountsApp,
@@ -110,11 +100,11 @@ export async function storeToken(
   { description, scopes, expiresInMs }: CheckedToken,
 ): Promise<CreatedToken> {
   const now = app.clock.now()
-  const text = newTokenText()
+  const text = newTokenText(PREFIX)
   const token = await insertToken(tx, {
     uuid: randomUUID(),
     user_id: owner.id,
-    token_hash: hashOf(text),
+    token_hash: tokenHash(text),
     last_eight: text.slice(-SHOWN_CHARACTERS),
     description,
     scopes: scopes.text,
@@ -142,6 +132,8 @@ export function checkTokenDescription(field: string, description: string): void 
 
 function grantableScopes(caller: SignedIn, wanted: Scopes): Scopes {
   if (caller.credential.kind !== 'token') return wanted
+  // The new token would outlive what the user granted to the application.
+  if (caller.credential.isDelegated) throw new DomainError('SESSION_REQUIRED')
   const held = caller.credential.scopes
   const scope = wanted.firstOutside(held)
   if (scope !== undefined) throw new DomainError('SCOPE_NOT_HELD', { scope })
@@ -195,7 +187,7 @@ export async function authenticatePersonalAccessToken(
   app: AccountsApp,
   text: string,
 ): Promise<{ user: User; uuid: string; scopes: Scopes; verifyAgainAt: number }> {
-  const found = await findTokenByHash(app.db, hashOf(text))
+  const found = await findTokenByHash(app.db, tokenHash(text))
   const now = app.clock.now()
   const expiry = found?.token.expires_at ?? Number.POSITIVE_INFINITY
   if (found?.owner.state !== 'NORMAL' || expiry <= now) throw new DomainError('BAD_CREDENTIALS')
@@ -219,25 +211,4 @@ function recordUse(app: AccountsApp, token: OwnedToken['token'], now: number): v
   app.background.run('record the use of a token', () =>
     recordTokenUse(app.db, token.id, now, staleUntil),
   )
-}
-
-/** Returns a prefix, random characters, and a checksum that lets scanners recognise tokens. */
-function newTokenText(): string {
-  // randomInt avoids modulo bias, so all characters are equally likely.
-  const random = Array.from(
-    { length: RANDOM_CHARACTERS },
-    () => BASE62[randomInt(BASE62.length)],
-  ).join('')
-  const body = PREFIX + random
-  return body + base62(crc32(body)).padStart(CHECKSUM_CHARACTERS, '0')
-}
-
-function base62(value: number): string {
-  return value < BASE62.length
-    ? (BASE62[value] ?? '')
-    : base62(Math.floor(value / BASE62.length)) + (BASE62[value % BASE62.length] ?? '')
-}
-
-function hashOf(text: string): string {
-  return hash('sha256', text)
 }

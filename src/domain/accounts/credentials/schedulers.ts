@@ -1,11 +1,14 @@
 import { findOwnerOfLiveToken } from '../../../storage/accounts/personal-access-tokens.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
+import { findOwnerOfAuthorization } from '../../../storage/oauth2/authorizations.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
+import { nowSeconds } from '../../core/core.ts'
 import type { AccountsApp } from '../ports.ts'
 
 /**
  * Returns the user who scheduled work, or undefined if the work must not run any more: the account
- * was archived or deleted, or the token used to schedule it was deleted or has expired.
+ * was archived or deleted, or the token used to schedule it was deleted or has expired. The tokens
+ * of an application count as one token, which ends with the sign-in to the application.
  *
  * @param tokenUuid what `tokenUuidOf` returned when the work was scheduled; null for other
  *   credentials.
@@ -18,6 +21,7 @@ export async function findScheduler(
   const user =
     tokenUuid === null
       ? await findUserById(app.db, userId)
-      : await findOwnerOfLiveToken(app.db, tokenUuid, app.clock.now())
+      : ((await findOwnerOfLiveToken(app.db, tokenUuid, app.clock.now())) ??
+        (await findOwnerOfAuthorization(app.db, tokenUuid, nowSeconds(app.clock))))
   return user?.id === userId && user.state === 'NORMAL' ? user : undefined
 }

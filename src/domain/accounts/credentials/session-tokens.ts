@@ -1,12 +1,16 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Session, User } from '../../../storage/schema/accounts.ts'
 import { nowSeconds } from '../../core/core.ts'
-import type { AccountsApp, VerifiedToken } from '../ports.ts'
+import type { AccessTokenClaims, AccountsApp, VerifiedToken } from '../ports.ts'
 
 const ISSUER = 'branchline'
 
-/** The two kinds of token. They share a key and must never be accepted for each other. */
-const AUDIENCE = { access: 'user.access-token', refresh: 'user.refresh-token' } as const
+/** The kinds of token. They share a key and must never be accepted for each other. */
+const AUDIENCE = {
+  access: 'user.access-token',
+  refresh: 'user.refresh-token',
+  browser: 'user.browser-session',
+} as const
 
 const ACCESS_TOKEN_LIFETIME_SECONDS = 15 * 60
 
@@ -92,6 +96,39 @@ export async function readRefreshToken(
   const { sub, sid, tid } = (await read(app, 'refresh', text)) ?? {}
   if (sub === undefined || typeof sid !== 'string' || typeof tid !== 'string') return undefined
   return { subject: sub, sessionId: sid, tokenId: tid }
+}
+
+/** The claims of the cookie that keeps a browser signed in on the sign-in page. */
+export interface BrowserClaims extends AccessTokenClaims {
+  /** Unix seconds. */
+  readonly signInTime: number
+}
+
+/** Returns the text of the cookie that keeps a browser signed in on the sign-in page. */
+export function signBrowserToken(
+  app: AccountsApp,
+  { subject, sessionId, tokenVersion, signInTime }: BrowserClaims,
+  lifetimeS: number,
+): Promise<string> {
+  return sign(app, 'browser', {
+    type: 'browser',
+    ver: tokenVersion,
+    sid: sessionId,
+    sub: subject,
+    iat: signInTime,
+    exp: signInTime + lifetimeS,
+  })
+}
+
+/** Returns the claims of such a cookie; undefined if the text is not one of this server. */
+export async function readBrowserToken(
+  app: AccountsApp,
+  text: string,
+): Promise<BrowserClaims | undefined> {
+  const { sub, sid, ver, iat } = (await read(app, 'browser', text)) ?? {}
+  const isComplete = sub !== undefined && typeof sid === 'string' && typeof ver === 'number'
+  if (!isComplete || iat === undefined) return undefined
+  return { subject: sub, sessionId: sid, tokenVersion: ver, signInTime: iat }
 }
 
 function sign(app: AccountsApp, kind: keyof typeof AUDIENCE, claims: JWTPayload): Promise<string> {

@@ -31,6 +31,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'attachments',
   'file',
   'healthz',
+  'login',
   'metrics',
   'openapi.json',
   'readyz',

@@ -11,6 +11,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openOrganization } from '../../organizations/access.ts'
 import { checkRepositoryName, repositoryNameKey } from '../access/names.ts'
+import { queueRepositoryCreated } from '../events/repository-hook-events.ts'
 import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
@@ -80,6 +81,18 @@ export async function grantCreator(
   await putCollaborator(tx, { repository_id: repositoryId, user_id: userId, level: 'admin' })
 }
 
+/** Grants the creator of a new repository access, and queues the event for webhooks. */
+export async function recordCreator(
+  app: ReposApp,
+  tx: Tx,
+  place: NewRepositoryPlace,
+  userId: number,
+  repositoryId: number,
+): Promise<void> {
+  await grantCreator(tx, place, userId, repositoryId)
+  await queueRepositoryCreated(app, tx, repositoryId, userId)
+}
+
 /**
  * Creates a repository.
  *
@@ -114,7 +127,7 @@ export async function createRepository(
       create_time: now,
       update_time: now,
     })
-    await grantCreator(tx, place, caller.user.id, inserted)
+    await recordCreator(app, tx, place, caller.user.id, inserted)
     // After a crash, the pending update makes the server create the folder.
     return { id: inserted, updateId: await recordPendingUpdateIn(app, tx, inserted) }
   })
@@ -128,6 +141,7 @@ export async function createRepository(
   } finally {
     endPendingUpdate(app, updateId)
   }
+  app.signals.deliveries.notify()
   return getRepositoryById(app, caller, id)
 }
 

@@ -20,7 +20,7 @@ import {
 import { type RepositoryView, viewRepositories } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { type Copy, publishCopy } from './copies.ts'
-import { grantCreator, openForNewRepository } from './create-repository.ts'
+import { openForNewRepository, recordCreator } from './create-repository.ts'
 import { getRepositoryById } from './repositories.ts'
 
 /** The request for a fork. Empty texts mean the default. */
@@ -64,7 +64,7 @@ export async function createFork(
     folder,
     (tx) => describe(tx, parent.repository.id, place.owner, forkName),
     async (tx, fork) => {
-      await grantCreator(tx, place, caller.user.id, fork)
+      await recordCreator(app, tx, place, caller.user.id, fork)
       const facts: ForkFacts = { repository: parent.repository.id, actor: caller.user.id, fork }
       const eventsOf = () => [{ type: 'fork', facts } as const]
       await queueHookEvents(tx, parent.repository.id, eventsOf, app.clock.now())

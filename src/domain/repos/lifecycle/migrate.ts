@@ -15,9 +15,9 @@ import type { ReposApp } from '../ports.ts'
 import { publishCopy } from './copies.ts'
 import {
   DEFAULT_BRANCH,
-  grantCreator,
   type NewRepositoryPlace,
   openForNewRepository,
+  recordCreator,
 } from './create-repository.ts'
 import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
 import { nextSyncTime } from './mirrors.ts'
@@ -84,6 +84,7 @@ export async function migrateRepository(
       : error
   })
   app.signals.mirrors.notify()
+  app.signals.deliveries.notify()
   return getRepositoryById(app, caller, id)
 }
 
@@ -148,7 +149,7 @@ async function copy(
       }
     },
     async (tx, id) => {
-      await grantCreator(tx, place, caller.user.id, id)
+      await recordCreator(app, tx, place, caller.user.id, id)
       if (mirror) await insertMirror(tx, newMirror(app, id, upstream, intervalSeconds))
     },
   )

@@ -3,10 +3,11 @@ import { isUniqueViolation, transaction } from '../../../storage/database/databa
 import { removeAttachmentsOf } from '../../../storage/repos/attachment-files.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import type { Caller } from '../../core/access.ts'
+import { type Caller, signedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { RepositoryName } from '../../core/names.ts'
 import { openRepository, openRepositoryById } from '../access/permissions.ts'
+import { queueRepositoryDeleted } from '../events/repository-hook-events.ts'
 import { type RepositoryView, viewRepository } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 
@@ -48,10 +49,15 @@ export async function deleteRepository(
   name: RepositoryName,
 ): Promise<void> {
   const { repository } = await openRepository(app, caller, name, 'owner')
-  await removeRepository(app, repository.id)
+  const actor = signedIn(caller).user.id
+  await removeRepositories(app, [repository.id], async (tx) => {
+    await queueRepositoryDeleted(app, tx, repository.id, actor)
+    await rows.deleteRepository(tx, repository.id)
+    return true
+  })
 }
 
-/** Deletes a repository without a check of permissions. */
+/** Deletes a repository whose creation failed. */
 export async function removeRepository(app: ReposApp, id: number): Promise<void> {
   await removeRepositories(app, [id], async (tx) => {
     await rows.deleteRepository(tx, id)
@@ -79,6 +85,7 @@ export async function removeRepositories(
   return git.withRepositoryLocks(app.git, ids, async () => {
     for (const id of ids) for (const o of refObservers) await o.duringDeletion(app, id)
     if (!(await transaction(app.db, deleteRows))) return false
+    app.signals.deliveries.notify()
     for (const id of ids) {
       await git.deleteRepository(app.git, id)
       await removeAttachmentsOf(app.attachments, id)

@@ -10,6 +10,9 @@ import { type RepositoryPage, viewRepositories } from './repository-views.ts'
 /** The number of characters of a search text. Names are shorter. */
 const MAX_TEXT_CHARACTERS = 256
 
+/** The number of texts of a search. Each one is compared with thousands of names. */
+const MAX_TEXTS = 10
+
 /**
  * A search for repositories. Undefined, empty, zero and false fields do not restrict the result.
  */
@@ -173,33 +176,38 @@ function readSearch(caller: Caller, query: RepositoryQuery): Omit<rows.Repositor
     ownerId: uid !== 0 && alone ? uid : undefined,
     participant: uid !== 0 && !alone ? participant : undefined,
     teamId: teamId || undefined,
-    ...(query.topic ? { topics: readTopics(query) } : { text: readText(query) }),
+    ...(query.topic ? { topics: readTopics(query) } : { texts: readTexts(query) }),
   }
 }
 
-/** Returns the topics of a search, which commas separate. */
+/** Returns the topics of a search. */
 function readTopics({ q }: RepositoryQuery): string[] | undefined {
-  const text = searched(q)
-  return text === '' ? undefined : text.split(',').map((topic) => topic.trim())
+  const topics = wordsOf(q)
+  return topics.length === 0 ? undefined : topics
 }
 
 /**
- * Returns the text of a search. Repository names have no slash, so a text with a slash is the end
+ * Returns the texts of a search. Repository names have no slash, so a text with a slash is the end
  * of an owner's name and the start of a repository's name.
  */
-function readText({ q, includeDesc }: RepositoryQuery): rows.SearchedText | undefined {
-  const text = searched(q)
-  if (text === '') return undefined
-  const slash = text.indexOf('/')
-  return {
-    name: text.slice(slash + 1),
-    ownerEnding: slash < 0 ? undefined : text.slice(0, slash),
-    description: includeDesc ? text : undefined,
-  }
+function readTexts({ q, includeDesc }: RepositoryQuery): rows.SearchedText[] | undefined {
+  const words = wordsOf(q)
+  if (words.length > MAX_TEXTS) throw invalidSearch('q', q)
+  if (words.length === 0) return undefined
+  return words.map((word) => {
+    const slash = word.indexOf('/')
+    return {
+      name: word.slice(slash + 1),
+      ownerEnding: slash < 0 ? undefined : word.slice(0, slash),
+      description: includeDesc ? word : undefined,
+    }
+  })
 }
 
-function searched(q: string): string {
-  return q.trim().toLowerCase().slice(0, MAX_TEXT_CHARACTERS)
+/** Returns the words of a search, which commas separate. */
+function wordsOf(q: string): string[] {
+  const words = q.trim().toLowerCase().slice(0, MAX_TEXT_CHARACTERS).split(',')
+  return [...new Set(words.map((word) => word.trim()).filter((word) => word !== ''))]
 }
 
 function invalidSearch(field: string, value: string): DomainError {

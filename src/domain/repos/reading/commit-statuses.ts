@@ -63,7 +63,7 @@ export interface StatusDraft {
   /** Empty for `default`. */
   readonly context: string
   readonly description: string
-  /** An HTTP or HTTPS URL; empty for none. */
+  /** A URL, or any other text; empty for none. */
   readonly targetUrl: string
 }
 
@@ -222,10 +222,8 @@ function checkDraft({ state, context, description, targetUrl }: StatusDraft) {
   checkLength('context', context, MAX_CONTEXT_CHARACTERS)
   checkLength('description', description, MAX_DESCRIPTION_CHARACTERS)
   checkLength('target_url', targetUrl, MAX_TARGET_URL_CHARACTERS)
-  // Users open this link, so it must not be a script.
+  // Any text, as in compatible systems. Whoever shows it decides whether it is a safe link.
   checkVisible('target_url', targetUrl)
-  if (!/^(https?:\/\/|$)/i.test(targetUrl))
-    throw new DomainError('INVALID_FIELD', { field: 'target_url' })
   return { state: known, context: context || DEFAULT_CONTEXT, description, target_url: targetUrl }
 }
 

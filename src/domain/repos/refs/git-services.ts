@@ -194,11 +194,14 @@ async function answer(
       if (verdict.accepted) {
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
+        const lease = app.coordination.lease()
         push.accepted = {
           updateId: await recordPendingUpdate(app, repositoryId, pushed),
           updates,
         }
         if (push.hasEnded) await record(app, repositoryId, push)
+        // Others have ended the pending update of a server that was stopped for long.
+        lease.check()
       }
       return answerOf(verdict)
     }

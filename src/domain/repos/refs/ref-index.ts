@@ -1,3 +1,4 @@
+import { withoutDeadline } from '../../../concurrency/call-deadlines.ts'
 import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
 import { isRefName, readDefaultBranch, readRef } from '../../../git/refs/refs.ts'
 import {
@@ -94,9 +95,20 @@ export async function reconcilePendingUpdates(
   }
 }
 
-/** Reads the refs of a repository from Git if it has leftover updates. */
+/**
+ * Reads the refs of a repository from Git if it has leftover updates.
+ *
+ * A leftover stays for minutes, and each reader of the repository comes here meanwhile. Readers at
+ * the same time share one run: what they have to see is only what no client was told of.
+ */
 export async function reconcileRefs(app: ReposApp, repositoryId: number): Promise<void> {
   if ((await leftoverUpdates(app, repositoryId)).length === 0) return
+  await app.coordination.once(`reconciling ${repositoryId}`, () =>
+    withoutDeadline(() => reconcileNow(app, repositoryId)),
+  )
+}
+
+async function reconcileNow(app: ReposApp, repositoryId: number): Promise<void> {
   await withRepositoryLock(app.git, repositoryId, async () => {
     const updates = await leftoverUpdates(app, repositoryId)
     const repository = await findRepositoryById(app.db, repositoryId)

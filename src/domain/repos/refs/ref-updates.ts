@@ -102,8 +102,14 @@ export async function applyUpdates(
   origin?: Origin,
 ): Promise<void> {
   const push = origin && { pusherId: origin.pusherId, updates }
+  const lease = app.coordination.lease()
   const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
-  const failure = await updateRefs(app.git, repositoryId, updates).then(
+  const move = async () => {
+    // Others have ended the pending update of a server that was stopped for long.
+    lease.check()
+    await updateRefs(app.git, repositoryId, updates)
+  }
+  const failure = await move().then(
     () => undefined,
     (error: unknown) => ({ error }),
   )

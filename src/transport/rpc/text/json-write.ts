@@ -8,7 +8,7 @@ import {
   hasCustomJsonRepresentation,
   isWrapperDesc,
 } from '@bufbuild/protobuf/wkt'
-import { field as fieldOption, Unset } from '#gen/rest/v1/rest_pb.ts'
+import { field as fieldOption, Names, Unset } from '#gen/rest/v1/rest_pb.ts'
 import type { JsonDialect } from './json-dialect.ts'
 import type { Print } from './json-print.ts'
 import { enumPrinter, printBytes, quote, scalarPrinter } from './json-print.ts'
@@ -97,13 +97,13 @@ function fieldsWriter(desc: DescMessage, compiler: Compiler): Writer {
   }
   // Stored before the fields are compiled, because a type may contain itself.
   compiler.writers.set(desc, writer)
-  const fields = desc.fields.toSorted((a, b) => a.number - b.number)
+  const fields = desc.fields.filter(isInRest).toSorted((a, b) => a.number - b.number)
   appends.push(...fields.map((field) => memberAppender(field, compiler)))
   return writer
 }
 
 function memberAppender(field: DescField, compiler: Compiler): Append {
-  const name = quote(compiler.dialect.names === 'original' ? field.name : field.jsonName)
+  const name = quote(memberName(field, compiler.dialect))
   const first = `${name}:`
   const next = `,${name}:`
   const get = presentValue(field)
@@ -121,6 +121,22 @@ function memberAppender(field: DescField, compiler: Compiler): Append {
     const value = get(fields)
     return members + (members === '' ? first : next) + (value === undefined ? unset : print(value))
   }
+}
+
+/** Returns the name of a field in responses. Requests may use every spelling. */
+export function memberName(field: DescField, { names }: Pick<JsonDialect, 'names'>): string {
+  switch (getOption(field, fieldOption).names) {
+    case Names.ORIGINAL:
+      return field.name
+    case Names.LOWER_CAMEL:
+      return field.jsonName
+  }
+  return names === 'original' ? field.name : field.jsonName
+}
+
+/** Returns whether responses have the field. */
+export function isInRest(field: DescField): boolean {
+  return !getOption(field, fieldOption).rpcOnly
 }
 
 /** Returns the text of an unset field; undefined if the field is omitted. */

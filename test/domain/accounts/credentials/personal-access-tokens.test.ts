@@ -12,6 +12,7 @@ import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { Scopes } from '../../../../src/domain/core/scopes.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
+import { createTrigger } from '../../../../src/storage/dialects/triggers.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../../support/app.ts'
 
@@ -63,11 +64,8 @@ describe('createPersonalAccessToken', () => {
 
   it('does not store the text', async () => {
     const { text } = await mint(bySession(ada))
-    const tables = await sql<{
-      name: string
-    }>`select name from sqlite_master where type = 'table'`.execute(app.db)
     const dump: unknown[] = []
-    for (const { name } of tables.rows)
+    for (const { name } of await app.db.introspection.getTables())
       dump.push((await sql`select * from ${sql.table(name)}`.execute(app.db)).rows)
     expect(JSON.stringify(dump)).toContain('"ci"')
     expect(JSON.stringify(dump)).not.toContain(text.slice('branchline_pat_'.length))
@@ -232,9 +230,8 @@ describe('last_used_at', () => {
 
   it('may fail to be written without failing the request', async () => {
     const { text } = await mint(bySession(ada))
-    await sql`create trigger full_disk before update on personal_access_tokens begin select raise(abort, 'disk is full'); end`.execute(
-      app.db,
-    )
+    const failing = 'before update on personal_access_tokens begin delete from nowhere; end'
+    await transaction(app.db, (tx) => createTrigger(tx, `full_disk ${failing}`))
     await expect(authenticatePersonalAccessToken(app, text)).resolves.toMatchObject({
       user: { id: ada.id },
     })

@@ -8,7 +8,7 @@ import { transaction } from '../../../../src/storage/database/database.ts'
 import { insertRelease } from '../../../../src/storage/repos/releases.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 import { ANYBODY, addPull, addRepository, session } from '../../../support/forge-rows.ts'
-import { plansOf } from '../../../support/query-plan.ts'
+import { countQueries } from '../../../support/query-plan.ts'
 
 const ROWS = 20
 const ENGINE = { owner: 'ada', repo: 'engine' }
@@ -87,10 +87,9 @@ const lists: Readonly<Record<string, List>> = {
 
 /** Returns the number of queries for a page of a number of rows. */
 async function queriesOf(list: List, caller: Caller, rows: number): Promise<number> {
-  const plans = await plansOf(app.db, async (db) => {
+  return countQueries(app.db, async (db) => {
     expect(await list({ ...app, db }, caller, rows)).toBe(rows)
   })
-  return plans.length
 }
 
 describe('a page', () => {

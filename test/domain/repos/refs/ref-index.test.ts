@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   endPendingUpdate,
   recordPendingUpdate,
@@ -252,5 +252,26 @@ describe('the start', () => {
     expect(await other.notes()).toBe(0)
     expect(server.logged.at(-1)).toMatchObject({ repository: expect.any(Number) })
     await rm(repositoryPath(server.app.git, id), { recursive: true })
+  })
+})
+
+describe('a server whose work others have taken over', () => {
+  it('moves no ref, and leaves no pending update', async () => {
+    const { id, head, git, notes } = await repository()
+    const { coordination } = server.app
+    // As after a stop of the process for longer than its session.
+    const lost = vi.spyOn(coordination, 'lease').mockReturnValue({
+      check() {
+        throw new Error('a lock of this server was lost')
+      },
+    })
+    const update = { name: 'refs/heads/topic', from: undefined, to: head }
+    try {
+      await expect(applyUpdates(server.app, id, [update])).rejects.toThrow('was lost')
+    } finally {
+      lost.mockRestore()
+    }
+    expect(git('for-each-ref', 'refs/heads/topic')).toBe('')
+    expect(await notes()).toBe(0)
   })
 })

@@ -16,7 +16,7 @@ import { standardDialect } from '../../../../src/transport/rpc/rest/schema/diale
 import { compileBodyReader } from '../../../../src/transport/rpc/text/json-read.ts'
 import { compileFieldWriter, compileWriter } from '../../../../src/transport/rpc/text/json-write.ts'
 import { everything, registry } from '../rest/everything.ts'
-import { messageOf } from '../rest/schema.ts'
+import { compileSchema, messageOf } from '../rest/schema.ts'
 
 const overrides = messageOf(registry, 'test.Overrides')
 
@@ -162,6 +162,29 @@ describe('a writer', () => {
     const leaf = messageOf(registry, 'test.Leaf')
     expect(write({}, dialect, leaf)).toBe(text)
     expect(JSON.parse(write({ leaves: [{}] }, dialect)).leaves).toEqual([JSON.parse(text)])
+  })
+
+  it('lets a field have its own spelling, and leaves out what only RPC has', () => {
+    const spelled = compileSchema(`
+      syntax = "proto3";
+      package spelled;
+      import "rest/v1/rest.proto";
+      message Merge {
+        string do = 1 [json_name = "Do", (rest.v1.field).names = LOWER_CAMEL];
+        string merge_style = 2;
+        string other_name = 3 [(rest.v1.field).names = ORIGINAL];
+        int32 limit = 4 [(rest.v1.field).rpc_only = true];
+      }
+    `)
+    const merge = messageOf(spelled, 'spelled.Merge')
+    const value = { Do: 'squash', mergeStyle: 'a', otherName: 'b', limit: 3 }
+    expect([
+      write(value, { names: 'original' }, merge),
+      write(value, { names: 'lowerCamel' }, merge),
+    ]).toEqual([
+      '{"Do":"squash","merge_style":"a","other_name":"b"}',
+      '{"Do":"squash","mergeStyle":"a","other_name":"b"}',
+    ])
   })
 
   it('prints each kind of unset field by the dialect', () => {

@@ -22,9 +22,13 @@ export function sharedOf(
   dialect: Dialect,
   report: Report,
 ): SharedRule {
-  const { successStatus, noContent } = option
+  const { successStatus, otherSuccessStatuses, noContent } = option
   if (successStatus !== 0 && !isSuccessStatus(successStatus)) {
     report(`success_status: ${successStatus} is not a status from 200 to 399`)
+  }
+  for (const status of otherSuccessStatuses) {
+    if (!isSuccessStatus(status))
+      report(`other_success_statuses: ${status} is not a status from 200 to 399`)
   }
   if (noContent && rpc.methodKind !== 'unary') report('no_content: a stream has content')
   const isEmpty = rpc.output.typeName === EmptySchema.typeName

@@ -98,11 +98,7 @@ function readRule(
   if (shared.singleBody !== undefined && responseField === undefined) {
     reportHere('response_body: single_body takes the place of one')
   }
-  if (
-    shared.page !== undefined &&
-    responseField?.fieldKind !== 'list' &&
-    responseField?.fieldKind !== 'message'
-  ) {
+  if (shared.page !== undefined && !hasEntries(rpc, responseField)) {
     reportHere('response_body: paging needs a repeated field, or a message that has one')
   }
   if (template === undefined) return undefined
@@ -229,6 +225,13 @@ function checkResponseBody(
     )
   }
   return field
+}
+
+/** Returns whether the content of responses is a list, or a message that has one. */
+function hasEntries(rpc: DescMethod, responseField: DescField | undefined): boolean {
+  if (responseField?.fieldKind === 'list') return true
+  const content = responseField === undefined ? rpc.output : responseField.message
+  return content?.fields.some(({ fieldKind }) => fieldKind === 'list') ?? false
 }
 
 /** An upload in chunks is the only REST form with more than one request message. */

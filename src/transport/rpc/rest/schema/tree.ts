@@ -36,8 +36,9 @@ export interface Router<T> {
    */
   match(httpMethod: string, target: string): Match<T> | Miss
   /**
-   * Returns the value of `Allow` for a request target: the sorted HTTP methods of all templates
-   * that match, OPTIONS, and HEAD if there is GET. Returns undefined if no template matches.
+   * Returns the value of `Allow` for a request target: the sorted HTTP methods of the most specific
+   * template that matches and of those with the same shape, OPTIONS, and HEAD if there is GET.
+   * Returns undefined if no template matches.
    */
   allowed(target: string): string[] | undefined
 }
@@ -227,12 +228,14 @@ function numberedRouteFor<T>(
   path: SegmentedPath,
 ): Route<T> | undefined {
   const route = routeFor(leaf, httpMethod)
-  return route?.binding.numberSegments.every((index) => integer.test(path.text(index) ?? ''))
-    ? route
-    : undefined
+  return route && hasNumbers(route, path) ? route : undefined
 }
 
 const integer = /^-?[0-9]+$/
+
+function hasNumbers<T>({ binding }: Route<T>, path: SegmentedPath): boolean {
+  return binding.numberSegments.every((index) => integer.test(path.text(index) ?? ''))
+}
 
 function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
   const exact = leaf.get(httpMethod)
@@ -244,14 +247,23 @@ function routeFor<T>(leaf: Leaf<T>, httpMethod: string): Route<T> | undefined {
 const commonMethods = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT']
 
 function allowedIn<T>(forest: Forest<T>, path: string): string[] | undefined {
+  return allowedBy(forest, path, hasNumbers) ?? allowedBy(forest, path, () => true)
+}
+
+function allowedBy<T>(
+  forest: Forest<T>,
+  path: string,
+  fits: (route: Route<T>, path: SegmentedPath) => boolean,
+): string[] | undefined {
   const methods = new Set<string>()
-  walk(forest, path, (leaf) => {
-    for (const httpMethod of leaf.keys()) {
+  const found = walk<T>(forest, path, (leaf, segments) => {
+    const routes = [...leaf].filter(([, route]) => fits(route, segments))
+    for (const [httpMethod] of routes) {
       for (const name of httpMethod === '*' ? commonMethods : [httpMethod]) methods.add(name)
     }
-    return undefined
+    return routes[0]?.[1]
   })
-  if (methods.size === 0) return undefined
+  if (found === undefined) return undefined
   if (methods.has('GET')) methods.add('HEAD')
   methods.add('OPTIONS')
   return [...methods].sort()

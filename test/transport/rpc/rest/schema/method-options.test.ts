@@ -19,7 +19,11 @@ const schema = compileSchema(`
     }
     rpc Burn(Request) returns (google.protobuf.Empty) {
       option (google.api.http) = { delete: "/shelves" };
-      option (rest.v1.method) = { success_status: 200 };
+      option (rest.v1.method) = { success_status: 200, other_success_statuses: [202] };
+    }
+    rpc Break(Request) returns (Response) {
+      option (google.api.http) = { post: "/shelves" };
+      option (rest.v1.method) = { other_success_statuses: [201, 404] };
     }
     rpc Watch(Request) returns (stream Response) {
       option (google.api.http) = { get: "/shelves:watch" };
@@ -45,6 +49,14 @@ describe('responses without content', () => {
   it('are rejected for a stream', () => {
     expect(bindingsOf(methodOf(shelves, 'Watch')).problems).toEqual([
       'shelves.v1.Shelves/Watch: (rest.v1.method): no_content: a stream has content',
+    ])
+  })
+})
+
+describe('other statuses of success', () => {
+  it('are from 200 to 399', () => {
+    expect(bindingsOf(methodOf(shelves, 'Break')).problems).toEqual([
+      'shelves.v1.Shelves/Break: (rest.v1.method): other_success_statuses: 404 is not a status from 200 to 399',
     ])
   })
 })

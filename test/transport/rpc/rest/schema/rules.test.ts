@@ -62,7 +62,7 @@ const schema = compileSchema(`
     int32 page = 21;
     uint32 limit = 22;
   }
-  message Inner { string leaf = 1; Inner inner = 2; }
+  message Inner { string leaf = 1; Inner inner = 2; repeated string leaves = 3; }
   message Response {
     repeated Inner items = 1;
     int64 total = 2;
@@ -71,6 +71,7 @@ const schema = compileSchema(`
     Inner inner = 5;
     uint32 limit = 6;
     repeated string tags = 7;
+    google.protobuf.Empty empty = 8;
   }
   enum State { STATE_UNSPECIFIED = 0; }
 `)
@@ -374,11 +375,11 @@ describe('paging', () => {
     expect(problems({ http, own: { page } })).toContain(`test.S/M: (rest.v1.method): ${text}`)
   })
 
-  it('accepts a message with a list as the body', () => {
-    expect(problems({ http: { get: '/a', responseBody: 'inner' }, own: { page } })).toEqual([])
+  it.each(['', 'inner'])('accepts a message with a list as the body, %j', (responseBody) => {
+    expect(problems({ http: { get: '/a', responseBody }, own: { page } })).toEqual([])
   })
 
-  it.each(['', 'total'])('needs a list or a message as the body, not %j', (responseBody) => {
+  it.each(['total', 'empty'])('refuses a body without a list, %j', (responseBody) => {
     expect(problems({ http: { get: '/a', responseBody }, own: { page } })).toEqual([
       expect.stringContaining('paging needs a repeated field'),
     ])

@@ -224,7 +224,7 @@ describe('precedence', () => {
         ['POST /a/b', ['POST /a/b']],
         ['GET /a/b', ['GET /a/{x}', 'b']],
         ['DELETE /a/b', ['DELETE /{x=**}', 'a/b']],
-        ['PUT /a/b', [405, 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST']],
+        ['PUT /a/b', [405, 'OPTIONS', 'POST']],
       ],
     )
   })
@@ -311,7 +311,7 @@ describe('verbs', () => {
       ['POST /issues/:close', [405, 'GET', 'HEAD', 'OPTIONS']], // nothing is left for the segment
       ['GET /issues/7:%zz', [400]],
       ['POST /issues:close/7', [404]], // in an earlier segment
-      ['PUT /issues/7:close', [405, 'GET', 'HEAD', 'OPTIONS', 'POST']],
+      ['PUT /issues/7:close', [405, 'OPTIONS', 'POST']],
     ]
     check(['POST /issues/{id}:close', 'GET /issues/{id}'], cases)
   })
@@ -433,17 +433,25 @@ describe('methods', () => {
     check(['OPTIONS /a', 'GET /a'], [['OPTIONS /a', ['OPTIONS /a']]])
   })
 
-  it('lists the methods of every template that matches', () => {
+  it('lists the methods of the most specific path that matches', () => {
     const router = routerOf([
       'PUT /a/{x}',
       'POST /a/b',
+      'PATCH /a/b',
       'DELETE /{x=**}',
       'PATCH /a/{x}:b',
       'GET /other',
+      'POST /files',
+      'GET /files/{path=**}',
     ])
-    expect(router.allowed('/a/b')).toEqual(['DELETE', 'OPTIONS', 'POST', 'PUT'])
-    expect(router.allowed('/a/c:b?x')).toEqual(['DELETE', 'OPTIONS', 'PATCH', 'PUT'])
-    expect(router.allowed('/other')).toEqual(['DELETE', 'GET', 'HEAD', 'OPTIONS'])
+    expect(router.allowed('/a/b')).toEqual(['OPTIONS', 'PATCH', 'POST'])
+    expect(router.allowed('/a/c')).toEqual(['OPTIONS', 'PUT'])
+    expect(router.allowed('/a/c:b?x')).toEqual(['OPTIONS', 'PATCH'])
+    expect(router.allowed('/a/c:d')).toEqual(['OPTIONS', 'PUT'])
+    expect(router.allowed('/other')).toEqual(['GET', 'HEAD', 'OPTIONS'])
+    expect(router.allowed('/any/thing')).toEqual(['DELETE', 'OPTIONS'])
+    expect(router.allowed('/files')).toEqual(['OPTIONS', 'POST'])
+    expect(router.allowed('/files/a')).toEqual(['GET', 'HEAD', 'OPTIONS'])
     expect(router.allowed('/other/')).toBeUndefined()
     expect(router.allowed('*')).toBeUndefined()
   })

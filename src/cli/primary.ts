@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { readConfig, type ServeFlags } from '../config.ts'
+import { createLog } from '../log.ts'
+import { WorkerProcesses } from '../server/worker-processes.ts'
+import { print } from './print.ts'
+
+/** The bundle of `worker-program.ts`, next to this one (`scripts/setup/bundle.mjs`). */
+const WORKER_PROGRAM = fileURLToPath(new URL('./worker-program.js', import.meta.url))
+
+/**
+ * Serves by several worker processes until a signal.
+ *
+ * @throws Error with a message for the operator.
+ */
+export async function serveByWorkers(flags: ServeFlags): Promise<void> {
+  const { listen, tls, logLevel, workers: count } = readConfig(flags)
+  const log = createLog(logLevel)
+  const workers: WorkerProcesses = new WorkerProcesses({
+    program: { path: WORKER_PROGRAM, args: process.argv.slice(2) },
+    count,
+    listen,
+    isTls: tls !== undefined,
+    log,
+    onGivenUp: (err) => {
+      log.fatal({ err }, 'no worker process can be started')
+      workers.kill()
+      process.exit(1)
+    },
+  })
+  drainOnSignal(workers, log)
+  print(`branchline listening on ${await workers.start()}`)
+}
+
+/** Drains all worker processes on the first signal, and ends them at once on the second. */
+function drainOnSignal(workers: WorkerProcesses, log: Logger): void {
+  let stopping = false
+  const stop = async (signal: NodeJS.Signals) => {
+    if (stopping) {
+      workers.kill()
+      process.exit(1)
+    }
+    stopping = true
+    log.info({ signal }, 'stopping all worker processes')
+    process.exit((await workers.drain()) ? 0 : 1)
+  }
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, stop)
+}

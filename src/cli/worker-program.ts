@@ -1,0 +1,8 @@
+import { Command } from 'commander'
+import { ignoreClosedReaders } from './print.ts'
+import { workerCommand } from './serve.ts'
+
+// The program of the worker processes of `serve --workers`. The primary process starts it with its own
+// arguments.
+ignoreClosedReaders()
+await new Command('branchline').addCommand(workerCommand()).parseAsync(process.argv)

@@ -1,0 +1,101 @@
+import * as rows from '../../../storage/accounts/mails.ts'
+import { transaction } from '../../../storage/database/database.ts'
+import type { User } from '../../../storage/schema/accounts.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import {
+  type DueWork,
+  type DueWorker,
+  finishDueWork,
+  startDueWork,
+} from '../../core/scheduled-work.ts'
+import type { AccountsApp, Mail, MailTransport } from '../ports.ts'
+import { open, seal } from './sealed-secrets.ts'
+
+/**
+ * Mails wait in rows until a mail server accepts them or they expire. A mail is sent at least once:
+ * twice, if the server is killed between the acceptance and its record. The content is sealed, since
+ * links in mails give access to accounts.
+ */
+
+/** The purpose of the key that seals mails. */
+const PURPOSE = 'mail'
+
+/** The maximum number of waiting mails. At three kilobytes each, they take some 30 MB. */
+const MAX_WAITING = 10_000
+
+/** The delays before each retry. The last one repeats until the mail expires. */
+const RETRY_SCHEDULE_MS: readonly number[] = [10, 60, 300, 900].map((seconds) => seconds * 1000)
+
+/** Mail servers limit the number of connections of one client. */
+const MAX_CONCURRENT = 2
+
+/**
+ * Queues a mail to the owner of an account, in the transaction of what the mail tells. The caller
+ * notifies `app.signals.mails` after the commit. With too many waiting mails, the mail is dropped,
+ * which the log reports.
+ *
+ * @param lifetimeMs the time after which the mail is useless.
+ */
+export async function queueMail(
+  app: AccountsApp,
+  tx: Tx,
+  user: Pick<User, 'id'>,
+  mail: Mail,
+  lifetimeMs: number,
+): Promise<void> {
+  if (await rows.waitMails(tx, MAX_WAITING)) {
+    app.log.error({ user: user.id }, 'a mail was dropped, since too many wait')
+    return
+  }
+  const now = app.clock.now()
+  await rows.insertMail(tx, {
+    user_id: user.id,
+    content: seal(app, PURPOSE, Buffer.from(JSON.stringify(mail))),
+    next_attempt_time: now,
+    expire_time: now + lifetimeMs,
+  })
+}
+
+/** Sends mails when they are due, until the worker is stopped. Without a transport, none are sent. */
+export function startMails(app: AccountsApp): DueWorker {
+  return app.mail ? startDueWork(app, mails(app, app.mail)) : { stop: async () => {} }
+}
+
+/** Sends mails until none is due. For tests, whose clock stands still. */
+export async function sendDueMails(app: AccountsApp): Promise<void> {
+  if (app.mail) await finishDueWork(app, mails(app, app.mail))
+}
+
+function mails(app: AccountsApp, transport: MailTransport): DueWork {
+  return {
+    failure: 'a mail could not be sent or recorded',
+    maxRunning: MAX_CONCURRENT,
+    maxRunningPerOwner: 1,
+    signal: app.signals.mails,
+    ...rows.mailQueue(app.db),
+    run: (id) => sendMail(app, transport, id),
+  }
+}
+
+async function sendMail(app: AccountsApp, transport: MailTransport, id: number): Promise<void> {
+  const waiting = await rows.findMail(app.db, id)
+  if (!waiting) return
+  const facts = { mail: id, user: waiting.user_id }
+  const remove = () => transaction(app.db, (tx) => rows.deleteMail(tx, id))
+  if (waiting.expire_time <= app.clock.now()) {
+    app.log.error({ ...facts, failures: waiting.failures }, 'a mail has expired unsent')
+    return remove()
+  }
+  const mail = JSON.parse(open(app, PURPOSE, waiting.content).toString()) as Mail
+  const result = await transport.send(mail)
+  if (result.kind === 'deferred') {
+    app.log.warn({ ...facts, reason: result.reason }, 'a mail was deferred')
+    const { failures } = waiting
+    const delayMs = RETRY_SCHEDULE_MS[failures] ?? RETRY_SCHEDULE_MS.at(-1) ?? 0
+    const next = app.clock.now() + delayMs
+    return transaction(app.db, (tx) => rows.postponeMail(tx, id, failures + 1, next))
+  }
+  if (result.kind === 'refused')
+    app.log.error({ ...facts, reason: result.reason }, 'a mail was refused')
+  return remove()
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { findUserById } from '../../storage/accounts/users.ts'
+import { isForeignKeyViolation, transaction } from '../../storage/database/database.ts'
+import {
+  deleteExpiredAuthorizations,
+  deleteStalestAuthorizations,
+  insertAuthorization,
+} from '../../storage/oauth2/authorizations.ts'
+import { findGrant, putGrant } from '../../storage/oauth2/grants.ts'
+import type { User } from '../../storage/schema/accounts.ts'
+import { newTokenText, tokenHash } from '../accounts/credentials/token-texts.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { nowSeconds } from '../core/core.ts'
+import { type AuthorizationRequest, responseLocation } from './authorization-requests.ts'
+import { areCovered } from './granted-scopes.ts'
+import { OAuth2Refusal } from './refusals.ts'
+
+const CODE_PREFIX = 'branchline_oac_'
+
+/** A client redeems its code at once. RFC 6749 section 4.1.2 permits ten minutes. */
+const CODE_LIFETIME_S = 60
+
+/**
+ * Maximum number of sign-ins to one application that a user has at the same time, such as one for
+ * each machine. A further one ends the oldest.
+ */
+const MAX_AUTHORIZATIONS = 100
+
+/**
+ * Returns whether the user must be asked.
+ *
+ * The server remembers an answer for confidential applications only. Any program may claim to be a
+ * public one (RFC 8252 section 8.6).
+ */
+export async function needsConsent(
+  app: AccountsApp,
+  user: User,
+  { application, scopes, prompts }: AuthorizationRequest,
+): Promise<boolean> {
+  if (application.confidential === 0 || prompts.includes('consent')) return true
+  const grant = await findGrant(app.db, user.id, application.id)
+  return !grant || !areCovered(scopes, grant.scopes)
+}
+
+/**
+ * Records that a user grants a request, and returns the redirect with the code.
+ *
+ * @param signInTime when the user authenticated, in Unix seconds.
+ * @throws OAuth2Refusal if the account or the application ended meanwhile.
+ */
+export async function grantRequest(
+  app: AccountsApp,
+  user: User,
+  request: AuthorizationRequest,
+  signInTime: number,
+): Promise<string> {
+  const code = newTokenText(CODE_PREFIX)
+  const now = nowSeconds(app.clock)
+  const ended = () => new OAuth2Refusal('access_denied', 'the account or the application ended')
+  const stored = transaction(app.db, async (tx) => {
+    const present = await findUserById(tx, user.id)
+    if (present?.state !== 'NORMAL' || present.token_version !== user.token_version) throw ended()
+    const known = await findGrant(tx, user.id, request.application.id)
+    const isKnown = known !== undefined && areCovered(request.scopes, known.scopes)
+    const scopes = isKnown ? known.scopes : request.scopes.join(' ')
+    const owned = { user_id: user.id, application_id: request.application.id }
+    const grant = await putGrant(tx, { ...owned, scopes }, now)
+    await deleteExpiredAuthorizations(tx, now)
+    await deleteStalestAuthorizations(tx, grant.id, MAX_AUTHORIZATIONS - 1)
+    await insertAuthorization(tx, {
+      id: randomUUID(),
+      grant_id: grant.id,
+      scopes: request.scopes.join(' '),
+      code_hash: tokenHash(code),
+      redirect_uri: request.redirectUri,
+      code_challenge: request.codeChallenge,
+      nonce: request.nonce,
+      sign_in_time: signInTime,
+      refresh_hash: null,
+      previous_refresh_hash: null,
+      refresh_time: null,
+      expire_time: now + CODE_LIFETIME_S,
+    })
+  })
+  await stored.catch((error: unknown) => {
+    throw isForeignKeyViolation(error) ? ended() : error
+  })
+  return responseLocation(app, request, { code })
+}

@@ -1,0 +1,70 @@
+import { findAccessToken } from '../../storage/oauth2/authorizations.ts'
+import { listGroupsOfUser } from '../../storage/oauth2/groups.ts'
+import type { User } from '../../storage/schema/accounts.ts'
+import { looksLikeDelegatedToken } from '../accounts/credentials/delegated-tokens.ts'
+import { tokenHash } from '../accounts/credentials/token-texts.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { UPLOADED } from '../accounts/users/avatars.ts'
+import { userResourceName } from '../accounts/users/users.ts'
+import { nowSeconds } from '../core/core.ts'
+import { OAuth2Refusal } from './refusals.ts'
+
+/** Claims of OpenID Connect Core section 5.1, and `groups`. */
+export type UserClaims = Readonly<Record<string, string | number | boolean | readonly string[]>>
+
+/**
+ * Returns the claims about a user that scopes permit. `sub` is the id of the account, which never
+ * changes and is never used again.
+ */
+export async function claimsOf(
+  app: AccountsApp,
+  user: User,
+  scopes: readonly string[],
+): Promise<UserClaims> {
+  const permits = (scope: string) => scopes.includes(scope)
+  return {
+    sub: String(user.id),
+    ...(permits('profile') && profileOf(app, user)),
+    // Nobody has verified the address: an application must not take it as a proof of identity.
+    ...(permits('email') && user.email !== '' && { email: user.email, email_verified: false }),
+    ...(permits('groups') && { groups: await listGroupsOfUser(app.db, user.id) }),
+  }
+}
+
+function profileOf(app: AccountsApp, user: User): UserClaims {
+  const picture =
+    user.avatar_url === UPLOADED
+      ? `${app.publicUrl()}/file/${userResourceName(user)}/avatar`
+      : user.avatar_url
+  return {
+    name: user.display_name === '' ? user.username : user.display_name,
+    preferred_username: user.username,
+    ...(picture !== '' && { picture }),
+    updated_at: user.update_time,
+  }
+}
+
+/** Scopes of the API with which a token reads the account anyway. */
+const READS_ACCOUNT: readonly string[] = ['all', 'read:user', 'write:user']
+
+/**
+ * Returns the claims about the user of an access token (OpenID Connect Core section 5.3). A token
+ * that may read the account by the API gets the profile and the address too, as clients of
+ * compatible systems expect.
+ *
+ * @throws OAuth2Refusal invalid_token, insufficient_scope
+ */
+export async function readUserInfo(app: AccountsApp, accessToken: string): Promise<UserClaims> {
+  const found = looksLikeDelegatedToken(accessToken)
+    ? await findAccessToken(app.db, tokenHash(accessToken))
+    : undefined
+  if (found?.owner.state !== 'NORMAL' || found.token.expire_time <= nowSeconds(app.clock))
+    throw new OAuth2Refusal('invalid_token', 'the access token is wrong, expired or revoked')
+  const scopes = found.token.scopes.split(' ')
+  const readsAccount = scopes.some((scope) => READS_ACCOUNT.includes(scope))
+  if (!readsAccount && !scopes.includes('openid'))
+    throw new OAuth2Refusal('insufficient_scope', 'the access token needs the scope openid')
+  const isPublicOnly = scopes.includes('public-only')
+  const implied = readsAccount && !isPublicOnly ? ['profile', 'email'] : []
+  return claimsOf(app, found.owner, [...scopes, ...implied])
+}

@@ -1,0 +1,67 @@
+import { findOwnerById } from '../../../storage/accounts/owners.ts'
+import { findRepositoryById } from '../../../storage/repos/repositories.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
+import { type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
+import type { ReposApp } from '../ports.ts'
+
+/** The facts of an event `repository` for webhooks of the forge. */
+export interface RepositoryFacts extends HookFacts {
+  /** What a deleted repository was; undefined for a new repository. */
+  readonly deleted?: DeletedRepository
+}
+
+/** The properties of a repository at its deletion. */
+export interface DeletedRepository {
+  readonly owner: number
+  readonly ownerName: string
+  readonly name: string
+  readonly description: string
+  readonly private: boolean
+}
+
+/**
+ * Queues the event that a repository was created, in the transaction of its creation. The caller
+ * notifies `app.signals.deliveries` when the repository is complete. If its creation fails after the
+ * transaction, the event is not delivered.
+ *
+ * @param actor the number of the account that created it.
+ */
+export async function queueRepositoryCreated(
+  { clock }: ReposApp,
+  tx: Tx,
+  repository: number,
+  actor: number,
+): Promise<void> {
+  const facts: RepositoryFacts = { repository, actor }
+  await queueHookEvents(tx, repository, () => [{ type: 'repository', facts }], clock.now())
+}
+
+/**
+ * Queues the event that a repository is deleted, in the transaction of its deletion and before the
+ * row is deleted. Webhooks of the repository itself are deleted with the repository.
+ *
+ * @param actor the number of the account that deletes it; null for the owner.
+ */
+export async function queueRepositoryDeleted(
+  { clock }: ReposApp,
+  tx: Tx,
+  id: number,
+  actor: number | null,
+): Promise<void> {
+  const repository = await findRepositoryById(tx, id)
+  const owner = repository && (await findOwnerById(tx, repository.owner_id))
+  if (!owner) return
+  const { name, description } = repository
+  const facts: RepositoryFacts = {
+    repository: id,
+    actor,
+    deleted: {
+      owner: owner.id,
+      ownerName: owner.name,
+      name,
+      description,
+      private: repository.private === 1,
+    },
+  }
+  await queueHookEvents(tx, id, () => [{ type: 'repository', facts }], clock.now())
+}

@@ -1,0 +1,24 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { userHooks as placeOf } from '../../domain/hooks/owner-hooks.ts'
+import { callerOf } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
+import { hookMethods } from './hook-methods.ts'
+
+/** Implements UserHookService. */
+function userHookService(app: App): ServiceImpl<typeof UserHookService> {
+  const methods = hookMethods(app, async (_: object, context) => placeOf(callerOf(context)))
+  return {
+    listUserHooks: methods.list,
+    createUserHook: methods.create,
+    getUserHook: methods.get,
+    editUserHook: methods.edit,
+    deleteUserHook: methods.delete,
+    listUserHookDeliveries: methods.listDeliveries,
+    getUserHookDelivery: methods.getDelivery,
+    redeliverUserHookDelivery: methods.redeliver,
+  }
+}
+
+export const userHooks = defineService(UserHookService, userHookService)

@@ -1,0 +1,111 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../schema/schema.ts'
+
+/** A number that triggers keep, and a query for the numbers of the rows that it counts. */
+interface Counter {
+  readonly table: string
+  readonly column: string
+  /** The column by which a row of the table is found. */
+  readonly key: string
+  /** Has the columns `key` and `actual`. */
+  readonly counted: RawBuilder<unknown>
+}
+
+/** A counter with a wrong number. */
+export interface WrongCounter {
+  readonly table: string
+  readonly column: string
+  readonly key: string
+  readonly stored: number
+  readonly actual: number
+  /** Corrects the number. */
+  repair(): Promise<void>
+}
+
+const count = (table: string, key: string, condition: RawBuilder<unknown>) =>
+  sql`select ${sql.ref(key)} as key, count(*) as actual from ${sql.table(table)}
+    where ${condition} group by ${sql.ref(key)}`
+
+const ofRepository = (column: string, table: string, condition = sql`1 = 1`): Counter => ({
+  table: 'repositories',
+  column,
+  key: 'id',
+  counted: count(table, 'repository_id', condition),
+})
+
+const ofMilestone = (column: string, condition: RawBuilder<unknown>): Counter => ({
+  table: 'milestones',
+  column,
+  key: 'id',
+  counted: count('pull_requests', 'milestone_id', condition),
+})
+
+/** The counters whose numbers lists, quotas and pages rely on. */
+const COUNTERS: readonly Counter[] = [
+  ofRepository('branch_count', 'branches'),
+  ofRepository('pulls_count', 'pull_requests'),
+  ofRepository('open_pulls_count', 'pull_requests', sql`state = 'OPEN'`),
+  ofRepository('releases_count', 'releases', sql`draft = 0 and tag_only = 0`),
+  {
+    table: 'repositories',
+    column: 'forks_count',
+    key: 'id',
+    counted: count('repositories', 'parent_id', sql`parent_id is not null`),
+  },
+  ofMilestone('open_issues', sql`milestone_id is not null and state = 'OPEN'`),
+  ofMilestone('closed_issues', sql`milestone_id is not null and state <> 'OPEN'`),
+  {
+    table: 'pull_requests',
+    column: 'comment_count',
+    key: 'id',
+    counted: count('pull_comments', 'pull_request_id', sql`1 = 1`),
+  },
+  {
+    table: 'reviews',
+    column: 'comments_count',
+    key: 'id',
+    counted: count('review_comments', 'review_id', sql`1 = 1`),
+  },
+  {
+    table: 'topics',
+    column: 'public_count',
+    key: 'id',
+    counted: count('repository_topics', 'topic_id', sql`is_public = 1`),
+  },
+  {
+    table: 'user_webhooks',
+    column: 'waiting_count',
+    key: 'id',
+    counted: count('webhook_deliveries', 'webhook_id', sql`next_attempt_time is not null`),
+  },
+  {
+    table: 'user_counts',
+    column: 'count',
+    key: 'state',
+    counted: count('users', 'state', sql`1 = 1`),
+  },
+]
+
+/** The maximum number of wrong counters of a kind that are reported at a time. */
+const MAX_WRONG = 100
+
+/** Compares counters with the rows that they count. */
+export async function* wrongCounters(db: Db): AsyncGenerator<WrongCounter> {
+  for (const { table, column, key, counted } of COUNTERS) {
+    const [counter, id] = [sql.ref(`counters.${column}`), sql.ref(`counters.${key}`)]
+    const { rows } = await sql<{ key: string; stored: number; actual: number }>`
+      select cast(${id} as text) as key, ${counter} as stored, coalesce(counted.actual, 0) as actual
+      from ${sql.table(table)} as counters left join (${counted}) as counted on counted.key = ${id}
+      where ${counter} <> coalesce(counted.actual, 0) limit ${MAX_WRONG}`.execute(db)
+    for (const row of rows)
+      yield {
+        table,
+        column,
+        ...row,
+        async repair() {
+          await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${row.actual}
+            where cast(${sql.ref(key)} as text) = ${row.key}`.execute(db)
+        },
+      }
+  }
+}

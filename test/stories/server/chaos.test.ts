@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from '@connectrpc/connect'
+import { expect, it, onTestFinished } from 'vitest'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { UserWebhookDelivery_State } from '#gen/branchline/v1/user_webhook_pb.ts'
+import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.ts'
+import { startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
+import { openGitClient } from '../../support/git-client.ts'
+import { startReceiver } from '../../support/receiver.ts'
+import { createTestUsers, transportTo } from '../../support/server.ts'
+import { startServerGroup } from '../../support/server-group.ts'
+import { seededRandom } from '../../transport/rpc/rest/random.ts'
+
+/** `npm run chaos` sets both. */
+const KILLS = Number(process.env.CHAOS_KILLS ?? 6)
+const SEED = Number(process.env.CHAOS_SEED ?? 1)
+
+/** For each failure: the start of a server takes seconds on a busy machine. */
+const TIMEOUT_MS = 90_000
+
+const SERVERS = 4
+/** Of so many failures, one is a stop for longer than the lease of a session. */
+const STOP_EVERY = 10
+const STOPPED_MS = 25_000
+/** Writes that must succeed between two failures. */
+const WRITES_BETWEEN = 10
+
+/** Writes before the first failure, which show how long a call takes on this machine. */
+const CALM_WRITES = 50
+/** The longest time for which a call waits for a server that failed: docs/scaling.md. */
+const MAX_WAIT_MS = 20_000
+
+const TITLE = `${KILLS} failures of servers under load lose nothing and repeat nothing (skipped without the programs of PostgreSQL)`
+
+it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () => {
+  const random = seededRandom(SEED)
+  const group = await startServerGroup(SERVERS, [
+    '--webhook-allowed-hosts',
+    '127.0.0.1',
+    '--webhook-retry-schedule',
+    '100ms,1s,1s,1s,1s',
+  ])
+  onTestFinished(() => group.stop(), TIMEOUT_MS)
+  const users = await createTestUsers(group.url())
+  const client = await openGitClient()
+  onTestFinished(() => client.remove())
+  const receiver = await startReceiver()
+  onTestFinished(() => receiver.stop())
+  const asBob = () =>
+    createClient(UserService, transportTo(group.url(), 'Connect JSON', users.bob.authorization))
+  const { name: webhook } = await asBob().createUserWebhook({
+    parent: 'users/bob',
+    webhook: { url: receiver.url },
+  })
+
+  const lives = group.servers.map(() => 0)
+  const present = (): readonly [TargetServer, ...TargetServer[]] => {
+    const [first, ...others] = group.servers.map(({ url }, i) => ({ url, life: lives[i] ?? 0 }))
+    if (!first) throw new Error('no server')
+    return [first, ...others]
+  }
+  const load = await startChaosLoad({ users, client, random, servers: present })
+  onTestFinished(() => load.stop(), TIMEOUT_MS)
+  while (load.count() < CALM_WRITES) await sleep(5)
+  const calm = load.takeLongest()
+  console.log(`without failures, the longest call is ${calm.call} with ${calm.ms} ms`)
+  for (let failure = 1; failure <= KILLS; failure++) {
+    const before = load.count()
+    while (load.count() < before + WRITES_BETWEEN) await sleep(5)
+    await sleep(random.below(100))
+    const index = random.below(SERVERS)
+    const isStop = failure % STOP_EVERY === STOP_EVERY / 2
+    lives[index] = Number.NaN
+    if (isStop) {
+      group.servers[index]?.child.kill('SIGSTOP')
+      await sleep(STOPPED_MS)
+      group.servers[index]?.child.kill('SIGCONT')
+    } else await group.replace(index)
+    lives[index] = failure
+    const { call, ms } = load.takeLongest()
+    const verb = isStop ? 'stopped' : 'killed'
+    console.log(`${failure}: ${verb} server ${index}, ${load.count()} writes, ${call}: ${ms} ms`)
+    // Beside its work, which takes longer while another server starts.
+    expect(ms).toBeLessThan(MAX_WAIT_MS + 3 * calm.ms)
+  }
+  await load.stop()
+
+  const open = async () => {
+    const request = { parent: webhook, pageSize: 100 }
+    const { deliveries } = await asBob().listUserWebhookDeliveries(request)
+    return deliveries.filter(({ state }) => state !== UserWebhookDelivery_State.DELIVERED)
+  }
+  while ((await open()).length > 0) await sleep(50)
+  const idsOf = new Map<string, Set<string>>()
+  for (const { headers, body } of receiver.received) {
+    const event = JSON.parse(body).memo?.name ?? body
+    const ids = idsOf.get(event) ?? new Set()
+    idsOf.set(event, ids.add(String(headers['webhook-id'])))
+  }
+  const { memos } = load.acknowledged
+  expect(memos.filter((name) => idsOf.get(name)?.size !== 1)).toEqual([])
+  expect([...idsOf.values()].filter((ids) => ids.size !== 1)).toEqual([])
+
+  await checkAcknowledged(group.url(), { users, client }, load)
+  await checkRepositories(group.data, client)
+  expect(await group.doctor()).toBe('nothing is wrong\n')
+})

@@ -1,0 +1,287 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
+import { postgresPrograms } from '../../../scripts/checks/postgres-programs.mjs'
+import { openGitClient, remoteOf } from '../../support/git-client.ts'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.ts'
+import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
+import { childrenOf, eventually, isAlive } from '../../support/process-spawner.ts'
+import { restAt } from '../../support/rest.ts'
+import { createTestUsers, PASSWORD, type TestUsers, transportTo } from '../../support/server.ts'
+
+const WORKERS = 3
+
+/** Starting several servers takes seconds on a busy machine. */
+const TIMEOUT_MS = 180_000
+
+const TITLE = 'serve --workers (skipped without the programs of PostgreSQL)'
+
+describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
+  let postgres: PostgresServer
+  let data: string
+  let place: readonly string[]
+  let users: TestUsers | undefined
+  let running: ServerProcess | undefined
+
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    await postgres.createDatabase('forge')
+    data = await mkdtemp(join(tmpdir(), 'branchline-'))
+    const passwordFile = postgres.passwordFile
+    place = ['--database', postgres.url('forge'), '--database-password-file', passwordFile]
+  }, TIMEOUT_MS)
+
+  afterAll(async () => {
+    running?.child.kill('SIGTERM')
+    await running?.exited
+    await postgres.remove()
+    await rm(data, { recursive: true })
+  }, TIMEOUT_MS)
+
+  /** Returns the server of the tests before, or another one if that has ended. */
+  const serve = async () => {
+    const { exitCode, signalCode } = running?.child ?? {}
+    if (running === undefined || exitCode !== null || signalCode !== null) {
+      const args = [...place, '--workers', String(WORKERS), '--registration', 'open']
+      running = await serveProcess(data, args)
+    }
+    const server = running
+    users ??= await createTestUsers(server.url)
+    return { server, users, pid: server.child.pid ?? 0, workers: () => workersOf(server) }
+  }
+
+  it('divides the connections of one port among the processes', async () => {
+    const { server, workers } = await serve()
+    const sockets: Socket[] = []
+    for (let i = 0; i < WORKERS * 2; i++) sockets.push(await ask(server.url, '/healthz'))
+    const held = workers().map((pid) => connectionsOf(pid, server.url))
+    // The connections of earlier calls count, too.
+    expect(Math.max(...held) - Math.min(...held)).toBeLessThanOrEqual(1)
+    expect(Math.min(...held)).toBeGreaterThanOrEqual(2)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  it('keeps the primary process free of addons and connections', async () => {
+    const { server, pid } = await serve()
+    const socket = await ask(server.url, '/healthz')
+    expect(readFileSync(`/proc/${pid}/maps`, 'utf8')).not.toMatch(/\.node$/m)
+    expect(connectionsOf(pid, server.url)).toBe(0)
+    socket.destroy()
+  })
+
+  it('sums the metrics of all processes, and forgets no call of one that was killed', async () => {
+    const { server, users, workers } = await serve()
+    const sockets: Socket[] = []
+    const calls = WORKERS * 2
+    const { authorization } = users.ada
+    const metric = async (name: string) => {
+      const text = await (
+        await fetch(`${server.url}/metrics`, { headers: { authorization, connection: 'close' } })
+      ).text()
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(name))
+          ?.split(' ')
+          .at(-1),
+      )
+    }
+    const counted = 'branchline_calls_total{method="branchline.v1.UserService/GetUser",code="OK"}'
+    const timed =
+      'branchline_call_duration_seconds_count{method="branchline.v1.UserService/GetUser"}'
+    for (let i = 0; i < calls; i++) sockets.push(await ask(server.url, '/api/v1/users/bob'))
+    expect(await metric(counted)).toBe(calls)
+    expect(await metric(timed)).toBe(calls)
+    // Those above, and the one that asks.
+    expect(await metric('branchline_connections')).toBeGreaterThanOrEqual(calls + 1)
+    const [killed = 0] = workers()
+    process.kill(killed, 'SIGKILL')
+    await replaced([killed], workers)
+    expect(await metric(counted)).toBe(calls)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  it('takes pushes and merges by whichever process', async () => {
+    const { server, users } = await serve()
+    const rest = restAt(server.url)
+    await rest(users.bob, 'POST', '/user/repos', { name: 'notes', auto_init: true })
+    const client = await openGitClient()
+    await client.git('.', 'clone', '-q', remoteOf(server.url, 'bob/notes', 'bob', PASSWORD), 'n')
+    for (let number = 1; number <= WORKERS * 2; number++) {
+      const head = `topic${number}`
+      await client.git('n', 'checkout', '-q', '-b', head, 'origin/main')
+      await client.git('n', 'commit', '-q', '--allow-empty', '-m', head)
+      await client.git('n', 'push', '-q', 'origin', head)
+      await rest(users.bob, 'POST', '/repos/bob/notes/pulls', { title: head, head, base: 'main' })
+      const path = `/repos/bob/notes/pulls/${number}/merge`
+      expect((await rest(users.bob, 'POST', path, { Do: 'merge' })).status).toBe(200)
+      await client.git('n', 'fetch', '-q')
+      const log = await client.git('n', 'log', '--format=%s', 'origin/main')
+      expect(log).toContain(`${head}\n`)
+    }
+    await client.remove()
+  })
+
+  it('replaces a process that was killed, while calls go on', async () => {
+    const { server, workers } = await serve()
+    const before = workers()
+    const [killed = 0] = before
+    process.kill(killed, 'SIGKILL')
+    await eventually(() => expect(isAlive(killed)).toBe(false))
+    for (let call = 0; call < 10; call++) expect(await readiness(server.url)).toBe(200)
+    await replaced([killed], workers)
+    expect(workers().filter((pid) => before.includes(pid))).toHaveLength(WORKERS - 1)
+  })
+
+  it('answers calls that arrive while no process is left', async () => {
+    const { server, workers } = await serve()
+    const pids = workers()
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
+    expect(await readiness(server.url)).toBe(200)
+  })
+
+  it('lets a process that gets SIGTERM finish its calls, and replaces it', async () => {
+    const { server, workers } = await serve()
+    const calls = createAccounts(server.url, 'leaving')
+    await calls[0]
+    const pids = workers()
+    for (const pid of pids) process.kill(pid, 'SIGTERM')
+    await Promise.all(calls)
+    await replaced(pids, workers)
+    expect(await readiness(server.url)).toBe(200)
+  })
+
+  it('finishes the calls in flight on SIGTERM, and exits with 0', async () => {
+    const { server, workers } = await serve()
+    const pids = workers()
+    const calls = createAccounts(server.url, 'draining')
+    // The first response shows that the other calls have arrived.
+    await calls[0]
+    server.child.kill('SIGTERM')
+    expect(await Promise.all(calls)).toHaveLength(calls.length)
+    expect(await server.exited).toBe(0)
+    expect(pids.filter(isAlive)).toEqual([])
+  })
+
+  it('exits at once on a second SIGTERM', async () => {
+    const { server, workers } = await serve()
+    const pids = workers()
+    const socket = await ask(server.url, '/healthz')
+    // The body of this request never comes, so the drain has something to wait for.
+    socket.write('POST /api/v1/users HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n')
+    const draining = server.logged('finishing the calls in flight')
+    server.child.kill('SIGTERM')
+    await draining
+    server.child.kill('SIGTERM')
+    expect(await server.exited).toBe(1)
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
+    socket.destroy()
+  })
+
+  it('leaves no process behind when the primary process is killed', async () => {
+    const { server, pid, workers } = await serve()
+    const pids = [...workers(), ...workers().flatMap(childrenOf)]
+    expect(pids).toHaveLength(WORKERS * 2)
+    process.kill(pid, 'SIGKILL')
+    await server.exited
+    await eventually(() => expect(pids.filter(isAlive)).toEqual([]))
+  })
+
+  it('prints one reason when it cannot start, and leaves nothing running', async () => {
+    const word = 'nowhere'
+    const { code, stdout, stderr } = await branchline([
+      ...['serve', '--data', data, '--listen', '127.0.0.1:0', '--workers', String(WORKERS)],
+      ...['--database', postgres.url(word), '--database-password-file', postgres.passwordFile],
+    ])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe(
+      'branchline: the PostgreSQL database cannot be used: database "nowhere" does not exist\n',
+    )
+    expect(processesNaming(postgres.url(word))).toEqual([])
+  })
+
+  it('prints one reason when the port is in use', async () => {
+    const { server } = await serve()
+    const { code, stderr } = await branchline([
+      ...['serve', '--data', data, '--workers', String(WORKERS), ...place],
+      ...['--listen', new URL(server.url).host],
+    ])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^branchline: cannot listen on .*: the address is in use\n$/)
+  })
+})
+
+/** Returns the ids of the worker processes, the oldest first. */
+function workersOf({ child }: ServerProcess): number[] {
+  return childrenOf(child.pid ?? 0)
+}
+
+/** Waits until other processes run in the place of some worker processes. */
+async function replaced(pids: readonly number[], workers: () => number[]): Promise<void> {
+  await eventually(() => {
+    expect(workers()).toHaveLength(WORKERS)
+    expect(workers().filter((pid) => pids.includes(pid))).toEqual([])
+  })
+}
+
+/** Sends a request on a connection of its own, and returns the connection after the response. */
+async function ask(url: string, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  const [response] = await once(socket, 'data')
+  expect(String(response)).toMatch(/^HTTP\/1\.1 200 /)
+  return socket
+}
+
+async function readiness(url: string): Promise<number> {
+  return (await fetch(`${url}/readyz`, { headers: { connection: 'close' } })).status
+}
+
+/** Creates accounts. Hashing takes long enough for a signal to arrive in between. */
+function createAccounts(url: string, name: string) {
+  return Array.from({ length: 6 }, (_, i) =>
+    createClient(UserService, transportTo(url, 'Connect JSON')).createUser({
+      user: { username: `${name}-${i}`, password: PASSWORD },
+    }),
+  )
+}
+
+/** Returns how many connections of a server a process has open (proc(5)). */
+function connectionsOf(pid: number, url: string): number {
+  const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0')
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
+  const established = rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter(([, local = '', , state]) => local.endsWith(`:${port}`) && state === '01')
+  const sockets = new Set(established.map((fields) => `socket:[${fields[9]}]`))
+  const folder = `/proc/${pid}/fd`
+  return readdirSync(folder).filter((fd) => {
+    try {
+      return sockets.has(readlinkSync(`${folder}/${fd}`))
+    } catch {
+      return false
+    }
+  }).length
+}
+
+/** Returns the ids of the processes with a word among their arguments. */
+function processesNaming(word: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word)
+      } catch {
+        return false
+      }
+    })
+}

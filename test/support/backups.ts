@@ -1,0 +1,36 @@
+import { PassThrough, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { About, Progress } from '../../src/domain/maintenance/archive.ts'
+import { writeBackup } from '../../src/domain/maintenance/backup.ts'
+import { restoreBackup } from '../../src/domain/maintenance/restore.ts'
+import { openRestoreTarget } from '../../src/restore-target.ts'
+
+export const noProgress = (): Progress => ({
+  rows: 0,
+  checkedRows: 0,
+  repositories: 0,
+  files: 0,
+  attachments: 0,
+})
+
+/** Returns a backup of an instance. */
+export async function backUp(app: Parameters<typeof writeBackup>[0]): Promise<Buffer> {
+  const output = new PassThrough()
+  const written = buffer(output)
+  await writeBackup(app, output, { version: '1.2.3', progress: noProgress() })
+  return written
+}
+
+/**
+ * Restores a backup.
+ *
+ * @param database the URI of a PostgreSQL database; undefined for SQLite in the folder.
+ */
+export async function restoreTo(data: string, archive: Buffer, database?: string): Promise<About> {
+  const target = await openRestoreTarget({ data, database })
+  try {
+    return await restoreBackup(Readable.from([archive]), target, noProgress())
+  } finally {
+    await target.release()
+  }
+}

@@ -1,0 +1,31 @@
+import { defineConfig } from 'vitest/config'
+import { listDatabaseTests } from './support/database-files.ts'
+import base from './vitest.config.ts'
+
+const WITHOUT_NEED = [
+  // They start the server to see that it starts.
+  'scripts/**',
+  // They start processes of Git.
+  'git/**',
+  // They open SQLite files: the connection for reads, and caches, which PostgreSQL has not.
+  'storage/database/database.test.ts',
+  'storage/database/state-cache.test.ts',
+  'domain/memos/repeated-lists.test.ts',
+  'transport/callers/repeated-calls.test.ts',
+]
+
+/** The creation of a database takes longer than with SQLite in memory. */
+const TIMEOUT_MS = 120_000
+
+/** Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. */
+export default defineConfig({
+  test: {
+    ...base.test,
+    include: listDatabaseTests(new URL('.', import.meta.url).pathname),
+    exclude: WITHOUT_NEED,
+    testTimeout: TIMEOUT_MS,
+    hookTimeout: TIMEOUT_MS,
+    globalSetup: ['support/postgres-setup.ts'],
+    setupFiles: ['support/postgres-hooks.ts'],
+  },
+})
