@@ -1,4 +1,5 @@
 import { transaction } from '../../storage/database/database.ts'
+import { onCommit } from '../../storage/database/rollbacks.ts'
 import type { Db, Tx } from '../../storage/schema/schema.ts'
 import type { Core } from './core.ts'
 import { DomainError } from './errors.ts'
@@ -95,16 +96,19 @@ function checkPosition(position: number, { floor, newest }: Extent): void {
  * @param stored the id of the new event, and the number of events in its log.
  */
 export function pruneSometimes<Event extends { readonly id: number; readonly time: number }>(
-  app: Core,
+  { app, tx }: { readonly app: Core; readonly tx: Tx },
   rows: EventLogRows<Event>,
   subjectId: number,
   { id, count }: { readonly id: number; readonly count: number },
 ): void {
-  if (id % PRUNE_STEP === 0)
-    app.background.run('prune expired events', () => pruneExpired(app, rows))
-  if (count > rows.maxEvents && count % PRUNE_STEP === 0) {
-    app.background.run('prune surplus events', () => pruneSurplus(app, rows, subjectId))
-  }
+  const isExpiring = id % PRUNE_STEP === 0
+  const isSurplus = count > rows.maxEvents && count % PRUNE_STEP === 0
+  if (!isExpiring && !isSurplus) return
+  onCommit(tx, () => {
+    if (isExpiring) app.background.run('prune expired events', () => pruneExpired(app, rows))
+    if (isSurplus)
+      app.background.run('prune surplus events', () => pruneSurplus(app, rows, subjectId))
+  })
 }
 
 /** Deletes events older than `RETENTION_MS`, oldest first, in steps. */

@@ -59,7 +59,7 @@ export async function recordUserEvent(
     resource,
     time: app.clock.now(),
   })
-  pruneSometimes(app, ROWS, userId, stored)
+  pruneSometimes({ app, tx }, ROWS, userId, stored)
 }
 
 const MEMO_EVENT_TYPES: Readonly<Record<MemoEvent['type'], UserEventType>> = {

@@ -66,7 +66,7 @@ export function keyedTransaction<T>(
   // All transactions take their locks in one order, so none waits for another one that waits for it.
   const numbers = [...new Set(keys.map((key) => lockNumber(`rows ${key}`)))].sort()
   const exclusive = exclusiveOf(db)
-  const transaction = () =>
+  const transaction = (): Promise<T> =>
     repeated(db, 'read committed', async (tx) => {
       await sql`select pg_advisory_xact_lock(number) from unnest(${numbers}::bigint[]) as number`.execute(
         tx,

@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { isOnPostgres } from '../../support/database.ts'
 import { type Forge, openForge } from '../../support/forge.ts'
 import { branchline, withFolder } from '../../support/process.ts'
 import { childrenOf } from '../../support/process-spawner.ts'
@@ -94,16 +95,20 @@ describe('an interrupted push', () => {
     },
   )
 
-  it('leaves nothing when its Git process is killed', async () => {
-    const push = await beginPush(forge.server.url, forge.users.bob.authorization, 1)
-    await untilQuarantines(repository, 1)
-    for (const pid of childrenOf(process.pid)) {
-      const command = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')
-      if (command.includes('receive-pack')) process.kill(pid, 'SIGKILL')
-    }
-    await untilQuarantines(repository, 0)
-    push.cut()
-  })
+  // Other servers may have pushes to the repository, so that the next sweep removes the files.
+  it.skipIf(isOnPostgres)(
+    'leaves nothing when its Git process is killed (skipped on PostgreSQL, where a sweep follows)',
+    async () => {
+      const push = await beginPush(forge.server.url, forge.users.bob.authorization, 1)
+      await untilQuarantines(repository, 1)
+      for (const pid of childrenOf(process.pid)) {
+        const command = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')
+        if (command.includes('receive-pack')) process.kill(pid, 'SIGKILL')
+      }
+      await untilQuarantines(repository, 0)
+      push.cut()
+    },
+  )
 })
 
 /** Leaves what a git leaves that is killed, as of long ago or of now. */
@@ -113,7 +118,8 @@ async function leaveBehind(repository: string, isOld: boolean): Promise<void> {
   const files = [join(folder, 'tmp_pack_123456'), join(repository, 'objects/pack/tmp_pack_AbCdEf')]
   for (const file of files) await writeFile(file, Buffer.alloc(MIB))
   if (!isOld) return
-  const longAgo = new Date(Date.now() - 3_600_000)
+  // A push to another server may go on for a day without a write.
+  const longAgo = new Date(Date.now() - 2 * 24 * 3_600_000)
   for (const path of [...files, folder, join(folder, '..')]) await utimes(path, longAgo, longAgo)
 }
 
@@ -155,8 +161,8 @@ describe('the files of killed processes', () => {
       await first.stop()
       await leaveBehind(repository, true)
       const second = await startTestServer({ data })
-      await second.app.background.settled()
-      expect(await remainsIn(repository)).toEqual([])
+      // The sweep follows the start, on one server of a group a moment later.
+      while ((await remainsIn(repository)).length > 0) await pause(5)
       await second.stop()
     })
   })

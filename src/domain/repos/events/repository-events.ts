@@ -86,7 +86,7 @@ export async function recordEvent(app: ReposApp, tx: Tx, event: NewEvent): Promi
   const stored = await rows.insertRepositoryEvent(tx, row).catch((error: unknown) => {
     throw isForeignKeyViolation(error) ? new DomainError('REPOSITORY_NOT_FOUND') : error
   })
-  pruneSometimes(app, ROWS, event.repository_id, stored)
+  pruneSometimes({ app, tx }, ROWS, event.repository_id, stored)
 }
 
 /**
