@@ -130,6 +130,7 @@ describe('the document', () => {
       'MemoService',
       'MilestoneService',
       'MirrorService',
+      'OAuth2ApplicationService',
       'OrganizationHookService',
       'OrganizationService',
       'PublicKeyService',
