@@ -52,7 +52,7 @@ export function openPostgres(options: PostgresOptions): Db {
     Client,
     connectionTimeoutMillis: MAX_WAIT_MS,
     ...(session && { idle_in_transaction_session_timeout: MAX_IDLE_IN_TRANSACTION_MS }),
-    onConnect: refuseStandby,
+    onConnect: prepareConnection,
     max: maxConnections ?? DEFAULT_MAX_CONNECTIONS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: { getTypeParser },
@@ -72,12 +72,18 @@ class Client extends pg.Client {
 }
 
 /**
- * Refuses a connection to a standby, which would answer with rows that the primary has changed
- * since. After a failover, the address can lead to a standby for a moment.
+ * Prepares a connection.
+ *
+ * Refuses a standby, which would answer with rows that the primary has changed since. After a
+ * failover, the address can lead to a standby for a moment.
+ *
+ * Switches off the compilation of queries, which PostgreSQL would repeat at each run of those that
+ * it takes for expensive, such as lists with filters. It takes longer than a page of any list
+ * (https://www.postgresql.org/docs/15/jit-decision.html).
  */
-async function refuseStandby(client: pg.ClientBase): Promise<void> {
+async function prepareConnection(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ isStandby: number }>(
-    'select pg_is_in_recovery() as "isStandby"',
+    `select pg_is_in_recovery() as "isStandby", set_config('jit', 'off', false)`,
   )
   if (rows[0]?.isStandby !== 0) throw new Error('the server is a standby, which takes no writes')
 }
