@@ -67,7 +67,8 @@ function termSql(eb: ExpressionBuilder<Schema, 'memos'>, term: MemoTerm): Expres
           .selectFrom('memo_tags')
           .select('memo_tags.tag')
           .whereRef('memo_tags.memo_id', '=', 'memos.id')
-          .where(tagSql(term.among.length), 'in', term.among),
+          .where(tagSql(term.among.length), 'in', term.among)
+          .modifyEnd(PER_MEMO),
       )
     case 'time':
       return sql`${eb.ref(`memos.${term.column}`)} ${sql.raw(term.operator)} ${timeValue(term.seconds)}`
@@ -88,6 +89,12 @@ const TAG = sql.ref<string>('memo_tags.tag')
  * clause"). PostgreSQL chooses by statistics.
  */
 const UNINDEXED_TAG = either({ sqlite: sql<string>`+${TAG}`, postgres: TAG })
+
+/**
+ * With an offset, PostgreSQL looks up the tags of each memo of a page, rather than reading the tags of
+ * all memos once for each term.
+ */
+const PER_MEMO = either({ sqlite: sql``, postgres: sql`offset 0` })
 
 function tagSql(count: number): Expression<string> {
   return count <= MAX_SOUGHT_TAGS ? TAG : UNINDEXED_TAG
