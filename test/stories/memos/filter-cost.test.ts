@@ -25,7 +25,7 @@ beforeAll(async () => {
   // A text of one letter is the worst case for the search for many of that letter.
   await storeManyMemos(db, ids.get('bob') ?? 0, COUNT, 'a'.repeat(500))
   await storeManyNotifications(db, ids.get('bob') ?? 0, ids.get('carol') ?? 0, COUNT)
-}, 120_000)
+}, 300_000)
 
 const times = (count: number, term: (i: number) => string, join: string) =>
   Array.from({ length: count }, (_, i) => term(i)).join(join)
