@@ -103,12 +103,6 @@ function endWithSession(pool: pg.Pool, session: SessionOfServer): void {
 }
 
 /**
- * PostgreSQL compiles queries that it takes for expensive, such as lists with filters, at each run.
- * That takes longer than a page of any list (https://www.postgresql.org/docs/15/jit-decision.html).
- */
-const NO_COMPILATION = '-c jit=off'
-
-/**
  * Returns the settings of a connection. What the URI leaves out comes from the environment and the
  * password file of libpq (PGUSER, PGPASSFILE and others,
  * https://www.postgresql.org/docs/15/libpq-envars.html).
@@ -121,7 +115,6 @@ export function connectionSettings({ url, passwordFile }: PostgresAddress): pg.C
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'branchline',
-    options: [parsed.options, NO_COMPILATION].filter(Boolean).join(' '),
   }
   if (passwordFile !== undefined) {
     const readPassword = async () => (await readFile(passwordFile, 'utf8')).replace(/\r?\n$/, '')
