@@ -85,8 +85,11 @@ export async function createHook(
   place: HookPlace,
   values: NewHookValues,
 ): Promise<Hook> {
-  checkTokenReadsRepositories(caller)
+  // Whoever administers a repository by a token reads it by the token.
+  if (place.scope !== 'repository') checkTokenReadsRepositories(caller)
   const { type, ...valid } = readNewHookValues(values)
+  // The webhook would outlive a change of the repository that hides it from the token.
+  checkSeesPrivate(caller)
   // Also checked before the lookup of the host, which is slower.
   await checkQuota(app.db, place)
   await checkDestination(app, valid.url)
@@ -128,9 +131,10 @@ export async function editHook(
   id: bigint,
   values: Partial<HookValues>,
 ): Promise<Hook> {
-  checkTokenReadsRepositories(caller)
+  if (place.scope !== 'repository') checkTokenReadsRepositories(caller)
   const { type } = await getHook(app.db, place, id)
   const valid = readHookValues(type, values)
+  checkSeesPrivate(caller)
   if (valid.url !== undefined) await checkDestination(app, valid.url)
   return transaction(app.db, async (tx) => {
     const present = await getHook(tx, place, id)
@@ -172,7 +176,7 @@ export function authorizationOf(
 
 /**
  * Checks that the token of a caller reads repositories, since the requests of a webhook have their
- * data. A webhook would also outlive a change of a repository that hides it from the token.
+ * data.
  *
  * @throws PUBLIC_ONLY_TOKEN, SCOPE_MISSING
  */

@@ -38,10 +38,13 @@ const ALL = { reader: SOMEBODY }
 const OF_OWNER = { ...ALL, ownerId: 7 }
 const OWN = { ...ALL, participant: { id: 5, asOwner: true, withHiddenMemberships: true } }
 const OF_TEAM = { ...ALL, teamId: 3 }
-const NAMED = { ...ALL, text: { name: 'engine', ownerEnding: undefined, description: undefined } }
+const NAMED = {
+  ...ALL,
+  texts: [{ name: 'engine', ownerEnding: undefined, description: undefined }],
+}
 const NAMED_WITH_OWNER = {
   ...ALL,
-  text: { name: 'engine', ownerEnding: 'bob', description: undefined },
+  texts: [{ name: 'engine', ownerEnding: 'bob', description: undefined }],
 }
 const BY_NAME: RepositoryOrder = { column: 'name_key', direction: 'asc' }
 const LATEST_FIRST: RepositoryOrder = { column: 'update_time', direction: 'desc' }
