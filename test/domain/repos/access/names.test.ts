@@ -44,7 +44,11 @@ describe('a repository name', () => {
   it('cannot be confused with a fixed segment of a route', async () => {
     const rpc = createRpc()
     registerServices(rpc.router, await testApp())
-    const paths = rpc.routes().map(({ binding }) => binding.template.text)
+    // No owner has the name `file`.
+    const paths = rpc
+      .routes()
+      .map(({ binding }) => binding.template.text)
+      .filter((path) => !path.startsWith('/file/'))
     const named = paths.flatMap(
       (path) => /^(?:\/api\/v1(?:\/teams\/[^/]+)?\/repos)?\/[^/]+\/([^/]+)/.exec(path)?.[1] ?? [],
     )
