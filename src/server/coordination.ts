@@ -11,7 +11,10 @@ export function createSharedCoordination(shared: Shared, log: Logger): Coordinat
   return {
     exclusive: createSharedExclusive(locks, 'domain', LOCK_LIMITS),
     once: createOnce(),
-    lease: () => session.lease(),
+    async lease() {
+      await session.ready()
+      return session.lease()
+    },
     get serverId() {
       return session.serverId
     },

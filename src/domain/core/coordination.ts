@@ -25,9 +25,9 @@ export interface Coordination {
   readonly once: Once
   /**
    * Returns a check that this server has run without a break since now: the others have not taken
-   * its work over.
+   * its work over. Waits a moment for a server that has just lost its locks and gets a new number.
    */
-  lease(): Pick<Lease, 'check'>
+  lease(): Promise<Pick<Lease, 'check'>>
   /** The number of this server, which changes when it loses its locks; null if it is alone. */
   readonly serverId: number | null
   /** Returns which of some servers are running. */
@@ -53,7 +53,7 @@ export function createCoordination(): Coordination {
   return {
     exclusive: createExclusive(LOCK_LIMITS),
     once: createOnce(),
-    lease: () => ({ check() {} }),
+    lease: async () => ({ check() {} }),
     serverId: null,
     runningServers: async () => new Set(),
     onOneServer: (_name, start) => start(),

@@ -81,8 +81,9 @@ function standardHeaders(
 }
 
 /**
- * Returns a request of a webhook of the forge with its signatures. The signatures of compatible systems are over the
- * JSON text, also where the body is a form. Those of Standard Webhooks are over the body.
+ * Returns a request of a webhook of the forge with its signatures. The signatures of compatible
+ * systems are over the JSON text, also where the body is a form. Those of Standard Webhooks are over
+ * the body.
  */
 function signedRequest(
   app: DeliveriesApp,

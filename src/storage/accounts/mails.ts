@@ -8,7 +8,7 @@ export async function insertMail(tx: Tx, mail: NewWaitingMail): Promise<void> {
 }
 
 /** Returns whether at least `count` mails wait. Reads that many index entries at most. */
-export async function waitMails(tx: Tx, count: number): Promise<boolean> {
+export async function hasWaitingMails(tx: Tx, count: number): Promise<boolean> {
   const query = tx.selectFrom('mails').select('id').orderBy('id')
   return (
     (await query

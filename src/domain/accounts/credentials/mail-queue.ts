@@ -1,3 +1,4 @@
+import { checkLeases } from '../../../concurrency/leases.ts'
 import * as rows from '../../../storage/accounts/mails.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
@@ -43,7 +44,7 @@ export async function queueMail(
   mail: Mail,
   lifetimeMs: number,
 ): Promise<void> {
-  if (await rows.waitMails(tx, MAX_WAITING)) {
+  if (await rows.hasWaitingMails(tx, MAX_WAITING)) {
     app.log.error({ user: user.id }, 'a mail was dropped, since too many wait')
     return
   }
@@ -87,6 +88,8 @@ async function sendMail(app: AccountsApp, transport: MailTransport, id: number):
     return remove()
   }
   const mail = JSON.parse(open(app, PURPOSE, waiting.content).toString()) as Mail
+  // Another server sends the mails when this one was stopped for long.
+  checkLeases()
   const result = await transport.send(mail)
   if (result.kind === 'deferred') {
     app.log.warn({ ...facts, reason: result.reason }, 'a mail was deferred')

@@ -194,7 +194,7 @@ async function answer(
       if (verdict.accepted) {
         const { updates } = question
         const pushed = { pusherId: caller.user.id, updates }
-        const lease = app.coordination.lease()
+        const lease = await app.coordination.lease()
         push.accepted = {
           updateId: await recordPendingUpdate(app, repositoryId, pushed),
           updates,

@@ -102,7 +102,7 @@ export async function applyUpdates(
   origin?: Origin,
 ): Promise<void> {
   const push = origin && { pusherId: origin.pusherId, updates }
-  const lease = app.coordination.lease()
+  const lease = await app.coordination.lease()
   const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
   const move = async () => {
     // Others have ended the pending update of a server that was stopped for long.
