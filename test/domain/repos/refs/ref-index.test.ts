@@ -260,7 +260,7 @@ describe('a server whose work others have taken over', () => {
     const { id, head, git, notes } = await repository()
     const { coordination } = server.app
     // As after a stop of the process for longer than its session.
-    const lost = vi.spyOn(coordination, 'lease').mockReturnValue({
+    const lost = vi.spyOn(coordination, 'lease').mockResolvedValue({
       check() {
         throw new Error('a lock of this server was lost')
       },
