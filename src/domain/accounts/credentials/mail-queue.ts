@@ -74,11 +74,17 @@ function mails(app: AccountsApp, transport: MailTransport): DueWork {
     maxRunningPerOwner: 1,
     signal: app.signals.mails,
     ...rows.mailQueue(app.db),
-    run: (id) => sendMail(app, transport, id),
+    run: (id, until) => sendMail(app, transport, id, until),
   }
 }
 
-async function sendMail(app: AccountsApp, transport: MailTransport, id: number): Promise<void> {
+/** @param until gives the attempt up, without a record of it. A mail server can take a minute. */
+async function sendMail(
+  app: AccountsApp,
+  transport: MailTransport,
+  id: number,
+  until: AbortSignal,
+): Promise<void> {
   const waiting = await rows.findMail(app.db, id)
   if (!waiting) return
   const facts = { mail: id, user: waiting.user_id }
@@ -90,7 +96,8 @@ async function sendMail(app: AccountsApp, transport: MailTransport, id: number):
   const mail = JSON.parse(open(app, PURPOSE, waiting.content).toString()) as Mail
   // Another server sends the mails when this one was stopped for long.
   checkLeases()
-  const result = await transport.send(mail)
+  const result = await unlessAborted(transport.send(mail), until)
+  if (!result) return
   if (result.kind === 'deferred') {
     app.log.warn({ ...facts, reason: result.reason }, 'a mail was deferred')
     const { failures } = waiting
@@ -101,4 +108,17 @@ async function sendMail(app: AccountsApp, transport: MailTransport, id: number):
   if (result.kind === 'refused')
     app.log.error({ ...facts, reason: result.reason }, 'a mail was refused')
   return remove()
+}
+
+/** Returns the result of work that goes on without its caller, or undefined once a signal aborts. */
+async function unlessAborted<T>(work: Promise<T>, until: AbortSignal): Promise<T | undefined> {
+  const over = new AbortController()
+  const aborted = new Promise<undefined>((resolve) =>
+    until.addEventListener('abort', () => resolve(undefined), { signal: over.signal }),
+  )
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    over.abort()
+  }
 }

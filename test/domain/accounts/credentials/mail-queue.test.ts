@@ -1,5 +1,9 @@
 import { beforeEach, expect, it } from 'vitest'
-import { queueMail, sendDueMails } from '../../../../src/domain/accounts/credentials/mail-queue.ts'
+import {
+  queueMail,
+  sendDueMails,
+  startMails,
+} from '../../../../src/domain/accounts/credentials/mail-queue.ts'
 import type { Mail, MailTransport } from '../../../../src/domain/accounts/ports.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
@@ -88,6 +92,24 @@ it('a deferred mail is sent again, later each time, until it is accepted', async
     [facts, 'a mail was deferred'],
     [facts, 'a mail was deferred'],
   ])
+})
+
+it('a mail server that does not answer does not hold up a server that stops', async () => {
+  let answer: (() => void) | undefined
+  const asked = new Promise<void>((resolve) => {
+    const send = () =>
+      new Promise<typeof result>((accept) => {
+        answer = () => accept(result)
+        resolve()
+      })
+    app = { ...app, mail: { send } }
+  })
+  await queue('unanswered')
+  const worker = startMails(app)
+  await asked
+  await worker.stop()
+  expect(await waiting()).toHaveLength(1)
+  answer?.()
 })
 
 it('a refused mail is given up, and an expired one too', async () => {
