@@ -307,7 +307,8 @@ describe('a refused release', () => {
       }
     }
     const none = { ...home, id: 999_999n }
-    for (const made of [grpc.getRelease(none), grpc.editRelease(none), grpc.deleteRelease(none)]) {
+    for (const call of [grpc.getRelease, grpc.editRelease, grpc.deleteRelease]) {
+      const made: Promise<unknown> = call(none)
       expect(await refusalOf(made)).toMatchObject({ code: 'NotFound', reason: 'RELEASE_NOT_FOUND' })
     }
   })

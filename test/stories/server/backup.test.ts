@@ -10,6 +10,7 @@ import { databaseOf, isOnPostgres } from '../../support/database.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import {
   branchline,
+  environmentOf,
   MAIN,
   type ServerProcess,
   serveProcess,
@@ -130,8 +131,10 @@ describe('a backup', () => {
         ['user', 'create', '--data', data, '--username', 'ada', '--password-stdin'],
         { input: PASSWORD },
       )
-      const backup = spawn(process.execPath, [MAIN, 'backup', '--data', data, '--output', '-'])
-      const restore = spawn(process.execPath, [MAIN, 'restore', '--data', copy, '--input', '-'])
+      const run = async (...args: string[]) =>
+        spawn(process.execPath, [MAIN, ...args], { env: await environmentOf(args) })
+      const backup = await run('backup', '--data', data, '--output', '-')
+      const restore = await run('restore', '--data', copy, '--input', '-')
       await Promise.all([pipeline(backup.stdout, restore.stdin), exitOf(backup), exitOf(restore)])
       const again = await branchline(
         ['user', 'create', '--data', copy, '--username', 'ada', '--password-stdin'],
