@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { createExclusive, type Exclusive } from '../../concurrency/exclusive.ts'
 import { type Lease, withLease } from '../../concurrency/leases.ts'
 import type { Limits } from '../../concurrency/limited.ts'
@@ -18,6 +19,12 @@ export interface SharedLock {
   release(): void
 }
 
+/** What one statement took. */
+interface Attempt {
+  readonly serverId: number
+  readonly taken: ReadonlySet<string>
+}
+
 /**
  * The locks of the servers of one database, by key: advisory locks of their sessions. All servers
  * must choose different keys for different subjects.
@@ -30,6 +37,8 @@ export class SharedLocks {
   readonly #leftAtMs = new Map<string, number>()
   /** The waiters of this process, by key. */
   readonly #waiting = new Map<string, Set<() => void>>()
+  /** The next statement that tries to take locks, once one was asked for. */
+  #next: { readonly names: string[]; readonly result: Promise<Attempt> } | undefined
 
   constructor(session: ServerSession) {
     this.#session = session
@@ -67,18 +76,36 @@ export class SharedLocks {
   /** Returns the number of the session that holds the lock now; undefined if another one does. */
   async #tryLock(name: string): Promise<number | undefined> {
     await this.#session.ready()
-    const { serverId } = this.#session
-    const [row] = await this.#session.query<{ taken: boolean }>(
-      'select pg_try_advisory_lock($1) as taken',
-      [name],
-      serverId,
-    )
-    if (!row?.taken) return undefined
+    const { serverId, taken } = await this.#tryTogether(name)
+    if (!taken.has(name)) return undefined
     if (!this.#session.holds(serverId)) {
       this.#unlock(name, serverId)
       throw unavailable('a lock of this server was lost')
     }
     return serverId
+  }
+
+  /** Tries to take a lock, with all others that are asked for at the same moment. */
+  #tryTogether(name: string): Promise<Attempt> {
+    this.#next ??= this.#planAttempt()
+    this.#next.names.push(name)
+    return this.#next.result
+  }
+
+  #planAttempt() {
+    const names: string[] = []
+    const result = setImmediate().then(async () => {
+      this.#next = undefined
+      const { serverId } = this.#session
+      const rows = await this.#session.query<{ name: string; taken: boolean }>(
+        'select name, pg_try_advisory_lock(name) as taken from unnest($1::bigint[]) as name',
+        [names],
+        serverId,
+      )
+      const taken = rows.filter((row) => row.taken).map((row) => row.name)
+      return { serverId, taken: new Set(taken) }
+    })
+    return { names, result }
   }
 
   /**

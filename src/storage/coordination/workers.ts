@@ -9,7 +9,10 @@ interface Worker {
   stop(): unknown
 }
 
-/** The time after which a server looks whether a worker runs nowhere. */
+/**
+ * The time after which a server looks whether a worker runs nowhere. All workers of a server look at
+ * the same moments, so that one statement answers for all.
+ */
 const STANDBY_MS = 1_000
 
 /**
@@ -41,7 +44,8 @@ export function runOnOneServer(
   const run = async () => {
     while (!stopping.signal.aborted) {
       if (!session.isLost) await runUnderLock().catch(onFailure)
-      await sleep(STANDBY_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      const restMs = STANDBY_MS - (performance.now() % STANDBY_MS)
+      await sleep(restMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
     }
   }
   const running = run()

@@ -8,11 +8,12 @@ export class DatabaseUnavailableError extends Error {
 /**
  * The codes of errors that end with a new connection, another server or less load: a connection that
  * failed (08), too many connections (53300), a shutdown, a start and a failover (57P01 to 57P05), a
- * transaction that a stopped process has left open (25P03), and a standby that takes no writes
- * (25006). See
+ * transaction that a stopped process has left open (25P03), a standby that takes no writes (25006),
+ * and a statement or a lock that the operator's `statement_timeout` or `lock_timeout` ended (57014,
+ * 55P03). See
  * https://www.postgresql.org/docs/15/errcodes-appendix.html.
  */
-const TEMPORARY = /^(?:08...|53300|57P0[1-5]|25P03|25006)$/
+const TEMPORARY = /^(?:08...|53300|57014|57P0[1-5]|55P03|25P03|25006)$/
 
 /**
  * Throws the failure of a connection or query. A failure that PostgreSQL does not report is one of

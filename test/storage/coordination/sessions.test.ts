@@ -136,6 +136,21 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     expect(await pidOf()).not.toBe(before)
   })
 
+  it("a statement beyond the operator's time limit fails as if PostgreSQL were away", async () => {
+    const url = `${postgres.url('postgres')}?options=-c%20statement_timeout%3D100`
+    const { db } = await openServer(url)
+    await expect(sql`select pg_sleep(60)`.execute(db)).rejects.toThrow(DatabaseUnavailableError)
+  })
+
+  it('locks that are wanted at the same moment are taken, or not, by each on its own', async () => {
+    const [first, second] = [await openServer(), await openServer()]
+    const held = await first.locks.tryTake('ada')
+    const wanted = ['ada', 'bob', 'carol'].map((key) => second.locks.tryTake(key))
+    const taken = await Promise.all(wanted)
+    expect(taken.map((lock) => lock !== undefined)).toEqual([false, true, true])
+    for (const lock of [held, ...taken]) lock?.release()
+  })
+
   it('PostgreSQL ends the transaction of a process that stops answering', async () => {
     const { db } = await openServer()
     const work = transaction(db, async (tx) => {
