@@ -11,6 +11,7 @@ const domainOfTransport = [
   'domain/core/access.ts',
   'domain/core/errors.ts',
   'domain/accounts/credentials/browser-sessions.ts',
+  'domain/accounts/sign-on/provider-visits.ts',
   'domain/accounts/credentials/credentials.ts',
   'domain/accounts/credentials/sudo.ts',
   'domain/accounts/sign-on/proxy-sign-in.ts',

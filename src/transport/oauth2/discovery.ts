@@ -10,6 +10,8 @@ export const ENDPOINTS = {
   keys: '/login/oauth/keys',
   introspect: '/login/oauth/introspect',
   revoke: '/login/oauth/revoke',
+  /** The start of the path to which an identity provider sends browsers back. Its id follows. */
+  callback: '/login/oauth/callback/',
 } as const
 
 /** Documents that change only with the server or its public URL. */

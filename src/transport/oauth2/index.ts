@@ -2,7 +2,9 @@ import { Code } from '@connectrpc/connect'
 import type { App } from '../../domain/app.ts'
 import { REQUEST_ID_HEADER, toConnectError } from '../errors/index.ts'
 import type { HttpRequest, HttpResponse } from '../http/requests.ts'
-import { type AuthorizeOptions, authorizeHandler } from './authorize.ts'
+import { authorizeHandler } from './authorize.ts'
+import { callbackHandler } from './callback.ts'
+import type { CookieOptions } from './cookies.ts'
 import { ENDPOINTS, keysHandler, metadataHandler } from './discovery.ts'
 import { type EndpointReply, type Handler, jsonReply, sendEndpointReply } from './exchange.ts'
 import { tokenEndpoints } from './token-endpoints.ts'
@@ -23,16 +25,19 @@ interface Route {
  */
 export function createOAuth2(
   app: App,
-  options: AuthorizeOptions,
+  options: CookieOptions,
 ): {
   readonly isEndpoint: (path: string) => boolean
   readonly answer: (path: string, request: HttpRequest, response: HttpResponse) => void
 } {
   const routes = routesOf(app, options)
+  const callback = { methods: ['GET'], handle: callbackHandler(app, options) }
+  const routeOf = (path: string) =>
+    path.startsWith(ENDPOINTS.callback) ? callback : routes.get(path)
   return {
-    isEndpoint: (path) => routes.has(path),
+    isEndpoint: (path) => routeOf(path) !== undefined,
     answer(path, request, response) {
-      const route = routes.get(path)
+      const route = routeOf(path)
       if (!route?.methods.includes(request.method ?? '')) {
         request.resume()
         const allow = route?.methods.join(', ') ?? ''
@@ -46,7 +51,7 @@ export function createOAuth2(
   }
 }
 
-function routesOf(app: App, options: AuthorizeOptions): ReadonlyMap<string, Route> {
+function routesOf(app: App, options: CookieOptions): ReadonlyMap<string, Route> {
   const { token, introspect, revoke, userInfo } = tokenEndpoints(app)
   const metadata = { methods: ['GET', 'HEAD'], handle: metadataHandler(app) }
   const forClients = (handle: Handler): Route => ({ methods: ['POST'], handle })

@@ -66,7 +66,7 @@ export interface PageContent {
    * Where the forms of the page may lead besides this server. Browsers apply this to redirects after
    * a form too.
    */
-  readonly formTarget?: URL
+  readonly formTargets?: readonly URL[]
   readonly headers?: EndpointReply['headers']
 }
 
@@ -79,13 +79,13 @@ export function pageReply({
   status,
   title,
   main,
-  formTarget,
+  formTargets = [],
   headers,
 }: PageContent): EndpointReply {
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${STYLE_HASH}'`,
-    `form-action 'self'${formTarget ? ` ${sourceOf(formTarget)}` : ''}`,
+    ["form-action 'self'", ...formTargets.map(sourceOf)].join(' '),
     "frame-ancestors 'none'",
     "base-uri 'none'",
   ]

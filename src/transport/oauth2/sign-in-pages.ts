@@ -1,5 +1,8 @@
+import type { IdentityProvider } from '../../domain/accounts/sign-on/provider-visits.ts'
 import type { User } from '../../domain/accounts/users/users.ts'
+import type { DomainError } from '../../domain/core/errors.ts'
 import type { AuthorizationRequest } from '../../domain/oauth2/authorization-requests.ts'
+import { toConnectError } from '../errors/index.ts'
 import type { EndpointReply } from './exchange.ts'
 import { type Html, html, pageReply } from './page.ts'
 
@@ -13,32 +16,64 @@ export interface Forms {
   readonly headers: EndpointReply['headers']
 }
 
+/** What the sign-in page says besides its forms. */
+export interface SignInState {
+  readonly status: number
+  /** Why the last attempt failed, as a sentence without a capital letter and a full stop. */
+  readonly problem?: string
+  /** Seconds after which the user may try again. */
+  readonly retryAfter?: string | undefined
+  /** Username that the last attempt named. */
+  readonly username?: string
+}
+
+/** Returns what a page says about a failed attempt. */
+export function explain(error: DomainError, status: number): SignInState & { problem: string } {
+  const { rawMessage, metadata } = toConnectError(error)
+  const retryAfter = metadata.get('retry-after') ?? undefined
+  return { status: retryAfter === undefined ? status : 429, problem: rawMessage, retryAfter }
+}
+
 /** Returns the page of a request that has no verified redirect URI. It links to nothing. */
 export function problemPage(status: number, problem: string): EndpointReply {
   return pageReply({
     status,
     title: 'Sign-in is not possible',
-    main: html`<p class="problem">${problem}</p>
+    main: html`${problemOf(problem)}
 <p class="note">Nothing was sent to the application. Please tell its operator.</p>`,
   })
 }
 
+/** Returns the page of a failed visit to an identity provider. */
+export function failedVisitPage(
+  retryAddress: string,
+  { status, problem, retryAfter }: SignInState,
+): EndpointReply {
+  return pageReply({
+    status,
+    title: 'The sign-in failed',
+    headers: retryHeader(retryAfter),
+    main: html`${problemOf(problem)}
+<p><a href="${retryAddress}">Try again</a></p>`,
+  })
+}
+
 /**
- * Returns the page that asks for a password.
+ * Returns the page that asks for a password, or for a sign-in at an identity provider.
  *
- * @param problem why the last attempt failed.
- * @param username that the last attempt named.
+ * @param providers at which the user can sign in.
  */
 export function signInPage(
   { request, token, headers }: Forms,
-  { status, problem, username }: { status: number; problem?: string; username?: string },
+  { status, problem, retryAfter, username }: SignInState,
+  providers: readonly IdentityProvider[],
 ): EndpointReply {
   return pageReply({
     status,
     title: `Sign in to continue to ${request.application.name}`,
-    headers,
-    formTarget: request.redirect,
-    main: html`${problem === undefined ? '' : html`<p class="problem" role="alert">${problem}</p>`}
+    headers: { ...headers, ...retryHeader(retryAfter) },
+    formTargets: [request.redirect, ...providers.map(({ auth_url }) => new URL(auth_url))],
+    main: html`${problemOf(problem)}
 <form method="post">
 ${hidden(FORM_TOKEN_FIELD, token)}
 <label>Username <input name="username" value="${username ?? ''}" autocomplete="username"
@@ -49,7 +84,14 @@ ${hidden(FORM_TOKEN_FIELD, token)}
  <input name="code" autocomplete="one-time-code" spellcheck="false"></label>
 <button class="main" name="action" value="sign-in">Sign in</button>
 </form>
-<form method="post">
+${providers.map(
+  ({ uid, title }) => html`<form method="post">
+${hidden(FORM_TOKEN_FIELD, token)}
+${hidden('provider', uid)}
+<button name="action" value="visit-provider">Sign in with ${title}</button>
+</form>
+`,
+)}<form method="post">
 ${hidden(FORM_TOKEN_FIELD, token)}
 <button name="action" value="deny">Cancel</button>
 </form>`,
@@ -72,7 +114,7 @@ export function consentPage(
     status: 200,
     title: `${application.name} asks for access to your account`,
     headers,
-    formTarget: redirect,
+    formTargets: [redirect],
     main: html`<p>You are signed in as <strong>${user.username}</strong>. ${
       owner === undefined
         ? 'The application belongs to this server.'
@@ -91,6 +133,17 @@ ${hidden(FORM_TOKEN_FIELD, token)}
 <button name="action" value="sign-out">Use another account</button>
 </form>`,
   })
+}
+
+/** Returns a problem as a paragraph; nothing without one. */
+function problemOf(problem: string | undefined): Html {
+  if (problem === undefined) return html``
+  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`
+  return html`<p class="problem" role="alert">${sentence}</p>`
+}
+
+function retryHeader(retryAfter: string | undefined): EndpointReply['headers'] {
+  return retryAfter === undefined ? {} : { 'retry-after': retryAfter }
 }
 
 function hidden(name: string, value: string): Html {

@@ -5,7 +5,7 @@ import { nowSeconds } from '../../core/core.ts'
 import type { AccountsApp } from '../ports.ts'
 import { type PasswordCredentials, signInByPassword } from './credentials.ts'
 import { readBrowserToken, signBrowserToken } from './session-tokens.ts'
-import { endSession } from './sessions.ts'
+import { endSession, type SessionGrant } from './sessions.ts'
 import type { SecondFactor } from './two-factor.ts'
 
 // The page that signs users in to applications keeps a browser signed in by a cookie. The session
@@ -23,21 +23,40 @@ export interface BrowserSession {
   readonly signInTime: number
 }
 
+/** A session that has just started. */
+export interface StartedBrowserSession {
+  readonly session: BrowserSession
+  /** The text of the cookie. */
+  readonly cookie: string
+}
+
 /**
  * Signs a browser in by password, and by a second factor if the account has one.
  *
- * @returns the session, and the text of its cookie.
  * @throws what `signInByPassword` throws.
  */
-export async function startBrowserSession(
+export function signBrowserInByPassword(
   app: AccountsApp,
   peer: Peer,
   credentials: PasswordCredentials,
   factor: SecondFactor,
   userAgent: string,
-): Promise<{ session: BrowserSession; cookie: string }> {
+): Promise<StartedBrowserSession> {
+  return startBrowserSession(app, () => signInByPassword(app, peer, credentials, factor, userAgent))
+}
+
+/**
+ * Starts the session of a browser.
+ *
+ * @param signIn authenticates the user.
+ * @throws what `signIn` throws.
+ */
+export async function startBrowserSession(
+  app: AccountsApp,
+  signIn: () => Promise<SessionGrant>,
+): Promise<StartedBrowserSession> {
   const signInTime = nowSeconds(app.clock)
-  const { user, sessionId } = await signInByPassword(app, peer, credentials, factor, userAgent)
+  const { user, sessionId } = await signIn()
   const claims = {
     subject: String(user.id),
     sessionId,
