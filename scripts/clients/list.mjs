@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import { root } from '../setup/child-process.mjs'
+import { runGoProgram, runGoSdkTests, runNodeProgram, runPythonProgram } from './programs.mjs'
+
+/** The programs that make the calls. */
+export const PROGRAMS = join(root, 'test', 'clients', 'unmodified')
+
+/**
+ * A call, or a test of a client, and what happened.
+ * @typedef {object} Outcome
+ * @property {string} name
+ * @property {unknown} expected
+ * @property {unknown} happened
+ * @property {boolean} passed
+ */
+
+/**
+ * A client that we did not write.
+ * @typedef {object} Client
+ * @property {string} name
+ * @property {string} version with its registry
+ * @property {string} [program] file in `PROGRAMS` that has the names of the calls
+ * @property {Readonly<Record<string, string>>} [leftOut] calls that cannot pass, with the reason
+ * @property {string} [unavailable] why the client is not run
+ * @property {(client: Client) => Promise<Outcome[]>} [run]
+ */
+
+const NO_ACTIONS = 'Branchline has no actions'
+const NO_PACKAGES = 'Branchline has no packages'
+const NO_ISSUES = 'the test creates an issue; Branchline has pull requests only'
+
+/** @type {readonly Client[]} */
+export const CLIENTS = [
+  {
+    name: 'gitea-js',
+    version: '1.23.0 (npm)',
+    program: 'js/forge-calls.mjs',
+    run: () => runNodeProgram('js/gitea-js.mjs'),
+  },
+  {
+    name: 'forgejo-js',
+    version: '11.0.0 (npm)',
+    program: 'js/forge-calls.mjs',
+    run: () => runNodeProgram('js/forgejo-js.mjs'),
+  },
+  {
+    name: 'Go SDK of Gitea, its own tests',
+    version: 'code.gitea.io/sdk/gitea v0.25.1 (Go proxy)',
+    run: () => runGoSdkTests('code.gitea.io/sdk/gitea', 'v0.25.1'),
+    leftOut: {
+      TestAdminCronTasks: 'tasks of the server have no names and are not run by hand',
+      TestCreateOrgActionSecret: NO_ACTIONS,
+      TestUpdateOrgActionVariable: NO_ACTIONS,
+      TestOrgActionVariable: NO_ACTIONS,
+      TestCreateRepoActionSecret: NO_ACTIONS,
+      TestCreateRepoActionVariable: NO_ACTIONS,
+      TestListRepoActionVariable: NO_ACTIONS,
+      TestListPackages: NO_PACKAGES,
+      TestGetPackage: NO_PACKAGES,
+      TestDeletePackage: NO_PACKAGES,
+      TestListPackageFiles: NO_PACKAGES,
+      TestIssue: NO_ISSUES,
+      TestIssueComment: NO_ISSUES,
+      TestIssueLabels: NO_ISSUES,
+      TestIssueSubscription: NO_ISSUES,
+      TestIssueTimeline: NO_ISSUES,
+      TestNotifications: NO_ISSUES,
+      TestOrgLabels: NO_ISSUES,
+      TestCreateRepoSha256: 'repositories have object ids of SHA-1 only, as libgit2 has',
+      TestRepoMigrateAndLanguages: 'the test imports a repository from gitea.com',
+      TestMyUser:
+        'the test expects the MD5 of the e-mail address in the address of the picture, which would tell the address',
+    },
+  },
+  {
+    name: "Woodpecker's driver for Gitea",
+    version: 'github.com/woodpecker-ci/woodpecker v1.0.5 (Go proxy)',
+    program: 'go/woodpecker/main.go',
+    run: () => runGoProgram('go/woodpecker'),
+  },
+  {
+    name: "drone/go-scm's driver for Gitea",
+    version: 'github.com/drone/go-scm v1.38.4 (Go proxy)',
+    program: 'go/go-scm/main.go',
+    run: () => runGoProgram('go/go-scm'),
+  },
+  {
+    name: 'py-gitea',
+    version: '0.2.10 (PyPI)',
+    program: 'python/py_gitea.py',
+    run: () => runPythonProgram('python/py_gitea.py'),
+  },
+  {
+    name: 'pyforgejo',
+    version: '2.0.7 (PyPI)',
+    program: 'python/pyforgejo_calls.py',
+    run: () => runPythonProgram('python/pyforgejo_calls.py'),
+  },
+  {
+    name: 'Renovate',
+    version: 'npm',
+    unavailable: 'present versions need Node 24',
+  },
+  {
+    name: "Terraform's provider for Gitea",
+    version: 'Go proxy',
+    unavailable:
+      'neither gitea.com/gitea nor go-gitea has it at the Go proxy, and Terraform itself is in no registry of packages',
+  },
+]

@@ -1,0 +1,3 @@
+module branchline.example/calls
+
+go 1.23
