@@ -14,6 +14,7 @@ import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
+import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
@@ -76,6 +77,7 @@ const systemHooks = SystemHookService.method
 const applications = OAuth2ApplicationService.method
 const languages = LanguageService.method
 const topics = TopicService.method
+const instance = InstanceService.method
 
 /** What the calls of the story need that only chance knows. */
 export interface StoryProps {
@@ -132,6 +134,11 @@ const BLOB = '5626abf0f72e58d7a153368ba57db4c673c0e171'
 /** A call of each method of the forge, each on what those before it have left behind. */
 export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(ServerService.method.getVersion, 'GET /version'),
+  bob(instance.getApiSettings, 'GET /settings/api'),
+  bob(instance.getRepositorySettings, 'GET /settings/repository'),
+  bob(instance.getUiSettings, 'GET /settings/ui'),
+  bob(instance.getAttachmentSettings, 'GET /settings/attachment'),
+  bob(instance.getNodeInfo, 'GET /nodeinfo'),
   // Accounts
   bob(accounts.getAuthenticatedAccount, 'GET /user'),
   bob(accounts.searchAccounts, 'GET /users/search?q=car'),

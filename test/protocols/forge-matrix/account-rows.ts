@@ -3,6 +3,7 @@ import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.t
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
@@ -64,6 +65,7 @@ const systemHooks = SystemHookService.method
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
   row(ServerService.method.getSigningKey, anybody),
+  ...Object.values(InstanceService.method).map((method) => row(method, anybody)),
 
   row(accounts.getAuthenticatedAccount, readers),
   row(accounts.searchAccounts, readers),

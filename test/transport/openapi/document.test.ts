@@ -123,6 +123,7 @@ describe('the document', () => {
       'GpgKeyService',
       'HookService',
       'IdentityProviderService',
+      'InstanceService',
       'IssueCommentService',
       'IssueService',
       'LabelService',
