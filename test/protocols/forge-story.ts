@@ -152,7 +152,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     password: 'correct horse battery',
   }),
   by('ada', admin.adminEditUser, 'PATCH /admin/users/fay', { full_name: 'Fay', restricted: true }),
-  by('ada', admin.adminDeleteUser, 'DELETE /admin/users/fay'),
+  by('ada', admin.adminRenameUser, 'POST /admin/users/fay/rename', { new_name: 'faye' }),
+  by('ada', admin.adminListUsers, 'GET /admin/users?limit=2'),
+  by('ada', admin.adminDeleteUser, 'DELETE /admin/users/faye'),
   by('bob by password', tokens.createAccessToken, 'POST /users/bob/tokens', {
     name: 'tea',
     scopes: ['read:user'],
@@ -166,6 +168,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(publicKeys.listMyPublicKeys, 'GET /user/keys'),
   bob(publicKeys.listUserPublicKeys, 'GET /users/bob/keys'),
   bob(publicKeys.deletePublicKey, 'DELETE /user/keys/1'),
+  by('ada', admin.adminCreatePublicKey, 'POST /admin/users/carol/keys', {
+    title: 'home',
+    key: SSH_KEY,
+  }),
+  by('ada', admin.adminDeletePublicKey, 'DELETE /admin/users/carol/keys/2'),
   bob(gpgKeys.getGpgKeyToken, 'GET /user/gpg_key_token'),
   bob(gpgKeys.createGpgKey, 'POST /user/gpg_keys', { armored_public_key: GPG_KEY }),
   bob(gpgKeys.getGpgKey, 'GET /user/gpg_keys/1'),
@@ -202,6 +209,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(organizations.listOrganizations, 'GET /orgs'),
   bob(organizations.listMyOrganizations, 'GET /user/orgs'),
   bob(organizations.listUserOrganizations, 'GET /users/bob/orgs'),
+  bob(organizations.getOrganizationPermissions, 'GET /users/bob/orgs/guild/permissions'),
+  by('ada', admin.adminListOrganizations, 'GET /admin/orgs'),
+  by('ada', admin.adminListUserOrganizations, 'GET /admin/users/bob/orgs'),
   bob(accounts.blockOrganizationUser, 'PUT /orgs/guild/blocks/ada'),
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
   bob(accounts.checkOrganizationBlockedUser, 'GET /orgs/guild/blocks/ada'),
@@ -584,6 +594,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(teams.deleteTeam, 'DELETE /teams/2'),
   bob(organizations.removeOrganizationMember, 'DELETE /orgs/guild/members/carol'),
   bob(organizations.deleteOrganization, 'DELETE /orgs/guild'),
+  by('ada', admin.adminCreateOrganization, 'POST /admin/users/carol/orgs', { username: 'club' }),
+  by('ada', admin.adminCreateRepository, 'POST /admin/users/carol/repos', {
+    name: 'shed',
+    auto_init: true,
+  }),
 ]
 
 /**

@@ -80,6 +80,22 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(tokens.getCurrentAccessToken, signedIn),
   { ...row(tokens.deleteCurrentAccessToken, signedIn), endsToken: true },
 
+  row(admin.adminListUsers, administratorsWhoLook),
+  row(admin.adminListOrganizations, administratorsWhoLook),
+  row(admin.adminListUserOrganizations, administratorsWhoLook, { username: 'bob' }),
+  row(admin.adminCreateOrganization, administrators, { owner: 'bob', username: '..' }),
+  row(admin.adminCreateRepository, administrators, { username: 'bob', name: '..' }),
+  row(
+    admin.adminCreatePublicKey,
+    { ...administrators, privateData: true },
+    { username: 'bob', title: 'key', key: 'none' },
+  ),
+  row(
+    admin.adminDeletePublicKey,
+    { ...administrators, privateData: true },
+    { username: 'bob', id: NO_NUMBER },
+  ),
+  row(admin.adminRenameUser, administrators, { username: NOBODY, newName: 'somebody' }),
   row(admin.adminCreateUser, administrators, { username: '..' }),
   row(admin.adminEditUser, administrators, { username: NOBODY }),
   row(admin.adminDeleteUser, administrators, { username: NOBODY }),

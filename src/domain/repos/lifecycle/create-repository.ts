@@ -5,7 +5,7 @@ import { putCollaborator } from '../../../storage/repos/collaborators.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { organizationAsOwner, userAsOwner } from '../../accounts/users/owners.ts'
+import { getOwner, organizationAsOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { checkSeesPrivate, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -107,7 +107,36 @@ export async function createRepository(
   organization: string,
   draft: RepositoryDraft,
 ): Promise<RepositoryView> {
-  const place = await openForNewRepository(app, caller, organization)
+  return createRepositoryIn(
+    app,
+    caller,
+    await openForNewRepository(app, caller, organization),
+    draft,
+  )
+}
+
+/**
+ * Creates a repository on behalf of an administrator.
+ *
+ * @param owner name of the user or organisation that owns it.
+ * @throws USER_NOT_FOUND, and what `createRepository` throws
+ */
+export async function createRepositoryAsAdmin(
+  app: ReposApp,
+  caller: SignedIn,
+  owner: string,
+  draft: RepositoryDraft,
+): Promise<RepositoryView> {
+  const place = { owner: await getOwner(app, caller, owner), makesAdministrator: false }
+  return createRepositoryIn(app, caller, place, draft)
+}
+
+async function createRepositoryIn(
+  app: ReposApp,
+  caller: SignedIn,
+  place: NewRepositoryPlace,
+  draft: RepositoryDraft,
+): Promise<RepositoryView> {
   if (draft.private) checkSeesPrivate(caller)
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
