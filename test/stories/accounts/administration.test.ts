@@ -131,7 +131,8 @@ describe('administrators rename accounts', () => {
     expect(await moved.json()).toMatchObject({ full_name: 'Caroline/garden' })
     const refs = await client.git('.', 'ls-remote', `${server.url}/carol/garden.git`, 'main')
     expect(refs).toContain('refs/heads/main')
-    expect((await signIn(server.url, 'caroline')).username).toBe('Caroline')
+    const renewed = await signIn(server.url, 'caroline')
+    expect((await ask(renewed, 'GET', '/user')).login).toBe('Caroline')
   })
 
   it.each([
