@@ -37,6 +37,7 @@ import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 
@@ -77,6 +78,7 @@ const systemHooks = SystemHookService.method
 const applications = OAuth2ApplicationService.method
 const languages = LanguageService.method
 const topics = TopicService.method
+const templates = TemplateService.method
 const instance = InstanceService.method
 
 /** What the calls of the story need that only chance knows. */
@@ -139,6 +141,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(instance.getUiSettings, 'GET /settings/ui'),
   bob(instance.getAttachmentSettings, 'GET /settings/attachment'),
   bob(instance.getNodeInfo, 'GET /nodeinfo'),
+  bob(templates.listGitignoreTemplates, 'GET /gitignore/templates'),
+  bob(templates.getGitignoreTemplate, 'GET /gitignore/templates/Go'),
+  bob(templates.getLicenseTemplate, 'GET /licenses/0BSD'),
+  bob(templates.listLabelTemplates, 'GET /label/templates'),
+  bob(templates.getLabelTemplate, 'GET /label/templates/Default'),
   // Accounts
   bob(accounts.getAuthenticatedAccount, 'GET /user'),
   bob(accounts.searchAccounts, 'GET /users/search?q=car'),
@@ -616,6 +623,8 @@ export const UNTOLD: readonly DescMethod[] = [
   systemHooks.getSystemHookDelivery,
   systemHooks.redeliverSystemHookDelivery,
   commits.getCommitDiff,
+  // Hundreds of licences, which a new version of the package changes.
+  templates.listLicenseTemplates,
   contents.getRawFile,
   contents.getArchive,
   gpgKeys.verifyGpgKey,

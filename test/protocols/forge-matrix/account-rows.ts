@@ -13,6 +13,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 import type { AccountNeeds } from './model.ts'
@@ -65,6 +66,7 @@ const systemHooks = SystemHookService.method
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
   row(ServerService.method.getSigningKey, anybody),
+  ...Object.values(TemplateService.method).map((method) => row(method, anybody)),
   ...Object.values(InstanceService.method).map((method) => row(method, anybody)),
 
   row(accounts.getAuthenticatedAccount, readers),

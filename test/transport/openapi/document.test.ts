@@ -147,6 +147,7 @@ describe('the document', () => {
       'TagProtectionService',
       'TagService',
       'TeamService',
+      'TemplateService',
       'TopicService',
       'TwoFactorService',
       'UserHookService',
