@@ -12,6 +12,7 @@ const BUNDLES = [
   'cli.js',
   'actions.js',
   'primary.js',
+  'license-texts.js',
   'worker-program.js',
   'process-spawner.js',
   'storage-peer.js',

@@ -34,6 +34,7 @@ export async function bundle() {
       actions: 'src/cli/actions/index.ts',
       primary: 'src/cli/primary.ts',
       'worker-program': 'src/cli/worker-program.ts',
+      'license-texts': 'src/domain/repos/lifecycle/license-texts.ts',
       'process-spawner': 'src/git/processes/process-spawner-program.ts',
       'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
     },
@@ -63,7 +64,7 @@ export async function bundle() {
 
 /**
  * Keeps dynamic imports in files of their own: the commands, which main.ts loads after its check of
- * Node, the primary process of `serve --workers`, and the actions, which help and version do not need. In one file, the packages of all
+ * Node, the primary process of `serve --workers`, the texts of licences, and the actions, which help and version do not need. In one file, the packages of all
  * would be loaded at once.
  * @type {import('esbuild').Plugin}
  */
@@ -72,6 +73,10 @@ const apart = {
   setup({ onResolve }) {
     onResolve({ filter: /^\.\/cli\.ts$/ }, () => ({ path: './cli.js', external: true }))
     onResolve({ filter: /^\.\/primary\.ts$/ }, () => ({ path: './primary.js', external: true }))
+    onResolve({ filter: /^\.\/license-texts\.ts$/ }, () => ({
+      path: './license-texts.js',
+      external: true,
+    }))
     onResolve({ filter: /^\.\/actions\/index\.ts$/ }, () => ({
       path: './actions.js',
       external: true,

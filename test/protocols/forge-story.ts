@@ -14,6 +14,7 @@ import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { HookService } from '#gen/branchline/v1/hook_service_pb.ts'
+import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
@@ -36,6 +37,7 @@ import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 
@@ -76,6 +78,8 @@ const systemHooks = SystemHookService.method
 const applications = OAuth2ApplicationService.method
 const languages = LanguageService.method
 const topics = TopicService.method
+const templates = TemplateService.method
+const instance = InstanceService.method
 
 /** What the calls of the story need that only chance knows. */
 export interface StoryProps {
@@ -132,6 +136,16 @@ const BLOB = '5626abf0f72e58d7a153368ba57db4c673c0e171'
 /** A call of each method of the forge, each on what those before it have left behind. */
 export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(ServerService.method.getVersion, 'GET /version'),
+  bob(instance.getApiSettings, 'GET /settings/api'),
+  bob(instance.getRepositorySettings, 'GET /settings/repository'),
+  bob(instance.getUiSettings, 'GET /settings/ui'),
+  bob(instance.getAttachmentSettings, 'GET /settings/attachment'),
+  bob(instance.getNodeInfo, 'GET /nodeinfo'),
+  bob(templates.listGitignoreTemplates, 'GET /gitignore/templates'),
+  bob(templates.getGitignoreTemplate, 'GET /gitignore/templates/Go'),
+  bob(templates.getLicenseTemplate, 'GET /licenses/0BSD'),
+  bob(templates.listLabelTemplates, 'GET /label/templates'),
+  bob(templates.getLabelTemplate, 'GET /label/templates/Default'),
   // Accounts
   bob(accounts.getAuthenticatedAccount, 'GET /user'),
   bob(accounts.searchAccounts, 'GET /users/search?q=car'),
@@ -145,7 +159,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     password: 'correct horse battery',
   }),
   by('ada', admin.adminEditUser, 'PATCH /admin/users/fay', { full_name: 'Fay', restricted: true }),
-  by('ada', admin.adminDeleteUser, 'DELETE /admin/users/fay'),
+  by('ada', admin.adminRenameUser, 'POST /admin/users/fay/rename', { new_name: 'faye' }),
+  by('ada', admin.adminListUsers, 'GET /admin/users?limit=2'),
+  by('ada', admin.adminDeleteUser, 'DELETE /admin/users/faye'),
   by('bob by password', tokens.createAccessToken, 'POST /users/bob/tokens', {
     name: 'tea',
     scopes: ['read:user'],
@@ -159,6 +175,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(publicKeys.listMyPublicKeys, 'GET /user/keys'),
   bob(publicKeys.listUserPublicKeys, 'GET /users/bob/keys'),
   bob(publicKeys.deletePublicKey, 'DELETE /user/keys/1'),
+  by('ada', admin.adminCreatePublicKey, 'POST /admin/users/carol/keys', {
+    title: 'home',
+    key: SSH_KEY,
+  }),
+  by('ada', admin.adminDeletePublicKey, 'DELETE /admin/users/carol/keys/2'),
   bob(gpgKeys.getGpgKeyToken, 'GET /user/gpg_key_token'),
   bob(gpgKeys.createGpgKey, 'POST /user/gpg_keys', { armored_public_key: GPG_KEY }),
   bob(gpgKeys.getGpgKey, 'GET /user/gpg_keys/1'),
@@ -195,6 +216,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(organizations.listOrganizations, 'GET /orgs'),
   bob(organizations.listMyOrganizations, 'GET /user/orgs'),
   bob(organizations.listUserOrganizations, 'GET /users/bob/orgs'),
+  bob(organizations.getOrganizationPermissions, 'GET /users/bob/orgs/guild/permissions'),
+  by('ada', admin.adminListOrganizations, 'GET /admin/orgs'),
+  by('ada', admin.adminListUserOrganizations, 'GET /admin/users/bob/orgs'),
   bob(accounts.blockOrganizationUser, 'PUT /orgs/guild/blocks/ada'),
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),
   bob(accounts.checkOrganizationBlockedUser, 'GET /orgs/guild/blocks/ada'),
@@ -577,6 +601,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(teams.deleteTeam, 'DELETE /teams/2'),
   bob(organizations.removeOrganizationMember, 'DELETE /orgs/guild/members/carol'),
   bob(organizations.deleteOrganization, 'DELETE /orgs/guild'),
+  by('ada', admin.adminCreateOrganization, 'POST /admin/users/carol/orgs', { username: 'club' }),
+  by('ada', admin.adminCreateRepository, 'POST /admin/users/carol/repos', {
+    name: 'shed',
+    auto_init: true,
+  }),
 ]
 
 /**
@@ -594,6 +623,8 @@ export const UNTOLD: readonly DescMethod[] = [
   systemHooks.getSystemHookDelivery,
   systemHooks.redeliverSystemHookDelivery,
   commits.getCommitDiff,
+  // Hundreds of licences, which a new version of the package changes.
+  templates.listLicenseTemplates,
   contents.getRawFile,
   contents.getArchive,
   gpgKeys.verifyGpgKey,

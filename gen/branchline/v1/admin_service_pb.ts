@@ -5,8 +5,16 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
-import type { AccountSchema } from "./account_pb.ts";
+import type { Account, AccountSchema } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import type { OrganizationSchema } from "./organization_pb.ts";
+import { file_branchline_v1_organization } from "./organization_pb.ts";
+import type { ListOrganizationsResponseSchema } from "./organization_service_pb.ts";
+import { file_branchline_v1_organization_service } from "./organization_service_pb.ts";
+import type { PublicKeySchema } from "./public_key_pb.ts";
+import { file_branchline_v1_public_key } from "./public_key_pb.ts";
+import type { RepositorySchema } from "./repository_pb.ts";
+import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -18,7 +26,420 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/admin_service.proto.
  */
 export const file_branchline_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiqQEKFkFkbWluQ3JlYXRlVXNlclJlcXVlc3QSFQoIdXNlcm5hbWUYASABKAlCA+BBAhISCgVlbWFpbBgCIAEoCUID4EECEhUKCHBhc3N3b3JkGAMgASgJQgPgQQISEQoJZnVsbF9uYW1lGAQgASgJEhIKCnZpc2liaWxpdHkYBSABKAkSFwoKcmVzdHJpY3RlZBgGIAEoCEgAiAEBQg0KC19yZXN0cmljdGVkIvgCChRBZG1pbkVkaXRVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRISCgVlbWFpbBgCIAEoCUgAiAEBEhUKCHBhc3N3b3JkGAMgASgJSAGIAQESFgoJZnVsbF9uYW1lGAQgASgJSAKIAQESGAoLZGVzY3JpcHRpb24YBSABKAlIA4gBARISCgVhZG1pbhgGIAEoCEgEiAEBEhMKBmFjdGl2ZRgHIAEoCEgFiAEBEhsKDnByb2hpYml0X2xvZ2luGAggASgISAaIAQESFwoKdmlzaWJpbGl0eRgJIAEoCUgHiAEBEhcKCnJlc3RyaWN0ZWQYCiABKAhICIgBAUIICgZfZW1haWxCCwoJX3Bhc3N3b3JkQgwKCl9mdWxsX25hbWVCDgoMX2Rlc2NyaXB0aW9uQggKBl9hZG1pbkIJCgdfYWN0aXZlQhEKD19wcm9oaWJpdF9sb2dpbkINCgtfdmlzaWJpbGl0eUINCgtfcmVzdHJpY3RlZCI5ChZBZG1pbkRlbGV0ZVVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEg0KBXB1cmdlGAIgASgIMp4ECgxBZG1pblNlcnZpY2USjQEKD0FkbWluQ3JlYXRlVXNlchIlLmJyYW5jaGxpbmUudjEuQWRtaW5DcmVhdGVVc2VyUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQWNjb3VudCI7kAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAhg6ASoiEy9hcGkvdjEvYWRtaW4vdXNlcnMSjQEKDUFkbWluRWRpdFVzZXISIy5icmFuY2hsaW5lLnYxLkFkbWluRWRpdFVzZXJSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5BY2NvdW50Ij+QAgKCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIjOgEqMh4vYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0SjgEKD0FkbWluRGVsZXRlVXNlchIlLmJyYW5jaGxpbmUudjEuQWRtaW5EZWxldGVVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI8kAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCICoeL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9Gl36phlZCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDSgUIBhCmA0oFCAkQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWwoVQWRtaW5MaXN0VXNlcnNSZXF1ZXN0EhEKCXNvdXJjZV9pZBgBIAEoAxISCgpsb2dpbl9uYW1lGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiXQoWQWRtaW5MaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI8Ch1BZG1pbkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIlIKIUFkbWluTGlzdFVzZXJPcmdhbml6YXRpb25zUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFItsBCh5BZG1pbkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSFQoIdXNlcm5hbWUYAiABKAlCA+BBAhIRCglmdWxsX25hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDwoHd2Vic2l0ZRgGIAEoCRIQCghsb2NhdGlvbhgHIAEoCRISCgp2aXNpYmlsaXR5GAggASgJEiUKHXJlcG9fYWRtaW5fY2hhbmdlX3RlYW1fYWNjZXNzGAkgASgIIo0CChxBZG1pbkNyZWF0ZVJlcG9zaXRvcnlSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhEKCWF1dG9faW5pdBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCRIQCgh0ZW1wbGF0ZRgHIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYCCABKAkSDgoGcmVhZG1lGAkgASgJEhIKCmdpdGlnbm9yZXMYCiABKAkSDwoHbGljZW5zZRgLIAEoCRIUCgxpc3N1ZV9sYWJlbHMYDCABKAkiaAobQWRtaW5DcmVhdGVQdWJsaWNLZXlSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhIKBXRpdGxlGAIgASgJQgPgQQISEAoDa2V5GAMgASgJQgPgQQISEQoJcmVhZF9vbmx5GAQgASgIIjsKG0FkbWluRGVsZXRlUHVibGljS2V5UmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIKCgJpZBgCIAEoAyJBChZBZG1pblJlbmFtZVVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhUKCG5ld19uYW1lGAIgASgJQgPgQQIiqQEKFkFkbWluQ3JlYXRlVXNlclJlcXVlc3QSFQoIdXNlcm5hbWUYASABKAlCA+BBAhISCgVlbWFpbBgCIAEoCUID4EECEhUKCHBhc3N3b3JkGAMgASgJQgPgQQISEQoJZnVsbF9uYW1lGAQgASgJEhIKCnZpc2liaWxpdHkYBSABKAkSFwoKcmVzdHJpY3RlZBgGIAEoCEgAiAEBQg0KC19yZXN0cmljdGVkIvgCChRBZG1pbkVkaXRVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRISCgVlbWFpbBgCIAEoCUgAiAEBEhUKCHBhc3N3b3JkGAMgASgJSAGIAQESFgoJZnVsbF9uYW1lGAQgASgJSAKIAQESGAoLZGVzY3JpcHRpb24YBSABKAlIA4gBARISCgVhZG1pbhgGIAEoCEgEiAEBEhMKBmFjdGl2ZRgHIAEoCEgFiAEBEhsKDnByb2hpYml0X2xvZ2luGAggASgISAaIAQESFwoKdmlzaWJpbGl0eRgJIAEoCUgHiAEBEhcKCnJlc3RyaWN0ZWQYCiABKAhICIgBAUIICgZfZW1haWxCCwoJX3Bhc3N3b3JkQgwKCl9mdWxsX25hbWVCDgoMX2Rlc2NyaXB0aW9uQggKBl9hZG1pbkIJCgdfYWN0aXZlQhEKD19wcm9oaWJpdF9sb2dpbkINCgtfdmlzaWJpbGl0eUINCgtfcmVzdHJpY3RlZCI5ChZBZG1pbkRlbGV0ZVVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEg0KBXB1cmdlGAIgASgIMtYPCgxBZG1pblNlcnZpY2USsAEKDkFkbWluTGlzdFVzZXJzEiQuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2Vyc1JlcXVlc3QaJS5icmFuY2hsaW5lLnYxLkFkbWluTGlzdFVzZXJzUmVzcG9uc2UiUZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggGEgpyZWFkOmFkbWlugtPkkwIcYgV1c2VycxITL2FwaS92MS9hZG1pbi91c2VycxLKAQoWQWRtaW5MaXN0T3JnYW5pemF0aW9ucxIsLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UiWJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggGEgpyZWFkOmFkbWlugtPkkwIjYg1vcmdhbml6YXRpb25zEhIvYXBpL3YxL2FkbWluL29yZ3MS4wEKGkFkbWluTGlzdFVzZXJPcmdhbml6YXRpb25zEjAuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UiaZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggGEgpyZWFkOmFkbWlugtPkkwI0Yg1vcmdhbml6YXRpb25zEiMvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vb3JncxKvAQoXQWRtaW5DcmVhdGVPcmdhbml6YXRpb24SLS5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uIkiQAgD6phkDCMkBgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCJToBKiIgL2FwaS92MS9hZG1pbi91c2Vycy97b3duZXJ9L29yZ3MSrQEKFUFkbWluQ3JlYXRlUmVwb3NpdG9yeRIrLmJyYW5jaGxpbmUudjEuQWRtaW5DcmVhdGVSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJMkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAik6ASoiJC9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfS9yZXBvcxKrAQoUQWRtaW5DcmVhdGVQdWJsaWNLZXkSKi5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlUHVibGljS2V5UmVxdWVzdBoYLmJyYW5jaGxpbmUudjEuUHVibGljS2V5Ik2QAgD6phkDCMkBgqcZEQgGEgt3cml0ZTphZG1pbigBgtPkkwIoOgEqIiMvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0va2V5cxKkAQoUQWRtaW5EZWxldGVQdWJsaWNLZXkSKi5icmFuY2hsaW5lLnYxLkFkbWluRGVsZXRlUHVibGljS2V5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJIkAICgqcZEQgGEgt3cml0ZTphZG1pbigBgtPkkwIqKigvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0va2V5cy97aWR9EpgBCg9BZG1pblJlbmFtZVVzZXISJS5icmFuY2hsaW5lLnYxLkFkbWluUmVuYW1lVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiRpACAoKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAio6ASoiJS9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfS9yZW5hbWUSjQEKD0FkbWluQ3JlYXRlVXNlchIlLmJyYW5jaGxpbmUudjEuQWRtaW5DcmVhdGVVc2VyUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQWNjb3VudCI7kAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAhg6ASoiEy9hcGkvdjEvYWRtaW4vdXNlcnMSjQEKDUFkbWluRWRpdFVzZXISIy5icmFuY2hsaW5lLnYxLkFkbWluRWRpdFVzZXJSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5BY2NvdW50Ij+QAgKCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIjOgEqMh4vYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0SjgEKD0FkbWluRGVsZXRlVXNlchIlLmJyYW5jaGxpbmUudjEuQWRtaW5EZWxldGVVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI8kAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCICoeL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9Gl36phlZCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDSgUIBhCmA0oFCAkQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_organization, file_branchline_v1_organization_service, file_branchline_v1_public_key, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+
+/**
+ * Request of AdminListUsers.
+ *
+ * @generated from message branchline.v1.AdminListUsersRequest
+ */
+export type AdminListUsersRequest = Message<"branchline.v1.AdminListUsersRequest"> & {
+  /**
+   * Only accounts that are linked with the identity provider of this number. 0 for all accounts.
+   *
+   * @generated from field: int64 source_id = 1;
+   */
+  sourceId: bigint;
+
+  /**
+   * Only accounts that are linked with this identifier of a person. Empty for all accounts.
+   *
+   * @generated from field: string login_name = 2;
+   */
+  loginName: string;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 3;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 4;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.AdminListUsersRequest.
+ * Use `create(AdminListUsersRequestSchema)` to create a new message.
+ */
+export const AdminListUsersRequestSchema: GenMessage<AdminListUsersRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 0);
+
+/**
+ * A page of accounts.
+ *
+ * @generated from message branchline.v1.AdminListUsersResponse
+ */
+export type AdminListUsersResponse = Message<"branchline.v1.AdminListUsersResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated branchline.v1.Account users = 1;
+   */
+  users: Account[];
+
+  /**
+   * Number of entries on all pages.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Entries per page that the server used.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.AdminListUsersResponse.
+ * Use `create(AdminListUsersResponseSchema)` to create a new message.
+ */
+export const AdminListUsersResponseSchema: GenMessage<AdminListUsersResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 1);
+
+/**
+ * Request of AdminListOrganizations.
+ *
+ * @generated from message branchline.v1.AdminListOrganizationsRequest
+ */
+export type AdminListOrganizationsRequest = Message<"branchline.v1.AdminListOrganizationsRequest"> & {
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 1;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.AdminListOrganizationsRequest.
+ * Use `create(AdminListOrganizationsRequestSchema)` to create a new message.
+ */
+export const AdminListOrganizationsRequestSchema: GenMessage<AdminListOrganizationsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 2);
+
+/**
+ * Request of AdminListUserOrganizations.
+ *
+ * @generated from message branchline.v1.AdminListUserOrganizationsRequest
+ */
+export type AdminListUserOrganizationsRequest = Message<"branchline.v1.AdminListUserOrganizationsRequest"> & {
+  /**
+   * Name of the account.
+   *
+   * @generated from field: string username = 1;
+   */
+  username: string;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 2;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.AdminListUserOrganizationsRequest.
+ * Use `create(AdminListUserOrganizationsRequestSchema)` to create a new message.
+ */
+export const AdminListUserOrganizationsRequestSchema: GenMessage<AdminListUserOrganizationsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 3);
+
+/**
+ * Request of AdminCreateOrganization.
+ *
+ * @generated from message branchline.v1.AdminCreateOrganizationRequest
+ */
+export type AdminCreateOrganizationRequest = Message<"branchline.v1.AdminCreateOrganizationRequest"> & {
+  /**
+   * Name of the account that becomes the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the organisation. The rules are those of `User.username`. Required.
+   *
+   * @generated from field: string username = 2;
+   */
+  username: string;
+
+  /**
+   * Display name, at most 100 characters.
+   *
+   * @generated from field: string full_name = 3;
+   */
+  fullName: string;
+
+  /**
+   * E-mail address.
+   *
+   * @generated from field: string email = 4;
+   */
+  email: string;
+
+  /**
+   * Description, at most 255 characters.
+   *
+   * @generated from field: string description = 5;
+   */
+  description: string;
+
+  /**
+   * URL of a page about it, at most 255 characters.
+   *
+   * @generated from field: string website = 6;
+   */
+  website: string;
+
+  /**
+   * Location, at most 50 characters.
+   *
+   * @generated from field: string location = 7;
+   */
+  location: string;
+
+  /**
+   * `public`, `limited` or `private`. Default `public`.
+   *
+   * @generated from field: string visibility = 8;
+   */
+  visibility: string;
+
+  /**
+   * Whether administrators of a repository choose the teams that have access to it.
+   *
+   * @generated from field: bool repo_admin_change_team_access = 9;
+   */
+  repoAdminChangeTeamAccess: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.AdminCreateOrganizationRequest.
+ * Use `create(AdminCreateOrganizationRequestSchema)` to create a new message.
+ */
+export const AdminCreateOrganizationRequestSchema: GenMessage<AdminCreateOrganizationRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 4);
+
+/**
+ * Request of AdminCreateRepository.
+ *
+ * @generated from message branchline.v1.AdminCreateRepositoryRequest
+ */
+export type AdminCreateRepositoryRequest = Message<"branchline.v1.AdminCreateRepositoryRequest"> & {
+  /**
+   * Name of the account or organisation that owns the repository.
+   *
+   * @generated from field: string username = 1;
+   */
+  username: string;
+
+  /**
+   * Letters, digits, hyphens, underscores and dots, at most 100. Required.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Description, at most 2048 characters.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * Whether the repository is private.
+   *
+   * @generated from field: bool private = 4;
+   */
+  private: boolean;
+
+  /**
+   * Whether to create a first commit with a README.
+   *
+   * @generated from field: bool auto_init = 5;
+   */
+  autoInit: boolean;
+
+  /**
+   * Name of the default branch. Default `main`.
+   *
+   * @generated from field: string default_branch = 6;
+   */
+  defaultBranch: string;
+
+  /**
+   * Whether it is a template for new repositories.
+   *
+   * @generated from field: bool template = 7;
+   */
+  template: boolean;
+
+  /**
+   * Object format: `sha1`. Default `sha1`.
+   *
+   * @generated from field: string object_format_name = 8;
+   */
+  objectFormatName: string;
+
+  /**
+   * Template of the README, as in CreateUserRepositoryRequest.
+   *
+   * @generated from field: string readme = 9;
+   */
+  readme: string;
+
+  /**
+   * Templates of `.gitignore`, as in CreateUserRepositoryRequest.
+   *
+   * @generated from field: string gitignores = 10;
+   */
+  gitignores: string;
+
+  /**
+   * Template of `LICENSE`, as in CreateUserRepositoryRequest.
+   *
+   * @generated from field: string license = 11;
+   */
+  license: string;
+
+  /**
+   * Set of initial labels, as in CreateUserRepositoryRequest.
+   *
+   * @generated from field: string issue_labels = 12;
+   */
+  issueLabels: string;
+};
+
+/**
+ * Describes the message branchline.v1.AdminCreateRepositoryRequest.
+ * Use `create(AdminCreateRepositoryRequestSchema)` to create a new message.
+ */
+export const AdminCreateRepositoryRequestSchema: GenMessage<AdminCreateRepositoryRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 5);
+
+/**
+ * Request of AdminCreatePublicKey.
+ *
+ * @generated from message branchline.v1.AdminCreatePublicKeyRequest
+ */
+export type AdminCreatePublicKeyRequest = Message<"branchline.v1.AdminCreatePublicKeyRequest"> & {
+  /**
+   * Name of the account.
+   *
+   * @generated from field: string username = 1;
+   */
+  username: string;
+
+  /**
+   * Name of the key, at most 255 characters, unique among the keys of the account. Required.
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * Type, base64 form and an optional comment, as in a file that ends in `.pub`. Required.
+   *
+   * @generated from field: string key = 3;
+   */
+  key: string;
+
+  /**
+   * Stored with the key. Has no effect.
+   *
+   * @generated from field: bool read_only = 4;
+   */
+  readOnly: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.AdminCreatePublicKeyRequest.
+ * Use `create(AdminCreatePublicKeyRequestSchema)` to create a new message.
+ */
+export const AdminCreatePublicKeyRequestSchema: GenMessage<AdminCreatePublicKeyRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 6);
+
+/**
+ * Request of AdminDeletePublicKey.
+ *
+ * @generated from message branchline.v1.AdminDeletePublicKeyRequest
+ */
+export type AdminDeletePublicKeyRequest = Message<"branchline.v1.AdminDeletePublicKeyRequest"> & {
+  /**
+   * Name of the account.
+   *
+   * @generated from field: string username = 1;
+   */
+  username: string;
+
+  /**
+   * Number of the key.
+   *
+   * @generated from field: int64 id = 2;
+   */
+  id: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.AdminDeletePublicKeyRequest.
+ * Use `create(AdminDeletePublicKeyRequestSchema)` to create a new message.
+ */
+export const AdminDeletePublicKeyRequestSchema: GenMessage<AdminDeletePublicKeyRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 7);
+
+/**
+ * Request of AdminRenameUser.
+ *
+ * @generated from message branchline.v1.AdminRenameUserRequest
+ */
+export type AdminRenameUserRequest = Message<"branchline.v1.AdminRenameUserRequest"> & {
+  /**
+   * Present name of the account.
+   *
+   * @generated from field: string username = 1;
+   */
+  username: string;
+
+  /**
+   * New name. The rules are those of `User.username`. Required.
+   *
+   * @generated from field: string new_name = 2;
+   */
+  newName: string;
+};
+
+/**
+ * Describes the message branchline.v1.AdminRenameUserRequest.
+ * Use `create(AdminRenameUserRequestSchema)` to create a new message.
+ */
+export const AdminRenameUserRequestSchema: GenMessage<AdminRenameUserRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 8);
 
 /**
  * Request of AdminCreateUser.
@@ -74,7 +495,7 @@ export type AdminCreateUserRequest = Message<"branchline.v1.AdminCreateUserReque
  * Use `create(AdminCreateUserRequestSchema)` to create a new message.
  */
 export const AdminCreateUserRequestSchema: GenMessage<AdminCreateUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_admin_service, 0);
+  messageDesc(file_branchline_v1_admin_service, 9);
 
 /**
  * Request of AdminEditUser. What is absent stays as it is.
@@ -158,7 +579,7 @@ export type AdminEditUserRequest = Message<"branchline.v1.AdminEditUserRequest">
  * Use `create(AdminEditUserRequestSchema)` to create a new message.
  */
 export const AdminEditUserRequestSchema: GenMessage<AdminEditUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_admin_service, 1);
+  messageDesc(file_branchline_v1_admin_service, 10);
 
 /**
  * Request of AdminDeleteUser.
@@ -187,10 +608,11 @@ export type AdminDeleteUserRequest = Message<"branchline.v1.AdminDeleteUserReque
  * Use `create(AdminDeleteUserRequestSchema)` to create a new message.
  */
 export const AdminDeleteUserRequestSchema: GenMessage<AdminDeleteUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_admin_service, 2);
+  messageDesc(file_branchline_v1_admin_service, 11);
 
 /**
- * Accounts, for administrators and their tools. The rules are those of UserService.
+ * Accounts and what they own, for administrators and their tools. The rules are those of UserService,
+ * OrganizationService, RepositoryService and PublicKeyService.
  *
  * The server ignores what such tools send beyond these fields, such as sources of sign-in.
  *
@@ -200,6 +622,135 @@ export const AdminDeleteUserRequestSchema: GenMessage<AdminDeleteUserRequest> = 
  * @generated from service branchline.v1.AdminService
  */
 export const AdminService: GenService<{
+  /**
+   * Lists accounts by name, archived ones too.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminListUsers
+   */
+  adminListUsers: {
+    methodKind: "unary";
+    input: typeof AdminListUsersRequestSchema;
+    output: typeof AdminListUsersResponseSchema;
+  },
+  /**
+   * Lists the organisations of the instance by name, private ones too.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminListOrganizations
+   */
+  adminListOrganizations: {
+    methodKind: "unary";
+    input: typeof AdminListOrganizationsRequestSchema;
+    output: typeof ListOrganizationsResponseSchema;
+  },
+  /**
+   * Lists the organisations of which a user is a member, by name.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminListUserOrganizations
+   */
+  adminListUserOrganizations: {
+    methodKind: "unary";
+    input: typeof AdminListUserOrganizationsRequestSchema;
+    output: typeof ListOrganizationsResponseSchema;
+  },
+  /**
+   * Creates an organisation whose owner is a user.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
+   * - INVALID_ORGANIZATION_NAME, when the name is not allowed.
+   * - ORGANIZATION_NAME_TAKEN, when a user or an organisation has the name.
+   * - INVALID_FIELD, when a text is too long or the visibility is unknown.
+   * - INVALID_EMAIL, when the e-mail address is malformed.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminCreateOrganization
+   */
+  adminCreateOrganization: {
+    methodKind: "unary";
+    input: typeof AdminCreateOrganizationRequestSchema;
+    output: typeof OrganizationSchema;
+  },
+  /**
+   * Creates a repository of a user or of an organisation.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when neither an account nor an organisation has the name.
+   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
+   * - INVALID_FIELD, when the description is too long.
+   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
+   * - UNSUPPORTED_OBJECT_FORMAT, when object_format_name is not `sha1`.
+   * - REPOSITORY_TEMPLATE_NOT_FOUND, when the server has no template of a requested name.
+   * - REPOSITORY_EXISTS, when the owner has a repository of that name.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminCreateRepository
+   */
+  adminCreateRepository: {
+    methodKind: "unary";
+    input: typeof AdminCreateRepositoryRequestSchema;
+    output: typeof RepositorySchema;
+  },
+  /**
+   * Adds an SSH key to an account.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
+   * - INVALID_SSH_KEY, when the text is not a key of an allowed type.
+   * - INVALID_FIELD, when the title is missing or too long.
+   * - SSH_KEY_IN_USE, when an account or a repository has the key already.
+   * - SSH_KEY_TITLE_TAKEN, when another key of the account has the title.
+   * - TOO_MANY_KEYS, when the account has 100.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminCreatePublicKey
+   */
+  adminCreatePublicKey: {
+    methodKind: "unary";
+    input: typeof AdminCreatePublicKeyRequestSchema;
+    output: typeof PublicKeySchema;
+  },
+  /**
+   * Deletes an SSH key of an account.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
+   * - KEY_NOT_FOUND, when the account has no such key.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminDeletePublicKey
+   */
+  adminDeletePublicKey: {
+    methodKind: "unary";
+    input: typeof AdminDeletePublicKeyRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Renames an account. Its former name redirects to it until another account takes the name, in the
+   * API and in Git. Pushes that are under way finish, since no repository moves.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   * - USER_NOT_FOUND, when the account does not exist.
+   * - INVALID_USERNAME, when the new name is not allowed.
+   * - USERNAME_TAKEN, when another account or an organisation has the new name.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminRenameUser
+   */
+  adminRenameUser: {
+    methodKind: "unary";
+    input: typeof AdminRenameUserRequestSchema;
+    output: typeof EmptySchema;
+  },
   /**
    * Creates an account.
    *

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/organization_service.proto.
  */
 export const file_branchline_v1_organization_service: GenFile = /*@__PURE__*/
-  fileDesc("CihicmFuY2hsaW5lL3YxL29yZ2FuaXphdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIscBChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhUKCHVzZXJuYW1lGAEgASgJQgPgQQISEQoJZnVsbF9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg8KB3dlYnNpdGUYBSABKAkSEAoIbG9jYXRpb24YBiABKAkSEgoKdmlzaWJpbGl0eRgHIAEoCRIlCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgIIAEoCCIlChZHZXRPcmdhbml6YXRpb25SZXF1ZXN0EgsKA29yZxgBIAEoCSLQAgoXRWRpdE9yZ2FuaXphdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJEhYKCWZ1bGxfbmFtZRgCIAEoCUgAiAEBEhIKBWVtYWlsGAMgASgJSAGIAQESGAoLZGVzY3JpcHRpb24YBCABKAlIAogBARIUCgd3ZWJzaXRlGAUgASgJSAOIAQESFQoIbG9jYXRpb24YBiABKAlIBIgBARIXCgp2aXNpYmlsaXR5GAcgASgJSAWIAQESKgodcmVwb19hZG1pbl9jaGFuZ2VfdGVhbV9hY2Nlc3MYCCABKAhIBogBAUIMCgpfZnVsbF9uYW1lQggKBl9lbWFpbEIOCgxfZGVzY3JpcHRpb25CCgoIX3dlYnNpdGVCCwoJX2xvY2F0aW9uQg0KC192aXNpYmlsaXR5QiAKHl9yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcyIoChlEZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0EgsKA29yZxgBIAEoCSI3ChhMaXN0T3JnYW5pemF0aW9uc1JlcXVlc3QSDAoEcGFnZRgBIAEoBRINCgVsaW1pdBgCIAEoBSI5ChpMaXN0TXlPcmdhbml6YXRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIk0KHExpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJtChlMaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlEjIKDW9yZ2FuaXphdGlvbnMYASADKAsyGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbhINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJKCh5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiaAofTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnNSZXNwb25zZRInCgdtZW1iZXJzGAEgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIj8KHkNoZWNrT3JnYW5pemF0aW9uTWVtYmVyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkiQAofUmVtb3ZlT3JnYW5pemF0aW9uTWVtYmVyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkiRAoYTGlzdFB1YmxpY01lbWJlcnNSZXF1ZXN0EgsKA29yZxgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIjkKGENoZWNrUHVibGljTWVtYmVyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkiNwoWUHVibGljaXplTWVtYmVyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkiNQoUQ29uY2VhbE1lbWJlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJMpgUChNPcmdhbml6YXRpb25TZXJ2aWNlEpgBChJDcmVhdGVPcmdhbml6YXRpb24SKC5icmFuY2hsaW5lLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbiI7kAIA+qYZAwjJAYKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIROgEqIgwvYXBpL3YxL29yZ3MSjQEKD0dldE9yZ2FuaXphdGlvbhIlLmJyYW5jaGxpbmUudjEuR2V0T3JnYW5pemF0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uIjaQAgGCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwIUEhIvYXBpL3YxL29yZ3Mve29yZ30SkwEKEEVkaXRPcmdhbml6YXRpb24SJi5icmFuY2hsaW5lLnYxLkVkaXRPcmdhbml6YXRpb25SZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Pcmdhbml6YXRpb24iOpACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIXOgEqMhIvYXBpL3YxL29yZ3Mve29yZ30SjwEKEkRlbGV0ZU9yZ2FuaXphdGlvbhIoLmJyYW5jaGxpbmUudjEuRGVsZXRlT3JnYW5pemF0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI3kAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAhQqEi9hcGkvdjEvb3Jncy97b3JnfRLBAQoRTGlzdE9yZ2FuaXphdGlvbnMSJy5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbnNSZXNwb25zZSJZkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwIdYg1vcmdhbml6YXRpb25zEgwvYXBpL3YxL29yZ3MS1AEKE0xpc3RNeU9yZ2FuaXphdGlvbnMSKS5icmFuY2hsaW5lLnYxLkxpc3RNeU9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlImiQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR8IAxIbcmVhZDp1c2VyIHJlYWQ6b3JnYW5pemF0aW9ugtPkkwIiYg1vcmdhbml6YXRpb25zEhEvYXBpL3YxL3VzZXIvb3JncxLkAQoVTGlzdFVzZXJPcmdhbml6YXRpb25zEisuYnJhbmNobGluZS52MS5MaXN0VXNlck9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlInSQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR8IAhIbcmVhZDp1c2VyIHJlYWQ6b3JnYW5pemF0aW9ugtPkkwIuYg1vcmdhbml6YXRpb25zEh0vYXBpL3YxL3VzZXJzL3t1c2VybmFtZX0vb3JncxLbAQoXTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnMSLS5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBouLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnNSZXNwb25zZSJhkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwIlYgdtZW1iZXJzEhovYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycxKrAQoXQ2hlY2tPcmdhbml6YXRpb25NZW1iZXISLS5icmFuY2hsaW5lLnYxLkNoZWNrT3JnYW5pemF0aW9uTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJJkAIBgqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCJxIlL2FwaS92MS9vcmdzL3tvcmd9L21lbWJlcnMve3VzZXJuYW1lfRKuAQoYUmVtb3ZlT3JnYW5pemF0aW9uTWVtYmVyEi4uYnJhbmNobGluZS52MS5SZW1vdmVPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkqQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboLT5JMCJyolL2FwaS92MS9vcmdzL3tvcmd9L21lbWJlcnMve3VzZXJuYW1lfRLWAQoRTGlzdFB1YmxpY01lbWJlcnMSJy5icmFuY2hsaW5lLnYxLkxpc3RQdWJsaWNNZW1iZXJzUmVxdWVzdBouLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnNSZXNwb25zZSJokAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwIsYgdtZW1iZXJzEiEvYXBpL3YxL29yZ3Mve29yZ30vcHVibGljX21lbWJlcnMSpgEKEUNoZWNrUHVibGljTWVtYmVyEicuYnJhbmNobGluZS52MS5DaGVja1B1YmxpY01lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUJACAYKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAi4SLC9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycy97dXNlcm5hbWV9EqMBCg9QdWJsaWNpemVNZW1iZXISJS5icmFuY2hsaW5lLnYxLlB1YmxpY2l6ZU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUZACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIuGiwvYXBpL3YxL29yZ3Mve29yZ30vcHVibGljX21lbWJlcnMve3VzZXJuYW1lfRKfAQoNQ29uY2VhbE1lbWJlchIjLmJyYW5jaGxpbmUudjEuQ29uY2VhbE1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUZACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwIuKiwvYXBpL3YxL29yZ3Mve29yZ30vcHVibGljX21lbWJlcnMve3VzZXJuYW1lfRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_organization, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CihicmFuY2hsaW5lL3YxL29yZ2FuaXphdGlvbl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIscBChlDcmVhdGVPcmdhbml6YXRpb25SZXF1ZXN0EhUKCHVzZXJuYW1lGAEgASgJQgPgQQISEQoJZnVsbF9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEhMKC2Rlc2NyaXB0aW9uGAQgASgJEg8KB3dlYnNpdGUYBSABKAkSEAoIbG9jYXRpb24YBiABKAkSEgoKdmlzaWJpbGl0eRgHIAEoCRIlCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgIIAEoCCJCCiFHZXRPcmdhbml6YXRpb25QZXJtaXNzaW9uc1JlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIoEBChdPcmdhbml6YXRpb25QZXJtaXNzaW9ucxIQCghpc19vd25lchgBIAEoCBIQCghpc19hZG1pbhgCIAEoCBIRCgljYW5fd3JpdGUYAyABKAgSEAoIY2FuX3JlYWQYBCABKAgSHQoVY2FuX2NyZWF0ZV9yZXBvc2l0b3J5GAUgASgIIiUKFkdldE9yZ2FuaXphdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJItACChdFZGl0T3JnYW5pemF0aW9uUmVxdWVzdBILCgNvcmcYASABKAkSFgoJZnVsbF9uYW1lGAIgASgJSACIAQESEgoFZW1haWwYAyABKAlIAYgBARIYCgtkZXNjcmlwdGlvbhgEIAEoCUgCiAEBEhQKB3dlYnNpdGUYBSABKAlIA4gBARIVCghsb2NhdGlvbhgGIAEoCUgEiAEBEhcKCnZpc2liaWxpdHkYByABKAlIBYgBARIqCh1yZXBvX2FkbWluX2NoYW5nZV90ZWFtX2FjY2VzcxgIIAEoCEgGiAEBQgwKCl9mdWxsX25hbWVCCAoGX2VtYWlsQg4KDF9kZXNjcmlwdGlvbkIKCghfd2Vic2l0ZUILCglfbG9jYXRpb25CDQoLX3Zpc2liaWxpdHlCIAoeX3JlcG9fYWRtaW5fY2hhbmdlX3RlYW1fYWNjZXNzIigKGURlbGV0ZU9yZ2FuaXphdGlvblJlcXVlc3QSCwoDb3JnGAEgASgJIjcKGExpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIjkKGkxpc3RNeU9yZ2FuaXphdGlvbnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiTQocTGlzdFVzZXJPcmdhbml6YXRpb25zUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIm0KGUxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2USMgoNb3JnYW5pemF0aW9ucxgBIAMoCzIbLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIkoKHkxpc3RPcmdhbml6YXRpb25NZW1iZXJzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJoCh9MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlEicKB21lbWJlcnMYASADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPwoeQ2hlY2tPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSJACh9SZW1vdmVPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSJEChhMaXN0UHVibGljTWVtYmVyc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiOQoYQ2hlY2tQdWJsaWNNZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSI3ChZQdWJsaWNpemVNZW1iZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSI1ChRDb25jZWFsTWVtYmVyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAky8BUKE09yZ2FuaXphdGlvblNlcnZpY2USmAEKEkNyZWF0ZU9yZ2FuaXphdGlvbhIoLmJyYW5jaGxpbmUudjEuQ3JlYXRlT3JnYW5pemF0aW9uUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuT3JnYW5pemF0aW9uIjuQAgD6phkDCMkBgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAhE6ASoiDC9hcGkvdjEvb3JncxKNAQoPR2V0T3JnYW5pemF0aW9uEiUuYnJhbmNobGluZS52MS5HZXRPcmdhbml6YXRpb25SZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Pcmdhbml6YXRpb24iNpACAYKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAhQSEi9hcGkvdjEvb3Jncy97b3JnfRKTAQoQRWRpdE9yZ2FuaXphdGlvbhImLmJyYW5jaGxpbmUudjEuRWRpdE9yZ2FuaXphdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbiI6kAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAhc6ASoyEi9hcGkvdjEvb3Jncy97b3JnfRKPAQoSRGVsZXRlT3JnYW5pemF0aW9uEiguYnJhbmNobGluZS52MS5EZWxldGVPcmdhbml6YXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjeQAgKCpxkWCAMSEndyaXRlOm9yZ2FuaXphdGlvboLT5JMCFCoSL2FwaS92MS9vcmdzL3tvcmd9EsEBChFMaXN0T3JnYW5pemF0aW9ucxInLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIlmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAh1iDW9yZ2FuaXphdGlvbnMSDC9hcGkvdjEvb3JncxLUAQoTTGlzdE15T3JnYW5pemF0aW9ucxIpLmJyYW5jaGxpbmUudjEuTGlzdE15T3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UiaJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHwgDEhtyZWFkOnVzZXIgcmVhZDpvcmdhbml6YXRpb26C0+STAiJiDW9yZ2FuaXphdGlvbnMSES9hcGkvdjEvdXNlci9vcmdzEuQBChVMaXN0VXNlck9yZ2FuaXphdGlvbnMSKy5icmFuY2hsaW5lLnYxLkxpc3RVc2VyT3JnYW5pemF0aW9uc1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25zUmVzcG9uc2UidJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHwgCEhtyZWFkOnVzZXIgcmVhZDpvcmdhbml6YXRpb26C0+STAi5iDW9yZ2FuaXphdGlvbnMSHS9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9vcmdzEtUBChpHZXRPcmdhbml6YXRpb25QZXJtaXNzaW9ucxIwLmJyYW5jaGxpbmUudjEuR2V0T3JnYW5pemF0aW9uUGVybWlzc2lvbnNSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5Pcmdhbml6YXRpb25QZXJtaXNzaW9ucyJdkAIBgqcZHwgDEhtyZWFkOnVzZXIgcmVhZDpvcmdhbml6YXRpb26C0+STAjESLy9hcGkvdjEvdXNlcnMve3VzZXJuYW1lfS9vcmdzL3tvcmd9L3Blcm1pc3Npb25zEtsBChdMaXN0T3JnYW5pemF0aW9uTWVtYmVycxItLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbk1lbWJlcnNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlImGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAiViB21lbWJlcnMSGi9hcGkvdjEvb3Jncy97b3JnfS9tZW1iZXJzEqsBChdDaGVja09yZ2FuaXphdGlvbk1lbWJlchItLmJyYW5jaGxpbmUudjEuQ2hlY2tPcmdhbml6YXRpb25NZW1iZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkmQAgGCpxkVCAISEXJlYWQ6b3JnYW5pemF0aW9ugtPkkwInEiUvYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycy97dXNlcm5hbWV9Eq4BChhSZW1vdmVPcmdhbml6YXRpb25NZW1iZXISLi5icmFuY2hsaW5lLnYxLlJlbW92ZU9yZ2FuaXphdGlvbk1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSpACAoKnGRYIAxISd3JpdGU6b3JnYW5pemF0aW9ugtPkkwInKiUvYXBpL3YxL29yZ3Mve29yZ30vbWVtYmVycy97dXNlcm5hbWV9EtYBChFMaXN0UHVibGljTWVtYmVycxInLmJyYW5jaGxpbmUudjEuTGlzdFB1YmxpY01lbWJlcnNSZXF1ZXN0Gi4uYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uTWVtYmVyc1Jlc3BvbnNlImiQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAixiB21lbWJlcnMSIS9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycxKmAQoRQ2hlY2tQdWJsaWNNZW1iZXISJy5icmFuY2hsaW5lLnYxLkNoZWNrUHVibGljTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJQkAIBgqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCLhIsL2FwaS92MS9vcmdzL3tvcmd9L3B1YmxpY19tZW1iZXJzL3t1c2VybmFtZX0SowEKD1B1YmxpY2l6ZU1lbWJlchIlLmJyYW5jaGxpbmUudjEuUHVibGljaXplTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJRkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAi4aLC9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycy97dXNlcm5hbWV9Ep8BCg1Db25jZWFsTWVtYmVyEiMuYnJhbmNobGluZS52MS5Db25jZWFsTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJRkAICgqcZFggDEhJ3cml0ZTpvcmdhbml6YXRpb26C0+STAi4qLC9hcGkvdjEvb3Jncy97b3JnfS9wdWJsaWNfbWVtYmVycy97dXNlcm5hbWV9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_organization, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of CreateOrganization.
@@ -93,6 +93,83 @@ export const CreateOrganizationRequestSchema: GenMessage<CreateOrganizationReque
   messageDesc(file_branchline_v1_organization_service, 0);
 
 /**
+ * Request of GetOrganizationPermissions.
+ *
+ * @generated from message branchline.v1.GetOrganizationPermissionsRequest
+ */
+export type GetOrganizationPermissionsRequest = Message<"branchline.v1.GetOrganizationPermissionsRequest"> & {
+  /**
+   * Name of the organisation.
+   *
+   * @generated from field: string org = 1;
+   */
+  org: string;
+
+  /**
+   * Name of the user.
+   *
+   * @generated from field: string username = 2;
+   */
+  username: string;
+};
+
+/**
+ * Describes the message branchline.v1.GetOrganizationPermissionsRequest.
+ * Use `create(GetOrganizationPermissionsRequestSchema)` to create a new message.
+ */
+export const GetOrganizationPermissionsRequestSchema: GenMessage<GetOrganizationPermissionsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_organization_service, 1);
+
+/**
+ * What a user may do in an organisation.
+ *
+ * @generated from message branchline.v1.OrganizationPermissions
+ */
+export type OrganizationPermissions = Message<"branchline.v1.OrganizationPermissions"> & {
+  /**
+   * Whether the user is an owner.
+   *
+   * @generated from field: bool is_owner = 1;
+   */
+  isOwner: boolean;
+
+  /**
+   * Whether a team of the user administers its repositories. Owners do.
+   *
+   * @generated from field: bool is_admin = 2;
+   */
+  isAdmin: boolean;
+
+  /**
+   * Whether a team of the user writes to its repositories. Administrators do.
+   *
+   * @generated from field: bool can_write = 3;
+   */
+  canWrite: boolean;
+
+  /**
+   * Whether the user is a member.
+   *
+   * @generated from field: bool can_read = 4;
+   */
+  canRead: boolean;
+
+  /**
+   * Whether the user may create repositories of the organisation.
+   *
+   * @generated from field: bool can_create_repository = 5;
+   */
+  canCreateRepository: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.OrganizationPermissions.
+ * Use `create(OrganizationPermissionsSchema)` to create a new message.
+ */
+export const OrganizationPermissionsSchema: GenMessage<OrganizationPermissions> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_organization_service, 2);
+
+/**
  * Request of GetOrganization.
  *
  * @generated from message branchline.v1.GetOrganizationRequest
@@ -111,7 +188,7 @@ export type GetOrganizationRequest = Message<"branchline.v1.GetOrganizationReque
  * Use `create(GetOrganizationRequestSchema)` to create a new message.
  */
 export const GetOrganizationRequestSchema: GenMessage<GetOrganizationRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 1);
+  messageDesc(file_branchline_v1_organization_service, 3);
 
 /**
  * Request of EditOrganization. What is absent stays as it is.
@@ -181,7 +258,7 @@ export type EditOrganizationRequest = Message<"branchline.v1.EditOrganizationReq
  * Use `create(EditOrganizationRequestSchema)` to create a new message.
  */
 export const EditOrganizationRequestSchema: GenMessage<EditOrganizationRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 2);
+  messageDesc(file_branchline_v1_organization_service, 4);
 
 /**
  * Request of DeleteOrganization.
@@ -202,7 +279,7 @@ export type DeleteOrganizationRequest = Message<"branchline.v1.DeleteOrganizatio
  * Use `create(DeleteOrganizationRequestSchema)` to create a new message.
  */
 export const DeleteOrganizationRequestSchema: GenMessage<DeleteOrganizationRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 3);
+  messageDesc(file_branchline_v1_organization_service, 5);
 
 /**
  * Request of ListOrganizations.
@@ -230,7 +307,7 @@ export type ListOrganizationsRequest = Message<"branchline.v1.ListOrganizationsR
  * Use `create(ListOrganizationsRequestSchema)` to create a new message.
  */
 export const ListOrganizationsRequestSchema: GenMessage<ListOrganizationsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 4);
+  messageDesc(file_branchline_v1_organization_service, 6);
 
 /**
  * Request of ListMyOrganizations.
@@ -258,7 +335,7 @@ export type ListMyOrganizationsRequest = Message<"branchline.v1.ListMyOrganizati
  * Use `create(ListMyOrganizationsRequestSchema)` to create a new message.
  */
 export const ListMyOrganizationsRequestSchema: GenMessage<ListMyOrganizationsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 5);
+  messageDesc(file_branchline_v1_organization_service, 7);
 
 /**
  * Request of ListUserOrganizations.
@@ -293,7 +370,7 @@ export type ListUserOrganizationsRequest = Message<"branchline.v1.ListUserOrgani
  * Use `create(ListUserOrganizationsRequestSchema)` to create a new message.
  */
 export const ListUserOrganizationsRequestSchema: GenMessage<ListUserOrganizationsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 6);
+  messageDesc(file_branchline_v1_organization_service, 8);
 
 /**
  * A page of organisations.
@@ -328,7 +405,7 @@ export type ListOrganizationsResponse = Message<"branchline.v1.ListOrganizations
  * Use `create(ListOrganizationsResponseSchema)` to create a new message.
  */
 export const ListOrganizationsResponseSchema: GenMessage<ListOrganizationsResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 7);
+  messageDesc(file_branchline_v1_organization_service, 9);
 
 /**
  * Request of ListOrganizationMembers.
@@ -363,7 +440,7 @@ export type ListOrganizationMembersRequest = Message<"branchline.v1.ListOrganiza
  * Use `create(ListOrganizationMembersRequestSchema)` to create a new message.
  */
 export const ListOrganizationMembersRequestSchema: GenMessage<ListOrganizationMembersRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 8);
+  messageDesc(file_branchline_v1_organization_service, 10);
 
 /**
  * A page of members.
@@ -398,7 +475,7 @@ export type ListOrganizationMembersResponse = Message<"branchline.v1.ListOrganiz
  * Use `create(ListOrganizationMembersResponseSchema)` to create a new message.
  */
 export const ListOrganizationMembersResponseSchema: GenMessage<ListOrganizationMembersResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 9);
+  messageDesc(file_branchline_v1_organization_service, 11);
 
 /**
  * Request of CheckOrganizationMember.
@@ -426,7 +503,7 @@ export type CheckOrganizationMemberRequest = Message<"branchline.v1.CheckOrganiz
  * Use `create(CheckOrganizationMemberRequestSchema)` to create a new message.
  */
 export const CheckOrganizationMemberRequestSchema: GenMessage<CheckOrganizationMemberRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 10);
+  messageDesc(file_branchline_v1_organization_service, 12);
 
 /**
  * Request of RemoveOrganizationMember.
@@ -454,7 +531,7 @@ export type RemoveOrganizationMemberRequest = Message<"branchline.v1.RemoveOrgan
  * Use `create(RemoveOrganizationMemberRequestSchema)` to create a new message.
  */
 export const RemoveOrganizationMemberRequestSchema: GenMessage<RemoveOrganizationMemberRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 11);
+  messageDesc(file_branchline_v1_organization_service, 13);
 
 /**
  * Request of ListPublicMembers.
@@ -489,7 +566,7 @@ export type ListPublicMembersRequest = Message<"branchline.v1.ListPublicMembersR
  * Use `create(ListPublicMembersRequestSchema)` to create a new message.
  */
 export const ListPublicMembersRequestSchema: GenMessage<ListPublicMembersRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 12);
+  messageDesc(file_branchline_v1_organization_service, 14);
 
 /**
  * Request of CheckPublicMember.
@@ -517,7 +594,7 @@ export type CheckPublicMemberRequest = Message<"branchline.v1.CheckPublicMemberR
  * Use `create(CheckPublicMemberRequestSchema)` to create a new message.
  */
 export const CheckPublicMemberRequestSchema: GenMessage<CheckPublicMemberRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 13);
+  messageDesc(file_branchline_v1_organization_service, 15);
 
 /**
  * Request of PublicizeMember.
@@ -545,7 +622,7 @@ export type PublicizeMemberRequest = Message<"branchline.v1.PublicizeMemberReque
  * Use `create(PublicizeMemberRequestSchema)` to create a new message.
  */
 export const PublicizeMemberRequestSchema: GenMessage<PublicizeMemberRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 14);
+  messageDesc(file_branchline_v1_organization_service, 16);
 
 /**
  * Request of ConcealMember.
@@ -573,7 +650,7 @@ export type ConcealMemberRequest = Message<"branchline.v1.ConcealMemberRequest">
  * Use `create(ConcealMemberRequestSchema)` to create a new message.
  */
 export const ConcealMemberRequestSchema: GenMessage<ConcealMemberRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_organization_service, 15);
+  messageDesc(file_branchline_v1_organization_service, 17);
 
 /**
  * Organisations and their members.
@@ -688,6 +765,22 @@ export const OrganizationService: GenService<{
     methodKind: "unary";
     input: typeof ListUserOrganizationsRequestSchema;
     output: typeof ListOrganizationsResponseSchema;
+  },
+  /**
+   * Returns what a user may do in an organisation through teams. What the caller may not see counts
+   * as no right: other callers than the user and members of the organisation learn only about
+   * public members.
+   *
+   * Fails with:
+   * - ORGANIZATION_NOT_FOUND, when the organisation does not exist or is hidden from the caller.
+   * - USER_NOT_FOUND, when the user does not exist.
+   *
+   * @generated from rpc branchline.v1.OrganizationService.GetOrganizationPermissions
+   */
+  getOrganizationPermissions: {
+    methodKind: "unary";
+    input: typeof GetOrganizationPermissionsRequestSchema;
+    output: typeof OrganizationPermissionsSchema;
   },
   /**
    * Lists the members of an organisation. Other callers see only public members.

@@ -77,28 +77,30 @@ export type CreateUserRepositoryRequest = Message<"branchline.v1.CreateUserRepos
 
   /**
    * Template of the README: `Default`, which is the default. Read only with auto_init, as are the
-   * next three fields.
+   * next two fields.
    *
    * @generated from field: string readme = 8;
    */
   readme: string;
 
   /**
-   * Template of `.gitignore`. There are none. Empty for no such file.
+   * Names of templates of `.gitignore`, separated by commas (TemplateService). Empty for no such
+   * file.
    *
    * @generated from field: string gitignores = 9;
    */
   gitignores: string;
 
   /**
-   * Template of `LICENSE`. There are none. Empty for no such file.
+   * SPDX identifier of the licence of the file `LICENSE`, whose holder becomes the owner. Empty for
+   * no such file.
    *
    * @generated from field: string license = 10;
    */
   license: string;
 
   /**
-   * Set of initial labels. There are none. Empty for no labels.
+   * Name of a set of labels (TemplateService), which needs no first commit. Empty for no labels.
    *
    * @generated from field: string issue_labels = 11;
    */
@@ -176,28 +178,30 @@ export type CreateOrganizationRepositoryRequest = Message<"branchline.v1.CreateO
 
   /**
    * Template of the README: `Default`, which is the default. Read only with auto_init, as are the
-   * next three fields.
+   * next two fields.
    *
    * @generated from field: string readme = 9;
    */
   readme: string;
 
   /**
-   * Template of `.gitignore`. There are none. Empty for no such file.
+   * Names of templates of `.gitignore`, separated by commas (TemplateService). Empty for no such
+   * file.
    *
    * @generated from field: string gitignores = 10;
    */
   gitignores: string;
 
   /**
-   * Template of `LICENSE`. There are none. Empty for no such file.
+   * SPDX identifier of the licence of the file `LICENSE`, whose holder becomes the owner. Empty for
+   * no such file.
    *
    * @generated from field: string license = 11;
    */
   license: string;
 
   /**
-   * Set of initial labels. There are none. Empty for no labels.
+   * Name of a set of labels (TemplateService), which needs no first commit. Empty for no labels.
    *
    * @generated from field: string issue_labels = 12;
    */

@@ -88,7 +88,7 @@ export async function editUserAsAdmin(
   username: string,
   edit: AdminUserEdit,
 ): Promise<User> {
-  const user = await findUser(app, username)
+  const user = await getUserAsAdmin(app, username)
   const visibility = readVisibility(edit.visibility)
   const changes: Partial<UserValues> = {
     ...(edit.email && { email: edit.email }),
@@ -115,7 +115,7 @@ export async function deleteUserAsAdmin(
   username: string,
   purge: boolean,
 ): Promise<void> {
-  const user = await findUser(app, username)
+  const user = await getUserAsAdmin(app, username)
   try {
     await deleteUser(app, user, purge)
   } catch (error) {
@@ -124,13 +124,34 @@ export async function deleteUserAsAdmin(
   }
 }
 
+/**
+ * Renames an account on behalf of an administrator. Its former name redirects to it.
+ *
+ * @throws USER_NOT_FOUND, INVALID_USERNAME, USERNAME_TAKEN
+ */
+export async function renameUserAsAdmin(
+  app: ReposApp,
+  caller: SignedIn,
+  username: string,
+  newName: string,
+): Promise<void> {
+  const user = await getUserAsAdmin(app, username)
+  const values = { ...NOTHING, username: newName }
+  await updateUser(app, caller, user, { values, named: new Set(['username']), all: false })
+}
+
 /** Reasons with a different status in the administration API of compatible systems. */
 const ADMIN_REASONS: ReadonlyMap<Reason, Reason> = new Map([
   ['HAS_ASSOCIATED_DATA', 'ACCOUNT_NOT_PURGED'],
   ['SOLE_ORGANIZATION_OWNER', 'LAST_ORGANIZATION_OWNER'],
 ])
 
-async function findUser(app: ReposApp, username: string): Promise<User> {
+/**
+ * Returns the account with a name.
+ *
+ * @throws USER_NOT_FOUND
+ */
+export async function getUserAsAdmin(app: ReposApp, username: string): Promise<User> {
   const user = await findUserByUsername(app.db, username)
   if (!user)
     throw new DomainError('USER_NOT_FOUND', { name: username.slice(0, MAX_SHOWN_NAME_CHARACTERS) })

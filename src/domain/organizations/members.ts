@@ -1,10 +1,17 @@
 import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
 import { deleteFromTeams, findOnlyOwned } from '../../storage/organizations/team-members.ts'
+import { findOrganizationRights, findTeamPermissions } from '../../storage/organizations/teams.ts'
+import type { Team } from '../../storage/schema/organizations.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
-import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
-import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
+import { getOwner, getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
+import {
+  actsAsAdministrator,
+  type Caller,
+  type SignedIn,
+  seesPublicDataOnly,
+} from '../core/access.ts'
 import { DomainError } from '../core/errors.ts'
 import type { Page } from '../core/names.ts'
 import { checkOrganizationNeed, openOrganization, seesAllMembers } from './access.ts'
@@ -48,6 +55,57 @@ export async function checkMember(
   const isKnown =
     membership === 'public' || (membership && !publicOnly && seesAllMembers(caller, open))
   if (!isKnown) throw new DomainError('MEMBER_NOT_FOUND')
+}
+
+/** What a user may do in an organisation through teams. */
+export interface MemberRights {
+  readonly isMember: boolean
+  readonly writes: boolean
+  readonly administers: boolean
+  readonly owns: boolean
+  readonly createsRepositories: boolean
+}
+
+const NO_MEMBER: MemberRights = {
+  isMember: false,
+  writes: false,
+  administers: false,
+  owns: false,
+  createsRepositories: false,
+}
+
+/**
+ * Returns what a user may do in an organisation through teams, as far as the caller may see it. A
+ * membership that the caller may not see counts as none.
+ *
+ * @throws ORGANIZATION_NOT_FOUND, PUBLIC_ONLY_TOKEN, USER_NOT_FOUND
+ */
+export async function getMemberRights(
+  app: AccountsApp,
+  caller: SignedIn,
+  name: string,
+  username: string,
+): Promise<MemberRights> {
+  const open = await openOrganization(app, caller, name, 'visible')
+  const user = await getOwner(app, caller, username)
+  const { id } = open.organization
+  const isSelf = user.id === caller.user.id && !seesPublicDataOnly(caller)
+  const isShown =
+    isSelf ||
+    seesAllMembers(caller, open) ||
+    (await rows.findMembership(app.db, id, user.id)) === 'public'
+  if (!isShown) return NO_MEMBER
+  const permissions = await findTeamPermissions(app.db, id, user.id)
+  const { isMember, createsRepositories } = await findOrganizationRights(app.db, id, user.id)
+  const holds = (...levels: readonly Team['permission'][]) =>
+    levels.some((level) => permissions.includes(level))
+  return {
+    isMember,
+    writes: holds('write', 'admin', 'owner'),
+    administers: holds('admin', 'owner'),
+    owns: holds('owner'),
+    createsRepositories,
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import * as rows from '../../storage/organizations/organizations.ts'
 import { insertTeamMember } from '../../storage/organizations/team-members.ts'
 import { insertTeam } from '../../storage/organizations/teams.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
+import type { User } from '../../storage/schema/accounts.ts'
 import type { Organization, OrganizationChanges } from '../../storage/schema/organizations.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getOwner, readVisibility } from '../accounts/users/owners.ts'
@@ -32,6 +33,11 @@ export interface OrganizationProfile {
   readonly repoAdminChangeTeamAccess?: boolean | undefined
 }
 
+/** An organisation to create. */
+export interface OrganizationDraft extends OrganizationProfile {
+  readonly name: string
+}
+
 /** A page of a list. */
 export interface OrganizationPage {
   readonly organizations: readonly Organization[]
@@ -40,16 +46,18 @@ export interface OrganizationPage {
 }
 
 /**
- * Creates an organisation with the team Owners, whose first member is the caller.
+ * Creates an organisation with the team Owners.
  *
+ * @param owner the first member of the team: the caller, or the user for whom an administrator
+ *   creates the organisation.
  * @throws INVALID_ORGANIZATION_NAME, ORGANIZATION_NAME_TAKEN, INVALID_FIELD, INVALID_EMAIL,
  *   PUBLIC_ONLY_TOKEN
  */
 export async function createOrganization(
   app: AccountsApp,
   caller: SignedIn,
-  name: string,
-  profile: OrganizationProfile,
+  owner: Pick<User, 'id'>,
+  { name, ...profile }: OrganizationDraft,
 ): Promise<Organization> {
   if (!isUsername(name))
     throw new DomainError('INVALID_ORGANIZATION_NAME', { name: name.slice(0, 64) })
@@ -79,8 +87,8 @@ export async function createOrganization(
       organization_id: organization.id,
       create_time: now,
     })
-    await insertTeamMember(tx, owners.id, caller.user.id)
-    await rows.insertMember(tx, organization.id, caller.user.id)
+    await insertTeamMember(tx, owners.id, owner.id)
+    await rows.insertMember(tx, organization.id, owner.id)
     return organization
   })
 }

@@ -49,7 +49,7 @@ function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
 
     async createPublicKey({ title, key, readOnly }, context) {
       const caller = signedIn(callerOf(context))
-      const made = await addPublicKey(app, caller, { title, key, readOnly })
+      const made = await addPublicKey(app, caller.user, { title, key, readOnly })
       return publicKeyMessage(app, made, accountMessage(app, caller, userAsOwner(caller.user)))
     },
 
@@ -67,10 +67,16 @@ function publicKeyService(app: App): ServiceImpl<typeof PublicKeyService> {
 }
 
 /**
+ * Returns the message of an SSH key.
+ *
  * @param user the owner, with the fields that only the owner and administrators see; undefined for
  *   other viewers.
  */
-function publicKeyMessage(app: App, key: PublicKey, user: Account | undefined): PublicKeyMessage {
+export function publicKeyMessage(
+  app: App,
+  key: PublicKey,
+  user: Account | undefined,
+): PublicKeyMessage {
   return create(PublicKeySchema, {
     id: BigInt(key.id),
     key: key.line,

@@ -11,6 +11,7 @@ import { type Caller, signedIn } from '../../domain/core/access.ts'
 import type { Page } from '../../domain/core/names.ts'
 import {
   checkMember,
+  getMemberRights,
   listMembers,
   publishMembership,
   removeMember,
@@ -33,30 +34,33 @@ import { readNumberedPage } from '../wire/pages.ts'
 
 /** Implements OrganizationService. */
 function organizationService(app: App): ServiceImpl<typeof OrganizationService> {
-  const listMessage = (
-    caller: Caller,
-    { organizations, total }: OrganizationPage,
-    { limit }: Page,
-  ) => ({
-    organizations: organizations.map((organization) =>
-      organizationMessage(app, caller, organization),
-    ),
-    total: BigInt(total),
-    limit,
-  })
+  const listMessage = (caller: Caller, found: OrganizationPage, page: Page) =>
+    organizationsMessage(app, caller, found, page)
   const membersMessage = (caller: Caller, { users, total }: NumberedUserPage, { limit }: Page) => ({
     members: users.map((user) => userAccountMessage(app, caller, user)),
     total: BigInt(total),
     limit,
   })
   return {
-    async createOrganization({ username, ...profile }, context) {
+    async createOrganization({ username: name, ...profile }, context) {
       const caller = signedIn(callerOf(context))
+      const draft = { name, ...profile }
       return organizationMessage(
         app,
         caller,
-        await createOrganization(app, caller, username, profile),
+        await createOrganization(app, caller, caller.user, draft),
       )
+    },
+
+    async getOrganizationPermissions({ org, username }, context) {
+      const rights = await getMemberRights(app, signedIn(callerOf(context)), org, username)
+      return {
+        isOwner: rights.owns,
+        isAdmin: rights.administers,
+        canWrite: rights.writes,
+        canRead: rights.isMember,
+        canCreateRepository: rights.createsRepositories,
+      }
     },
 
     async getOrganization({ org }, context) {
@@ -132,6 +136,22 @@ function organizationService(app: App): ServiceImpl<typeof OrganizationService> 
       await publishMembership(app, signedIn(callerOf(context)), org, username, false)
       return {}
     },
+  }
+}
+
+/** Returns a page of organisations as a viewer sees them. */
+export function organizationsMessage(
+  app: App,
+  viewer: Caller,
+  { organizations, total }: OrganizationPage,
+  { limit }: Page,
+) {
+  return {
+    organizations: organizations.map((organization) =>
+      organizationMessage(app, viewer, organization),
+    ),
+    total: BigInt(total),
+    limit,
   }
 }
 

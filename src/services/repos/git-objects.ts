@@ -31,7 +31,7 @@ import { encodePath, gitUrls } from '../wire/git-urls.ts'
 import { commitUser, verificationMessage } from './commits.ts'
 
 /** The default and maximum page size of a tree, as in compatible systems. */
-const MAX_TREE_ENTRIES = 1000
+export const MAX_TREE_ENTRIES = 1000
 
 /** Implements GitObjectService. */
 function gitObjectService(app: App): ServiceImpl<typeof GitObjectService> {

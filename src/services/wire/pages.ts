@@ -16,9 +16,14 @@ export function readNumberedPage(
   settings: PageSizes,
   { page, limit }: { page: number; limit: number },
 ): Page {
-  const { defaultPageSize, maxPageSize } = pageSizes(settings, USUAL)
+  const { defaultPageSize, maxPageSize } = numberedPageSizes(settings)
   const size = limit < 1 ? defaultPageSize : Math.min(limit, maxPageSize)
   return { offset: (Math.max(page, 1) - 1) * size, limit: size }
+}
+
+/** Returns the page sizes of lists of the forge. */
+export function numberedPageSizes(settings: PageSizes): ReturnType<typeof pageSizes> {
+  return pageSizes(settings, USUAL)
 }
 
 /** Sets the page headers that compatible systems send for some lists, besides those of every list. */

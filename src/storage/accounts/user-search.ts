@@ -36,6 +36,56 @@ export async function countFoundUsers(db: Db, search: UserSearch): Promise<numbe
   return count
 }
 
+/** Criteria of administrators for accounts, active or not. */
+export interface AccountSearch {
+  /** Id of the identity provider that accounts are linked with; undefined for all accounts. */
+  readonly providerId: number | undefined
+  /** Identifier of the person that accounts are linked with; undefined for all accounts. */
+  readonly externalId: string | undefined
+  readonly visible: readonly Visibility[]
+}
+
+/** Returns the accounts by name. */
+export function listAccounts(
+  db: Db,
+  search: AccountSearch,
+  offset: number,
+  limit: number,
+): Promise<User[]> {
+  return selectAccounts(db, search)
+    .selectAll()
+    .orderBy((eb) => eb.fn('lower', ['username']))
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+export async function countAccounts(db: Db, search: AccountSearch): Promise<number> {
+  const { count } = await selectAccounts(db, search)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectAccounts(db: Db, { providerId, externalId, visible }: AccountSearch) {
+  return db
+    .selectFrom('users')
+    .where('visibility', 'in', visible)
+    .$if(providerId !== undefined || externalId !== undefined, (query) =>
+      query.where('id', 'in', (eb) =>
+        eb
+          .selectFrom('linked_identities')
+          .select('linked_identities.user_id')
+          .$if(providerId !== undefined, (linked) =>
+            linked.where('provider_id', '=', providerId ?? 0),
+          )
+          .$if(externalId !== undefined, (linked) =>
+            linked.where('extern_uid', '=', externalId ?? ''),
+          ),
+      ),
+    )
+}
+
 function selectFound(db: Db, { text, id, visible, searcherId }: UserSearch) {
   return db
     .selectFrom('users')

@@ -53,6 +53,23 @@ const rightsOfUser = prepareFirst((db, organizationId: number, userId: number) =
     .where('teams.organization_id', '=', organizationId),
 )
 
+/** Returns the permissions of the teams of an organisation that a user is in, each once. */
+export async function findTeamPermissions(
+  db: Db,
+  organizationId: number,
+  userId: number,
+): Promise<readonly Team['permission'][]> {
+  const found = await db
+    .selectFrom('team_members')
+    .innerJoin('teams', 'teams.id', 'team_members.team_id')
+    .select('teams.permission')
+    .distinct()
+    .where('team_members.user_id', '=', userId)
+    .where('teams.organization_id', '=', organizationId)
+    .execute()
+  return found.map(({ permission }) => permission)
+}
+
 /** The rights in an organisation that a user has through teams. */
 export interface OrganizationRights {
   readonly isMember: boolean

@@ -164,6 +164,10 @@ export const REPOSITORIES = {
     code: Code.PermissionDenied,
     message: 'user should have specific read permission or be a repo admin or a site admin',
   },
+  TEMPLATE_NOT_FOUND: {
+    code: Code.NotFound,
+    message: ({ name }) => `no template has the name ${name}`,
+  },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
     message: ({ limit }) => `${limit} repositories are already being copied; try again later`,

@@ -3,6 +3,7 @@ import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.t
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
@@ -12,6 +13,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
+import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 import type { AccountNeeds } from './model.ts'
@@ -64,6 +66,8 @@ const systemHooks = SystemHookService.method
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
   row(ServerService.method.getSigningKey, anybody),
+  ...Object.values(TemplateService.method).map((method) => row(method, anybody)),
+  ...Object.values(InstanceService.method).map((method) => row(method, anybody)),
 
   row(accounts.getAuthenticatedAccount, readers),
   row(accounts.searchAccounts, readers),
@@ -78,6 +82,22 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(tokens.getCurrentAccessToken, signedIn),
   { ...row(tokens.deleteCurrentAccessToken, signedIn), endsToken: true },
 
+  row(admin.adminListUsers, administratorsWhoLook),
+  row(admin.adminListOrganizations, administratorsWhoLook),
+  row(admin.adminListUserOrganizations, administratorsWhoLook, { username: 'bob' }),
+  row(admin.adminCreateOrganization, administrators, { owner: 'bob', username: '..' }),
+  row(admin.adminCreateRepository, administrators, { username: 'bob', name: '..' }),
+  row(
+    admin.adminCreatePublicKey,
+    { ...administrators, privateData: true },
+    { username: 'bob', title: 'key', key: 'none' },
+  ),
+  row(
+    admin.adminDeletePublicKey,
+    { ...administrators, privateData: true },
+    { username: 'bob', id: NO_NUMBER },
+  ),
+  row(admin.adminRenameUser, administrators, { username: NOBODY, newName: 'somebody' }),
   row(admin.adminCreateUser, administrators, { username: '..' }),
   row(admin.adminEditUser, administrators, { username: NOBODY }),
   row(admin.adminDeleteUser, administrators, { username: NOBODY }),

@@ -65,6 +65,11 @@ const applications = OAuth2ApplicationService.method
 
 export const ORGANIZATION_ROWS: readonly OrganizationRow[] = [
   row(organizations.getOrganization, visitors),
+  row(
+    organizations.getOrganizationPermissions,
+    { ...guests, scopes: ['read:user', 'read:organization'] },
+    { username: 'bob' },
+  ),
   row(organizations.editOrganization, owners, { fullName: 'x'.repeat(1000) }),
   // Each has repositories.
   row(organizations.deleteOrganization, owners),

@@ -33,14 +33,14 @@ export interface PublicKeyDraft {
 }
 
 /**
- * Adds an SSH key to the caller's account.
+ * Adds an SSH key to an account.
  *
  * @throws INVALID_SSH_KEY, INVALID_FIELD, SSH_KEY_IN_USE, SSH_KEY_TITLE_TAKEN, TOO_MANY_KEYS,
  *   USER_NOT_FOUND
  */
 export async function addPublicKey(
   app: AccountsApp,
-  { user }: SignedIn,
+  user: User,
   draft: PublicKeyDraft,
 ): Promise<PublicKey> {
   const title = checkKeyTitle(draft.title)
@@ -103,6 +103,17 @@ export async function deletePublicKey(
   id: bigint,
 ): Promise<void> {
   const { key } = await openPublicKey(app, caller, id, 'write')
+  await rows.deletePublicKey(app.db, key.id)
+}
+
+/**
+ * Deletes an SSH key of an account on behalf of an administrator.
+ *
+ * @throws KEY_NOT_FOUND if the account has no such key
+ */
+export async function deletePublicKeyOf(app: AccountsApp, user: User, id: bigint): Promise<void> {
+  const key = await rows.findPublicKey(app.db, Number(id))
+  if (key?.user_id !== user.id) throw new DomainError('KEY_NOT_FOUND')
   await rows.deletePublicKey(app.db, key.id)
 }
 

@@ -114,6 +114,25 @@ export async function searchUsers(
 }
 
 /**
+ * Returns the accounts of the instance, active or not, ordered by name. For administrators.
+ *
+ * @param providerId id of the identity provider that they are linked with; undefined for all.
+ * @param externalId identifier of the person that they are linked with; undefined for all.
+ */
+export async function listAccounts(
+  app: AccountsApp,
+  caller: SignedIn,
+  linked: Pick<rows.AccountSearch, 'providerId' | 'externalId'>,
+  { offset, limit }: Page,
+): Promise<NumberedUserPage> {
+  const search = { ...linked, visible: visibilitiesFor(caller) }
+  return {
+    users: await rows.listAccounts(app.db, search, offset, limit),
+    total: await rows.countAccounts(app.db, search),
+  }
+}
+
+/**
  * Parses the visibility of an account or team.
  *
  * @returns undefined for a missing or empty text.

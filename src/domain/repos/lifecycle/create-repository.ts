@@ -1,11 +1,13 @@
 import { storeBlob } from '../../../git/objects/object-writes.ts'
-import { editTree } from '../../../git/objects/tree-edits.ts'
+import type { Signer } from '../../../git/objects/signers.ts'
+import { editTree, type TreeEdit } from '../../../git/objects/tree-edits.ts'
 import * as git from '../../../git/repositories/repositories.ts'
 import { putCollaborator } from '../../../storage/repos/collaborators.ts'
+import { insertLabel } from '../../../storage/repos/labels.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { organizationAsOwner, userAsOwner } from '../../accounts/users/owners.ts'
+import { getOwner, organizationAsOwner, userAsOwner } from '../../accounts/users/owners.ts'
 import { checkSeesPrivate, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -18,14 +20,13 @@ import { gitIdentity } from '../reading/git-identity.ts'
 import { endPendingUpdate, recordPendingUpdateIn } from '../refs/pending-ref-updates.ts'
 import { applyUpdates, recordUpdates } from '../refs/ref-updates.ts'
 import { storeServerCommit } from '../writing/server-commits.ts'
+import { type FirstFiles, firstFiles } from './first-files.ts'
+import { findLabelSet } from './label-templates.ts'
 import { getRepositoryById, removeRepository, withUniqueName } from './repositories.ts'
 import { checkBranchName, checkText } from './repository-fields.ts'
 
 /** The default branch of repositories whose creator names none. */
 export const DEFAULT_BRANCH = 'main'
-
-/** The only template of a README. */
-const DEFAULT_README = 'Default'
 
 /** The only object format that libgit2 supports. */
 const OBJECT_FORMAT = 'sha1'
@@ -107,11 +108,43 @@ export async function createRepository(
   organization: string,
   draft: RepositoryDraft,
 ): Promise<RepositoryView> {
-  const place = await openForNewRepository(app, caller, organization)
+  return createRepositoryIn(
+    app,
+    caller,
+    await openForNewRepository(app, caller, organization),
+    draft,
+  )
+}
+
+/**
+ * Creates a repository on behalf of an administrator.
+ *
+ * @param owner name of the user or organisation that owns it.
+ * @throws USER_NOT_FOUND, and what `createRepository` throws
+ */
+export async function createRepositoryAsAdmin(
+  app: ReposApp,
+  caller: SignedIn,
+  owner: string,
+  draft: RepositoryDraft,
+): Promise<RepositoryView> {
+  const place = { owner: await getOwner(app, caller, owner), makesAdministrator: false }
+  return createRepositoryIn(app, caller, place, draft)
+}
+
+async function createRepositoryIn(
+  app: ReposApp,
+  caller: SignedIn,
+  place: NewRepositoryPlace,
+  draft: RepositoryDraft,
+): Promise<RepositoryView> {
   if (draft.private) checkSeesPrivate(caller)
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
   const now = nowSeconds(app.clock)
+  const author = gitIdentity(app, caller)
+  const by = { owner: place.owner, email: author.email, year: yearOf(now) }
+  const files = draft.autoInit ? await firstFiles(draft, by) : undefined
   const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
@@ -128,12 +161,13 @@ export async function createRepository(
       update_time: now,
     })
     await recordCreator(app, tx, place, caller.user.id, inserted)
+    await addLabels(tx, inserted, draft.issueLabels)
     // After a crash, the pending update makes the server create the folder.
     return { id: inserted, updateId: await recordPendingUpdateIn(app, tx, inserted) }
   })
   try {
     await git.createRepository(app.git, id, defaultBranch)
-    if (draft.autoInit) await createFirstCommit(app, caller, id, draft, defaultBranch)
+    if (files) await createFirstCommit(app, id, author, files, defaultBranch)
     await recordUpdates(app, id, updateId, [])
   } catch (error) {
     await removeRepository(app, id)
@@ -154,41 +188,48 @@ function checkDraft(draft: RepositoryDraft, defaultBranch: string): void {
       format: draft.objectFormatName.slice(0, 100),
     })
   }
-  if (draft.autoInit) checkTemplates(draft)
+  if (draft.issueLabels !== '' && !findLabelSet(draft.issueLabels)) {
+    throw new DomainError('REPOSITORY_TEMPLATE_NOT_FOUND', {
+      field: 'issue_labels',
+      name: draft.issueLabels.slice(0, 100),
+    })
+  }
 }
 
-function checkTemplates({ readme, gitignores, license, issueLabels }: RepositoryDraft): void {
-  const unknown = {
-    readme: readme === DEFAULT_README ? '' : readme,
-    gitignores,
-    license,
-    issue_labels: issueLabels,
-  }
-  for (const [field, name] of Object.entries(unknown)) {
-    if (name !== '')
-      throw new DomainError('REPOSITORY_TEMPLATE_NOT_FOUND', { field, name: name.slice(0, 100) })
+/** Adds the labels of a set to a new repository. */
+async function addLabels(tx: Tx, repositoryId: number, set: string): Promise<void> {
+  const owner = { repository_id: repositoryId, organization_id: null }
+  for (const { name, color, description, exclusive } of findLabelSet(set) ?? []) {
+    const flags = { exclusive: Number(exclusive), archived: 0 }
+    await insertLabel(tx, owner, { name, color, description, ...flags })
   }
 }
 
 const REGULAR_FILE = 0o100644
 
-/** Creates a commit with a README on the default branch. */
+/** Creates the commit with the first files on the default branch. */
 async function createFirstCommit(
   app: ReposApp,
-  caller: SignedIn,
   id: number,
-  draft: RepositoryDraft,
+  author: Signer,
+  files: FirstFiles,
   branch: string,
 ) {
-  const text = `# ${draft.name}\n${draft.description && `\n${draft.description}\n`}`
-  const file = { blobId: await storeBlob(app.git, id, Buffer.from(text)), mode: REGULAR_FILE }
-  const self = gitIdentity(app, caller)
+  const edits: TreeEdit[] = []
+  for (const [path, text] of files) {
+    const blobId = await storeBlob(app.git, id, Buffer.from(text))
+    edits.push({ path, file: { blobId, mode: REGULAR_FILE } })
+  }
   const commit = await storeServerCommit(app, id, {
-    treeId: await editTree(app.git, id, undefined, [{ path: 'README.md', file }]),
+    treeId: await editTree(app.git, id, undefined, edits),
     parentIds: [],
-    author: self,
-    committer: self,
+    author,
+    committer: author,
     message: 'Initial commit\n',
   })
   await applyUpdates(app, id, [{ name: `refs/heads/${branch}`, from: undefined, to: commit }])
+}
+
+function yearOf(seconds: number): number {
+  return new Date(seconds * 1000).getUTCFullYear()
 }

@@ -26,7 +26,7 @@ import { type ByteRange, readRange } from '../reading/byte-ranges.ts'
  */
 
 /** Assets of one release, all of which lists of releases contain. */
-const MAX_ASSETS = 250
+export const MAX_ASSETS = 250
 
 /** The longest file name on Linux. */
 const MAX_NAME_BYTES = 255

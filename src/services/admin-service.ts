@@ -1,0 +1,52 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { getUserAsAdmin } from '../domain/administration/admin-users.ts'
+import type { App } from '../domain/app.ts'
+import { signedIn } from '../domain/core/access.ts'
+import {
+  createOrganization,
+  listOrganizations,
+  listOrganizationsOf,
+} from '../domain/organizations/organizations.ts'
+import { createRepositoryAsAdmin } from '../domain/repos/lifecycle/create-repository.ts'
+import { adminUserMethods } from './accounts/admin-users.ts'
+import { organizationMessage, organizationsMessage } from './organizations/organizations.ts'
+import { repositoryMessage } from './repos/repository-message.ts'
+import { callerOf } from './wire/call.ts'
+import { defineService } from './wire/define-service.ts'
+import { readNumberedPage } from './wire/pages.ts'
+
+/** Implements AdminService. */
+function adminService(app: App): ServiceImpl<typeof AdminService> {
+  return {
+    ...adminUserMethods(app),
+
+    async adminListOrganizations(request, context) {
+      const caller = signedIn(callerOf(context))
+      const page = readNumberedPage(app.settings, request)
+      return organizationsMessage(app, caller, await listOrganizations(app, caller, page), page)
+    },
+
+    async adminListUserOrganizations({ username, ...request }, context) {
+      const caller = signedIn(callerOf(context))
+      const page = readNumberedPage(app.settings, request)
+      const found = await listOrganizationsOf(app, caller, username, page)
+      return organizationsMessage(app, caller, found, page)
+    },
+
+    async adminCreateOrganization({ owner, username: name, ...profile }, context) {
+      const caller = signedIn(callerOf(context))
+      const user = await getUserAsAdmin(app, owner)
+      const made = await createOrganization(app, caller, user, { name, ...profile })
+      return organizationMessage(app, caller, made)
+    },
+
+    async adminCreateRepository({ username, ...draft }, context) {
+      const caller = signedIn(callerOf(context))
+      const made = await createRepositoryAsAdmin(app, caller, username, draft)
+      return repositoryMessage(app, caller, made)
+    },
+  }
+}
+
+export const admin = defineService(AdminService, adminService)

@@ -1,0 +1,48 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { MAX_INLINE_BYTES } from '../../domain/repos/reading/contents.ts'
+import { MAX_ASSETS } from '../../domain/repos/releases/release-assets.ts'
+import { VERSION } from '../../version.ts'
+import { defineService } from '../wire/define-service.ts'
+import { numberedPageSizes } from '../wire/pages.ts'
+import { MAX_TREE_ENTRIES } from './git-objects.ts'
+
+const MEBIBYTE = 1024 ** 2
+
+/** Implements InstanceService. */
+function instanceService({ settings }: App): ServiceImpl<typeof InstanceService> {
+  return {
+    getApiSettings() {
+      const { defaultPageSize, maxPageSize } = numberedPageSizes(settings)
+      return {
+        maxResponseItems: maxPageSize,
+        defaultPagingNum: defaultPageSize,
+        defaultGitTreesPerPage: MAX_TREE_ENTRIES,
+        defaultMaxBlobSize: BigInt(MAX_INLINE_BYTES),
+      }
+    },
+
+    getRepositorySettings: () => ({ timeTrackingDisabled: true, lfsDisabled: true }),
+
+    getUiSettings: () => ({}),
+
+    getAttachmentSettings: () => ({
+      enabled: true,
+      allowedTypes: '*/*',
+      maxFiles: MAX_ASSETS,
+      maxSize: BigInt(Math.floor(settings.maxAssetBytes / MEBIBYTE)),
+    }),
+
+    getNodeInfo: () => ({
+      version: '2.1',
+      software: { name: 'branchline', version: VERSION },
+      services: {},
+      openRegistrations: settings.registration === 'open',
+      usage: { users: {} },
+      metadata: {},
+    }),
+  }
+}
+
+export const instance = defineService(InstanceService, instanceService)
