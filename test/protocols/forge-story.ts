@@ -539,6 +539,8 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issues.removeIssueLabel, 'DELETE /repos/guild/engine/issues/1/labels/3'),
   bob(issues.clearIssueLabels, 'DELETE /repos/guild/engine/issues/1/labels'),
   bob(issues.editIssue, 'PATCH /repos/guild/engine/issues/1', { title: 'Make one plan' }),
+  bob(issues.listIssues, 'GET /repos/guild/engine/issues?type=pulls&state=all'),
+  bob(issues.searchIssues, 'GET /repos/issues/search?type=pulls&created=true'),
   bob(issues.getIssue, 'GET /repos/guild/engine/issues/1'),
   bob(pulls.createPullRequest, 'POST /repos/guild/engine/pulls', {
     title: 'Take what is new',

@@ -4,6 +4,7 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
@@ -168,6 +169,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { name: '..' },
   ),
   row(repositories.searchRepositories, ofRepositories),
+  row(IssueService.method.searchIssues, { ...anybody, scopes: ['read:issue'] }),
   row(TopicService.method.searchTopics, ofRepositories),
   row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
   row(

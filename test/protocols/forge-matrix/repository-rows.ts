@@ -306,6 +306,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
   row(reviews.unresolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
 
+  row(issues.listIssues, issueReaders),
   row(issues.getIssue, issueReaders, { index: PULL }),
   // Of a text that nobody knows.
   row(issues.editIssue, issueEditors, { index: PULL, contentVersion: NO_NUMBER }),

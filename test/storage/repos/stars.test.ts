@@ -34,7 +34,8 @@ describe('stars and followers', () => {
       await listFollows(watched, 'follower_id', 1, anybody, { offset: 0, limit: 30 })
     })
     expect(sorts(plans)).toEqual([])
-    expect(scans(plans)).toEqual([])
+    // Of those that are hidden, of whom there are few.
+    expect(scans(plans).filter((step) => !step.includes('_hidden'))).toEqual([])
   })
 
   it('are counted by the users that are hidden, of whom there are few', async () => {
