@@ -9,6 +9,7 @@ import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import { DeployKeyService } from '#gen/branchline/v1/deploy_key_service_pb.ts'
+import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { GitHookService } from '#gen/branchline/v1/git_hook_service_pb.ts'
 import { GitObjectService } from '#gen/branchline/v1/git_object_service_pb.ts'
@@ -33,6 +34,7 @@ import { RepositoryEventService } from '#gen/branchline/v1/repository_event_serv
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -80,6 +82,8 @@ const languages = LanguageService.method
 const topics = TopicService.method
 const templates = TemplateService.method
 const instance = InstanceService.method
+const follows = FollowService.method
+const stars = StarService.method
 
 /** What the calls of the story need that only chance knows. */
 export interface StoryProps {
@@ -153,6 +157,14 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(accounts.listBlockedUsers, 'GET /user/blocks'),
   bob(accounts.checkBlockedUser, 'GET /user/blocks/carol'),
   bob(accounts.unblockUser, 'DELETE /user/blocks/carol'),
+  by('carol', follows.followUser, 'PUT /user/following/bob'),
+  bob(follows.listMyFollowers, 'GET /user/followers'),
+  by('carol', follows.listMyFollowing, 'GET /user/following'),
+  by('carol', follows.checkFollowing, 'GET /user/following/bob'),
+  bob(follows.listUserFollowers, 'GET /users/bob/followers'),
+  bob(follows.listUserFollowing, 'GET /users/carol/following'),
+  bob(follows.checkUserFollowing, 'GET /users/carol/following/bob'),
+  by('carol', follows.unfollowUser, 'DELETE /user/following/bob'),
   by('ada', admin.adminCreateUser, 'POST /admin/users', {
     username: 'fay',
     email: 'fay@example.org',
@@ -280,6 +292,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(repositories.getRepository, 'GET /repos/bob/garden'),
   bob(repositories.getRepositoryById, 'GET /repositories/2'),
+  by('carol', stars.starRepository, 'PUT /user/starred/bob/garden'),
+  by('carol', stars.checkStarredRepository, 'GET /user/starred/bob/garden'),
+  by('carol', stars.listMyStarredRepositories, 'GET /user/starred'),
+  bob(stars.listUserStarredRepositories, 'GET /users/carol/starred'),
+  bob(stars.listStargazers, 'GET /repos/bob/garden/stargazers'),
+  by('carol', stars.unstarRepository, 'DELETE /user/starred/bob/garden'),
   bob(repositories.searchRepositories, 'GET /repos/search?q=garden'),
   bob(repositories.listMyRepositories, 'GET /user/repos'),
   bob(repositories.listUserRepositories, 'GET /users/bob/repos'),
@@ -545,6 +563,8 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issues.removeIssueLabel, 'DELETE /repos/guild/engine/issues/1/labels/3'),
   bob(issues.clearIssueLabels, 'DELETE /repos/guild/engine/issues/1/labels'),
   bob(issues.editIssue, 'PATCH /repos/guild/engine/issues/1', { title: 'Make one plan' }),
+  bob(issues.listIssues, 'GET /repos/guild/engine/issues?type=pulls&state=all'),
+  bob(issues.searchIssues, 'GET /repos/issues/search?type=pulls&created=true'),
   bob(issues.getIssue, 'GET /repos/guild/engine/issues/1'),
   bob(pulls.createPullRequest, 'POST /repos/guild/engine/pulls', {
     title: 'Take what is new',

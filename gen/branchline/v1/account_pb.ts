@@ -158,21 +158,21 @@ export type Account = Message<"branchline.v1.Account"> & {
   visibility: string;
 
   /**
-   * Number of followers. Always 0: there are no followers.
+   * Number of followers. 0 for organisations, as are the next two.
    *
    * @generated from field: int64 followers_count = 20;
    */
   followersCount: bigint;
 
   /**
-   * Number of accounts that this account follows. Always 0.
+   * Number of users that this user follows.
    *
    * @generated from field: int64 following_count = 21;
    */
   followingCount: bigint;
 
   /**
-   * Number of starred repositories. Always 0: there are no stars.
+   * Number of starred repositories, including those that the caller may not read.
    *
    * @generated from field: int64 starred_repos_count = 22;
    */

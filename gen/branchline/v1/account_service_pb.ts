@@ -466,7 +466,8 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Blocks a user. Both users lose the access that the other has given them to single repositories.
+   * Blocks a user. Both users lose the access that the other has given them to single repositories,
+   * and no longer star repositories of each other or follow each other.
    *
    * Fails with:
    * - USER_NOT_FOUND, when the user does not exist.

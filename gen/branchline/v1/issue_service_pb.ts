@@ -11,8 +11,8 @@ import type { Label } from "./label_pb.ts";
 import { file_branchline_v1_label } from "./label_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
-import type { EmptySchema, ListValue, Value } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty, file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, ListValue, Timestamp, Value } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -20,7 +20,292 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_service.proto.
  */
 export const file_branchline_v1_issue_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMizwIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgLIAEoAxISCgVzdGF0ZRgMIAEoCUgDiAEBQgcKBV9ib2R5QhIKEF9jb250ZW50X3ZlcnNpb25CEQoPX3Vuc2V0X2R1ZV9kYXRlQggKBl9zdGF0ZSIzCgtJc3N1ZUxhYmVscxIkCgZsYWJlbHMYASADKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsIkQKFkxpc3RJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJrChVBZGRJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUibwoZUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEiYKBmxhYmVscxgEIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSJFChdDbGVhcklzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlEKF1JlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMiPAoOSXNzdWVSZWZlcmVuY2USDQoFaW5kZXgYASABKAMSDQoFb3duZXIYAiABKAkSDAoEcmVwbxgDIAEoCSJnChxMaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJjCh1MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZRIkCgZpc3N1ZXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIn8KGUFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxI2CgpkZXBlbmRlbmN5GAQgASgLMh0uYnJhbmNobGluZS52MS5Jc3N1ZVJlZmVyZW5jZUID4EECIoIBChxSZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAjK8DgoMSXNzdWVTZXJ2aWNlEooBCghHZXRJc3N1ZRIeLmJyYW5jaGxpbmUudjEuR2V0SXNzdWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJIkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwItEisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9EpcBCglFZGl0SXNzdWUSHy5icmFuY2hsaW5lLnYxLkVkaXRJc3N1ZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIlOQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCMDoBKjIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fRKtAQoPTGlzdElzc3VlTGFiZWxzEiUuYnJhbmNobGluZS52MS5MaXN0SXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyJXkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwI8YgZsYWJlbHMSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzEq8BCg5BZGRJc3N1ZUxhYmVscxIkLmJyYW5jaGxpbmUudjEuQWRkSXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyJbkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCPzoBKmIGbGFiZWxzIjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxK3AQoSUmVwbGFjZUlzc3VlTGFiZWxzEiguYnJhbmNobGluZS52MS5SZXBsYWNlSXNzdWVMYWJlbHNSZXF1ZXN0GhouYnJhbmNobGluZS52MS5Jc3N1ZUxhYmVscyJbkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCPzoBKmIGbGFiZWxzGjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKkAQoQQ2xlYXJJc3N1ZUxhYmVscxImLmJyYW5jaGxpbmUudjEuQ2xlYXJJc3N1ZUxhYmVsc1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUJACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjQqMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzEqkBChBSZW1vdmVJc3N1ZUxhYmVsEiYuYnJhbmNobGluZS52MS5SZW1vdmVJc3N1ZUxhYmVsUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJVkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCOSo3L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMve2lkfRLrAQoVTGlzdElzc3VlRGVwZW5kZW5jaWVzEisuYnJhbmNobGluZS52MS5MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXF1ZXN0GiwuYnJhbmNobGluZS52MS5MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZSJ3kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAkJiBmlzc3VlcxI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSvwEKEkFkZElzc3VlRGVwZW5kZW5jeRIoLmJyYW5jaGxpbmUudjEuQWRkSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiaZACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwJGOgpkZXBlbmRlbmN5IjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2RlcGVuZGVuY2llcxK+AQoVUmVtb3ZlSXNzdWVEZXBlbmRlbmN5EisuYnJhbmNobGluZS52MS5SZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJikAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCRjoKZGVwZW5kZW5jeSo4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_issue, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEirwIKEUxpc3RJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGbGFiZWxzGAQgASgJEgkKAXEYBSABKAkSDAoEdHlwZRgGIAEoCRISCgptaWxlc3RvbmVzGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkSEwoLYXNzaWduZWRfYnkYCyABKAkSFAoMbWVudGlvbmVkX2J5GAwgASgJEgwKBHBhZ2UYDSABKAUSDQoFbGltaXQYDiABKAUi9AIKE1NlYXJjaElzc3Vlc1JlcXVlc3QSDQoFc3RhdGUYASABKAkSDgoGbGFiZWxzGAIgASgJEgkKAXEYAyABKAkSDAoEdHlwZRgEIAEoCRISCgptaWxlc3RvbmVzGAUgASgJEikKBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCCABKAkSEAoIYXNzaWduZWQYCSABKAgSDwoHY3JlYXRlZBgKIAEoCBIRCgltZW50aW9uZWQYCyABKAgSGAoQcmV2aWV3X3JlcXVlc3RlZBgMIAEoCBIQCghyZXZpZXdlZBgNIAEoCBINCgVvd25lchgOIAEoCRIYChBwcmlvcml0eV9yZXBvX2lkGA8gASgDEgwKBHBhZ2UYECABKAUSDQoFbGltaXQYESABKAUiWAoSTGlzdElzc3Vlc1Jlc3BvbnNlEiQKBmlzc3VlcxgBIAMoCzIULmJyYW5jaGxpbmUudjEuSXNzdWUSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMizwIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgLIAEoAxISCgVzdGF0ZRgMIAEoCUgDiAEBQgcKBV9ib2R5QhIKEF9jb250ZW50X3ZlcnNpb25CEQoPX3Vuc2V0X2R1ZV9kYXRlQggKBl9zdGF0ZSIzCgtJc3N1ZUxhYmVscxIkCgZsYWJlbHMYASADKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsIkQKFkxpc3RJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJrChVBZGRJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUibwoZUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEiYKBmxhYmVscxgEIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSJFChdDbGVhcklzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlEKF1JlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMiPAoOSXNzdWVSZWZlcmVuY2USDQoFaW5kZXgYASABKAMSDQoFb3duZXIYAiABKAkSDAoEcmVwbxgDIAEoCSJnChxMaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJjCh1MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZRIkCgZpc3N1ZXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIn8KGUFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxI2CgpkZXBlbmRlbmN5GAQgASgLMh0uYnJhbmNobGluZS52MS5Jc3N1ZVJlZmVyZW5jZUID4EECIoIBChxSZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAjKoEQoMSXNzdWVTZXJ2aWNlErUBCgpMaXN0SXNzdWVzEiAuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTGlzdElzc3Vlc1Jlc3BvbnNlImKQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCLWIGaXNzdWVzEiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3VlcxKxAQoMU2VhcmNoSXNzdWVzEiIuYnJhbmNobGluZS52MS5TZWFyY2hJc3N1ZXNSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVzcG9uc2UiWpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwIlYgZpc3N1ZXMSGy9hcGkvdjEvcmVwb3MvaXNzdWVzL3NlYXJjaBKKAQoIR2V0SXNzdWUSHi5icmFuY2hsaW5lLnYxLkdldElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiSJACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCLRIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fRKXAQoJRWRpdElzc3VlEh8uYnJhbmNobGluZS52MS5FZGl0SXNzdWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJTkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0SrQEKD0xpc3RJc3N1ZUxhYmVscxIlLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiV5ACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCPGIGbGFiZWxzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKvAQoOQWRkSXNzdWVMYWJlbHMSJC5icmFuY2hsaW5lLnYxLkFkZElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscyIyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMStwEKElJlcGxhY2VJc3N1ZUxhYmVscxIoLmJyYW5jaGxpbmUudjEuUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscxoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSpAEKEENsZWFySXNzdWVMYWJlbHMSJi5icmFuY2hsaW5lLnYxLkNsZWFySXNzdWVMYWJlbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlCQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI0KjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKpAQoQUmVtb3ZlSXNzdWVMYWJlbBImLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVMYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjkqNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzL3tpZH0S6wEKFUxpc3RJc3N1ZURlcGVuZGVuY2llcxIrLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2Uid5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJCYgZpc3N1ZXMSOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzEr8BChJBZGRJc3N1ZURlcGVuZGVuY3kSKC5icmFuY2hsaW5lLnYxLkFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlImmQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCRjoKZGVwZW5kZW5jeSI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSvgEKFVJlbW92ZUlzc3VlRGVwZW5kZW5jeRIrLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiYpACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAkY6CmRlcGVuZGVuY3kqOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_issue, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
+
+/**
+ * Request of ListIssues. What is empty or absent does not restrict the list.
+ *
+ * @generated from message branchline.v1.ListIssuesRequest
+ */
+export type ListIssuesRequest = Message<"branchline.v1.ListIssuesRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * `open` (default), `closed`, merged ones included, or `all`. Any other value means open ones.
+   *
+   * @generated from field: string state = 3;
+   */
+  state: string;
+
+  /**
+   * Names of labels, separated by commas, of which a pull request must have at least one. At most
+   * 100.
+   *
+   * @generated from field: string labels = 4;
+   */
+  labels: string;
+
+  /**
+   * A text in the title, the description or a comment. The server uses the first 256 characters.
+   *
+   * @generated from field: string q = 5;
+   */
+  q: string;
+
+  /**
+   * `pulls` or empty for pull requests. `issues` returns none, since there are no other issues.
+   *
+   * @generated from field: string type = 6;
+   */
+  type: string;
+
+  /**
+   * Titles or numbers of milestones, separated by commas, of which a pull request must have one. At
+   * most 100.
+   *
+   * @generated from field: string milestones = 7;
+   */
+  milestones: string;
+
+  /**
+   * Only pull requests whose last change was at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 8;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Only pull requests whose last change was at this time or earlier.
+   *
+   * @generated from field: google.protobuf.Timestamp before = 9;
+   */
+  before?: Timestamp | undefined;
+
+  /**
+   * Username of the author. Empty for all.
+   *
+   * @generated from field: string created_by = 10;
+   */
+  createdBy: string;
+
+  /**
+   * Username of an assignee. Empty for all.
+   *
+   * @generated from field: string assigned_by = 11;
+   */
+  assignedBy: string;
+
+  /**
+   * Username that the description or a comment mentions. Empty for all.
+   *
+   * @generated from field: string mentioned_by = 12;
+   */
+  mentionedBy: string;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 13;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 14;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListIssuesRequest.
+ * Use `create(ListIssuesRequestSchema)` to create a new message.
+ */
+export const ListIssuesRequestSchema: GenMessage<ListIssuesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 0);
+
+/**
+ * Request of SearchIssues. What is empty, false or absent does not restrict the result. An anonymous
+ * caller who asks for pull requests of the caller gets none.
+ *
+ * @generated from message branchline.v1.SearchIssuesRequest
+ */
+export type SearchIssuesRequest = Message<"branchline.v1.SearchIssuesRequest"> & {
+  /**
+   * `open` (default), `closed`, merged ones included, or `all`. Any other value means open ones.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * Names of labels, separated by commas, of which a pull request must have at least one. At most
+   * 100.
+   *
+   * @generated from field: string labels = 2;
+   */
+  labels: string;
+
+  /**
+   * A text in the title, the description or a comment. The server uses the first 256 characters.
+   *
+   * @generated from field: string q = 3;
+   */
+  q: string;
+
+  /**
+   * `pulls` or empty for pull requests. `issues` returns none, since there are no other issues.
+   *
+   * @generated from field: string type = 4;
+   */
+  type: string;
+
+  /**
+   * Titles or numbers of milestones, separated by commas, of which a pull request must have one. At
+   * most 100.
+   *
+   * @generated from field: string milestones = 5;
+   */
+  milestones: string;
+
+  /**
+   * Only pull requests whose last change was at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 6;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Only pull requests whose last change was at this time or earlier.
+   *
+   * @generated from field: google.protobuf.Timestamp before = 7;
+   */
+  before?: Timestamp | undefined;
+
+  /**
+   * Username of the author. Empty for all.
+   *
+   * @generated from field: string created_by = 8;
+   */
+  createdBy: string;
+
+  /**
+   * Only pull requests that are assigned to the caller.
+   *
+   * @generated from field: bool assigned = 9;
+   */
+  assigned: boolean;
+
+  /**
+   * Only pull requests of the caller.
+   *
+   * @generated from field: bool created = 10;
+   */
+  created: boolean;
+
+  /**
+   * Only pull requests that mention the caller.
+   *
+   * @generated from field: bool mentioned = 11;
+   */
+  mentioned: boolean;
+
+  /**
+   * Only pull requests for which the caller's review is requested by name.
+   *
+   * @generated from field: bool review_requested = 12;
+   */
+  reviewRequested: boolean;
+
+  /**
+   * Only pull requests that the caller has reviewed.
+   *
+   * @generated from field: bool reviewed = 13;
+   */
+  reviewed: boolean;
+
+  /**
+   * Name of the user or organisation that owns the repository.
+   *
+   * @generated from field: string owner = 14;
+   */
+  owner: string;
+
+  /**
+   * Number of the repository whose pull requests come first.
+   *
+   * @generated from field: int64 priority_repo_id = 15;
+   */
+  priorityRepoId: bigint;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 16;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 17;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.SearchIssuesRequest.
+ * Use `create(SearchIssuesRequestSchema)` to create a new message.
+ */
+export const SearchIssuesRequestSchema: GenMessage<SearchIssuesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 1);
+
+/**
+ * A page of pull requests in the form of issues.
+ *
+ * @generated from message branchline.v1.ListIssuesResponse
+ */
+export type ListIssuesResponse = Message<"branchline.v1.ListIssuesResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated branchline.v1.Issue issues = 1;
+   */
+  issues: Issue[];
+
+  /**
+   * Number of entries on all pages.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Entries per page that the server used.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListIssuesResponse.
+ * Use `create(ListIssuesResponseSchema)` to create a new message.
+ */
+export const ListIssuesResponseSchema: GenMessage<ListIssuesResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 2);
 
 /**
  * Request of GetIssue.
@@ -55,7 +340,7 @@ export type GetIssueRequest = Message<"branchline.v1.GetIssueRequest"> & {
  * Use `create(GetIssueRequestSchema)` to create a new message.
  */
 export const GetIssueRequestSchema: GenMessage<GetIssueRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 0);
+  messageDesc(file_branchline_v1_issue_service, 3);
 
 /**
  * Request of EditIssue. What is absent stays as it is.
@@ -156,7 +441,7 @@ export type EditIssueRequest = Message<"branchline.v1.EditIssueRequest"> & {
  * Use `create(EditIssueRequestSchema)` to create a new message.
  */
 export const EditIssueRequestSchema: GenMessage<EditIssueRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 1);
+  messageDesc(file_branchline_v1_issue_service, 4);
 
 /**
  * Labels of a pull request.
@@ -177,7 +462,7 @@ export type IssueLabels = Message<"branchline.v1.IssueLabels"> & {
  * Use `create(IssueLabelsSchema)` to create a new message.
  */
 export const IssueLabelsSchema: GenMessage<IssueLabels> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 2);
+  messageDesc(file_branchline_v1_issue_service, 5);
 
 /**
  * Request of ListIssueLabels.
@@ -212,7 +497,7 @@ export type ListIssueLabelsRequest = Message<"branchline.v1.ListIssueLabelsReque
  * Use `create(ListIssueLabelsRequestSchema)` to create a new message.
  */
 export const ListIssueLabelsRequestSchema: GenMessage<ListIssueLabelsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 3);
+  messageDesc(file_branchline_v1_issue_service, 6);
 
 /**
  * Request of AddIssueLabels.
@@ -254,7 +539,7 @@ export type AddIssueLabelsRequest = Message<"branchline.v1.AddIssueLabelsRequest
  * Use `create(AddIssueLabelsRequestSchema)` to create a new message.
  */
 export const AddIssueLabelsRequestSchema: GenMessage<AddIssueLabelsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 4);
+  messageDesc(file_branchline_v1_issue_service, 7);
 
 /**
  * Request of ReplaceIssueLabels.
@@ -296,7 +581,7 @@ export type ReplaceIssueLabelsRequest = Message<"branchline.v1.ReplaceIssueLabel
  * Use `create(ReplaceIssueLabelsRequestSchema)` to create a new message.
  */
 export const ReplaceIssueLabelsRequestSchema: GenMessage<ReplaceIssueLabelsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 5);
+  messageDesc(file_branchline_v1_issue_service, 8);
 
 /**
  * Request of ClearIssueLabels.
@@ -331,7 +616,7 @@ export type ClearIssueLabelsRequest = Message<"branchline.v1.ClearIssueLabelsReq
  * Use `create(ClearIssueLabelsRequestSchema)` to create a new message.
  */
 export const ClearIssueLabelsRequestSchema: GenMessage<ClearIssueLabelsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 6);
+  messageDesc(file_branchline_v1_issue_service, 9);
 
 /**
  * Request of RemoveIssueLabel.
@@ -373,7 +658,7 @@ export type RemoveIssueLabelRequest = Message<"branchline.v1.RemoveIssueLabelReq
  * Use `create(RemoveIssueLabelRequestSchema)` to create a new message.
  */
 export const RemoveIssueLabelRequestSchema: GenMessage<RemoveIssueLabelRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 7);
+  messageDesc(file_branchline_v1_issue_service, 10);
 
 /**
  * A dependency of a pull request.
@@ -408,7 +693,7 @@ export type IssueReference = Message<"branchline.v1.IssueReference"> & {
  * Use `create(IssueReferenceSchema)` to create a new message.
  */
 export const IssueReferenceSchema: GenMessage<IssueReference> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 8);
+  messageDesc(file_branchline_v1_issue_service, 11);
 
 /**
  * Request of ListIssueDependencies.
@@ -457,7 +742,7 @@ export type ListIssueDependenciesRequest = Message<"branchline.v1.ListIssueDepen
  * Use `create(ListIssueDependenciesRequestSchema)` to create a new message.
  */
 export const ListIssueDependenciesRequestSchema: GenMessage<ListIssueDependenciesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 9);
+  messageDesc(file_branchline_v1_issue_service, 12);
 
 /**
  * A page of dependencies.
@@ -492,7 +777,7 @@ export type ListIssueDependenciesResponse = Message<"branchline.v1.ListIssueDepe
  * Use `create(ListIssueDependenciesResponseSchema)` to create a new message.
  */
 export const ListIssueDependenciesResponseSchema: GenMessage<ListIssueDependenciesResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 10);
+  messageDesc(file_branchline_v1_issue_service, 13);
 
 /**
  * Request of AddIssueDependency.
@@ -534,7 +819,7 @@ export type AddIssueDependencyRequest = Message<"branchline.v1.AddIssueDependenc
  * Use `create(AddIssueDependencyRequestSchema)` to create a new message.
  */
 export const AddIssueDependencyRequestSchema: GenMessage<AddIssueDependencyRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 11);
+  messageDesc(file_branchline_v1_issue_service, 14);
 
 /**
  * Request of RemoveIssueDependency.
@@ -576,7 +861,7 @@ export type RemoveIssueDependencyRequest = Message<"branchline.v1.RemoveIssueDep
  * Use `create(RemoveIssueDependencyRequestSchema)` to create a new message.
  */
 export const RemoveIssueDependencyRequestSchema: GenMessage<RemoveIssueDependencyRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_service, 12);
+  messageDesc(file_branchline_v1_issue_service, 15);
 
 /**
  * Pull requests in the form of issues, for clients that look for issues. In compatible systems both
@@ -590,6 +875,39 @@ export const RemoveIssueDependencyRequestSchema: GenMessage<RemoveIssueDependenc
  * @generated from service branchline.v1.IssueService
  */
 export const IssueService: GenService<{
+  /**
+   * Lists the pull requests of a repository, newest first.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - USER_NOT_FOUND, when a user in the filter does not exist or is hidden from the caller.
+   * - INVALID_FIELD, when there are too many labels or milestones.
+   *
+   * @generated from rpc branchline.v1.IssueService.ListIssues
+   */
+  listIssues: {
+    methodKind: "unary";
+    input: typeof ListIssuesRequestSchema;
+    output: typeof ListIssuesResponseSchema;
+  },
+  /**
+   * Searches the latest 50,000 pull requests of all repositories for those that the caller may read,
+   * newest first.
+   *
+   * Fails with:
+   * - USER_NOT_FOUND, when an account in the filter does not exist or is hidden from the caller.
+   * - INVALID_FIELD, when there are too many labels or milestones.
+   *
+   * @generated from rpc branchline.v1.IssueService.SearchIssues
+   */
+  searchIssues: {
+    methodKind: "unary";
+    input: typeof SearchIssuesRequestSchema;
+    output: typeof ListIssuesResponseSchema;
+  },
   /**
    * Returns one pull request by its number and, as GetPullRequest does, marks it as seen.
    *

@@ -268,7 +268,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   avatarUrl: string;
 
   /**
-   * Number of stars. Always 0: there are no stars.
+   * Number of users who starred the repository.
    *
    * @generated from field: int64 stars_count = 35;
    */

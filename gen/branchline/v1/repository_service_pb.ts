@@ -324,7 +324,8 @@ export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositorie
   teamId: bigint;
 
   /**
-   * Number of a user who starred the repository. There are no stars, so the result is empty.
+   * Number of a user who starred the repositories. Nothing is found if the caller may not see the
+   * user.
    *
    * @generated from field: int64 starred_by = 8;
    */

@@ -77,9 +77,9 @@ export function accountMessage(app: App, viewer: Caller, owner: Owner): Account 
     website: owner.website,
     description: owner.description,
     visibility: owner.visibility,
-    followersCount: 0n,
-    followingCount: 0n,
-    starredReposCount: 0n,
+    followersCount: BigInt(owner.followers_count),
+    followingCount: BigInt(owner.following_count),
+    starredReposCount: BigInt(owner.stars_count),
   }
 }
 

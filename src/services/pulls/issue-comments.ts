@@ -1,5 +1,4 @@
 import { create } from '@bufbuild/protobuf'
-import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { type IssueComment, IssueCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
@@ -18,7 +17,7 @@ import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
-import { atSecond } from '../wire/times.ts'
+import { atSecond, secondsOf } from '../wire/times.ts'
 
 /** Maximum number of comments in a response to clients that request no page. */
 const MAX_WHOLE_LIST = 1000
@@ -79,11 +78,6 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
       return {}
     },
   }
-}
-
-/** Unix seconds. */
-function secondsOf(time: Timestamp | undefined): number | undefined {
-  return time && Number(time.seconds)
 }
 
 /** Returns a comment on a pull request as a viewer may see it. */

@@ -10,8 +10,10 @@ import {
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
+import type { Page } from '../../domain/core/names.ts'
 import { editPull, type PullEdit } from '../../domain/pulls/lifecycle/edit-pull.ts'
 import { getPull } from '../../domain/pulls/lifecycle/pull-requests.ts'
+import { listIssues, searchIssues } from '../../domain/pulls/listing/issue-lists.ts'
 import {
   type LabelledPull,
   type LabelReference,
@@ -25,6 +27,7 @@ import {
   listDependencies,
   removeDependency,
 } from '../../domain/pulls/listing/pull-dependencies.ts'
+import type { PullPage } from '../../domain/pulls/listing/pull-lists.ts'
 import type { PullView } from '../../domain/pulls/listing/pull-views.ts'
 import { labelMessagesIn } from '../repos/labels.ts'
 import { callerOf } from '../wire/call.ts'
@@ -32,12 +35,15 @@ import { defineService } from '../wire/define-service.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { readNumberedPage } from '../wire/pages.ts'
+import { secondsOf } from '../wire/times.ts'
 import { pullRequestMessage } from './pull-request-message.ts'
 import { lookOf } from './pull-requests.ts'
 
 /** Implements IssueService. */
 function issueService(app: App): ServiceImpl<typeof IssueService> {
   return {
+    ...listMethods(app),
+
     async getIssue({ owner, repo, index }, context) {
       const caller = callerOf(context)
       return issueMessage(
@@ -59,6 +65,36 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
 
     ...labelMethods(app),
     ...dependencyMethods(app),
+  }
+}
+
+type ListMethods = Pick<ServiceImpl<typeof IssueService>, 'listIssues' | 'searchIssues'>
+
+function listMethods(app: App): ListMethods {
+  const answer = (caller: Caller, { pulls, total }: PullPage, { limit }: Page) => ({
+    issues: pulls.map((view) => issueMessage(app, caller, view)),
+    total: BigInt(total),
+    limit,
+  })
+  return {
+    async listIssues({ owner, repo, since, before, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const query = { ...request, since: secondsOf(since), before: secondsOf(before) }
+      return answer(caller, await listIssues(app, caller, { owner, repo }, query, page), page)
+    },
+
+    async searchIssues({ since, before, priorityRepoId, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const query = {
+        ...request,
+        since: secondsOf(since),
+        before: secondsOf(before),
+        priorityRepoId: Number(priorityRepoId),
+      }
+      return answer(caller, await searchIssues(app, caller, query, page), page)
+    },
   }
 }
 

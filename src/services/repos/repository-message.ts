@@ -179,6 +179,7 @@ function setState(message: RepositoryMessage, { repository, owner }: RepositoryV
 function setFigures(message: RepositoryMessage, { repository }: RepositoryView): void {
   message.size = BigInt(repository.size_kib)
   message.branchCount = BigInt(repository.branch_count)
+  message.starsCount = BigInt(repository.stars_count)
   message.forksCount = BigInt(repository.forks_count)
   message.openPrCounter = BigInt(repository.open_pulls_count)
   message.releaseCounter = BigInt(repository.releases_count)

@@ -5,3 +5,8 @@ export function atSecond(unixSeconds: number): Timestamp {
   // What `create` returns, in a tenth of its time. Some responses have a thousand times.
   return { $typeName: 'google.protobuf.Timestamp', seconds: BigInt(unixSeconds), nanos: 0 }
 }
+
+/** Converts a Timestamp to whole Unix seconds. */
+export function secondsOf(time: Timestamp | undefined): number | undefined {
+  return time && Number(time.seconds)
+}

@@ -62,6 +62,9 @@ function selectOwners(db: Db) {
         fn.coalesce('users.restricted', sql.lit(0)).as('restricted'),
         'users.role',
         'users.state',
+        fn.coalesce('users.stars_count', sql.lit(0)).as('stars_count'),
+        fn.coalesce('users.followers_count', sql.lit(0)).as('followers_count'),
+        fn.coalesce('users.following_count', sql.lit(0)).as('following_count'),
         fn.coalesce('users.create_time', 'organizations.create_time').as('create_time'),
       ])
       // Each account has a row in one of the two tables.

@@ -33,6 +33,13 @@ const ofRepository = (column: string, table: string, condition = sql`1 = 1`): Co
   counted: count(table, 'repository_id', condition),
 })
 
+const ofUser = (column: string, table: string, key: string): Counter => ({
+  table: 'users',
+  column,
+  key: 'id',
+  counted: count(table, key, sql`1 = 1`),
+})
+
 const ofMilestone = (column: string, condition: RawBuilder<unknown>): Counter => ({
   table: 'milestones',
   column,
@@ -45,6 +52,10 @@ const COUNTERS: readonly Counter[] = [
   ofRepository('branch_count', 'branches'),
   ofRepository('pulls_count', 'pull_requests'),
   ofRepository('open_pulls_count', 'pull_requests', sql`state = 'OPEN'`),
+  ofRepository('stars_count', 'stars'),
+  ofUser('stars_count', 'stars', 'user_id'),
+  ofUser('followers_count', 'follows', 'followed_id'),
+  ofUser('following_count', 'follows', 'follower_id'),
   ofRepository('releases_count', 'releases', sql`draft = 0 and tag_only = 0`),
   {
     table: 'repositories',

@@ -24,13 +24,20 @@ export const TEAM_UNITS = {
   releases: 'repo.releases',
 } as const
 
+type TeamUnit = keyof typeof TEAM_UNITS
+
 type Repositories = ExpressionBuilder<Schema, 'repositories'>
 
 /**
  * Returns the condition under which a row of `repositories` is readable, for lists. It expresses
  * the same rule as `decideAccess` of the domain.
+ *
+ * @param unit the feature to read. Without it, any one is enough.
  */
-export function readableBy(reader: RepositoryReader): (eb: Repositories) => Expression<SqlBool> {
+export function readableBy(
+  reader: RepositoryReader,
+  unit?: TeamUnit,
+): (eb: Repositories) => Expression<SqlBool> {
   const { userId, needsSignIn, restricted, publicOnly, administrator } = reader
   return (eb) => {
     if (needsSignIn) return sql<SqlBool>`false`
@@ -49,8 +56,8 @@ export function readableBy(reader: RepositoryReader): (eb: Repositories) => Expr
         ...openToAll,
         ...openToMembers,
         isSharedWith(eb, userId),
-        isOfTeamThatHasAll(eb, userId),
-        isOfTeam(eb, userId),
+        isOfTeamThatHasAll(eb, userId, unit),
+        isOfTeam(eb, userId, unit),
       ])
     }
     return publicOnly ? eb.and([isOpen(), given()]) : given()
@@ -94,19 +101,27 @@ function isOfOrganizationOf(eb: Repositories, userId: number): Expression<SqlBoo
   return eb('repositories.owner_id', 'in', teamsOf(eb, userId).select('teams.organization_id'))
 }
 
-function isOfTeamThatHasAll(eb: Repositories, userId: number): Expression<SqlBool> {
+function isOfTeamThatHasAll(
+  eb: Repositories,
+  userId: number,
+  unit: TeamUnit | undefined,
+): Expression<SqlBool> {
   const organizations = teamsOf(eb, userId)
     .select('teams.organization_id')
     .where((team) =>
       team.or([
         team('teams.permission', '=', 'owner'),
-        team.and([team('teams.includes_all_repositories', '=', 1), readsSomething()]),
+        team.and([team('teams.includes_all_repositories', '=', 1), reads(unit)]),
       ]),
     )
   return eb('repositories.owner_id', 'in', organizations)
 }
 
-function isOfTeam(eb: Repositories, userId: number): Expression<SqlBool> {
+function isOfTeam(
+  eb: Repositories,
+  userId: number,
+  unit: TeamUnit | undefined,
+): Expression<SqlBool> {
   const assigned = teamsOf(eb, userId)
     .innerJoin('team_repositories', 'team_repositories.team_id', 'teams.id')
     // Teams lose a repository that is transferred to another owner.
@@ -116,7 +131,7 @@ function isOfTeam(eb: Repositories, userId: number): Expression<SqlBool> {
         .onRef('owned.owner_id', '=', 'teams.organization_id'),
     )
     .select('team_repositories.repository_id')
-    .where(readsSomething())
+    .where(reads(unit))
   return eb('repositories.id', 'in', assigned)
 }
 
@@ -135,10 +150,11 @@ function unitLevel(unit: string): Expression<string> {
   })
 }
 
-/** The condition under which a team can read at least one unit. */
-function readsSomething(): Expression<SqlBool> {
-  const opened = Object.values(TEAM_UNITS).map(
-    (unit) => sql<SqlBool>`${unitLevel(unit)} in ('read', 'write', 'admin', 'owner')`,
+/** The condition under which a team can read a unit or, without one, at least one of them. */
+function reads(unit: TeamUnit | undefined): Expression<SqlBool> {
+  const names = unit === undefined ? Object.values(TEAM_UNITS) : [TEAM_UNITS[unit]]
+  const opened = names.map(
+    (name) => sql<SqlBool>`${unitLevel(name)} in ('read', 'write', 'admin', 'owner')`,
   )
   return sql<SqlBool>`(teams.permission in ('admin', 'owner') or ${sql.join(opened, sql` or `)})`
 }

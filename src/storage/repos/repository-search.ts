@@ -28,6 +28,8 @@ export interface RepositorySearch {
   readonly ownerId?: number | undefined
   readonly participant?: Participant | undefined
   readonly teamId?: number | undefined
+  /** A user who has starred the repositories. */
+  readonly starredBy?: number | undefined
   /** Texts, at least one of which matches. */
   readonly texts?: readonly SearchedText[] | undefined
   /** Topics, at least one of which the repository has. */
@@ -63,7 +65,14 @@ export interface SearchedText {
 
 /** The sort key of a list. Repositories with equal keys are sorted by id. */
 export interface RepositoryOrder {
-  readonly column: 'name_key' | 'create_time' | 'update_time' | 'size_kib' | 'forks_count' | 'id'
+  readonly column:
+    | 'name_key'
+    | 'create_time'
+    | 'update_time'
+    | 'size_kib'
+    | 'stars_count'
+    | 'forks_count'
+    | 'id'
   readonly direction: 'asc' | 'desc'
   /** The owner whose repositories come first. */
   readonly firstOwnerId?: number | undefined
@@ -178,11 +187,12 @@ function onlyName({ texts }: RepositorySearch): string {
 type Found = SelectQueryBuilder<Schema, 'repositories', { id: number }>
 
 function matching(db: Db, search: RepositorySearch): Found {
-  const { reader, ownerId, participant, teamId, texts, topics } = search
+  const { reader, ownerId, participant, teamId, starredBy, texts, topics } = search
   let result = db.selectFrom('repositories').select('repositories.id').where(readableBy(reader))
   if (ownerId !== undefined) result = result.where('repositories.owner_id', '=', ownerId)
   if (participant) result = result.where(isPartOf(participant))
   if (teamId !== undefined) result = result.where(isOfTeam(teamId, reader))
+  if (starredBy !== undefined) result = result.where(isStarredBy(starredBy))
   if (topics) result = result.where(hasOneOf(topics))
   for (const flag of ['private', 'template', 'mirror'] as const) {
     const wanted = search[flag]
@@ -259,6 +269,15 @@ function isOfTeam(id: number, { administrator, userId }: RepositoryReader): Cond
       eb.or([eb.exists(hasAll), eb('repositories.id', 'in', given)]),
     ])
   }
+}
+
+function isStarredBy(id: number): Condition {
+  return (eb) =>
+    eb(
+      'repositories.id',
+      'in',
+      eb.selectFrom('stars').select('repository_id').where('user_id', '=', id),
+    )
 }
 
 function hasOneOf(topics: readonly string[]): Condition {

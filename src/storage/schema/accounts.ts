@@ -273,12 +273,25 @@ export interface UsersTable {
   visibility: Generated<Visibility>
   /** 1 if the user sees only what they were given access to explicitly. */
   restricted: Generated<number>
+  /** Maintained by triggers on `stars`. */
+  stars_count: Generated<number>
+  /** Maintained by triggers on `follows`, as is the next one. */
+  followers_count: Generated<number>
+  following_count: Generated<number>
   /** Access tokens contain the version at their creation. A higher version revokes them. */
   token_version: Generated<number>
   /** Unix seconds. */
   create_time: number
   /** Unix seconds. */
   update_time: number
+}
+
+/** Users that a user follows. */
+export interface FollowsTable {
+  follower_id: number
+  followed_id: number
+  /** Unix seconds. */
+  create_time: number
 }
 
 /** Uploaded pictures, in a separate table so that lists of accounts do not load them. */
@@ -363,6 +376,10 @@ export interface Owner {
   readonly role: UsersTable['role'] | null
   /** Null for an organisation. */
   readonly state: UsersTable['state'] | null
+  /** 0 for an organisation, as are the next two. */
+  readonly stars_count: number
+  readonly followers_count: number
+  readonly following_count: number
   /** Unix seconds. */
   readonly create_time: number
 }

@@ -229,6 +229,8 @@ export interface RepositoriesTable {
   /** The highest pull request number used so far. Numbers are never reused. */
   last_issue_number: Generated<number>
   releases_count: Generated<number>
+  /** Maintained by triggers on `stars`. */
+  stars_count: Generated<number>
 }
 
 /** The ways to merge a pull request into its base branch. */
@@ -252,7 +254,14 @@ export type NewRepository = Insertable<RepositoriesTable>
 export type RepositoryChanges = Partial<
   Omit<
     Repository,
-    'id' | 'owner_id' | 'name' | 'name_key' | 'create_time' | 'branch_count' | 'forks_count'
+    | 'id'
+    | 'owner_id'
+    | 'name'
+    | 'name_key'
+    | 'create_time'
+    | 'branch_count'
+    | 'forks_count'
+    | 'stars_count'
   >
 >
 
@@ -273,6 +282,14 @@ export interface RepositoryTransfersTable {
 }
 
 export type RepositoryTransfer = Selectable<RepositoryTransfersTable>
+
+/** Repositories that users have starred. */
+export interface StarsTable {
+  user_id: number
+  repository_id: number
+  /** Unix seconds. */
+  create_time: number
+}
 
 /** Topics. A row exists while at least one repository has the topic. */
 export interface TopicsTable {

@@ -4,6 +4,7 @@ import type {
   AccountRedirectsTable,
   AccountsTable,
   CreateRequestsTable,
+  FollowsTable,
   GpgCertificatesTable,
   GpgKeysTable,
   IdentityProvidersTable,
@@ -87,6 +88,7 @@ import type {
   RepositoryRedirectsTable,
   RepositoryTopicsTable,
   RepositoryTransfersTable,
+  StarsTable,
   TopicsTable,
 } from './repos.ts'
 import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
@@ -111,6 +113,7 @@ export interface Schema {
   data_folders: DataFoldersTable
   deploy_keys: DeployKeysTable
   failed_guesses: FailedGuessesTable
+  follows: FollowsTable
   git_hooks: GitHooksTable
   gpg_certificates: GpgCertificatesTable
   gpg_keys: GpgKeysTable
@@ -158,6 +161,7 @@ export interface Schema {
   review_comments: ReviewCommentsTable
   reviews: ReviewsTable
   sessions: SessionsTable
+  stars: StarsTable
   tag_protection_teams: TagProtectionTeamsTable
   tag_protection_users: TagProtectionUsersTable
   tag_protections: TagProtectionsTable

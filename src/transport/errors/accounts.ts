@@ -10,6 +10,11 @@ export const ACCOUNTS = {
     message: 'a user cannot block themselves, and an organization cannot block its members',
     restStatus: 400,
   },
+  CANNOT_FOLLOW: {
+    code: Code.InvalidArgument,
+    message: 'users cannot follow themselves or an organization',
+    restStatus: 400,
+  },
   DISPLAY_NAME_CHANGE_CLOSED: {
     code: Code.PermissionDenied,
     message: 'only administrators may change display names on this instance',
@@ -24,6 +29,7 @@ export const ACCOUNTS = {
     message: ({ name }) => `${name} owns content; delete with purge`,
     restStatus: 422,
   },
+  FOLLOW_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   HAS_ASSOCIATED_DATA: {
     code: Code.FailedPrecondition,
     message: ({ name }) => `${name} owns content; delete with force`,

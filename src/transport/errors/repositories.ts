@@ -148,6 +148,7 @@ export const REPOSITORIES = {
     restStatus: 400,
   },
   REPOSITORY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  STAR_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REPOSITORY_NOT_MIRROR: { code: Code.FailedPrecondition, message: 'Repository is not a mirror' },
   REPOSITORY_OWNER_RENAMED: {
     code: Code.NotFound,

@@ -2,8 +2,10 @@ import { create, type DescMethod, type Message, type MessageInitShape } from '@b
 import { AccessTokenService } from '#gen/branchline/v1/access_token_service_pb.ts'
 import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
+import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
+import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
@@ -11,6 +13,7 @@ import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
@@ -39,6 +42,7 @@ const signedIn: AccountNeeds = { ...anybody, signedIn: true }
 const readers: AccountNeeds = { ...signedIn, scopes: ['read:user'] }
 const owners: AccountNeeds = { ...readers, privateData: true }
 const writers: AccountNeeds = { ...owners, scopes: ['write:user'] }
+const followers: AccountNeeds = { ...readers, scopes: ['write:user'] }
 const visitors: AccountNeeds = { ...anybody, scopes: ['read:user'] }
 const administrators: AccountNeeds = {
   ...signedIn,
@@ -62,6 +66,8 @@ const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const userHooks = UserHookService.method
 const systemHooks = SystemHookService.method
+const follows = FollowService.method
+const stars = StarService.method
 
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
@@ -75,6 +81,15 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(accounts.checkBlockedUser, owners, { username: NOBODY }),
   row(accounts.blockUser, writers, { username: NOBODY }),
   row(accounts.unblockUser, writers, { username: NOBODY }),
+
+  row(follows.listMyFollowers, readers),
+  row(follows.listMyFollowing, readers),
+  row(follows.checkFollowing, readers, { username: NOBODY }),
+  row(follows.followUser, followers, { username: NOBODY }),
+  row(follows.unfollowUser, followers, { username: NOBODY }),
+  row(follows.listUserFollowers, visitors, { username: 'bob' }),
+  row(follows.listUserFollowing, visitors, { username: 'bob' }),
+  row(follows.checkUserFollowing, visitors, { username: 'bob', target: NOBODY }),
 
   row(tokens.listAccessTokens, byPassword, { username: 'bob' }),
   row(tokens.createAccessToken, byPassword, { username: 'bob' }),
@@ -174,10 +189,17 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { name: '..' },
   ),
   row(repositories.searchRepositories, ofRepositories),
+  row(IssueService.method.searchIssues, { ...anybody, scopes: ['read:issue'] }),
   row(TopicService.method.searchTopics, ofRepositories),
   row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
   row(
     repositories.listUserRepositories,
+    { ...anybody, scopes: ['read:repository', 'read:user'] },
+    { username: 'bob' },
+  ),
+  row(stars.listMyStarredRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
+  row(
+    stars.listUserStarredRepositories,
     { ...anybody, scopes: ['read:repository', 'read:user'] },
     { username: 'bob' },
   ),

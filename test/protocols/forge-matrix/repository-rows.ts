@@ -23,6 +23,7 @@ import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
@@ -58,6 +59,8 @@ const members: RepositoryNeeds = { ...readers, signedIn: true }
 /** Whoever may read any part. */
 const visitors: RepositoryNeeds = { ...readers, level: 'none' }
 const guests: RepositoryNeeds = { ...visitors, signedIn: true }
+const starReaders: RepositoryNeeds = { ...guests, scopes: ['read:repository', 'read:user'] }
+const starGivers: RepositoryNeeds = { ...guests, scopes: ['write:repository', 'write:user'] }
 const forGuests: RepositoryNeeds = { ...guests, scopes: ['write:repository'] }
 const writers: RepositoryNeeds = {
   ...members,
@@ -145,6 +148,7 @@ const teams = TeamService.method
 const languages = LanguageService.method
 const webhooks = HookService.method
 const topics = TopicService.method
+const stars = StarService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
@@ -161,6 +165,12 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(topics.replaceRepositoryTopics, administrators, { topics: ['no topic'] }),
   row(topics.addRepositoryTopic, administrators, { topic: 'no topic' }),
   row(topics.removeRepositoryTopic, administrators, { topic: 'no topic' }),
+
+  row(stars.listStargazers, visitors),
+  // Nobody has starred anything.
+  row(stars.checkStarredRepository, starReaders),
+  row(stars.unstarRepository, starGivers),
+  row(stars.starRepository, starGivers),
 
   row(collaborators.listCollaborators, guests),
   row(collaborators.checkCollaborator, guests, { collaborator: NOBODY }),
@@ -296,6 +306,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(reviews.resolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
   row(reviews.unresolveReviewComment, { ...participants, writes: false }, { comment: NO_NUMBER }),
 
+  row(issues.listIssues, issueReaders),
   row(issues.getIssue, issueReaders, { index: PULL }),
   // Of a text that nobody knows.
   row(issues.editIssue, issueEditors, { index: PULL, contentVersion: NO_NUMBER }),

@@ -109,6 +109,9 @@ const NOT_STORED = {
   password_hash: '',
   email_by_token: 0,
   keep_email_private: 0,
+  stars_count: 0,
+  followers_count: 0,
+  following_count: 0,
   create_time: 0,
   update_time: 0,
 } as const

@@ -1,7 +1,9 @@
+import { deleteFollow } from '../../../storage/accounts/follows.ts'
 import * as rows from '../../../storage/accounts/user-blocks.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import { deleteCollaborationsWith } from '../../../storage/repos/collaborators.ts'
+import { deleteStarsOn } from '../../../storage/repos/stars.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
@@ -56,7 +58,8 @@ export async function checkBlockedUser(
 
 /**
  * Blocks a user on behalf of a user or an organisation. Both lose access that the other one gave
- * them to single repositories.
+ * them to single repositories, their stars on each other's repositories, and that one follows the
+ * other.
  *
  * @throws INVALID_FIELD, USER_NOT_FOUND, CANNOT_BLOCK
  */
@@ -77,8 +80,14 @@ export async function blockUser(
       note,
       create_time: nowSeconds(app.clock),
     })
-    await deleteCollaborationsWith(tx, blockerId, id)
-    await deleteCollaborationsWith(tx, id, blockerId)
+    for (const [one, other] of [
+      [blockerId, id],
+      [id, blockerId],
+    ] as const) {
+      await deleteCollaborationsWith(tx, one, other)
+      await deleteStarsOn(tx, one, other)
+      await deleteFollow(tx, one, other)
+    }
   })
 }
 

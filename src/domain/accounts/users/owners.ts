@@ -1,5 +1,6 @@
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
+import type { UserViewer } from '../../../storage/accounts/user-viewers.ts'
 import { findUserByNameKey } from '../../../storage/accounts/users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
@@ -38,6 +39,9 @@ const EMPTY_OWNER: Owner = {
   restricted: 0,
   role: null,
   state: null,
+  stars_count: 0,
+  followers_count: 0,
+  following_count: 0,
   create_time: 0,
 }
 
@@ -145,6 +149,12 @@ export function readVisibility(text: string | undefined): Owner['visibility'] | 
   return visibility
 }
 
+/** Returns which users a caller may see, for the lists of users that are not searches. */
+export function userViewer(caller: Caller): UserViewer {
+  if (caller.kind === 'anonymous') return { visible: ['public'], viewerId: undefined }
+  return { visible: visibilitiesFor(caller), viewerId: caller.user.id }
+}
+
 function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {
   if (seesPublicDataOnly(caller)) return ['public']
   return actsAsAdministrator(caller, 'read')
@@ -200,8 +210,11 @@ export function instanceAddress(app: AccountsApp): string {
 export function userAsOwner(user: User): Owner {
   const { id, username: name, display_name: full_name, email, avatar_url, user_id } = user
   const { description, visibility, restricted, role, state, create_time } = user
+  const { stars_count, followers_count, following_count } = user
   const profile = { name, full_name, email, avatar_url, user_id, description }
-  return { ...EMPTY_OWNER, id, ...profile, visibility, restricted, role, state, create_time }
+  const figures = { stars_count, followers_count, following_count }
+  const rights = { visibility, restricted, role, state }
+  return { ...EMPTY_OWNER, id, ...profile, ...rights, ...figures, create_time }
 }
 
 /** Returns an organisation as an owner. */

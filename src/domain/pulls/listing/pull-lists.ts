@@ -113,7 +113,12 @@ async function findPosterId(
   throw new DomainError('UNKNOWN_POSTER', { name: metadataText(name) })
 }
 
-async function hasOpened(app: ReposApp, { id }: Repository, posterId: number): Promise<boolean> {
+/** Returns whether a user has opened a pull request of a repository. */
+export async function hasOpened(
+  app: ReposApp,
+  { id }: Repository,
+  posterId: number,
+): Promise<boolean> {
   const all = { isOpen: undefined, baseBranch: '', milestoneId: undefined, labelIds: [], posterId }
   return (await countPulls(app.db, id, all)) > 0
 }

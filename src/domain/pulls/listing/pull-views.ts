@@ -84,8 +84,30 @@ export async function viewPulls(
   pulls: readonly PullRequest[],
 ): Promise<PullView[]> {
   if (pulls.length === 0) return []
+  const ids = pulls.map(({ id }) => id)
+  const requests = await viewReviewRequests(app, caller, open, ids)
+  const views = await viewPullsOf(app, caller, [open], pulls)
+  return views.map((view) => ({
+    ...view,
+    requestedReviewers: requests.get(view.pull.id)?.users ?? [],
+    requestedTeams: requests.get(view.pull.id)?.teams ?? [],
+  }))
+}
+
+/**
+ * Returns the views of pull requests of some repositories that the caller has opened, without
+ * requests for reviews. The number of queries does not depend on the number of repositories.
+ */
+export async function viewPullsOf(
+  app: ReposApp,
+  caller: Caller,
+  opened: readonly OpenRepository[],
+  pulls: readonly PullRequest[],
+): Promise<PullView[]> {
+  if (pulls.length === 0) return []
   const { db } = app
   const ids = pulls.map(({ id }) => id)
+  const bases = new Map(opened.map((open) => [open.repository.id, open]))
   const labels = await labelsOfPulls(db, ids)
   const assignees = await assigneesOfPulls(db, ids)
   const milestones = await findMilestonesByIds(
@@ -100,8 +122,7 @@ export async function viewPulls(
   ])
   const schedulers = [...autoMerges.values()].map(({ scheduler_id }) => scheduler_id)
   const owners = await findOwnersByIds(db, present([...people, ...schedulers]))
-  const requests = await viewReviewRequests(app, caller, open, ids)
-  const sidesOf = await viewSides(app, caller, open, pulls)
+  const sidesOf = await viewSides(app, caller, opened, pulls)
   const unseen =
     caller.kind === 'user' ? await unseenPulls(db, ids, caller.user.id) : new Set<number>()
   return pulls.map((pull) => {
@@ -110,11 +131,13 @@ export async function viewPulls(
     return {
       pull,
       poster: owners.get(pull.poster_id ?? 0) ?? GHOST,
-      labels: (labels.get(pull.id) ?? []).filter((label) => isLabelHere(label, open)),
+      labels: (labels.get(pull.id) ?? []).filter((label) =>
+        isLabelHere(label, bases.get(pull.repository_id)),
+      ),
       milestone: milestones.get(pull.milestone_id ?? 0),
       assignees: (assignees.get(pull.id) ?? []).map((id) => owners.get(id) ?? GHOST),
-      requestedReviewers: requests.get(pull.id)?.users ?? [],
-      requestedTeams: requests.get(pull.id)?.teams ?? [],
+      requestedReviewers: [],
+      requestedTeams: [],
       merger: pull.state === 'MERGED' ? (owners.get(pull.merger_id ?? 0) ?? GHOST) : undefined,
       isWorkInProgress: isWorkInProgress(app, pull.title),
       mergeability: mergeabilityOf(pull, sides.base.commitId),
@@ -148,33 +171,31 @@ export async function viewPull(
  */
 export function isLabelHere(
   { repository_id, organization_id }: Label,
-  { repository, owner }: Pick<OpenRepository, 'repository' | 'owner'>,
+  open: Pick<OpenRepository, 'repository' | 'owner'> | undefined,
 ): boolean {
-  return repository_id === repository.id || organization_id === owner.id
+  return repository_id === open?.repository.id || organization_id === open?.owner.id
 }
 
 /** Returns the head and the base of each pull request. */
 async function viewSides(
   app: ReposApp,
   caller: Caller,
-  open: OpenRepository,
+  opened: readonly OpenRepository[],
   pulls: readonly PullRequest[],
 ): Promise<(pull: PullRequest) => Pick<PullView, 'base' | 'head'>> {
-  const { id: baseId } = open.repository
+  const baseIds = new Set(opened.map(({ repository }) => repository.id))
   const otherIds = present(pulls.map(({ head_repository_id }) => head_repository_id)).filter(
-    (id) => id !== baseId,
+    (id) => !baseIds.has(id),
   )
   const others = await findRepositoriesByIds(app.db, otherIds)
   const readable = await openRepositories(app, caller, [...others.values()])
-  const known = [open, ...readable.filter(({ access }) => suffices(access, 'read'))]
+  const known = [...opened, ...readable.filter(({ access }) => suffices(access, 'read'))]
   const views = await viewRepositories(app, caller, known)
   const repositories = new Map(views.map((view) => [view.repository.id, view]))
-  const base = repositories.get(baseId)
-  if (!base) throw new Error('a repository that was opened has no view')
 
   const sides = pulls.flatMap((pull): [number, string][] => {
     const head = repositories.get(pull.head_repository_id ?? 0)
-    const ofBase: [number, string] = [baseId, pull.base_branch]
+    const ofBase: [number, string] = [pull.repository_id, pull.base_branch]
     return head ? [ofBase, [head.repository.id, pull.head_branch]] : [ofBase]
   })
   const branches = await findBranches(app.db, sides)
@@ -182,13 +203,15 @@ async function viewSides(
     branches.map(({ repository_id, name, commit_id }) => [`${repository_id}:${name}`, commit_id]),
   )
   return (pull) => {
+    const base = repositories.get(pull.repository_id)
+    if (!base) throw new Error('a repository that was opened has no view')
     const repository = repositories.get(pull.head_repository_id ?? 0)
     const tip = repository && tips.get(`${repository.repository.id}:${pull.head_branch}`)
     return {
       base: {
         repository: base,
         ref: pull.base_branch,
-        commitId: tips.get(`${baseId}:${pull.base_branch}`) ?? '',
+        commitId: tips.get(`${pull.repository_id}:${pull.base_branch}`) ?? '',
       },
       head:
         tip === undefined

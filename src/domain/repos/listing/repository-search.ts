@@ -1,5 +1,6 @@
+import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/repos/repository-search.ts'
-import { getOwner } from '../../accounts/users/owners.ts'
+import { getOwner, maySeeOwner } from '../../accounts/users/owners.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { openOrganization } from '../../organizations/access.ts'
@@ -43,8 +44,7 @@ interface Page {
 }
 
 /**
- * The columns of the sort keys of compatible systems. All sizes are those of Git, and stars are not
- * supported.
+ * The columns of the sort keys of compatible systems. All sizes are those of Git.
  */
 const SORT_COLUMNS: ReadonlyMap<string, rows.RepositoryOrder['column']> = new Map([
   ['', 'name_key'],
@@ -54,7 +54,7 @@ const SORT_COLUMNS: ReadonlyMap<string, rows.RepositoryOrder['column']> = new Ma
   ['size', 'size_kib'],
   ['git_size', 'size_kib'],
   ['lfs_size', 'id'],
-  ['stars', 'id'],
+  ['stars', 'stars_count'],
   ['forks', 'forks_count'],
   ['id', 'id'],
 ])
@@ -83,8 +83,8 @@ export async function searchRepositories(
   const order = readOrder(query)
   const narrowed = readSearch(caller, query)
   const contradictsItself = query.private === false && query.isPrivate === true
-  // Stars are not supported.
-  if (query.starredBy !== 0 || contradictsItself) return { repositories: [], total: 0 }
+  const isUnknown = query.starredBy !== 0 && !(await maySee(app, caller, query.starredBy))
+  if (isUnknown || contradictsItself) return { repositories: [], total: 0 }
   return list(app, caller, narrowed, order, page)
 }
 
@@ -132,6 +132,11 @@ export async function listOrganizationRepositories(
   return list(app, caller, { ownerId: organization.id }, BY_NAME, page)
 }
 
+async function maySee(app: ReposApp, caller: Caller, id: number): Promise<boolean> {
+  const owner = await findOwnerById(app.db, id)
+  return owner !== undefined && maySeeOwner(app, caller, owner)
+}
+
 async function list(
   app: ReposApp,
   caller: Caller,
@@ -176,6 +181,7 @@ function readSearch(caller: Caller, query: RepositoryQuery): Omit<rows.Repositor
     ownerId: uid !== 0 && alone ? uid : undefined,
     participant: uid !== 0 && !alone ? participant : undefined,
     teamId: teamId || undefined,
+    starredBy: query.starredBy || undefined,
     ...(query.topic ? { topics: readTopics(query) } : { texts: readTexts(query) }),
   }
 }
