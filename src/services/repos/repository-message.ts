@@ -180,6 +180,7 @@ function setFigures(message: RepositoryMessage, { repository }: RepositoryView):
   message.size = BigInt(repository.size_kib)
   message.branchCount = BigInt(repository.branch_count)
   message.forksCount = BigInt(repository.forks_count)
+  message.watchersCount = BigInt(repository.watchers_count)
   message.openPrCounter = BigInt(repository.open_pulls_count)
   message.releaseCounter = BigInt(repository.releases_count)
 }

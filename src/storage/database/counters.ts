@@ -46,6 +46,7 @@ const COUNTERS: readonly Counter[] = [
   ofRepository('pulls_count', 'pull_requests'),
   ofRepository('open_pulls_count', 'pull_requests', sql`state = 'OPEN'`),
   ofRepository('releases_count', 'releases', sql`draft = 0 and tag_only = 0`),
+  ofRepository('watchers_count', 'repository_subscriptions', sql`mode = 'WATCHING'`),
   {
     table: 'repositories',
     column: 'forks_count',

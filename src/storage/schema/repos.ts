@@ -223,6 +223,8 @@ export interface RepositoriesTable {
   branch_count: Generated<number>
   /** Maintained by triggers on `parent_id`. */
   forks_count: Generated<number>
+  /** Maintained by triggers on `repository_subscriptions`. */
+  watchers_count: Generated<number>
   /** Maintained by triggers on `pull_requests`, as is the next one. */
   open_pulls_count: Generated<number>
   pulls_count: Generated<number>
@@ -252,7 +254,14 @@ export type NewRepository = Insertable<RepositoriesTable>
 export type RepositoryChanges = Partial<
   Omit<
     Repository,
-    'id' | 'owner_id' | 'name' | 'name_key' | 'create_time' | 'branch_count' | 'forks_count'
+    | 'id'
+    | 'owner_id'
+    | 'name'
+    | 'name_key'
+    | 'create_time'
+    | 'branch_count'
+    | 'forks_count'
+    | 'watchers_count'
   >
 >
 

@@ -10,6 +10,7 @@ import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
+import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
@@ -59,6 +60,7 @@ const applications = OAuth2ApplicationService.method
 const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const userHooks = UserHookService.method
+const subscriptions = SubscriptionService.method
 const systemHooks = SystemHookService.method
 
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
@@ -158,6 +160,15 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(repositories.listMyRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
   row(
     repositories.listUserRepositories,
+    { ...anybody, scopes: ['read:repository', 'read:user'] },
+    { username: 'bob' },
+  ),
+  row(subscriptions.listMySubscriptions, {
+    ...signedIn,
+    scopes: ['read:repository', 'read:user'],
+  }),
+  row(
+    subscriptions.listUserSubscriptions,
     { ...anybody, scopes: ['read:repository', 'read:user'] },
     { username: 'bob' },
   ),

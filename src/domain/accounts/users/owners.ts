@@ -126,8 +126,9 @@ export function readVisibility(text: string | undefined): Owner['visibility'] | 
   return visibility
 }
 
-function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {
-  if (seesPublicDataOnly(caller)) return ['public']
+/** Returns the visibilities of the users that a caller may see. Callers also see themselves. */
+export function visibilitiesFor(caller: Caller): readonly Owner['visibility'][] {
+  if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return ['public']
   return actsAsAdministrator(caller, 'read')
     ? ['public', 'limited', 'private']
     : ['public', 'limited']
