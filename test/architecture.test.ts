@@ -105,7 +105,12 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['domain/pulls/listing/'],
     ['domain/pulls/merging/'],
     ['domain/pulls/lifecycle/', 'domain/pulls/branch-sync/'],
-    ['domain/deliveries/', 'domain/administration/', 'domain/maintenance/'],
+    [
+      'domain/deliveries/',
+      'domain/administration/',
+      'domain/maintenance/',
+      'domain/notifications/',
+    ],
     ['domain/'],
   ],
   [

@@ -35,6 +35,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
+import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
@@ -76,6 +77,7 @@ const mirrors = MirrorService.method
 const webhooks = HookService.method
 const organizationHooks = OrganizationHookService.method
 const userHooks = UserHookService.method
+const subscriptions = SubscriptionService.method
 const systemHooks = SystemHookService.method
 const applications = OAuth2ApplicationService.method
 const languages = LanguageService.method
@@ -589,6 +591,32 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(issueComments.getIssueComment, 'GET /repos/guild/engine/issues/comments/1'),
   bob(issueComments.listIssueComments, 'GET /repos/guild/engine/issues/1/comments'),
   by('carol', issueComments.deleteIssueComment, 'DELETE /repos/guild/engine/issues/comments/1'),
+  by('carol', subscriptions.setRepositorySubscription, 'PUT /repos/guild/engine/subscription'),
+  by('carol', subscriptions.getRepositorySubscription, 'GET /repos/guild/engine/subscription'),
+  bob(subscriptions.listRepositorySubscribers, 'GET /repos/guild/engine/subscribers'),
+  by('carol', subscriptions.listMySubscriptions, 'GET /user/subscriptions'),
+  bob(subscriptions.listUserSubscriptions, 'GET /users/carol/subscriptions'),
+  by(
+    'carol',
+    subscriptions.deleteRepositorySubscription,
+    'DELETE /repos/guild/engine/subscription',
+  ),
+  by(
+    'ada',
+    subscriptions.addIssueSubscription,
+    'PUT /repos/guild/engine/issues/1/subscriptions/ada',
+  ),
+  bob(subscriptions.listIssueSubscribers, 'GET /repos/guild/engine/issues/1/subscriptions'),
+  by(
+    'ada',
+    subscriptions.checkIssueSubscription,
+    'GET /repos/guild/engine/issues/1/subscriptions/check',
+  ),
+  by(
+    'ada',
+    subscriptions.deleteIssueSubscription,
+    'DELETE /repos/guild/engine/issues/1/subscriptions/ada',
+  ),
   bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
   bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {
     merge_when_checks_succeed: true,

@@ -275,7 +275,7 @@ export type Repository = Message<"branchline.v1.Repository"> & {
   starsCount: bigint;
 
   /**
-   * Number of watchers. Always 0: accounts cannot watch repositories.
+   * Number of users who watch it, see SubscriptionService.
    *
    * @generated from field: int64 watchers_count = 36;
    */

@@ -181,6 +181,7 @@ function setFigures(message: RepositoryMessage, { repository }: RepositoryView):
   message.branchCount = BigInt(repository.branch_count)
   message.starsCount = BigInt(repository.stars_count)
   message.forksCount = BigInt(repository.forks_count)
+  message.watchersCount = BigInt(repository.watchers_count)
   message.openPrCounter = BigInt(repository.open_pulls_count)
   message.releaseCounter = BigInt(repository.releases_count)
 }

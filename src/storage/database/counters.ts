@@ -57,6 +57,7 @@ const COUNTERS: readonly Counter[] = [
   ofUser('followers_count', 'follows', 'followed_id'),
   ofUser('following_count', 'follows', 'follower_id'),
   ofRepository('releases_count', 'releases', sql`draft = 0 and tag_only = 0`),
+  ofRepository('watchers_count', 'repository_subscriptions', sql`mode = 'WATCHING'`),
   {
     table: 'repositories',
     column: 'forks_count',

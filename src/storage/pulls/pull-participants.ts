@@ -33,6 +33,17 @@ export async function insertActor(tx: Tx, pullId: number, userId: number): Promi
     .execute()
 }
 
+/** Returns whether a user takes part in a pull request. */
+export async function isParticipant(db: Db, pullId: number, userId: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('pull_participants')
+    .select('user_id')
+    .where('pull_request_id', '=', pullId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /**
  * Records that a participant has seen the present state of a pull request. Has no effect for other
  * users.

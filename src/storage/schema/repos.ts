@@ -223,6 +223,8 @@ export interface RepositoriesTable {
   branch_count: Generated<number>
   /** Maintained by triggers on `parent_id`. */
   forks_count: Generated<number>
+  /** Maintained by triggers on `repository_subscriptions`. */
+  watchers_count: Generated<number>
   /** Maintained by triggers on `pull_requests`, as is the next one. */
   open_pulls_count: Generated<number>
   pulls_count: Generated<number>
@@ -262,6 +264,7 @@ export type RepositoryChanges = Partial<
     | 'branch_count'
     | 'forks_count'
     | 'stars_count'
+    | 'watchers_count'
   >
 >
 

@@ -93,6 +93,7 @@ import type {
 } from './repos.ts'
 import type { RepositoryEventLogsTable, RepositoryEventsTable } from './repository-events.ts'
 import type { DataFoldersTable, FailedGuessesTable } from './servers.ts'
+import type { PullSubscriptionsTable, RepositorySubscriptionsTable } from './subscriptions.ts'
 import type { UserWebhooksTable, WebhookDeliveriesTable, WebhookMessagesTable } from './webhooks.ts'
 
 /** All tables, each typed in the file of its subject. */
@@ -149,6 +150,7 @@ export interface Schema {
   pull_request_assignees: PullRequestAssigneesTable
   pull_request_labels: PullRequestLabelsTable
   pull_requests: PullRequestsTable
+  pull_subscriptions: PullSubscriptionsTable
   recovery_codes: RecoveryCodesTable
   release_assets: ReleaseAssetsTable
   releases: ReleasesTable
@@ -156,6 +158,7 @@ export interface Schema {
   repository_event_logs: RepositoryEventLogsTable
   repository_events: RepositoryEventsTable
   repository_redirects: RepositoryRedirectsTable
+  repository_subscriptions: RepositorySubscriptionsTable
   repository_topics: RepositoryTopicsTable
   repository_transfers: RepositoryTransfersTable
   review_comments: ReviewCommentsTable

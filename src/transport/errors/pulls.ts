@@ -252,6 +252,11 @@ export const PULLS = {
     restStatus: 400,
     field: 'poster',
   },
+  // The message of compatible systems.
+  SUBSCRIPTION_DENIED: {
+    code: Code.PermissionDenied,
+    message: ({ username }) => `you are not permitted to change subscriptions for ${username}`,
+  },
   UPDATE_CONFLICT: {
     reason: 'MERGE_CONFLICT',
     code: Code.FailedPrecondition,

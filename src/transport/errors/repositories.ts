@@ -150,6 +150,7 @@ export const REPOSITORIES = {
   REPOSITORY_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   STAR_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   REPOSITORY_NOT_MIRROR: { code: Code.FailedPrecondition, message: 'Repository is not a mirror' },
+  REPOSITORY_NOT_WATCHED: { code: Code.NotFound, message: 'not found' },
   REPOSITORY_OWNER_RENAMED: {
     code: Code.NotFound,
     message: ({ owner, name }) => `the repository has moved to ${owner}/${name}`,

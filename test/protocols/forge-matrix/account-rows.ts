@@ -14,6 +14,7 @@ import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ServerService } from '#gen/branchline/v1/server_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
+import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
@@ -65,6 +66,7 @@ const applications = OAuth2ApplicationService.method
 const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const userHooks = UserHookService.method
+const subscriptions = SubscriptionService.method
 const systemHooks = SystemHookService.method
 const follows = FollowService.method
 const stars = StarService.method
@@ -200,6 +202,15 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(stars.listMyStarredRepositories, { ...signedIn, scopes: ['read:repository', 'read:user'] }),
   row(
     stars.listUserStarredRepositories,
+    { ...anybody, scopes: ['read:repository', 'read:user'] },
+    { username: 'bob' },
+  ),
+  row(subscriptions.listMySubscriptions, {
+    ...signedIn,
+    scopes: ['read:repository', 'read:user'],
+  }),
+  row(
+    subscriptions.listUserSubscriptions,
     { ...anybody, scopes: ['read:repository', 'read:user'] },
     { username: 'bob' },
   ),

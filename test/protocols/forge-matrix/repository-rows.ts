@@ -24,6 +24,7 @@ import { RepositoryEventService } from '#gen/branchline/v1/repository_event_serv
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
+import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_pb.ts'
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
@@ -112,6 +113,7 @@ const dismissers: RepositoryNeeds = {
   ofPull: { of: ofCode('admin', 'REVIEW_DISMISSAL_DENIED') },
 }
 const issueReaders: RepositoryNeeds = { ...pullReaders, scopes: ['read:issue'] }
+const subscribers: RepositoryNeeds = { ...issueReaders, signedIn: true, scopes: ['write:issue'] }
 const issueEditors: RepositoryNeeds = { ...pullEditors, scopes: ['write:issue'] }
 const commenters: RepositoryNeeds = { ...participants, scopes: ['write:issue'] }
 const labellers: RepositoryNeeds = {
@@ -149,6 +151,7 @@ const languages = LanguageService.method
 const webhooks = HookService.method
 const topics = TopicService.method
 const stars = StarService.method
+const subscriptions = SubscriptionService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
@@ -319,6 +322,14 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // On nothing.
   row(issues.addIssueDependency, labellers, { index: PULL }),
   row(issues.removeIssueDependency, labellers, { index: PULL }),
+  row(subscriptions.getRepositorySubscription, guests),
+  row(subscriptions.setRepositorySubscription, forGuests),
+  row(subscriptions.deleteRepositorySubscription, forGuests),
+  row(subscriptions.listRepositorySubscribers, visitors),
+  row(subscriptions.listIssueSubscribers, issueReaders, { index: PULL }),
+  row(subscriptions.checkIssueSubscription, { ...issueReaders, signedIn: true }, { index: PULL }),
+  row(subscriptions.addIssueSubscription, subscribers, { index: PULL, user: NOBODY }),
+  row(subscriptions.deleteIssueSubscription, subscribers, { index: PULL, user: NOBODY }),
   row(issueComments.listIssueComments, issueReaders, { index: PULL }),
   row(issueComments.getIssueComment, issueReaders, { id: NO_NUMBER }),
   // Without a word.

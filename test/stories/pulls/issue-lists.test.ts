@@ -191,7 +191,7 @@ describe('a search for issues', () => {
         await countQueries(server.app.db, (db) =>
           searchIssues(
             { ...server.app, db },
-            { kind: 'anonymous', peer: '127.0.0.1' },
+            { kind: 'anonymous', peer: { address: '127.0.0.1', loopback: true } },
             query,
             page,
           ),

@@ -151,12 +151,13 @@ export function readVisibility(text: string | undefined): Owner['visibility'] | 
 
 /** Returns which users a caller may see, for the lists of users that are not searches. */
 export function userViewer(caller: Caller): UserViewer {
-  if (caller.kind === 'anonymous') return { visible: ['public'], viewerId: undefined }
-  return { visible: visibilitiesFor(caller), viewerId: caller.user.id }
+  const viewerId = caller.kind === 'anonymous' ? undefined : caller.user.id
+  return { visible: visibilitiesFor(caller), viewerId }
 }
 
-function visibilitiesFor(caller: SignedIn): readonly Owner['visibility'][] {
-  if (seesPublicDataOnly(caller)) return ['public']
+/** Returns the visibilities of the users that a caller may see. Callers also see themselves. */
+export function visibilitiesFor(caller: Caller): readonly Owner['visibility'][] {
+  if (caller.kind === 'anonymous' || seesPublicDataOnly(caller)) return ['public']
   return actsAsAdministrator(caller, 'read')
     ? ['public', 'limited', 'private']
     : ['public', 'limited']

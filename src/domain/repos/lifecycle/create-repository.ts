@@ -5,6 +5,7 @@ import * as git from '../../../git/repositories/repositories.ts'
 import { putCollaborator } from '../../../storage/repos/collaborators.ts'
 import { insertLabel } from '../../../storage/repos/labels.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
+import { putRepositorySubscription } from '../../../storage/repos/subscriptions.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { getOwner, organizationAsOwner, userAsOwner } from '../../accounts/users/owners.ts'
@@ -82,7 +83,10 @@ export async function grantCreator(
   await putCollaborator(tx, { repository_id: repositoryId, user_id: userId, level: 'admin' })
 }
 
-/** Grants the creator of a new repository access, and queues the event for webhooks. */
+/**
+ * Grants the creator of a new repository access, makes the creator watch it, and queues the event
+ * for webhooks.
+ */
 export async function recordCreator(
   app: ReposApp,
   tx: Tx,
@@ -91,6 +95,12 @@ export async function recordCreator(
   repositoryId: number,
 ): Promise<void> {
   await grantCreator(tx, place, userId, repositoryId)
+  await putRepositorySubscription(tx, {
+    repository_id: repositoryId,
+    user_id: userId,
+    mode: 'WATCHING',
+    create_time: nowSeconds(app.clock),
+  })
   await queueRepositoryCreated(app, tx, repositoryId, userId)
 }
 

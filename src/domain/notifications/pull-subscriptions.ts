@@ -1,0 +1,106 @@
+import { isForeignKeyViolation, transaction } from '../../storage/database/database.ts'
+import { isParticipant } from '../../storage/pulls/pull-participants.ts'
+import * as rows from '../../storage/pulls/pull-subscriptions.ts'
+import { findRepositorySubscription } from '../../storage/repos/subscriptions.ts'
+import type { PullRequest } from '../../storage/schema/pulls.ts'
+import type { Db } from '../../storage/schema/schema.ts'
+import {
+  getUserByUsername,
+  type NumberedUserPage,
+  visibilitiesFor,
+} from '../accounts/users/owners.ts'
+import { actsAsAdministrator, type Caller, type SignedIn } from '../core/access.ts'
+import { nowSeconds } from '../core/core.ts'
+import { DomainError } from '../core/errors.ts'
+import type { Page, PullName } from '../core/names.ts'
+import { type OpenPull, openPull } from '../pulls/access/open-pulls.ts'
+import type { ReposApp } from '../repos/ports.ts'
+
+/** A pull request, and whether the caller is told of it. */
+export interface PullSubscriptionView extends OpenPull {
+  readonly isTold: boolean
+}
+
+/**
+ * Returns whether the caller is told of a pull request.
+ *
+ * @throws as `openPull`
+ */
+export async function checkPullSubscription(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+): Promise<PullSubscriptionView> {
+  const open = await openPull(app, caller, name, 'read')
+  return { ...open, isTold: await isTold(app.db, open.pull, caller.user.id) }
+}
+
+/**
+ * Returns a page of the active users who have subscribed to a pull request and whom the caller may
+ * see.
+ *
+ * @throws as `openPull`
+ */
+export async function listPullSubscribers(
+  app: ReposApp,
+  caller: Caller,
+  name: PullName,
+  page: Page,
+): Promise<NumberedUserPage> {
+  const { pull } = await openPull(app, caller, name, 'read')
+  const search = {
+    pullId: pull.id,
+    visible: visibilitiesFor(caller),
+    viewerId: caller.kind === 'user' ? caller.user.id : 0,
+  }
+  return {
+    users: await rows.listPullSubscribers(app.db, search, page.offset, page.limit),
+    total: await rows.countPullSubscribers(app.db, search),
+  }
+}
+
+/**
+ * Subscribes a user to a pull request, or ends that the user is told of it.
+ *
+ * @param username of the caller, or of anybody if the caller is an administrator.
+ * @returns whether the call changed what the user is told.
+ * @throws as `openPull`; USER_NOT_FOUND, SUBSCRIPTION_DENIED
+ */
+export async function setPullSubscription(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  username: string,
+  isSubscribed: boolean,
+): Promise<boolean> {
+  const { pull } = await openPull(app, caller, name, 'read')
+  const user = await getUserByUsername(app.db, username)
+  if (user.id !== caller.user.id && !actsAsAdministrator(caller, 'write'))
+    throw new DomainError('SUBSCRIPTION_DENIED', { username: user.username })
+  try {
+    return await transaction(app.db, async (tx) => {
+      const wasTold = await isTold(tx, pull, user.id)
+      await rows.putPullSubscription(tx, {
+        pull_request_id: pull.id,
+        user_id: user.id,
+        subscribed: isSubscribed ? 1 : 0,
+        create_time: nowSeconds(app.clock),
+      })
+      return wasTold !== isSubscribed
+    })
+  } catch (error) {
+    throw isForeignKeyViolation(error) ? new DomainError('PULL_REQUEST_NOT_FOUND') : error
+  }
+}
+
+/** Returns whether a user is told of a pull request in general. */
+async function isTold(
+  db: Db,
+  { id, repository_id }: Pick<PullRequest, 'id' | 'repository_id'>,
+  userId: number,
+): Promise<boolean> {
+  const mode = (await findRepositorySubscription(db, repository_id, userId))?.mode
+  if (mode === 'IGNORED') return false
+  const decided = await rows.findPullSubscription(db, id, userId)
+  return decided ?? (mode === 'WATCHING' || (await isParticipant(db, id, userId)))
+}

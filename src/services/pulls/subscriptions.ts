@@ -1,0 +1,194 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import {
+  type ListSubscribersResponse,
+  ListSubscribersResponseSchema,
+  type ListSubscriptionsResponse,
+  ListSubscriptionsResponseSchema,
+  type Subscription,
+  SubscriptionSchema,
+  SubscriptionService,
+} from '#gen/branchline/v1/subscription_service_pb.ts'
+import type { NumberedUserPage } from '../../domain/accounts/users/owners.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import {
+  checkPullSubscription,
+  listPullSubscribers,
+  setPullSubscription,
+} from '../../domain/notifications/pull-subscriptions.ts'
+import type { RepositoryPage } from '../../domain/repos/listing/repository-views.ts'
+import {
+  deleteRepositorySubscription,
+  getRepositorySubscription,
+  listMySubscriptions,
+  listSubscriptionsOf,
+  listWatchers,
+  type SubscriptionView,
+  setRepositorySubscription,
+} from '../../domain/repos/listing/subscriptions.ts'
+import { userAccountMessage } from '../accounts/accounts.ts'
+import { repositoryMessages } from '../repos/repository-message.ts'
+import { callerOf, restStatusKey } from '../wire/call.ts'
+import { defineService } from '../wire/define-service.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
+
+type SubscriptionMethods = ServiceImpl<typeof SubscriptionService>
+
+/** Implements SubscriptionService. */
+function subscriptionService(app: App): SubscriptionMethods {
+  return { ...repositoryMethods(app), ...listMethods(app), ...pullMethods(app) }
+}
+
+function repositoryMethods(
+  app: App,
+): Pick<
+  SubscriptionMethods,
+  'getRepositorySubscription' | 'setRepositorySubscription' | 'deleteRepositorySubscription'
+> {
+  return {
+    async getRepositorySubscription({ owner, repo }, context) {
+      const caller = signedIn(callerOf(context))
+      return subscriptionMessage(app, await getRepositorySubscription(app, caller, { owner, repo }))
+    },
+
+    async setRepositorySubscription({ owner, repo, ignored }, context) {
+      const caller = signedIn(callerOf(context))
+      const mode = ignored ? 'IGNORED' : 'WATCHING'
+      return subscriptionMessage(
+        app,
+        await setRepositorySubscription(app, caller, { owner, repo }, mode),
+      )
+    },
+
+    async deleteRepositorySubscription({ owner, repo }, context) {
+      await deleteRepositorySubscription(app, signedIn(callerOf(context)), { owner, repo })
+      return {}
+    },
+  }
+}
+
+function listMethods(
+  app: App,
+): Pick<
+  SubscriptionMethods,
+  'listRepositorySubscribers' | 'listMySubscriptions' | 'listUserSubscriptions'
+> {
+  return {
+    async listRepositorySubscribers({ owner, repo, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const found = await listWatchers(app, caller, { owner, repo }, page)
+      return subscribersMessage(app, caller, found, page.limit)
+    },
+
+    async listMySubscriptions(request, context) {
+      const caller = signedIn(callerOf(context))
+      const page = readNumberedPage(app.settings, request)
+      const found = await listMySubscriptions(app, caller, page)
+      return subscriptionsMessage(app, caller, found, page.limit)
+    },
+
+    async listUserSubscriptions({ username, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const found = await listSubscriptionsOf(app, caller, username, page)
+      return subscriptionsMessage(app, caller, found, page.limit)
+    },
+  }
+}
+
+function pullMethods(
+  app: App,
+): Pick<
+  SubscriptionMethods,
+  | 'listIssueSubscribers'
+  | 'checkIssueSubscription'
+  | 'addIssueSubscription'
+  | 'deleteIssueSubscription'
+> {
+  return {
+    async listIssueSubscribers({ owner, repo, index, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const name = { owner, repo, number: Number(index) }
+      const found = await listPullSubscribers(app, caller, name, page)
+      return subscribersMessage(app, caller, found, page.limit)
+    },
+
+    async checkIssueSubscription({ owner, repo, index }, context) {
+      const caller = signedIn(callerOf(context))
+      const name = { owner, repo, number: Number(index) }
+      const { isTold, pull, ...open } = await checkPullSubscription(app, caller, name)
+      const url = repositoryUrl(app, open)
+      return create(SubscriptionSchema, {
+        subscribed: isTold,
+        ignored: !isTold,
+        createdAt: atSecond(pull.create_time),
+        url: `${url}/issues/${pull.number}/subscriptions`,
+        repositoryUrl: url,
+      })
+    },
+
+    async addIssueSubscription({ owner, repo, index, user }, context) {
+      const caller = signedIn(callerOf(context))
+      const name = { owner, repo, number: Number(index) }
+      const changed = await setPullSubscription(app, caller, name, user, true)
+      if (!changed) context.values.set(restStatusKey, 200)
+      return { changed }
+    },
+
+    async deleteIssueSubscription({ owner, repo, index, user }, context) {
+      const caller = signedIn(callerOf(context))
+      const name = { owner, repo, number: Number(index) }
+      const changed = await setPullSubscription(app, caller, name, user, false)
+      if (!changed) context.values.set(restStatusKey, 200)
+      return { changed }
+    },
+  }
+}
+
+function subscriptionMessage(app: App, view: SubscriptionView): Subscription {
+  const { mode, create_time } = view.subscription
+  const url = repositoryUrl(app, view)
+  return create(SubscriptionSchema, {
+    subscribed: mode === 'WATCHING',
+    ignored: mode === 'IGNORED',
+    createdAt: atSecond(create_time),
+    url: `${url}/subscription`,
+    repositoryUrl: url,
+  })
+}
+
+function repositoryUrl(
+  app: App,
+  { owner, repository }: Pick<SubscriptionView, 'owner' | 'repository'>,
+): string {
+  return `${app.publicUrl()}/api/v1/repos/${owner.name}/${repository.name}`
+}
+
+function subscribersMessage(
+  app: App,
+  viewer: Caller,
+  { users, total }: NumberedUserPage,
+  limit: number,
+): ListSubscribersResponse {
+  const subscribers = users.map((user) => userAccountMessage(app, viewer, user))
+  return create(ListSubscribersResponseSchema, { subscribers, total: BigInt(total), limit })
+}
+
+function subscriptionsMessage(
+  app: App,
+  viewer: Caller,
+  { repositories, total }: RepositoryPage,
+  limit: number,
+): ListSubscriptionsResponse {
+  return create(ListSubscriptionsResponseSchema, {
+    repositories: repositoryMessages(app, viewer, repositories),
+    total: BigInt(total),
+    limit,
+  })
+}
+
+export const subscriptions = defineService(SubscriptionService, subscriptionService)

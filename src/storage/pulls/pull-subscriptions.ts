@@ -1,0 +1,77 @@
+import type { Insertable } from 'kysely'
+import type { User } from '../schema/accounts.ts'
+import type { Visibility } from '../schema/organizations.ts'
+import type { Db, Tx } from '../schema/schema.ts'
+import type { PullSubscriptionsTable } from '../schema/subscriptions.ts'
+
+/** Returns whether a user has subscribed to a pull request; undefined without a decision. */
+export async function findPullSubscription(
+  db: Db,
+  pullId: number,
+  userId: number,
+): Promise<boolean | undefined> {
+  const row = await db
+    .selectFrom('pull_subscriptions')
+    .select('subscribed')
+    .where('pull_request_id', '=', pullId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return row && row.subscribed === 1
+}
+
+/** Inserts or changes the subscription of a user to a pull request. */
+export async function putPullSubscription(
+  tx: Tx,
+  subscription: Insertable<PullSubscriptionsTable>,
+): Promise<void> {
+  const { subscribed } = subscription
+  await tx
+    .insertInto('pull_subscriptions')
+    .values(subscription)
+    .onConflict((conflict) =>
+      conflict.columns(['pull_request_id', 'user_id']).doUpdateSet({ subscribed }),
+    )
+    .execute()
+}
+
+/** The subscribers of a pull request that a viewer may see. */
+export interface SubscriberSearch {
+  readonly pullId: number
+  /** Visibilities of users to find. The viewer is always found. */
+  readonly visible: readonly Visibility[]
+  /** 0 for an anonymous viewer. */
+  readonly viewerId: number
+}
+
+/** Returns the active users who have subscribed to a pull request, by id. */
+export function listPullSubscribers(
+  db: Db,
+  search: SubscriberSearch,
+  offset: number,
+  limit: number,
+): Promise<User[]> {
+  return selectSubscribers(db, search)
+    .selectAll('users')
+    .orderBy('pull_subscriptions.user_id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+/** Returns the number of users in that list. */
+export async function countPullSubscribers(db: Db, search: SubscriberSearch): Promise<number> {
+  const { count } = await selectSubscribers(db, search)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectSubscribers(db: Db, { pullId, visible, viewerId }: SubscriberSearch) {
+  return db
+    .selectFrom('pull_subscriptions')
+    .innerJoin('users', 'users.id', 'pull_subscriptions.user_id')
+    .where('pull_subscriptions.pull_request_id', '=', pullId)
+    .where('pull_subscriptions.subscribed', '=', 1)
+    .where('users.state', '=', 'NORMAL')
+    .where((eb) => eb.or([eb('users.visibility', 'in', visible), eb('users.id', '=', viewerId)]))
+}
