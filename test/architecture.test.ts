@@ -19,6 +19,7 @@ const domainOfTransport = [
   'domain/oauth2/',
   'domain/repos/reading/readers.ts',
   'domain/repos/refs/git-services.ts',
+  'domain/web/public-pages.ts',
 ]
 
 /**
@@ -34,6 +35,8 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ['storage/', ['storage/', 'concurrency/']],
   ['git/', ['git/', 'concurrency/']],
   ['mail/', ['mail/']],
+  // The browser client knows the public API only.
+  ['web/', ['web/', '#gen/']],
   ['concurrency/', ['concurrency/']],
   // The composition root. Only these files import from every layer.
   ['server/', ['', '#gen/']],
@@ -104,7 +107,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['domain/pulls/listing/'],
     ['domain/pulls/merging/'],
     ['domain/pulls/lifecycle/', 'domain/pulls/branch-sync/'],
-    ['domain/deliveries/', 'domain/administration/', 'domain/maintenance/'],
+    ['domain/deliveries/', 'domain/administration/', 'domain/maintenance/', 'domain/web/'],
     ['domain/'],
   ],
   [
@@ -146,7 +149,13 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['transport/http/'],
     ['transport/callers/'],
     ['transport/pages/'],
-    ['transport/calls/', 'transport/git-http/', 'transport/grpc/', 'transport/oauth2/'],
+    [
+      'transport/calls/',
+      'transport/git-http/',
+      'transport/grpc/',
+      'transport/oauth2/',
+      'transport/web/',
+    ],
     ['transport/'],
   ],
 ]
@@ -159,7 +168,9 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
   [/^pg$/, ['storage/database/', 'storage/coordination/']],
   // The domain knows neither protobuf nor RPC nor HTTP.
-  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/']],
+  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/', 'web/']],
+  // The browser has them, and the server has not.
+  [/^(preact|dompurify|highlight\.js|@connectrpc\/connect-web)/, ['web/']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
   [/^node:http2?$/, ['transport/', 'domain/outbound/git-gateway.ts']],
   [/^nodemailer/, ['mail/']],
@@ -256,7 +267,7 @@ function importsOf(text: string): string[] {
 }
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
   .map((path) => path.replaceAll('\\', '/'))
   .sort()
 
