@@ -42,10 +42,9 @@ function Branches({ repository, page }: { repository: Repository; page: number }
                   {subjectOf(branch.commit?.message ?? '')} <Time at={branch.commit?.timestamp} />{' '}
                   {branch.name !== repository.defaultBranch && (
                     <a
-                      aria-label={`Compare ${branch.name}`}
                       href={`${repositoryHref(name)}/compare/${encodeURIComponent(repository.defaultBranch)}...${encodeURIComponent(branch.name)}`}
                     >
-                      Compare
+                      Compare<span class="hidden"> {branch.name}</span>
                     </a>
                   )}
                 </p>

@@ -72,10 +72,7 @@ function Entry(props: Pick<FolderProps, 'name' | 'place'> & { entry: ContentsRes
       </td>
       <td>
         {lastCommitSha !== '' && (
-          <a
-            href={`${repositoryHref(name)}/commit/${lastCommitSha}`}
-            aria-label={`Last commit that changed ${entry.name}`}
-          >
+          <a href={`${repositoryHref(name)}/commit/${lastCommitSha}`}>
             <Time at={lastCommitterDate} />
           </a>
         )}
