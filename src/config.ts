@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { ENVIRONMENT_PREFIX, type LOG_LEVELS, serveOptions } from './config/options.ts'
 import type { HostPort, Network, SmtpServer } from './config/values.ts'
 import type { DataPlace } from './data-folder.ts'
 import type { Settings } from './domain/core/core.ts'
 import type { AllowedHosts } from './domain/outbound/allowed-hosts.ts'
+
+/** The web pages, next to the bundled server (`scripts/setup/bundle-web.mjs`). */
+const WEB_FOLDER = fileURLToPath(new URL('./web', import.meta.url))
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -35,6 +39,8 @@ export interface Config extends DataPlace {
   /** Most memory that all Git processes may take together. */
   readonly gitMemoryBytes: number
   readonly reflection: boolean
+  /** The folder of the bundled web pages; undefined to serve none. */
+  readonly webFolder: string | undefined
   readonly logLevel: LogLevel
 }
 
@@ -64,6 +70,7 @@ type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
     | 'publicUrl'
     | 'mailDir'
     | 'mailSmtp'
+    | 'webFolder'
   >
 
 /** The values that commander passes to the action of `serve`, one for each option. */
@@ -85,6 +92,7 @@ export interface ServeFlags extends PlainFlags {
   proxyAuthEmailHeader?: string
   proxyAuthNameHeader?: string
   gitMemory: number
+  web: boolean
 }
 
 /**
@@ -127,6 +135,7 @@ export function readConfig(flags: ServeFlags): Config {
     maxMessageBytes: flags.maxMessageBytes,
     gitMemoryBytes: flags.gitMemory,
     reflection: flags.reflection,
+    webFolder: flags.web ? WEB_FOLDER : undefined,
     logLevel: flags.logLevel,
   }
 }

@@ -20,6 +20,7 @@ const domainOfTransport = [
   'domain/oauth2/',
   'domain/repos/reading/readers.ts',
   'domain/repos/refs/git-services.ts',
+  'domain/web/public-pages.ts',
 ]
 
 /**
@@ -35,6 +36,8 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ['storage/', ['storage/', 'concurrency/']],
   ['git/', ['git/', 'concurrency/']],
   ['mail/', ['mail/']],
+  // The browser client knows the public API only.
+  ['web/', ['web/', '#gen/']],
   ['concurrency/', ['concurrency/']],
   // The composition root. Only these files import from every layer.
   ['server/', ['', '#gen/']],
@@ -110,6 +113,7 @@ const floors: readonly (readonly (readonly string[])[])[] = [
       'domain/administration/',
       'domain/maintenance/',
       'domain/notifications/',
+      'domain/web/',
     ],
     ['domain/'],
   ],
@@ -152,7 +156,13 @@ const floors: readonly (readonly (readonly string[])[])[] = [
     ['transport/http/'],
     ['transport/callers/'],
     ['transport/pages/'],
-    ['transport/calls/', 'transport/git-http/', 'transport/grpc/', 'transport/oauth2/'],
+    [
+      'transport/calls/',
+      'transport/git-http/',
+      'transport/grpc/',
+      'transport/oauth2/',
+      'transport/web/',
+    ],
     ['transport/'],
   ],
 ]
@@ -165,7 +175,9 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   [/^better-sqlite3(-napi)?$/, ['storage/database/sqlite.ts']],
   [/^pg$/, ['storage/database/', 'storage/coordination/']],
   // The domain knows neither protobuf nor RPC nor HTTP.
-  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/']],
+  [/^@(bufbuild|connectrpc)\//, ['transport/', 'services/', 'server/', 'web/']],
+  // The browser has them, and the server has not.
+  [/^(preact|dompurify|highlight\.js|@connectrpc\/connect-web)/, ['web/']],
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
   [/^node:http2?$/, ['transport/', 'domain/outbound/git-gateway.ts']],
   [/^nodemailer/, ['mail/']],
@@ -262,7 +274,7 @@ function importsOf(text: string): string[] {
 }
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
   .map((path) => path.replaceAll('\\', '/'))
   .sort()
 

@@ -19,6 +19,7 @@ export const checks = [
   { name: 'list of methods', run: () => run('node', ['scripts/methods.mjs', '--check']) },
   { name: 'formatter and linter', run: () => run('biome', ['ci', '--colors=off']) },
   { name: 'types', run: () => run('tsc', []) },
+  { name: 'types of the web pages', run: () => run('tsc', ['--project', 'src/web']) },
 ]
 
 /** A separate check in `npm run check`. In `npm test` it is one of the tests. @type {Check} */

@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { currentLibc } from '../setup/addon-cache.mjs'
+import { webFolder } from '../setup/bundle-web.mjs'
 import { root } from '../setup/child-process.mjs'
 import { addonFiles } from './addon-files.mjs'
 import { archive } from './archive.mjs'
@@ -67,6 +68,12 @@ export async function pack(folder) {
       path: `dist/${file}`,
       content: withoutSourceMap(readFileSync(join(root, 'dist', file), 'utf8')),
     })),
+    ...readdirSync(webFolder)
+      .sort()
+      .map((file) => ({
+        path: `dist/web/${file}`,
+        content: readFileSync(join(webFolder, file)),
+      })),
     ...(await addonFiles()).map((path) => ({ path, content: readFileSync(join(root, path)) })),
   ]
   const bytes = await archive(`${name}-${version}`, entries)

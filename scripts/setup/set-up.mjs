@@ -3,6 +3,7 @@ import { judgeNode } from '../../src/node-version.mjs'
 import { usesNodeApi } from '../../src/storage/database/sqlite-choice.mjs'
 import { checkReadyMade, ensureAddon, listAddons, mustCompile } from './addons.mjs'
 import { bundle } from './bundle.mjs'
+import { bundleWeb } from './bundle-web.mjs'
 import { root } from './child-process.mjs'
 import { withLock } from './lock.mjs'
 import { ensureNpmPackages } from './npm-packages.mjs'
@@ -38,6 +39,7 @@ export async function setUp(purpose) {
     if (usesNodeApi) await step('better-sqlite3', checkReadyMade)
     await setUpAddons(addons)
     await step('server', bundle)
+    await step('web pages', bundleWeb)
   })
 }
 

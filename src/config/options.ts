@@ -73,6 +73,7 @@ export function serveOptions(): Option[] {
     ...proxyOptions(),
     ...limitOptions(),
     toggle('--reflection', 'gRPC server reflection', 'on'),
+    toggle('--web', 'web pages for people', 'on'),
     logLevelOption(),
   ]
 }

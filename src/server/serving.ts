@@ -42,6 +42,8 @@ import { createGoImport } from '../transport/pages/go-import.ts'
 import { createMetrics, type Metrics } from '../transport/pages/metrics.ts'
 import { operatorPages } from '../transport/pages/operator-pages.ts'
 import { createRpc, type Rpc } from '../transport/rpc/index.ts'
+import { readWebBundle } from '../transport/web/bundle.ts'
+import { createWebPages } from '../transport/web/index.ts'
 import { VERSION } from '../version.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
 import type { StartedParts } from './started-parts.ts'
@@ -112,12 +114,14 @@ export async function serve(
     observe: observeGit(app.log, metrics, peerOf),
     limits: gitHttpLimits(config.settings.maxPushBytes),
   })
+  const bundle = config.webFolder === undefined ? undefined : await readWebBundle(config.webFolder)
   const destinations = {
     cors: createCors(trustedOrigins),
     pages,
     oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
     git,
     goImport: createGoImport(app.publicUrl),
+    web: bundle && createWebPages(app, { bundle, peerOf, proxySignsIn: proxy !== undefined }),
     ...protocols.handlers(),
   }
   listener = await listen({

@@ -9,6 +9,7 @@ import {
 } from './http/requests.ts'
 import type { createOAuth2 } from './oauth2/index.ts'
 import type { Pages } from './pages/operator-pages.ts'
+import type { WebPages } from './web/index.ts'
 
 /** The handlers of requests. */
 export interface Destinations {
@@ -23,15 +24,23 @@ export interface Destinations {
   readonly git: (request: HttpRequest, response: HttpResponse) => boolean
   /** Answers requests of the Go toolchain only, and returns whether the request was one. */
   readonly goImport: (request: HttpRequest, response: HttpResponse) => boolean
+  /** Web pages for people; undefined to serve none. */
+  readonly web: WebPages | undefined
   /** Answers all other requests. Sets `answerHeaders` itself. */
   readonly rest: RequestHandler
 }
 
 /** Creates the handler that selects the handler of each request. RPCs take precedence over REST. */
 export function createDispatch(
-  { cors, pages, oauth2, rpc, git, goImport, rest }: Destinations,
+  { cors, pages, oauth2, rpc, git, goImport, web, rest }: Destinations,
   log: Logger,
 ): RequestHandler {
+  const run = (answered: Promise<void>, path: string, response: HttpResponse) => {
+    answered.catch((err: unknown) => {
+      log.error({ err, path }, 'a page failed')
+      response.destroy()
+    })
+  }
   return (request, response) => {
     if (cors.apply(request, response)) return
     const path = pathOf(request)
@@ -40,10 +49,7 @@ export function createDispatch(
       setAnswerHeaders(request, response)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return refuseMethod(request, response)
-      page(request, response).catch((err: unknown) => {
-        log.error({ err, path }, 'a page failed')
-        response.destroy()
-      })
+      run(page(request, response), path, response)
     } else if (oauth2.isEndpoint(path)) {
       setAnswerHeaders(request, response)
       oauth2.answer(path, request, response)
@@ -52,7 +58,10 @@ export function createDispatch(
       !git(request, response) &&
       !goImport(request, response)
     ) {
-      rest(request, response)
+      const webPage = web?.(path, request)
+      if (!webPage) return rest(request, response)
+      setAnswerHeaders(request, response)
+      run(webPage(request, response), path, response)
     }
   }
 }

@@ -3,8 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import { type Browser, type BrowserContext, chromium, type Frame } from 'playwright-core'
+import type { Browser, BrowserContext, Frame } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { browserSuite, hasChromium, openBrowser } from '../support/chromium.ts'
 import {
   createTestUsers,
   PASSWORD,
@@ -13,20 +14,6 @@ import {
   type TestUsers,
 } from '../support/server.ts'
 import { type Attempt, BROWSER_PROTOCOLS, type BrowserProtocol, type Page } from './browser-page.ts'
-import { isInstalled } from './program.ts'
-
-const here = isInstalled('chromium')
-const suite = (name: string) => (here ? name : `${name} (skipped: chromium is not installed)`)
-
-const CHROMIUM_ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 /** A site with one page that carries the client library, at an origin of its own. */
 interface Site {
@@ -61,7 +48,7 @@ async function bundlePage(): Promise<string> {
   return outputFiles.map(({ text }) => text).join('')
 }
 
-describe.skipIf(!here)(suite('a browser'), () => {
+describe.skipIf(!hasChromium)(browserSuite('a browser'), () => {
   let browser: Browser
   let context: BrowserContext
   let server: TestServer
@@ -74,7 +61,7 @@ describe.skipIf(!here)(suite('a browser'), () => {
     ;[trusted, stranger] = [await startSite(script), await startSite(script)]
     server = await startTestServer({ corsOrigins: [trusted.origin] })
     users = await createTestUsers(server.url)
-    browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGS })
+    browser = await openBrowser()
   })
   afterAll(async () => {
     await browser?.close()

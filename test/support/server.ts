@@ -58,6 +58,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       maxMessageBytes: 4 * 1024 * 1024,
       gitMemoryBytes: 2 * 1024 ** 3,
       reflection: true,
+      webFolder: undefined,
       logLevel: 'debug',
       database: await databaseOf(data),
       ...config,

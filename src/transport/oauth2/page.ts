@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { Html, html } from '../http/html.ts'
 import type { EndpointReply } from './exchange.ts'
 
 const STYLE = `
@@ -23,39 +24,6 @@ button.main { color: #fff; background: #1f5fbf; border-color: #1f5fbf; }
 }`
 
 const STYLE_HASH = hash('sha256', STYLE, 'base64')
-
-/** HTML in which every text is escaped. */
-export class Html {
-  readonly text: string
-
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-/** A template of HTML. Texts among the values are escaped, so that they cannot contain elements. */
-export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  return new Html(parts.map((part, i) => part + toHtml(values[i] ?? '')).join(''))
-}
-
-type HtmlValue = string | Html | readonly Html[]
-
-function toHtml(value: HtmlValue): string {
-  if (typeof value === 'string') return escapeText(value)
-  return value instanceof Html ? value.text : value.map(({ text }) => text).join('')
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escapeText(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
-}
 
 /** What a page of the sign-in has. */
 export interface PageContent {

@@ -3,8 +3,9 @@ import type { User } from '../../domain/accounts/users/users.ts'
 import type { DomainError } from '../../domain/core/errors.ts'
 import type { AuthorizationRequest } from '../../domain/oauth2/authorization-requests.ts'
 import { toConnectError } from '../errors/index.ts'
+import { type Html, html } from '../http/html.ts'
 import type { EndpointReply } from './exchange.ts'
-import { type Html, html, pageReply } from './page.ts'
+import { pageReply } from './page.ts'
 
 /** The field of every form that proves that this server wrote the form for this browser. */
 export const FORM_TOKEN_FIELD = 'form_token'

@@ -5,13 +5,6 @@ import type { HttpRequest, HttpResponse } from '../http/requests.ts'
 import { answerTo } from '../listener/answers.ts'
 import { responseCoding, tagMatches } from '../rpc/index.ts'
 
-/** The content in one content coding. */
-interface Representation {
-  readonly body: Buffer
-  /** The content coding; undefined for none. */
-  readonly coding: string | undefined
-}
-
 /** The content codings in the server's order of preference. */
 const CODINGS = [{ name: 'br' }, { name: 'gzip' }] as const
 
@@ -40,37 +33,53 @@ export function constantPage(
   contentType: string,
   create: () => string | Uint8Array | Promise<Uint8Array>,
 ): ConstantPage {
-  let created:
-    | Promise<{ tag: string; forms: ReadonlyMap<string | undefined, Representation> }>
-    | undefined
+  let created: Promise<Pick<ConstantContent, 'tag' | 'forms'>> | undefined
   return async (request, response) => {
     created ??= createForms(create).catch((error: unknown) => {
       created = undefined
       throw error
     })
-    const { tag, forms } = await created
-    response.setHeader('etag', tag)
-    response.setHeader('cache-control', CACHE_CONTROL)
-    // The CORS headers depend on the origin of the request.
-    response.setHeader('vary', 'Origin, Accept-Encoding')
-    const known = request.headers['if-none-match']
-    if (known !== undefined && tagMatches(known, tag)) {
-      response.statusCode = 304
-      response.end()
-      return
-    }
-    const codings = CODINGS.filter(({ name }) => forms.has(name))
-    const coding = responseCoding(request.headers['accept-encoding']?.toString(), codings)
-    const form = forms.get(coding?.name)
-    if (!form) throw new Error(`the page has no form for ${coding?.name}`)
-    response.setHeader('content-type', contentType)
-    response.setHeader('content-length', form.body.length)
-    if (form.coding !== undefined) response.setHeader('content-encoding', form.coding)
-    const answer = answerTo(request)
-    if (answer) answer.isShared = true
-    // Node omits the body of a response to HEAD.
-    response.end(form.body)
+    sendContent(request, response, { ...(await created), contentType, cacheControl: CACHE_CONTROL })
   }
+}
+
+/** Content that does not change while the server runs. */
+export interface ConstantContent {
+  readonly contentType: string
+  readonly cacheControl: string
+  /** The entity tag of all forms (RFC 9110 section 8.8.3). */
+  readonly tag: string
+  /** The content by content coding; undefined for none, which is always there. */
+  readonly forms: ReadonlyMap<string | undefined, Buffer>
+}
+
+/** Sends content in the best form that the client accepts, or 304 if the client has it. */
+export function sendContent(
+  request: HttpRequest,
+  response: HttpResponse,
+  { contentType, cacheControl, tag, forms }: ConstantContent,
+): void {
+  response.setHeader('etag', tag)
+  response.setHeader('cache-control', cacheControl)
+  // The CORS headers depend on the origin of the request.
+  response.setHeader('vary', 'Origin, Accept-Encoding')
+  const known = request.headers['if-none-match']
+  if (known !== undefined && tagMatches(known, tag)) {
+    response.statusCode = 304
+    response.end()
+    return
+  }
+  const codings = CODINGS.filter(({ name }) => forms.has(name))
+  const coding = responseCoding(request.headers['accept-encoding']?.toString(), codings)
+  const body = forms.get(coding?.name)
+  if (!body) throw new Error(`the content has no form for ${coding?.name}`)
+  response.setHeader('content-type', contentType)
+  response.setHeader('content-length', body.length)
+  if (coding !== undefined) response.setHeader('content-encoding', coding.name)
+  const answer = answerTo(request)
+  if (answer) answer.isShared = true
+  // Node omits the body of a response to HEAD.
+  response.end(body)
 }
 
 async function createForms(create: () => string | Uint8Array | Promise<Uint8Array>) {
@@ -83,18 +92,16 @@ async function createForms(create: () => string | Uint8Array | Promise<Uint8Arra
     [zlib.constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
     [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length,
   }
-  const forms: Representation[] = [
-    { body, coding: undefined },
-    { body: await gzip(body), coding: 'gzip' },
-    { body: await brotli(body, { params: brotliParams }), coding: 'br' },
-  ]
+  const compressed = [
+    ['gzip', await gzip(body)],
+    ['br', await brotli(body, { params: brotliParams })],
+  ] as const
   // Content that is already compressed does not get smaller.
-  const useful = forms.filter(
-    (form) => form.coding === undefined || form.body.length < body.length * WORTHWHILE,
-  )
-  // Weak, since all forms share it (RFC 9110 section 8.8.1).
-  return {
-    tag: `W/"${hash('sha1', body, 'base64url')}"`,
-    forms: new Map(useful.map((form) => [form.coding, form])),
-  }
+  const useful = compressed.filter(([, form]) => form.length < body.length * WORTHWHILE)
+  return { tag: weakTag(body), forms: new Map([[undefined, body], ...useful]) }
+}
+
+/** Returns the entity tag of content. Weak, since all forms share it (RFC 9110 section 8.8.1). */
+export function weakTag(body: Buffer): string {
+  return `W/"${hash('sha1', body, 'base64url')}"`
 }

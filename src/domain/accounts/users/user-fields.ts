@@ -26,9 +26,11 @@ const USER_ID = /^[a-z0-9-]{1,36}$/
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'me',
   '-',
-  // Top-level paths that are not owners of repositories.
+  // Top-level paths that are not owners of repositories, of the API and of the web pages.
+  'admin',
   'api',
   'attachments',
+  'explore',
   'file',
   'healthz',
   'login',
@@ -36,6 +38,8 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'openapi.json',
   'readyz',
   'schema',
+  'settings',
+  'user',
   // Files that browsers and crawlers ask every site for.
   'favicon.ico',
   'manifest.json',

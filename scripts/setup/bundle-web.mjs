@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+import { root } from './child-process.mjs'
+import { Failure } from './progress.mjs'
+
+/** The bundled pages. Each file has a hash in its name and compressed forms beside it. */
+export const webFolder = join(root, 'dist', 'web')
+
+/** The most compressed script that a browser loads before it shows a page for the first time. */
+const SCRIPT_BUDGET_BYTES = 90 * 1024
+
+const brotli = promisify(zlib.brotliCompress)
+const gzip = promisify(zlib.gzip)
+
+/**
+ * Bundles the web pages: one entry, one file for each page, and the files that they share. Throws a
+ * `Failure` with the messages of the compiler, or if a page needs more script than the budget.
+ * @returns {Promise<string>} the result in a few words
+ */
+export async function bundleWeb() {
+  // Imported here, because it exists only after the installation of the npm packages.
+  const { build } = await import('esbuild')
+  const result = await build({
+    absWorkingDir: root,
+    entryPoints: ['src/web/main.tsx', 'src/web/style.css', 'src/web/icon.svg'],
+    outdir: webFolder,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    loader: { '.svg': 'copy' },
+    minify: true,
+    // Licences of the packages are in the tarball (`scripts/pack/licences.mjs`).
+    legalComments: 'none',
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  }).catch((/** @type {Error} */ error) => {
+    throw new Failure('The web pages do not compile: correct what is said above.', error.message)
+  })
+  const outputs = new Map(
+    Object.entries(result.metafile.outputs).map(([path, output]) => [basename(path), output]),
+  )
+  mkdirSync(webFolder, { recursive: true })
+  const sizes = new Map()
+  for (const { path, contents } of result.outputFiles)
+    sizes.set(basename(path), await store(basename(path), contents))
+  const manifest = manifestOf(outputs)
+  const largest = checkBudget(outputs, sizes, manifest.scripts)
+  writeManifest(manifest)
+  removeOthers(new Set(manifest.files))
+  return `dist/web, at most ${(largest / 1024).toFixed(1)} KiB of script before a page shows`
+}
+
+/**
+ * Writes a file and its compressed forms, unless the name with its hash is there already.
+ * @param {string} name
+ * @param {Uint8Array} contents
+ * @returns {Promise<number>} the size of the Brotli form
+ */
+async function store(name, contents) {
+  const path = join(webFolder, name)
+  if (existsSync(`${path}.br`)) return readFileSync(`${path}.br`).length
+  const params = { [zlib.constants.BROTLI_PARAM_QUALITY]: zlib.constants.BROTLI_MAX_QUALITY }
+  writeFileSync(path, contents)
+  writeFileSync(`${path}.gz`, await gzip(contents, { level: 9 }))
+  const small = await brotli(contents, { params })
+  // The last one, since it marks the others as complete.
+  writeFileSync(`${path}.br`, small)
+  return small.length
+}
+
+/** @typedef {Map<string, import('esbuild').Metafile['outputs'][string]>} Outputs */
+
+/** Returns what `src/transport/web/bundle.ts` reads. */
+function manifestOf(/** @type {Outputs} */ outputs) {
+  const nameOf = (/** @type {string} */ source) => {
+    for (const [name, { entryPoint, inputs }] of outputs)
+      if (entryPoint === source || (source in inputs && entryPoint === undefined)) return name
+    throw new Failure(`The bundle of the web pages lacks ${source}.`, '')
+  }
+  return {
+    scripts: importsOf(outputs, nameOf('src/web/main.tsx')),
+    style: nameOf('src/web/style.css'),
+    icon: nameOf('src/web/icon.svg'),
+    files: [...outputs.keys()].sort(),
+  }
+}
+
+/**
+ * Returns a script and all scripts that it imports statically.
+ * @param {Outputs} outputs
+ * @param {string} entry
+ */
+function importsOf(outputs, entry) {
+  const found = new Set([entry])
+  for (const name of found)
+    for (const { path, kind } of outputs.get(name)?.imports ?? [])
+      if (kind === 'import-statement') found.add(basename(path))
+  return [...found]
+}
+
+/**
+ * Checks what a browser loads before each page shows. What a page loads afterwards, such as the
+ * highlighter, does not count.
+ * @param {Outputs} outputs
+ * @param {Map<string, number>} sizes
+ * @param {readonly string[]} always the scripts that every page loads
+ * @returns {number} the largest size
+ */
+function checkBudget(outputs, sizes, always) {
+  const pages = [...outputs].filter(([, { entryPoint }]) =>
+    entryPoint?.startsWith('src/web/pages/'),
+  )
+  const costs = pages.map(([name, { entryPoint }]) => {
+    const scripts = new Set([...always, ...importsOf(outputs, name)])
+    const bytes = [...scripts].reduce((sum, script) => sum + (sizes.get(script) ?? 0), 0)
+    return { entryPoint, bytes }
+  })
+  const large = costs.filter(({ bytes }) => bytes > SCRIPT_BUDGET_BYTES)
+  if (large.length > 0) {
+    const list = large.map(({ entryPoint, bytes }) => `${entryPoint}: ${bytes} bytes`).join('\n')
+    throw new Failure(
+      `These pages need more than ${SCRIPT_BUDGET_BYTES} bytes of compressed script: load a part of them later.`,
+      list,
+    )
+  }
+  return Math.max(...costs.map(({ bytes }) => bytes))
+}
+
+function writeManifest(/** @type {object} */ manifest) {
+  const path = join(webFolder, 'manifest.json')
+  const text = `${JSON.stringify(manifest, undefined, 2)}\n`
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text)
+}
+
+/** Removes the files of earlier builds. A server that runs has read its files already. */
+function removeOthers(/** @type {Set<string>} */ files) {
+  for (const file of readdirSync(webFolder)) {
+    const isKept = file === 'manifest.json' || files.has(file.replace(/\.(br|gz)$/, ''))
+    if (!isKept) rmSync(join(webFolder, file))
+  }
+}

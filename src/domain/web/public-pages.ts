@@ -1,0 +1,67 @@
+import { anyUserExists } from '../../storage/accounts/users.ts'
+import type { Owner } from '../../storage/schema/accounts.ts'
+import { getOwner } from '../accounts/users/owners.ts'
+import type { Caller } from '../core/access.ts'
+import { DomainError, type Reason } from '../core/errors.ts'
+import type { RepositoryName } from '../core/names.ts'
+import { openRepository } from '../repos/access/permissions.ts'
+import type { ReposApp } from '../repos/ports.ts'
+
+/** A repository whose page everybody may see, under its present name. */
+export interface PublicRepository {
+  readonly owner: string
+  readonly name: string
+  readonly description: string
+  /** Whether the address had an earlier name. */
+  readonly isMoved: boolean
+}
+
+/** Reasons that say to a stranger that there is nothing. */
+const MISSING: ReadonlySet<Reason> = new Set([
+  'REPOSITORY_NOT_FOUND',
+  'REPOSITORY_ACCESS_DENIED',
+  'REPOSITORY_UNIT_CLOSED',
+  'USER_NOT_FOUND',
+  'DELETED_MEANWHILE',
+])
+
+const MOVED: ReadonlySet<Reason> = new Set(['REPOSITORY_MOVED', 'REPOSITORY_OWNER_RENAMED'])
+
+/** Returns whether the instance has no account yet. The first one administers it. */
+export async function hasNoAccount(app: ReposApp): Promise<boolean> {
+  return !(await anyUserExists(app.db))
+}
+
+/** Returns the account that an address names; undefined where strangers see none. */
+export async function findPublicAccount(
+  app: ReposApp,
+  stranger: Caller & { kind: 'anonymous' },
+  name: string,
+): Promise<Owner | undefined> {
+  try {
+    return await getOwner(app, stranger, name)
+  } catch (error) {
+    if (error instanceof DomainError && MISSING.has(error.reason)) return undefined
+    throw error
+  }
+}
+
+/** Returns the repository that an address names; undefined where strangers see none. */
+export async function findPublicRepository(
+  app: ReposApp,
+  stranger: Caller & { kind: 'anonymous' },
+  name: RepositoryName,
+): Promise<PublicRepository | undefined> {
+  if (app.settings.privateInstance) return undefined
+  try {
+    const { owner, repository } = await openRepository(app, stranger, name, 'read')
+    const { description } = repository
+    return { owner: owner.name, name: repository.name, description, isMoved: false }
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    if (MISSING.has(error.reason)) return undefined
+    const { owner, name: present } = error.metadata
+    if (!MOVED.has(error.reason) || owner === undefined || present === undefined) throw error
+    return { owner, name: present, description: '', isMoved: true }
+  }
+}

@@ -1,0 +1,67 @@
+/** What the address of a page names. */
+export type PageAddress =
+  | { readonly kind: 'home' }
+  /** A page that is the same on every instance. */
+  | { readonly kind: 'fixed'; readonly title: string }
+  | { readonly kind: 'account'; readonly owner: string }
+  | { readonly kind: 'repository'; readonly owner: string; readonly repo: string }
+  | { readonly kind: 'unknown' }
+
+/** First segments of paths that belong to the API and to tools. */
+const OTHER_PATHS: ReadonlySet<string> = new Set([
+  '.well-known',
+  'api',
+  'attachments',
+  'file',
+  'login',
+  'schema',
+])
+
+/** Folders of a repository that REST serves, with web pages or without. */
+const SERVED_BY_REST: ReadonlySet<string> = new Set(['archive', 'raw'])
+
+/** Folders of a repository that have pages. */
+const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
+  'branches',
+  'commit',
+  'commits',
+  'compare',
+  'pulls',
+  'releases',
+  'src',
+  'tags',
+])
+
+const FIXED_PAGES: Readonly<Record<string, string>> = {
+  '/explore': 'Explore',
+  '/user/login': 'Sign in',
+  '/user/settings': 'Settings',
+}
+
+/**
+ * Reads the path of a navigation. Returns undefined if the path belongs to another part of the
+ * server.
+ *
+ * @param path as in the request line, without the query.
+ */
+export function readPageAddress(path: string): PageAddress | undefined {
+  const trimmed = path.replace(/\/+$/, '')
+  if (trimmed === '') return { kind: 'home' }
+  const title = FIXED_PAGES[trimmed]
+  if (title !== undefined) return { kind: 'fixed', title }
+  const [owner = '', repo, folder] = trimmed.slice(1).split('/').map(decoded)
+  if (OTHER_PATHS.has(owner)) return undefined
+  if (repo === undefined) return { kind: 'account', owner }
+  if (folder === undefined || REPOSITORY_PAGES.has(folder))
+    return { kind: 'repository', owner, repo }
+  return SERVED_BY_REST.has(folder) ? undefined : { kind: 'unknown' }
+}
+
+/** Returns a segment without percent-encoding. No name has an invalid one, so that it stays. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

@@ -1,0 +1,98 @@
+import { type Html, html } from '../http/html.ts'
+import { ASSETS, type WebBundle } from './bundle.ts'
+
+/** What the server says about a page, before the script shows it. */
+export interface ShellContent {
+  /** The title without the name of the product; undefined for none. */
+  readonly title?: string
+  readonly description?: string
+  /** The canonical address; undefined where a preview needs none. */
+  readonly url?: string
+  /** What readers without a script see. */
+  readonly main: Html
+}
+
+/** Facts about the request that spare the script calls which would fail. */
+export interface ShellHints {
+  /** Whether the browser may have a session, so that the script asks for it. */
+  readonly session: boolean
+  /**
+   * Set on an instance without accounts: `here` if the first one can be created from this browser,
+   * otherwise `elsewhere`.
+   */
+  readonly firstRun?: 'here' | 'elsewhere' | undefined
+}
+
+/**
+ * Only the scripts of this server run, styles are files, and no other server is asked for anything.
+ * Texts become HTML only through the sanitiser, which has the one policy of Trusted Types.
+ */
+export const SHELL_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types dompurify',
+  ].join('; '),
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'same-origin',
+  // The page depends on whether a browser asks, and whether it has a cookie.
+  vary: 'Origin, Accept, Cookie',
+  'x-frame-options': 'DENY',
+}
+
+/** The text of the page for an address that shows nothing to a stranger. */
+export const MISSING: ShellContent = {
+  main: html`<h1>Page not found</h1>
+<p>There is nothing at this address, or it is for signed-in users.</p>`,
+}
+
+/** Prints the page that loads the script. */
+export function printShell(
+  { scripts, style, icon }: WebBundle,
+  { title, description, url, main }: ShellContent,
+  { session, firstRun }: ShellHints,
+): string {
+  const [entry = '', ...imported] = scripts
+  const name = title === undefined ? 'Branchline' : `${title} · Branchline`
+  const preview =
+    title === undefined
+      ? []
+      : [
+          property('og:site_name', 'Branchline'),
+          property('og:type', 'website'),
+          property('og:title', title),
+          ...(url === undefined ? [] : [property('og:url', url)]),
+          ...(description ? [property('og:description', description)] : []),
+        ]
+  return html`<!doctype html>
+<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${name}</title>
+${description ? html`<meta name="description" content="${description}">\n` : ''}${preview}<link rel="icon" href="${ASSETS}${icon}">
+<link rel="stylesheet" href="${ASSETS}${style}">
+${imported.map((file) => html`<link rel="modulepreload" href="${ASSETS}${file}">\n`)}<script type="module" src="${ASSETS}${entry}"></script>
+</head>
+<body>
+<div id="app"><main>
+${main}
+<noscript><p>The pages need JavaScript. Everything is also available over Git and the API.</p></noscript>
+</main></div>
+</body>
+</html>
+`.text
+}
+
+function property(name: string, content: string): Html {
+  return html`<meta property="${name}" content="${content}">\n`
+}

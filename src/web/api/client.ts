@@ -1,0 +1,58 @@
+import type { DescService } from '@bufbuild/protobuf'
+import {
+  type Client,
+  Code,
+  ConnectError,
+  createClient,
+  type Interceptor,
+} from '@connectrpc/connect'
+import { createConnectTransport } from '@connectrpc/connect-web'
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import { Session } from './session.ts'
+
+/** The API of the server, as the user of this browser sees it. */
+export interface Api {
+  readonly session: Session
+  /** Returns a client of a service. A page imports the schema of the services that it calls. */
+  of<Service extends DescService>(service: Service): Client<Service>
+}
+
+/**
+ * Creates the clients.
+ *
+ * @param onSessionChange called when somebody has signed in or out.
+ */
+export function createApi(onSessionChange: () => void): Api {
+  const options = { baseUrl: location.origin, useBinaryFormat: true }
+  const session = new Session(createConnectTransport(options), onSessionChange)
+  const transport = createConnectTransport({ ...options, interceptors: [authorizedBy(session)] })
+  return { session, of: (service) => createClient(service, transport) }
+}
+
+/** Adds the access token. A token that the server refuses is replaced once. */
+function authorizedBy(session: Session): Interceptor {
+  return (next) => async (request) => {
+    const token = await session.token()
+    if (token === undefined) return next(request)
+    request.header.set('authorization', `Bearer ${token}`)
+    try {
+      return await next(request)
+    } catch (error) {
+      if (ConnectError.from(error).code !== Code.Unauthenticated || request.stream) throw error
+      const renewed = await session.replace(token)
+      if (renewed === undefined) throw error
+      request.header.set('authorization', `Bearer ${renewed}`)
+      return next(request)
+    }
+  }
+}
+
+export const ApiContext = createContext<Api | undefined>(undefined)
+
+/** Returns the API. Only for components below the application. */
+export function useApi(): Api {
+  const api = useContext(ApiContext)
+  if (!api) throw new Error('there is no API around this component')
+  return api
+}

@@ -1,0 +1,53 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { ErrorInfoSchema } from '#gen/google/rpc/error_details_pb.ts'
+
+/** A failed call, in words for the user. */
+export interface Failure {
+  readonly message: string
+  /** The name of the reason for programs and reports; empty if the server gave none. */
+  readonly reason: string
+  /** What the user can do. */
+  readonly advice: string
+  readonly isMissing: boolean
+  readonly isSignedOut: boolean
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  APPROVALS_MISSING: 'Ask a reviewer to approve the changes.',
+  BAD_CREDENTIALS: 'Check the name and the password, then try again.',
+  CHANGES_REQUESTED: 'Make the requested changes, or ask the reviewer to review again.',
+  FIRST_ACCOUNT_REFUSED: 'Open the page on the machine of the server, or use the command below.',
+  HEAD_BEHIND_BASE: 'Update the branch of the pull request from its target first.',
+  HEAD_COMMIT_DIFFERS: 'New commits have arrived. Look at them, then merge again.',
+  MERGE_CONFLICT: 'Merge the target branch into this one, resolve the conflicts, and push.',
+  MERGE_DENIED: 'Ask somebody who may write to the repository.',
+  PROTECTED_FILES_CHANGED: 'Leave the protected files as they are, or ask an administrator.',
+  PULL_REQUEST_WORK_IN_PROGRESS: 'Remove the mark of unfinished work from the title first.',
+  REBASE_CONFLICT: 'Rebase the branch, resolve the conflicts, and push.',
+  REVIEWS_MISSING: 'Wait for the requested reviews.',
+  STATUS_CHECKS_MISSING: 'Wait until the required checks have succeeded.',
+}
+
+const ADVICE_BY_CODE: Readonly<Partial<Record<Code, string>>> = {
+  [Code.NotFound]: 'Check the address. If it is private, sign in with an account that may see it.',
+  [Code.Unauthenticated]: 'Sign in, then try again.',
+  [Code.PermissionDenied]: 'Ask an owner of the repository for access.',
+  [Code.InvalidArgument]: 'Correct the input, then try again.',
+  [Code.ResourceExhausted]: 'Wait a while, then try again.',
+  [Code.Unavailable]: 'The server cannot be reached or is busy. Try again in a few seconds.',
+  [Code.Unknown]: 'Check the connection to the server, then try again.',
+}
+
+/** Returns what to tell the user about an error. */
+export function failureOf(thrown: unknown): Failure {
+  const error = ConnectError.from(thrown)
+  const [info] = error.findDetails(ErrorInfoSchema)
+  const reason = info?.reason ?? ''
+  return {
+    message: `${error.rawMessage.charAt(0).toUpperCase()}${error.rawMessage.slice(1)}`,
+    reason,
+    advice: ADVICE[reason] ?? ADVICE_BY_CODE[error.code] ?? 'Try again.',
+    isMissing: error.code === Code.NotFound,
+    isSignedOut: error.code === Code.Unauthenticated,
+  }
+}

@@ -1,0 +1,98 @@
+import { type Client, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect'
+import {
+  AuthService,
+  type SignInRequest_PasswordCredentials,
+} from '#gen/branchline/v1/auth_service_pb.ts'
+import type { User } from '#gen/branchline/v1/user_pb.ts'
+
+/** Time before its expiry at which a token is replaced: longer than a call waits for its turn. */
+const RENEW_BEFORE_MS = 30_000
+
+/** What the sign-in page knows about a user. */
+export type PasswordSignIn = Pick<
+  SignInRequest_PasswordCredentials,
+  'username' | 'password' | 'passcode' | 'recoveryCode'
+>
+
+/**
+ * The session of this browser. The access token is only in this object, so that neither another
+ * page nor a later visitor finds it. The refresh token is in a cookie that no script can read.
+ */
+export class Session {
+  /** Who is signed in; undefined for nobody. */
+  user: User | undefined
+  readonly #auth: Client<typeof AuthService>
+  readonly #onChange: () => void
+  #token: { readonly text: string; readonly expiresAtMs: number } | undefined
+  #renewal: Promise<void> | undefined
+
+  /**
+   * @param transport without an interceptor of this session.
+   * @param onChange called when the user changes.
+   */
+  constructor(transport: Transport, onChange: () => void) {
+    this.#auth = createClient(AuthService, transport)
+    this.#onChange = onChange
+  }
+
+  /** Continues the session of an earlier page. Nobody is signed in if there is none. */
+  async resume(): Promise<void> {
+    await this.#renew()
+    if (!this.#token) return
+    const headers = { authorization: `Bearer ${this.#token.text}` }
+    this.#enter((await this.#auth.getCurrentUser({}, { headers })).user)
+  }
+
+  async signIn(value: PasswordSignIn): Promise<void> {
+    const answer = await this.#auth.signIn({ credentials: { case: 'passwordCredentials', value } })
+    this.#keep(answer.accessToken, answer.accessTokenExpiresAt?.seconds)
+    this.#enter(answer.user)
+  }
+
+  async signOut(): Promise<void> {
+    await this.#auth.signOut({})
+    this.#token = undefined
+    this.#enter(undefined)
+  }
+
+  /** Returns a token that is valid for a while; undefined if nobody is signed in. */
+  async token(): Promise<string | undefined> {
+    if (this.#token && this.#token.expiresAtMs - RENEW_BEFORE_MS < Date.now()) await this.#renew()
+    return this.#token?.text
+  }
+
+  /** Replaces a token that the server has refused, for example after a change of the password. */
+  async replace(refused: string): Promise<string | undefined> {
+    if (this.#token?.text === refused) await this.#renew()
+    return this.#token?.text
+  }
+
+  /** Calls at the same time wait for one renewal. */
+  #renew(): Promise<void> {
+    this.#renewal ??= this.#refresh().finally(() => {
+      this.#renewal = undefined
+    })
+    return this.#renewal
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      const { accessToken, expiresAt } = await this.#auth.refreshToken({})
+      this.#keep(accessToken, expiresAt?.seconds)
+    } catch (error) {
+      // A server that is busy does not end the session.
+      if (ConnectError.from(error).code !== Code.Unauthenticated) throw error
+      this.#token = undefined
+      this.#enter(undefined)
+    }
+  }
+
+  #keep(text: string, expirySeconds = 0n): void {
+    this.#token = { text, expiresAtMs: Number(expirySeconds) * 1000 }
+  }
+
+  #enter(user: User | undefined): void {
+    this.user = user
+    this.#onChange()
+  }
+}

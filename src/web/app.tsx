@@ -1,0 +1,75 @@
+import { Component, type ComponentChildren, type VNode } from 'preact'
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { ApiContext, createApi } from './api/client.ts'
+import { failureOf } from './api/failure.ts'
+import { FailureNote } from './parts/failure-note.tsx'
+import { Frame } from './parts/frame.tsx'
+import { useNavigation } from './parts/navigation.ts'
+import { NotFound } from './parts/not-found.tsx'
+import { loadPage, type Page, type Route, routeOf } from './routes.ts'
+
+/** A page that is loaded, with its address. */
+interface Shown {
+  readonly href: string
+  readonly route: Route
+  readonly Page: Page
+}
+
+/** The application: the session, the address, and the page of the address. */
+export function App(): VNode {
+  const [, redraw] = useState(0)
+  const api = useMemo(() => createApi(() => redraw((count) => count + 1)), [])
+  const [isReady, setReady] = useState(false)
+  const [problem, setProblem] = useState<unknown>()
+  const [shown, setShown] = useState<Shown | 'missing' | undefined>()
+  const href = useNavigation()
+
+  useEffect(() => {
+    // The server knows whether there may be a session, so that strangers ask for none.
+    const hasSession = document.documentElement.dataset.session === 'maybe'
+    const resumed = hasSession ? api.session.resume() : Promise.resolve()
+    resumed.catch(setProblem).then(() => setReady(true))
+  }, [api])
+
+  const show = useCallback(async () => {
+    const route = routeOf(new URL(href))
+    if (!route) return setShown('missing')
+    setShown({ href, route, Page: await loadPage(route.name) })
+  }, [href])
+  useEffect(() => {
+    show().catch(setProblem)
+  }, [show])
+
+  const isLoading = !isReady || shown === undefined
+  return (
+    <ApiContext.Provider value={api}>
+      <Frame user={api.session.user} isLoading={isLoading}>
+        {problem !== undefined && <FailureNote failure={failureOf(problem)} />}
+        {!isLoading && content(shown, api.session.user?.name ?? '')}
+      </Frame>
+    </ApiContext.Provider>
+  )
+}
+
+/** A page begins anew for another address, and for another user. */
+function content(shown: Shown | 'missing', user: string): VNode {
+  if (shown === 'missing') return <NotFound />
+  const { Page, href, route } = shown
+  return (
+    <Guard key={`${user} ${href}`}>
+      <Page {...route.props} />
+    </Guard>
+  )
+}
+
+/** Shows a fault of a page instead of nothing. */
+class Guard extends Component<{ children: ComponentChildren }, { fault?: unknown }> {
+  static override getDerivedStateFromError(fault: unknown) {
+    return { fault }
+  }
+
+  override render(): ComponentChildren {
+    const { fault } = this.state
+    return fault === undefined ? this.props.children : <FailureNote failure={failureOf(fault)} />
+  }
+}

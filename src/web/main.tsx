@@ -1,0 +1,8 @@
+import { render } from 'preact'
+import { App } from './app.tsx'
+
+const root = document.getElementById('app')
+if (!root) throw new Error('the page has no place for the application')
+// Replaces what the server wrote for readers without a script.
+root.replaceChildren()
+render(<App />, root)

@@ -1,0 +1,89 @@
+import type { VNode } from 'preact'
+import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { useApi } from '../api/client.ts'
+import { CommitList } from '../parts/commit-list.tsx'
+import { FailureNote } from '../parts/failure-note.tsx'
+import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
+import { Show, useAction, useLoad } from '../parts/load.tsx'
+import { goTo } from '../parts/navigation.ts'
+import { RepositoryFrame } from '../parts/repository.tsx'
+import type { PageProps } from '../routes.ts'
+import { repositoryHref, subjectOf } from '../text/addresses.ts'
+
+/** What a branch has that another one lacks, and the form that proposes to merge it. */
+export default function ComparePage({ owner, repo, rest }: PageProps): VNode {
+  const basehead = rest.join('/')
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={basehead || 'Compare'}>
+      {(repository) => <Comparison repository={repository} basehead={basehead} />}
+    </RepositoryFrame>
+  )
+}
+
+function Comparison({ repository, basehead }: { repository: Repository; basehead: string }): VNode {
+  const { of, session } = useApi()
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  // Without a base, the default branch is compared.
+  const [base, head] = basehead.includes('...')
+    ? basehead.split('...')
+    : [repository.defaultBranch, basehead]
+  const comparison = useLoad(
+    (signal) =>
+      of(CommitService).compareCommits({ ...name, basehead: `${base}...${head}` }, { signal }),
+    [basehead],
+  )
+  return (
+    <>
+      <h2>
+        Compare {base} with {head}
+      </h2>
+      <Show of={comparison}>
+        {({ commits, totalCommits }) => (
+          <>
+            {totalCommits > 0n && session.user && (
+              <NewPull
+                name={name}
+                base={base ?? ''}
+                head={head ?? ''}
+                title={subjectOf(commits.at(-1)?.commit?.message ?? '')}
+              />
+            )}
+            <p>{totalCommits.toLocaleString()} commits</p>
+            <CommitList {...name} commits={commits} />
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+function NewPull(props: {
+  name: { owner: string; repo: string }
+  base: string
+  head: string
+  title: string
+}): VNode {
+  const { of } = useApi()
+  const { name, base, head, title } = props
+  const creation = useAction(async (form: HTMLFormElement) => {
+    const [title, body] = [fieldOf(form, 'title'), fieldOf(form, 'body')]
+    const request = { ...name, base, head, title, body }
+    const { number } = await of(PullRequestService).createPullRequest(request)
+    goTo(`${repositoryHref(name)}/pulls/${number}`)
+  })
+  return (
+    <form onSubmit={onSubmit(creation.run)}>
+      {creation.failure && <FailureNote failure={creation.failure} />}
+      <Field label="Title" name="title" defaultValue={title} required />
+      <label>
+        Description (optional)
+        <textarea name="body" rows={5} />
+      </label>
+      <button class="main" type="submit" disabled={creation.isRunning}>
+        Open a pull request
+      </button>
+    </form>
+  )
+}

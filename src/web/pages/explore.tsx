@@ -1,0 +1,49 @@
+import type { VNode } from 'preact'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
+import { Show, useLoad } from '../parts/load.tsx'
+import { goTo } from '../parts/navigation.ts'
+import { useTitle } from '../parts/page-title.ts'
+import { Pager, pageOf } from '../parts/pager.tsx'
+import { RepositoryList } from '../parts/repository-list.tsx'
+import type { PageProps } from '../routes.ts'
+
+/** The repositories of the instance, with a search. */
+export default function Explore({ query }: PageProps): VNode {
+  const { of } = useApi()
+  useTitle('Explore')
+  const [q, page] = [query.get('q') ?? '', pageOf(query)]
+  const search = useLoad(
+    (signal) =>
+      of(RepositoryService).searchRepositories(
+        { q, includeDesc: true, page, sort: 'updated', order: 'desc' },
+        { signal },
+      ),
+    [q, page],
+  )
+  return (
+    <>
+      <h1>Explore</h1>
+      <search>
+        <form
+          class="row"
+          onSubmit={onSubmit((form) =>
+            goTo(`/explore?q=${encodeURIComponent(fieldOf(form, 'q'))}`),
+          )}
+        >
+          <Field label="Search repositories" name="q" type="search" defaultValue={q} />
+          <button type="submit">Search</button>
+        </form>
+      </search>
+      <Show of={search}>
+        {({ results, total, limit }) => (
+          <>
+            <RepositoryList repositories={results?.data ?? []} />
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Show>
+    </>
+  )
+}

@@ -1,0 +1,92 @@
+import type { VNode } from 'preact'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import type { User } from '#gen/branchline/v1/user_pb.ts'
+import { useApi } from '../api/client.ts'
+import { FailureNote } from '../parts/failure-note.tsx'
+import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
+import { FirstRun } from '../parts/first-run.tsx'
+import { SignInLink } from '../parts/frame.tsx'
+import { Show, useAction, useLoad } from '../parts/load.tsx'
+import { goTo } from '../parts/navigation.ts'
+import { NextSteps } from '../parts/next-steps.tsx'
+import { useTitle } from '../parts/page-title.ts'
+import { Pager, pageOf } from '../parts/pager.tsx'
+import { RepositoryList } from '../parts/repository-list.tsx'
+import type { PageProps } from '../routes.ts'
+
+/** The first page: set-up on a new instance, a greeting for strangers, and otherwise repositories. */
+export default function Home({ query }: PageProps): VNode {
+  const { user } = useApi().session
+  const { firstRun = 'no' } = document.documentElement.dataset
+  if (user) return <Dashboard user={user} page={pageOf(query)} />
+  return firstRun === 'no' ? <Greeting /> : <FirstRun isHere={firstRun === 'here'} />
+}
+
+function Greeting(): VNode {
+  useTitle('Git repositories and pull requests')
+  return (
+    <>
+      <h1>Branchline</h1>
+      <p>A self-hosted home for Git repositories and pull requests.</p>
+      <p>
+        <SignInLink /> or <a href="/explore">explore the public repositories</a>.
+      </p>
+    </>
+  )
+}
+
+function Dashboard({ user, page }: { user: User; page: number }): VNode {
+  const { of } = useApi()
+  useTitle('Your repositories')
+  const list = useLoad(
+    (signal) => of(RepositoryService).listMyRepositories({ page }, { signal }),
+    [page],
+  )
+  return (
+    <>
+      <h1>Your repositories</h1>
+      <NewRepository />
+      <Show of={list}>
+        {({ repositories, total, limit }) => (
+          <>
+            {total > 0n && <RepositoryList repositories={repositories} />}
+            <Pager page={page} limit={limit} total={total} />
+            {total === 0n && <NextSteps username={user.username} />}
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+function NewRepository(): VNode {
+  const { of } = useApi()
+  const creation = useAction(async (form: HTMLFormElement) => {
+    const { fullName } = await of(RepositoryService).createUserRepository({
+      name: fieldOf(form, 'name'),
+      description: fieldOf(form, 'description'),
+      private: fieldOf(form, 'private') === 'on',
+      autoInit: fieldOf(form, 'readme') === 'on',
+    })
+    goTo(`/${fullName}`)
+  })
+  return (
+    <details>
+      <summary>New repository</summary>
+      <form class="narrow" onSubmit={onSubmit(creation.run)}>
+        {creation.failure && <FailureNote failure={creation.failure} />}
+        <Field label="Name" name="name" autocapitalize="none" required />
+        <Field label="Description (optional)" name="description" />
+        <label class="choice">
+          <input type="checkbox" name="private" /> Private
+        </label>
+        <label class="choice">
+          <input type="checkbox" name="readme" /> Begin with a README
+        </label>
+        <button class="main" type="submit" disabled={creation.isRunning}>
+          Create the repository
+        </button>
+      </form>
+    </details>
+  )
+}

@@ -1,0 +1,80 @@
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { useApi } from '../api/client.ts'
+import { failureOf } from '../api/failure.ts'
+import { FailureNote } from '../parts/failure-note.tsx'
+import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
+import { useAction } from '../parts/load.tsx'
+import { goTo } from '../parts/navigation.ts'
+import { useTitle } from '../parts/page-title.ts'
+import type { PageProps } from '../routes.ts'
+
+/** Sign-in by password, and by a second factor where the account has one. */
+export default function Login({ query }: PageProps): VNode {
+  const { session } = useApi()
+  useTitle('Sign in')
+  const [needsCode, setNeedsCode] = useState(false)
+  const target = ownPath(query.get('redirect_to') ?? '/')
+  const isSignedIn = session.user !== undefined
+  useEffect(() => {
+    if (isSignedIn) goTo(target)
+  }, [isSignedIn, target])
+  const signIn = useAction(async (form: HTMLFormElement) => {
+    const [username, password] = [fieldOf(form, 'username'), fieldOf(form, 'password')]
+    try {
+      await session.signIn({ username, password, ...factorOf(fieldOf(form, 'code')) })
+    } catch (error) {
+      if (needsCode || failureOf(error).reason !== 'TWO_FACTOR_REQUIRED') throw error
+      setNeedsCode(true)
+    }
+  })
+  return (
+    <>
+      <h1>Sign in</h1>
+      <form class="narrow" onSubmit={onSubmit(signIn.run)}>
+        {signIn.failure && <FailureNote failure={signIn.failure} />}
+        <Field
+          label="Username"
+          name="username"
+          autocomplete="username"
+          autocapitalize="none"
+          required
+        />
+        <Field
+          label="Password"
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          required
+        />
+        {needsCode && (
+          <Field
+            label="Passcode"
+            name="code"
+            autocomplete="one-time-code"
+            autofocus
+            required
+            hint="Your account has a second factor. Type the six digits of your app, or a recovery code."
+          />
+        )}
+        <button class="main" type="submit" disabled={signIn.isRunning}>
+          Sign in
+        </button>
+      </form>
+    </>
+  )
+}
+
+/** Passcodes are digits, and recovery codes have other characters too. */
+function factorOf(text: string): { passcode: string; recoveryCode: string } {
+  const code = text.replaceAll(' ', '')
+  return /^\d*$/.test(code)
+    ? { passcode: code, recoveryCode: '' }
+    : { passcode: '', recoveryCode: code }
+}
+
+/** Returns a path of this server, so that no link through the sign-in leads to another one. */
+function ownPath(text: string): string {
+  const url = URL.parse(text, location.origin)
+  return url?.origin === location.origin ? url.pathname + url.search : '/'
+}

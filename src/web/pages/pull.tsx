@@ -1,0 +1,163 @@
+import type { VNode } from 'preact'
+import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { useApi } from '../api/client.ts'
+import { CommitList } from '../parts/commit-list.tsx'
+import { Conversation } from '../parts/conversation.tsx'
+import { Diff } from '../parts/diff.tsx'
+import { Show, useLoad } from '../parts/load.tsx'
+import { NotFound } from '../parts/not-found.tsx'
+import { Pager, pageOf } from '../parts/pager.tsx'
+import { PullState } from '../parts/pull-state.tsx'
+import { RepositoryFrame } from '../parts/repository.tsx'
+import { useRepositoryEvents } from '../parts/repository-events.ts'
+import { Time } from '../parts/time.tsx'
+import type { PageProps } from '../routes.ts'
+import { codeHref, repositoryHref } from '../text/addresses.ts'
+import { readText } from '../text/bytes.ts'
+
+/** Where a pull request is. */
+interface PullName {
+  readonly owner: string
+  readonly repo: string
+  readonly index: bigint
+}
+
+/** One pull request: the conversation, the commits, or the files. */
+export default function PullPage({ owner, repo, rest, query }: PageProps): VNode {
+  const [number = '', tab = ''] = rest
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Pull requests" title={`Pull request ${number}`}>
+      {(repository) =>
+        /^[1-9]\d{0,17}$/.test(number) ? (
+          <Pull
+            repository={repository}
+            name={{ owner, repo, index: BigInt(number) }}
+            tab={tab}
+            page={pageOf(query)}
+          />
+        ) : (
+          <NotFound />
+        )
+      }
+    </RepositoryFrame>
+  )
+}
+
+interface PullProps {
+  readonly repository: Repository
+  readonly name: PullName
+  readonly tab: string
+  readonly page: number
+}
+
+function Pull({ repository, name, tab, page }: PullProps): VNode {
+  const { of } = useApi()
+  const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
+  const version = useRepositoryEvents(name, name.index, pull.reload)
+  return (
+    <Show of={pull} isPage>
+      {(value) => (
+        <>
+          <PullHeader name={name} pull={value} tab={tab} />
+          {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
+          {tab === 'files' && <Files key={value.head?.sha} name={name} />}
+          {tab === '' && (
+            <Conversation
+              repository={repository}
+              name={name}
+              pull={value}
+              version={version}
+              onChange={pull.reload}
+            />
+          )}
+        </>
+      )}
+    </Show>
+  )
+}
+
+function PullHeader({
+  name,
+  pull,
+  tab,
+}: {
+  name: PullName
+  pull: PullRequest
+  tab: string
+}): VNode {
+  const base = `${repositoryHref(name)}/pulls/${name.index}`
+  const tabs = [
+    ['', 'Conversation'],
+    ['commits', 'Commits'],
+    ['files', 'Files'],
+  ] as const
+  return (
+    <>
+      <h2>
+        {pull.title} <span class="number">#{name.index.toString()}</span>
+      </h2>
+      <p>
+        <PullState pull={pull} /> {pull.user?.login} wants to merge{' '}
+        {pull.head?.repo ? (
+          <a href={codeHref(nameOf(pull.head.repo), { kind: 'branch', name: pull.head.ref }, '')}>
+            {pull.head.label}
+          </a>
+        ) : (
+          pull.head?.label
+        )}{' '}
+        into{' '}
+        <a href={codeHref(name, { kind: 'branch', name: pull.base?.ref ?? '' }, '')}>
+          {pull.base?.label}
+        </a>
+        , opened <Time at={pull.createdAt} />
+      </p>
+      <nav class="tabs" aria-label="Pull request">
+        {tabs.map(([path, text]) => (
+          <a
+            key={path}
+            href={path === '' ? base : `${base}/${path}`}
+            aria-current={path === tab ? 'page' : undefined}
+          >
+            {text}
+          </a>
+        ))}
+      </nav>
+    </>
+  )
+}
+
+function nameOf({ owner, name }: Repository): { owner: string; repo: string } {
+  return { owner: owner?.login ?? '', repo: name }
+}
+
+function Commits({ name, page }: { name: PullName; page: number }): VNode {
+  const { of } = useApi()
+  const list = useLoad(
+    (signal) =>
+      of(PullFileService).listPullRequestCommits({ ...name, page, files: false }, { signal }),
+    [page],
+  )
+  return (
+    <Show of={list}>
+      {({ commits, total, limit }) => (
+        <>
+          <CommitList owner={name.owner} repo={name.repo} commits={commits} />
+          <Pager page={page} limit={limit} total={total} />
+        </>
+      )}
+    </Show>
+  )
+}
+
+function Files({ name }: { name: PullName }): VNode {
+  const { of } = useApi()
+  const diff = useLoad(
+    (signal) =>
+      readText(of(PullFileService).getPullRequestDiff({ ...name, format: 'diff' }, { signal })),
+    [],
+  )
+  return <Show of={diff}>{(text) => <Diff {...text} />}</Show>
+}

@@ -1,0 +1,127 @@
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
+import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
+import { fromBase64, sizeText, textOf } from '../text/bytes.ts'
+import type { SanitisedHtml } from '../text/sanitised.ts'
+import { Markup } from './markup.tsx'
+import { Scrolling } from './scrolling.tsx'
+
+/** Larger files have no colours, since these would take more than a moment. */
+const MAX_COLOURED_CHARACTERS = 200_000
+
+/** Longer files are cut, since a browser lays out so many lines slowly. */
+const MAX_SHOWN_CHARACTERS = 1_000_000
+
+/** Pictures that browsers show without running anything that is in them. */
+const PICTURES: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  svg: 'image/svg+xml',
+}
+
+interface FileProps {
+  readonly name: { readonly owner: string; readonly repo: string }
+  readonly at: RefName
+  readonly entry: ContentsResponse
+}
+
+/** A file: text with colours, a picture, or a download. */
+export function FileView({ name, at, entry }: FileProps): VNode {
+  const bytes = useMemo(
+    () => (entry.content === undefined ? undefined : fromBase64(entry.content)),
+    [entry.content],
+  )
+  return (
+    <section aria-label={entry.path}>
+      <p class="facts">
+        {sizeText(entry.size)} {bytes && <Download name={entry.name} bytes={bytes} />}
+      </p>
+      {entry.type === 'symlink' && <p>A symbolic link to {entry.target}.</p>}
+      {entry.type === 'file' && bytes === undefined && (
+        <p class="note">The file is too large to show here. A clone has it.</p>
+      )}
+      {entry.type === 'file' && bytes && (
+        <Content name={name} at={at} entry={entry} bytes={bytes} />
+      )}
+    </section>
+  )
+}
+
+/** Saves the bytes that the page has already, since a link could not say who the user is. */
+function Download({ name, bytes }: { name: string; bytes: Uint8Array<ArrayBuffer> }): VNode {
+  const save = () => {
+    const link = document.createElement('a')
+    link.href = URL.createObjectURL(new Blob([bytes]))
+    link.download = name
+    link.click()
+    URL.revokeObjectURL(link.href)
+  }
+  return (
+    <button type="button" onClick={save}>
+      Download
+    </button>
+  )
+}
+
+function Content(props: FileProps & { bytes: Uint8Array }): VNode {
+  const { name, at, entry, bytes } = props
+  const extension = entry.name.slice(entry.name.lastIndexOf('.') + 1).toLowerCase()
+  const picture = PICTURES[extension]
+  const text = textOf(bytes)
+  if (picture !== undefined)
+    return <img class="picture" src={`data:${picture};base64,${entry.content}`} alt={entry.name} />
+  if (text === undefined) return <p class="note">A binary file.</p>
+  if (!/^(md|markdown)$/.test(extension)) return <Source text={text} path={entry.path} />
+  const folder = entry.path.split('/').slice(0, -1).join('/')
+  const raw = `${repositoryHref(name)}/raw/commit/${encodeURIComponent(at.name)}`
+  const base = {
+    page: codeHref(name, at, folder),
+    raw: folder === '' ? raw : `${raw}/${encodePath(folder)}`,
+  }
+  return <Markup text={text} base={base} />
+}
+
+/** The lines of a text. Colours appear when their script has loaded. */
+function Source({ text, path }: { text: string; path: string }): VNode {
+  const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
+  const [colours, setColours] = useState<SanitisedHtml>()
+  useEffect(() => {
+    let isCurrent = true
+    if (shown.length <= MAX_COLOURED_CHARACTERS)
+      import('../text/highlight.ts').then(
+        ({ highlight }) => isCurrent && setColours(highlight(shown, path)),
+        // The plain text stays.
+        () => undefined,
+      )
+    return () => {
+      isCurrent = false
+    }
+  }, [shown, path])
+  const count = shown.replace(/\n$/, '').split('\n').length
+  const numbers = Array.from({ length: count }, (_, i) => i + 1).join('\n')
+  return (
+    <>
+      {shown.length < text.length && (
+        <p class="note">Only the beginning is shown. Download the file to see all of it.</p>
+      )}
+      <Scrolling className="source" label={`Content of ${path}`}>
+        <pre class="numbers" aria-hidden="true">
+          {numbers}
+        </pre>
+        {colours ? (
+          <pre>
+            <code dangerouslySetInnerHTML={colours} />
+          </pre>
+        ) : (
+          <pre>
+            <code>{shown}</code>
+          </pre>
+        )}
+      </Scrolling>
+    </>
+  )
+}

@@ -1,0 +1,86 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { type Failure, failureOf } from '../api/failure.ts'
+import { FailureNote } from './failure-note.tsx'
+import { NotFound } from './not-found.tsx'
+
+/** Something that comes from the server. */
+export interface Loaded<Value> {
+  readonly value: Value | undefined
+  readonly failure: Failure | undefined
+  /** Loads it again. The value of before stays until then. */
+  reload(): void
+}
+
+/**
+ * Loads something when the component appears, and when `keys` change.
+ *
+ * @param load gets a signal that ends with the component.
+ */
+export function useLoad<Value>(
+  load: (signal: AbortSignal) => Promise<Value>,
+  keys: readonly unknown[],
+): Loaded<Value> {
+  const [count, setCount] = useState(0)
+  const [state, setState] = useState<Omit<Loaded<Value>, 'reload'>>({
+    value: undefined,
+    failure: undefined,
+  })
+  const latest = useRef(load)
+  latest.current = load
+  useEffect(() => {
+    const ended = new AbortController()
+    const { signal } = ended
+    latest.current(signal).then(
+      (value) => signal.aborted || setState({ value, failure: undefined }),
+      (error: unknown) =>
+        signal.aborted || setState(({ value }) => ({ value, failure: failureOf(error) })),
+    )
+    return () => ended.abort()
+  }, [count, ...keys])
+  const reload = useCallback(() => setCount((before) => before + 1), [])
+  return { ...state, reload }
+}
+
+/** Shows what was loaded, that it is on its way, or why it failed. */
+export function Show<Value>(props: {
+  of: Loaded<Value>
+  /** Whether a failure may mean that the whole page does not exist. */
+  isPage?: boolean
+  children: (value: Value) => ComponentChildren
+}): VNode {
+  const { value, failure } = props.of
+  if (failure && value === undefined && props.isPage && failure.isMissing) return <NotFound />
+  return (
+    <>
+      {failure && <FailureNote failure={failure} />}
+      {value === undefined ? !failure && <p class="loading">Loading…</p> : props.children(value)}
+    </>
+  )
+}
+
+/** An action of the user, such as a form that is sent. */
+export interface Action<Input> {
+  readonly isRunning: boolean
+  readonly failure: Failure | undefined
+  run(input: Input): void
+}
+
+/** Runs an action once at a time, and keeps its failure until the next one. */
+export function useAction<Input = void>(act: (input: Input) => Promise<unknown>): Action<Input> {
+  const [state, setState] = useState<Omit<Action<Input>, 'run'>>({
+    isRunning: false,
+    failure: undefined,
+  })
+  return {
+    ...state,
+    run(input) {
+      if (state.isRunning) return
+      setState({ isRunning: true, failure: undefined })
+      act(input).then(
+        () => setState({ isRunning: false, failure: undefined }),
+        (error: unknown) => setState({ isRunning: false, failure: failureOf(error) }),
+      )
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import type { ComponentChildren, VNode } from 'preact'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { repositoryHref } from '../text/addresses.ts'
+import { Show, useLoad } from './load.tsx'
+import { NotFound, useIsKnownMissing } from './not-found.tsx'
+import { useTitle } from './page-title.ts'
+
+export type Tab = 'Code' | 'Pull requests' | 'Commits' | 'Branches' | 'Tags' | 'Releases'
+
+interface FrameProps {
+  readonly owner: string
+  readonly repo: string
+  readonly tab: Tab
+  /** What the page shows, for its title. */
+  readonly title: string
+  readonly children: (repository: Repository) => ComponentChildren
+}
+
+/** What all pages of a repository have around them. */
+export function RepositoryFrame(props: FrameProps): VNode {
+  return useIsKnownMissing() ? <NotFound /> : <FoundRepository {...props} />
+}
+
+function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNode {
+  const { of } = useApi()
+  const repository = useLoad(
+    (signal) => of(RepositoryService).getRepository({ owner, repo }, { signal }),
+    [owner, repo],
+  )
+  useTitle(title === '' ? `${owner}/${repo}` : `${title} · ${owner}/${repo}`)
+  return (
+    <Show of={repository} isPage>
+      {(value) => (
+        <>
+          <RepositoryHeader repository={value} tab={tab} />
+          {children(value)}
+        </>
+      )}
+    </Show>
+  )
+}
+
+function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Tab }): VNode {
+  const { owner, name, description, archived, fork, mirror, openPrCounter } = repository
+  const login = owner?.login ?? ''
+  const base = repositoryHref({ owner: login, repo: name })
+  const branch = encodeURIComponent(repository.defaultBranch)
+  const tabs: readonly (readonly [Tab, string])[] = [
+    ['Code', base],
+    ['Pull requests', `${base}/pulls`],
+    ['Commits', `${base}/commits/branch/${branch}`],
+    ['Branches', `${base}/branches`],
+    ['Tags', `${base}/tags`],
+    ['Releases', `${base}/releases`],
+  ]
+  const marks = [
+    repository.private && 'private',
+    archived && 'archived',
+    fork && 'fork',
+    mirror && 'mirror',
+  ].filter((mark) => mark !== false)
+  return (
+    <header class="repository">
+      <h1>
+        <a href={`/${login}`}>{login}</a> / <a href={base}>{name}</a>{' '}
+        {marks.map((mark) => (
+          <span key={mark} class="tag">
+            {mark}
+          </span>
+        ))}
+      </h1>
+      {description !== '' && <p>{description}</p>}
+      <nav class="tabs" aria-label="Repository">
+        {tabs.map(([name, href]) => (
+          <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
+            {name}
+            {name === 'Pull requests' && openPrCounter > 0n && (
+              <span class="tag">{openPrCounter.toLocaleString()}</span>
+            )}
+          </a>
+        ))}
+      </nav>
+    </header>
+  )
+}

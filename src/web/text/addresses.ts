@@ -1,0 +1,33 @@
+/** The name of a branch or tag, or the id of a commit, as addresses of pages have it. */
+export interface RefName {
+  readonly kind: 'branch' | 'tag' | 'commit'
+  readonly name: string
+}
+
+/** Returns a path for an address. Slashes stay. */
+export function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/')
+}
+
+/** Returns the address of a repository. */
+export function repositoryHref({ owner, repo }: { owner: string; repo: string }): string {
+  return `/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`
+}
+
+/**
+ * Returns the address of a file or folder. The slashes of the ref are encoded, so that the end of
+ * its name is known without a question.
+ */
+export function codeHref(
+  repository: { owner: string; repo: string },
+  { kind, name }: RefName,
+  path: string,
+): string {
+  const end = path === '' ? '' : `/${encodePath(path)}`
+  return `${repositoryHref(repository)}/src/${kind}/${encodeURIComponent(name)}${end}`
+}
+
+/** Returns the first line of a commit message. */
+export function subjectOf(message: string): string {
+  return message.split('\n', 1)[0] ?? ''
+}

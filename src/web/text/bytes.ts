@@ -1,0 +1,44 @@
+import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
+
+/** A browser shows this much text without a pause. The rest is for `git` and the API. */
+const MAX_SHOWN_BYTES = 2 * 1024 * 1024
+
+/** A text that may be only the beginning of a longer one. */
+export interface ShownText {
+  readonly text: string
+  readonly isCut: boolean
+}
+
+/** Reads the beginning of a streamed text, and ends the stream after it. */
+export async function readText(stream: AsyncIterable<HttpBody>): Promise<ShownText> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const { data } of stream) {
+    text += decoder.decode(data, { stream: true })
+    bytes += data.length
+    if (bytes >= MAX_SHOWN_BYTES) return { text, isCut: true }
+  }
+  return { text: text + decoder.decode(), isCut: false }
+}
+
+/** Returns the bytes of a text in base64. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}
+
+/** Returns the text of a file; undefined for a binary one, which Git recognises in the same way. */
+export function textOf(bytes: Uint8Array): string | undefined {
+  // buffer_is_binary in xdiff-interface.c of Git
+  if (bytes.subarray(0, 8000).includes(0)) return undefined
+  return new TextDecoder().decode(bytes)
+}
+
+/** Returns a number of bytes as the reader's locale writes it. */
+export function sizeText(bytes: bigint | number): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
+  let [value, step] = [Number(bytes), 0]
+  while (value >= 1000 && step < units.length - 1) [value, step] = [value / 1000, step + 1]
+  const options = { style: 'unit', unit: units[step], maximumFractionDigits: 1 } as const
+  return new Intl.NumberFormat(undefined, options).format(value)
+}

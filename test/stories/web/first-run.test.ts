@@ -1,0 +1,67 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  browserSuite,
+  expectAccessible,
+  hasChromium,
+  openBrowser,
+  visit,
+  WEB_FOLDER,
+} from '../../support/chromium.ts'
+import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
+
+describe.skipIf(!hasChromium)(browserSuite('the first run'), () => {
+  let browser: Browser
+  let server: TestServer
+
+  beforeAll(async () => {
+    server = await startTestServer({ webFolder: WEB_FOLDER })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.stop()
+  })
+
+  it('creates the administrator and a repository, and shows the commands that come next', async () => {
+    const { page, faults, leave } = await visit(browser, server.url)
+    await page.goto('/')
+    await page.getByRole('heading', { name: 'Welcome to Branchline' }).waitFor()
+    await expectAccessible(page)
+    await page.getByLabel('Username').fill('ada')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Create the administrator' }).click()
+    await page.getByRole('heading', { name: 'Your repositories' }).waitFor()
+    const push = page.getByRole('region', { name: 'Commands that push a repository' })
+    await expect(push.textContent()).resolves.toContain(`${server.url}/ada/NAME.git`)
+    await expectAccessible(page)
+    await page.getByText('New repository').click()
+    await page.getByLabel('Name', { exact: true }).fill('hello')
+    await page.getByLabel('Begin with a README').check()
+    await page.getByRole('button', { name: 'Create the repository' }).click()
+    await page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/ada/hello')
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('is over for later visitors', async () => {
+    const { page, faults, leave } = await visit(browser, server.url)
+    await page.goto('/')
+    await page.getByRole('heading', { name: 'Branchline' }).waitFor()
+    expect(await page.getByRole('main').getByRole('link', { name: 'Sign in' }).count()).toBe(1)
+    expect(faults).toEqual([])
+    await leave()
+  })
+})
+
+it('tells a visitor on another machine to create the administrator on the machine itself', async () => {
+  const server = await startTestServer({ webFolder: WEB_FOLDER })
+  const accept = { accept: 'text/html' }
+  const here = await fetch(server.url, { headers: accept })
+  expect(await here.text()).toContain('data-first-run="here"')
+  const elsewhere = { ...accept, 'x-forwarded-for': '203.0.113.7' }
+  const proxied = await fetch(server.url, { headers: elsewhere })
+  expect(await proxied.text()).toContain('data-first-run="elsewhere"')
+  await server.stop()
+})

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { isInstalled } from '../clients/program.ts'
+
+const CHROMIUM_ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export const hasChromium = isInstalled('chromium')
+
+/** The name of a suite, which says why it is skipped. */
+export function browserSuite(name: string): string {
+  return hasChromium ? name : `${name} (skipped: chromium is not installed)`
+}
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGS })
+}
+
+/** The web pages as they are shipped. `npm test` bundles them before the tests run. */
+export const WEB_FOLDER = new URL('../../dist/web', import.meta.url).pathname
+
+const STEP_TIMEOUT_MS = 20_000
+
+/** A person with a browser of their own. */
+export interface Visitor {
+  readonly page: Page
+  /**
+   * What went wrong without a person seeing it: faults of scripts, refusals by the policy of the
+   * page, and failed requests as `status method path`.
+   */
+  readonly faults: readonly string[]
+  /** Dialogs that a page has opened, which scripts of a stranger would. */
+  readonly dialogs: readonly string[]
+  leave(): Promise<void>
+}
+
+/** Opens a window for somebody. */
+export async function visit(browser: Browser, baseURL: string): Promise<Visitor> {
+  const context: BrowserContext = await browser.newContext({ baseURL })
+  const page = await context.newPage()
+  // Shorter than a test, so that a failure names the step.
+  page.setDefaultTimeout(STEP_TIMEOUT_MS)
+  const faults: string[] = []
+  const dialogs: string[] = []
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('console', (message) => {
+    // Failed requests are below, with their paths.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      faults.push(message.text())
+  })
+  page.on('response', (response) => {
+    if (response.status() < 400) return
+    const { pathname } = new URL(response.url())
+    faults.push(`${response.status()} ${response.request().method()} ${pathname}`)
+  })
+  page.on('dialog', (dialog) => {
+    dialogs.push(dialog.message())
+    void dialog.dismiss()
+  })
+  return { page, faults, dialogs, leave: () => context.close() }
+}
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Expects that axe finds no fault of accessibility in the page as it is now. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Through the debugger, since the policy of the page permits no script of another origin.
+  await page.evaluate(readFileSync(axePath, 'utf8'))
+  const { violations } = await page.evaluate<AxeResults>('axe.run()')
+  const found = violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`,
+  )
+  expect(found, page.url()).toEqual([])
+}
+
+/** Expects that nothing is wider than the window. */
+export async function expectFits(page: Page): Promise<void> {
+  const overflow = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
+  expect(overflow, page.url()).toBe(0)
+}
