@@ -49,6 +49,24 @@ export async function runPythonProgram(program) {
 }
 
 /**
+ * Compiles the command line of Forgejo, for the first time in some minutes, and runs a program that
+ * calls it.
+ * @param {string} crate
+ * @param {string} version
+ * @param {string} program
+ */
+export async function runFj(crate, version, program) {
+  const folder = join(BUILT, 'rust')
+  await need('cargo', ['install', `${crate}@${version}`, '--locked', '--root', folder])
+  return withServer((env) =>
+    makeCalls(process.execPath, [join(PROGRAMS, program)], {
+      ...env,
+      FJ: join(folder, 'bin', 'fj'),
+    }),
+  )
+}
+
+/**
  * Runs the tests of the Go SDK. Each test has a process of its own, because a test that fails often
  * ends by a panic. All of them use one server in their order, as they do at Gitea.
  * @param {string} module
