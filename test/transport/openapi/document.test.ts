@@ -128,6 +128,7 @@ describe('the document', () => {
       'IssueService',
       'LabelService',
       'LanguageService',
+      'MarkupService',
       'MemoService',
       'MilestoneService',
       'MirrorService',
