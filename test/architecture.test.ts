@@ -38,6 +38,7 @@ const arrows: readonly (readonly [from: string, to: readonly string[]])[] = [
   ['mail/', ['mail/']],
   // The browser client knows the public API only.
   ['web/', ['web/', '#gen/']],
+  ['markup/', ['markup/']],
   ['concurrency/', ['concurrency/']],
   // The composition root. Only these files import from every layer.
   ['server/', ['', '#gen/']],
@@ -181,6 +182,7 @@ const keepers: readonly (readonly [packages: RegExp, keptBy: readonly string[]])
   // Git of this machine is one more client of theirs: what it fetches from elsewhere it gets from a gateway on loopback.
   [/^node:http2?$/, ['transport/', 'domain/outbound/git-gateway.ts']],
   [/^nodemailer/, ['mail/']],
+  [/^sanitize-html$/, ['markup/']],
   // Whoever connects elsewhere goes past the check of the destination.
   [/^undici$/, ['domain/outbound/']],
   // These exports of Connect may change in any release.

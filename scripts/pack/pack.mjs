@@ -14,6 +14,7 @@ const BUNDLES = [
   'actions.js',
   'primary.js',
   'license-texts.js',
+  'markup-program.js',
   'worker-program.js',
   'process-spawner.js',
   'storage-peer.js',

@@ -35,6 +35,7 @@ export async function bundle() {
       primary: 'src/cli/primary.ts',
       'worker-program': 'src/cli/worker-program.ts',
       'license-texts': 'src/domain/repos/lifecycle/license-texts.ts',
+      'markup-program': 'src/markup/markup-program.ts',
       'process-spawner': 'src/git/processes/process-spawner-program.ts',
       'storage-peer': 'src/domain/maintenance/storage-peer-program.ts',
     },

@@ -29,7 +29,7 @@ export const systemClock: Clock = { now: () => Date.now() }
 
 /** The parts of an `App` that its caller provides. */
 export type AppParts = Pick<App, 'db' | 'settings' | 'log'> &
-  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound'>> & {
+  Partial<Pick<App, 'clock' | 'mail' | 'publicUrl' | 'outbound' | 'markup'>> & {
     /** Absolute path of the data folder. */
     readonly folder: string
     /** What this server shares with the other servers of a PostgreSQL database. */
@@ -51,6 +51,7 @@ export async function createApp({
   clock = systemClock,
   mail,
   publicUrl = () => '',
+  markup,
   outbound = createOutbound({ allowedHosts: parseAllowedHosts(''), ownAddresses: () => [] }),
 }: AppParts): Promise<App> {
   const keys = await loadInstanceKeys(db, clock)
@@ -65,6 +66,7 @@ export async function createApp({
     mail,
     publicUrl,
     outbound,
+    markup,
     commitSigning: createCommitSigning(keys),
     refObservers: [pullRefObserver, hookRefObserver],
     mergeChecks: createMergeChecks(),

@@ -13,6 +13,7 @@ import type { ProcessSpawner } from '../git/processes/process-spawner.ts'
 import { closeRepositories, prepareRepositories } from '../git/repositories/repositories.ts'
 import { openMailFolder } from '../mail/folder.ts'
 import { openMailServer } from '../mail/smtp.ts'
+import { MarkupThread } from '../markup/markup-thread.ts'
 import { createApp, systemClock } from './app.ts'
 import { collectWhenIdle, tuneForCalls } from './garbage-collection.ts'
 import type { WorkerSurroundings } from './primary-process.ts'
@@ -37,6 +38,8 @@ export interface Surroundings {
   readonly clock?: Clock
   /** Starts Git processes. Without it the server starts them itself. */
   readonly spawner?: ProcessSpawner
+  /** Path of the bundled `markup-program.ts`. Without it the server renders no Markdown. */
+  readonly markupProgram?: string
   /** Set where the server is one of several worker processes behind one port. */
   readonly workers?: WorkerSurroundings
 }
@@ -70,13 +73,15 @@ export async function startServer(
 async function startParts(
   config: Config,
   log: Logger,
-  { clock = systemClock, spawner, workers: others }: Surroundings,
+  { clock = systemClock, spawner, markupProgram, workers: others }: Surroundings,
   parts: StartedParts,
 ): Promise<{ url: string; app: App }> {
   const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
   const base = { url: config.publicUrl ?? '' }
+  const markup = markupProgram === undefined ? undefined : new MarkupThread(markupProgram)
+  if (markup) parts.add(() => markup.stop())
   const app = await createApp({
     db,
     folder: config.data,
@@ -86,6 +91,7 @@ async function startParts(
     clock,
     mail: await openMail(config, clock),
     publicUrl: () => base.url,
+    markup,
     outbound: createOutbound({
       allowedHosts: webhookAllowedHosts,
       ownAddresses: () => boundAddresses(listen.host),

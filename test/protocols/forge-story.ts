@@ -20,6 +20,7 @@ import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
+import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
@@ -670,6 +671,7 @@ export const UNTOLD: readonly DescMethod[] = [
   userHooks.redeliverUserHookDelivery,
   systemHooks.getSystemHookDelivery,
   systemHooks.redeliverSystemHookDelivery,
+  ...Object.values(MarkupService.method),
   commits.getCommitDiff,
   // Hundreds of licences, which a new version of the package changes.
   templates.listLicenseTemplates,

@@ -18,6 +18,9 @@ import { createLogTo } from '../../src/log.ts'
 import { type Server, startServer } from '../../src/server/server.ts'
 import { databaseOf, dropDatabaseOf } from './database.ts'
 
+/** The bundle of the program that renders Markdown, which `npm run setup` makes. */
+const MARKUP_PROGRAM = new URL('../../dist/markup-program.js', import.meta.url).pathname
+
 /** A server on a data folder of its own, and what it logged. */
 export interface TestServer extends Server {
   readonly data: string
@@ -90,7 +93,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       },
     },
     log,
-    clock && { clock },
+    { markupProgram: MARKUP_PROGRAM, ...(clock && { clock }) },
   )
   return {
     ...server,

@@ -11,6 +11,9 @@ import { explained } from './explained.ts'
 /** The bundle of the process spawner, next to the bundled server (`scripts/setup/bundle.mjs`). */
 const PROCESS_SPAWNER = fileURLToPath(new URL('./process-spawner.js', import.meta.url))
 
+/** The bundle of the program that renders Markdown, likewise. */
+const MARKUP_PROGRAM = fileURLToPath(new URL('./markup-program.js', import.meta.url))
+
 /**
  * Time for calls in flight to finish after SIGTERM. Service managers commonly send SIGKILL after 30
  * seconds.
@@ -50,7 +53,11 @@ async function start(flags: ServeFlags, log: Logger, primary?: PrimaryProcess): 
     log.warn({ reason }, 'the process spawner has ended; the server starts Git processes itself'),
   )
   try {
-    return await startServer(config, log, { spawner, ...(primary && { workers: primary }) })
+    return await startServer(config, log, {
+      spawner,
+      markupProgram: MARKUP_PROGRAM,
+      ...(primary && { workers: primary }),
+    })
   } catch (error) {
     spawner.stop()
     throw error

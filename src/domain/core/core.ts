@@ -17,12 +17,24 @@ export interface Core {
   readonly signals: Signals
   readonly coordination: Coordination
   readonly outbound: Outbound
+  /** Undefined on the command line, which renders nothing. */
+  readonly markup: MarkupRenderer | undefined
   /**
    * Returns the base URL of links, without a trailing slash. It is known once the server listens,
    * which is before the first call.
    */
   publicUrl(): string
 }
+/** Renders texts. */
+export interface MarkupRenderer {
+  /** @throws an error with `kind`, if there are too many texts or this one is too complex. */
+  render(request: {
+    readonly text: string
+    readonly keepsLineBreaks: boolean
+    readonly baseUrl: string | undefined
+  }): Promise<string>
+}
+
 /** Signals that a commit left rows for a worker or a stream to process. */
 export interface Signals {
   /** New webhook deliveries are waiting. */

@@ -170,6 +170,10 @@ export const REPOSITORIES = {
     code: Code.NotFound,
     message: ({ name }) => `no template has the name ${name}`,
   },
+  TEXT_TOO_COMPLEX: {
+    code: Code.InvalidArgument,
+    message: 'the text is too complex to render',
+  },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
     message: ({ limit }) => `${limit} repositories are already being copied; try again later`,

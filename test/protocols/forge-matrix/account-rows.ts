@@ -6,6 +6,7 @@ import { FollowService } from '#gen/branchline/v1/follow_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
@@ -75,6 +76,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
   row(ServerService.method.getSigningKey, anybody),
   ...Object.values(TemplateService.method).map((method) => row(method, anybody)),
+  ...Object.values(MarkupService.method).map((method) => row(method, signedIn)),
   ...Object.values(InstanceService.method).map((method) => row(method, anybody)),
 
   row(accounts.getAuthenticatedAccount, readers),

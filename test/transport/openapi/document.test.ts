@@ -129,6 +129,7 @@ describe('the document', () => {
       'IssueService',
       'LabelService',
       'LanguageService',
+      'MarkupService',
       'MemoService',
       'MilestoneService',
       'MirrorService',
