@@ -28,6 +28,7 @@ import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
@@ -80,6 +81,7 @@ const languages = LanguageService.method
 const topics = TopicService.method
 const follows = FollowService.method
 const stars = StarService.method
+const reactions = ReactionService.method
 
 /** What the calls of the story need that only chance knows. */
 export interface StoryProps {
@@ -564,6 +566,27 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(issueComments.getIssueComment, 'GET /repos/guild/engine/issues/comments/1'),
   bob(issueComments.listIssueComments, 'GET /repos/guild/engine/issues/1/comments'),
+  bob(reactions.createIssueReaction, 'POST /repos/guild/engine/issues/1/reactions', {
+    content: 'heart',
+  }),
+  bob(reactions.listIssueReactions, 'GET /repos/guild/engine/issues/1/reactions'),
+  bob(reactions.deleteIssueReaction, 'DELETE /repos/guild/engine/issues/1/reactions', {
+    content: 'heart',
+  }),
+  bob(
+    reactions.createIssueCommentReaction,
+    'POST /repos/guild/engine/issues/comments/1/reactions',
+    { content: '+1' },
+  ),
+  bob(reactions.listIssueCommentReactions, 'GET /repos/guild/engine/issues/comments/1/reactions'),
+  bob(
+    reactions.deleteIssueCommentReaction,
+    'DELETE /repos/guild/engine/issues/comments/1/reactions',
+    { content: '+1' },
+  ),
+  bob(issues.lockIssue, 'PUT /repos/guild/engine/issues/1/lock', { lock_reason: 'Resolved' }),
+  bob(issues.unlockIssue, 'DELETE /repos/guild/engine/issues/1/lock'),
+  bob(issues.listIssueTimeline, 'GET /repos/guild/engine/issues/1/timeline?limit=2'),
   by('carol', issueComments.deleteIssueComment, 'DELETE /repos/guild/engine/issues/comments/1'),
   bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
   bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {

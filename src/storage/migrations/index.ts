@@ -31,6 +31,7 @@ import * as hookChats from './0029-hook-chats.ts'
 import * as mails from './0030-mails.ts'
 import * as oauth2Provider from './0031-oauth2-provider.ts'
 import * as starsAndFollowers from './0034-stars-and-followers.ts'
+import * as conversations from './0035-conversations.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   { name: '0030-mails', ...mails },
   { name: '0031-oauth2-provider', ...oauth2Provider },
   { name: '0034-stars-and-followers', ...starsAndFollowers },
+  { name: '0035-conversations', ...conversations },
 ]

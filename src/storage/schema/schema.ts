@@ -62,9 +62,11 @@ import type {
   PullMergeAttemptsTable,
   PullMessagesTable,
   PullParticipantsTable,
+  PullReactionsTable,
   PullRequestAssigneesTable,
   PullRequestLabelsTable,
   PullRequestsTable,
+  PullTimelineTable,
   ReviewCommentsTable,
   ReviewsTable,
 } from './pulls.ts'
@@ -146,9 +148,11 @@ export interface Schema {
   merged_commits: MergedCommitsTable
   pull_messages: PullMessagesTable
   pull_participants: PullParticipantsTable
+  pull_reactions: PullReactionsTable
   pull_request_assignees: PullRequestAssigneesTable
   pull_request_labels: PullRequestLabelsTable
   pull_requests: PullRequestsTable
+  pull_timeline: PullTimelineTable
   recovery_codes: RecoveryCodesTable
   release_assets: ReleaseAssetsTable
   releases: ReleasesTable

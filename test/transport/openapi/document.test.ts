@@ -138,6 +138,7 @@ describe('the document', () => {
       'PullFileService',
       'PullMergeService',
       'PullRequestService',
+      'ReactionService',
       'ReleaseService',
       'RepositoryEventService',
       'RepositoryService',
