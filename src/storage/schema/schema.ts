@@ -20,6 +20,8 @@ import type {
   UserAvatarsTable,
   UserBlocksTable,
   UserCountsTable,
+  UserEmailMailsTable,
+  UserEmailsTable,
   UserSettingsTable,
   UsersTable,
 } from './accounts.ts'
@@ -178,6 +180,8 @@ export interface Schema {
   user_avatars: UserAvatarsTable
   user_blocks: UserBlocksTable
   user_counts: UserCountsTable
+  user_email_mails: UserEmailMailsTable
+  user_emails: UserEmailsTable
   user_event_logs: UserEventLogsTable
   user_events: UserEventsTable
   user_settings: UserSettingsTable
