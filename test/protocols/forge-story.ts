@@ -40,6 +40,7 @@ import { TagProtectionService } from '#gen/branchline/v1/tag_protection_service_
 import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 
 const accounts = AccountService.method
@@ -81,6 +82,7 @@ const languages = LanguageService.method
 const topics = TopicService.method
 const follows = FollowService.method
 const stars = StarService.method
+const emails = UserEmailService.method
 const reactions = ReactionService.method
 
 /** What the calls of the story need that only chance knows. */
@@ -140,6 +142,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(ServerService.method.getVersion, 'GET /version'),
   // Accounts
   bob(accounts.getAuthenticatedAccount, 'GET /user'),
+  bob(accounts.updateAccountSettings, 'PATCH /user/settings', { location: 'Bern' }),
+  bob(accounts.getAccountSettings, 'GET /user/settings'),
+  bob(emails.listUserEmails, 'GET /user/emails'),
+  bob(emails.deleteUserEmails, 'DELETE /user/emails', { emails: [] }),
+  bob(accounts.updateAccountSettings, 'PATCH /user/settings', { location: '' }),
   bob(accounts.searchAccounts, 'GET /users/search?q=car'),
   bob(accounts.blockUser, 'PUT /user/blocks/carol?note=loud'),
   bob(accounts.listBlockedUsers, 'GET /user/blocks'),
@@ -639,6 +646,8 @@ export const UNTOLD: readonly DescMethod[] = [
   commits.getCommitDiff,
   contents.getRawFile,
   contents.getArchive,
+  emails.addUserEmails,
+  emails.verifyUserEmail,
   gpgKeys.verifyGpgKey,
   pullFiles.getPullRequestDiff,
   releases.getAttachment,

@@ -151,6 +151,7 @@ describe('the document', () => {
       'TeamService',
       'TopicService',
       'TwoFactorService',
+      'UserEmailService',
       'UserHookService',
       'UserService',
     ])
