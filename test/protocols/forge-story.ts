@@ -30,6 +30,7 @@ import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
@@ -43,6 +44,7 @@ import { TagService } from '#gen/branchline/v1/tag_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 
 const accounts = AccountService.method
@@ -87,6 +89,8 @@ const templates = TemplateService.method
 const instance = InstanceService.method
 const follows = FollowService.method
 const stars = StarService.method
+const emails = UserEmailService.method
+const reactions = ReactionService.method
 
 /** What the calls of the story need that only chance knows. */
 export interface StoryProps {
@@ -155,6 +159,11 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(templates.getLabelTemplate, 'GET /label/templates/Default'),
   // Accounts
   bob(accounts.getAuthenticatedAccount, 'GET /user'),
+  bob(accounts.updateAccountSettings, 'PATCH /user/settings', { location: 'Bern' }),
+  bob(accounts.getAccountSettings, 'GET /user/settings'),
+  bob(emails.listUserEmails, 'GET /user/emails'),
+  bob(emails.deleteUserEmails, 'DELETE /user/emails', { emails: [] }),
+  bob(accounts.updateAccountSettings, 'PATCH /user/settings', { location: '' }),
   bob(accounts.searchAccounts, 'GET /users/search?q=car'),
   bob(accounts.blockUser, 'PUT /user/blocks/carol?note=loud'),
   bob(accounts.listBlockedUsers, 'GET /user/blocks'),
@@ -591,6 +600,27 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   }),
   bob(issueComments.getIssueComment, 'GET /repos/guild/engine/issues/comments/1'),
   bob(issueComments.listIssueComments, 'GET /repos/guild/engine/issues/1/comments'),
+  bob(reactions.createIssueReaction, 'POST /repos/guild/engine/issues/1/reactions', {
+    content: 'heart',
+  }),
+  bob(reactions.listIssueReactions, 'GET /repos/guild/engine/issues/1/reactions'),
+  bob(reactions.deleteIssueReaction, 'DELETE /repos/guild/engine/issues/1/reactions', {
+    content: 'heart',
+  }),
+  bob(
+    reactions.createIssueCommentReaction,
+    'POST /repos/guild/engine/issues/comments/1/reactions',
+    { content: '+1' },
+  ),
+  bob(reactions.listIssueCommentReactions, 'GET /repos/guild/engine/issues/comments/1/reactions'),
+  bob(
+    reactions.deleteIssueCommentReaction,
+    'DELETE /repos/guild/engine/issues/comments/1/reactions',
+    { content: '+1' },
+  ),
+  bob(issues.lockIssue, 'PUT /repos/guild/engine/issues/1/lock', { lock_reason: 'Resolved' }),
+  bob(issues.unlockIssue, 'DELETE /repos/guild/engine/issues/1/lock'),
+  bob(issues.listIssueTimeline, 'GET /repos/guild/engine/issues/1/timeline?limit=2'),
   by('carol', issueComments.deleteIssueComment, 'DELETE /repos/guild/engine/issues/comments/1'),
   by('carol', subscriptions.setRepositorySubscription, 'PUT /repos/guild/engine/subscription'),
   by('carol', subscriptions.getRepositorySubscription, 'GET /repos/guild/engine/subscription'),
@@ -677,6 +707,8 @@ export const UNTOLD: readonly DescMethod[] = [
   templates.listLicenseTemplates,
   contents.getRawFile,
   contents.getArchive,
+  emails.addUserEmails,
+  emails.verifyUserEmail,
   gpgKeys.verifyGpgKey,
   pullFiles.getPullRequestDiff,
   releases.getAttachment,

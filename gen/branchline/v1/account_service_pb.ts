@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/account_service.proto.
  */
 export const file_branchline_v1_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2FjY291bnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIgCh5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QiTAoVU2VhcmNoQWNjb3VudHNSZXF1ZXN0EgkKAXEYASABKAkSCwoDdWlkGAIgASgDEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUibAoWU2VhcmNoQWNjb3VudHNSZXNwb25zZRI0CgdyZXN1bHRzGAEgASgLMiMuYnJhbmNobGluZS52MS5BY2NvdW50U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJIChRBY2NvdW50U2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIkCgRkYXRhGAIgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50IjYKF0xpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiXwoYTGlzdEJsb2NrZWRVc2Vyc1Jlc3BvbnNlEiUKBXVzZXJzGAEgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIisKF0NoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJIjIKEEJsb2NrVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEbm90ZRgCIAEoCSImChJVbmJsb2NrVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiTwojTGlzdE9yZ2FuaXphdGlvbkJsb2NrZWRVc2Vyc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiRAojQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIksKHEJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEgwKBG5vdGUYAyABKAkiPwoeVW5ibG9ja09yZ2FuaXphdGlvblVzZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCTLLDQoOQWNjb3VudFNlcnZpY2USigEKF0dldEF1dGhlbnRpY2F0ZWRBY2NvdW50Ei0uYnJhbmNobGluZS52MS5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkFjY291bnQiKJACAYKnGQ0IAxIJcmVhZDp1c2VygtPkkwIOEgwvYXBpL3YxL3VzZXISsgEKDlNlYXJjaEFjY291bnRzEiQuYnJhbmNobGluZS52MS5TZWFyY2hBY2NvdW50c1JlcXVlc3QaJS5icmFuY2hsaW5lLnYxLlNlYXJjaEFjY291bnRzUmVzcG9uc2UiU5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDQgDEglyZWFkOnVzZXKC0+STAh9iB3Jlc3VsdHMSFC9hcGkvdjEvdXNlcnMvc2VhcmNoErcBChBMaXN0QmxvY2tlZFVzZXJzEiYuYnJhbmNobGluZS52MS5MaXN0QmxvY2tlZFVzZXJzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdEJsb2NrZWRVc2Vyc1Jlc3BvbnNlIlKQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ8IAxIJcmVhZDp1c2VyKAGC0+STAhxiBXVzZXJzEhMvYXBpL3YxL3VzZXIvYmxvY2tzEpABChBDaGVja0Jsb2NrZWRVc2VyEiYuYnJhbmNobGluZS52MS5DaGVja0Jsb2NrZWRVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI8kAIBgqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCIBIeL2FwaS92MS91c2VyL2Jsb2Nrcy97dXNlcm5hbWV9EoMBCglCbG9ja1VzZXISHy5icmFuY2hsaW5lLnYxLkJsb2NrVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPZACAoKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwIgGh4vYXBpL3YxL3VzZXIvYmxvY2tzL3t1c2VybmFtZX0ShwEKC1VuYmxvY2tVc2VyEiEuYnJhbmNobGluZS52MS5VbmJsb2NrVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPZACAoKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwIgKh4vYXBpL3YxL3VzZXIvYmxvY2tzL3t1c2VybmFtZX0S3QEKHExpc3RPcmdhbml6YXRpb25CbG9ja2VkVXNlcnMSMi5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25CbG9ja2VkVXNlcnNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0QmxvY2tlZFVzZXJzUmVzcG9uc2UiYJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFwgDEhFyZWFkOm9yZ2FuaXphdGlvbigBgtPkkwIiYgV1c2VycxIZL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2NrcxK2AQocQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlchIyLmJyYW5jaGxpbmUudjEuQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSpACAYKnGRcIAxIRcmVhZDpvcmdhbml6YXRpb24oAYLT5JMCJhIkL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2Nrcy97dXNlcm5hbWV9EqkBChVCbG9ja09yZ2FuaXphdGlvblVzZXISKy5icmFuY2hsaW5lLnYxLkJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiS5ACAoKnGRgIAxISd3JpdGU6b3JnYW5pemF0aW9uKAGC0+STAiYaJC9hcGkvdjEvb3Jncy97b3JnfS9ibG9ja3Mve3VzZXJuYW1lfRKtAQoXVW5ibG9ja09yZ2FuaXphdGlvblVzZXISLS5icmFuY2hsaW5lLnYxLlVuYmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJLkAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYLT5JMCJiokL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2Nrcy97dXNlcm5hbWV9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2FjY291bnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIgCh5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QiTAoVU2VhcmNoQWNjb3VudHNSZXF1ZXN0EgkKAXEYASABKAkSCwoDdWlkGAIgASgDEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUibAoWU2VhcmNoQWNjb3VudHNSZXNwb25zZRI0CgdyZXN1bHRzGAEgASgLMiMuYnJhbmNobGluZS52MS5BY2NvdW50U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJIChRBY2NvdW50U2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIkCgRkYXRhGAIgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50IjYKF0xpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiXwoYTGlzdEJsb2NrZWRVc2Vyc1Jlc3BvbnNlEiUKBXVzZXJzGAEgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIisKF0NoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJIjIKEEJsb2NrVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEbm90ZRgCIAEoCSImChJVbmJsb2NrVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiTwojTGlzdE9yZ2FuaXphdGlvbkJsb2NrZWRVc2Vyc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiRAojQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIksKHEJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEgwKBG5vdGUYAyABKAkiPwoeVW5ibG9ja09yZ2FuaXphdGlvblVzZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSIbChlHZXRBY2NvdW50U2V0dGluZ3NSZXF1ZXN0IsEBCg9BY2NvdW50U2V0dGluZ3MSEQoJZnVsbF9uYW1lGAEgASgJEg8KB3dlYnNpdGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSEAoIbG9jYXRpb24YBCABKAkSEAoIbGFuZ3VhZ2UYBSABKAkSDQoFdGhlbWUYBiABKAkSFwoPZGlmZl92aWV3X3N0eWxlGAcgASgJEhIKCmhpZGVfZW1haWwYCCABKAgSFQoNaGlkZV9hY3Rpdml0eRgJIAEoCCKeAgocVXBkYXRlQWNjb3VudFNldHRpbmdzUmVxdWVzdBIWCglmdWxsX25hbWUYASABKAlIAIgBARIUCgd3ZWJzaXRlGAIgASgJSAGIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAogBARIVCghsb2NhdGlvbhgEIAEoCUgDiAEBEhUKCGxhbmd1YWdlGAUgASgJSASIAQESEgoFdGhlbWUYBiABKAlIBYgBARIXCgpoaWRlX2VtYWlsGAcgASgISAaIAQFCDAoKX2Z1bGxfbmFtZUIKCghfd2Vic2l0ZUIOCgxfZGVzY3JpcHRpb25CCwoJX2xvY2F0aW9uQgsKCV9sYW5ndWFnZUIICgZfdGhlbWVCDQoLX2hpZGVfZW1haWwygRAKDkFjY291bnRTZXJ2aWNlEooBChdHZXRBdXRoZW50aWNhdGVkQWNjb3VudBItLmJyYW5jaGxpbmUudjEuR2V0QXV0aGVudGljYXRlZEFjY291bnRSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5BY2NvdW50IiiQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCDhIML2FwaS92MS91c2VyEpMBChJHZXRBY2NvdW50U2V0dGluZ3MSKC5icmFuY2hsaW5lLnYxLkdldEFjY291bnRTZXR0aW5nc1JlcXVlc3QaHi5icmFuY2hsaW5lLnYxLkFjY291bnRTZXR0aW5ncyIzkAIBgqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCFxIVL2FwaS92MS91c2VyL3NldHRpbmdzEp0BChVVcGRhdGVBY2NvdW50U2V0dGluZ3MSKy5icmFuY2hsaW5lLnYxLlVwZGF0ZUFjY291bnRTZXR0aW5nc1JlcXVlc3QaHi5icmFuY2hsaW5lLnYxLkFjY291bnRTZXR0aW5ncyI3kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAho6ASoyFS9hcGkvdjEvdXNlci9zZXR0aW5ncxKyAQoOU2VhcmNoQWNjb3VudHMSJC5icmFuY2hsaW5lLnYxLlNlYXJjaEFjY291bnRzUmVxdWVzdBolLmJyYW5jaGxpbmUudjEuU2VhcmNoQWNjb3VudHNSZXNwb25zZSJTkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCH2IHcmVzdWx0cxIUL2FwaS92MS91c2Vycy9zZWFyY2gStwEKEExpc3RCbG9ja2VkVXNlcnMSJi5icmFuY2hsaW5lLnYxLkxpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0QmxvY2tlZFVzZXJzUmVzcG9uc2UiUpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCHGIFdXNlcnMSEy9hcGkvdjEvdXNlci9ibG9ja3MSkAEKEENoZWNrQmxvY2tlZFVzZXISJi5icmFuY2hsaW5lLnYxLkNoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjyQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIgEh4vYXBpL3YxL3VzZXIvYmxvY2tzL3t1c2VybmFtZX0SgwEKCUJsb2NrVXNlchIfLmJyYW5jaGxpbmUudjEuQmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI9kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAiAaHi9hcGkvdjEvdXNlci9ibG9ja3Mve3VzZXJuYW1lfRKHAQoLVW5ibG9ja1VzZXISIS5icmFuY2hsaW5lLnYxLlVuYmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI9kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAiAqHi9hcGkvdjEvdXNlci9ibG9ja3Mve3VzZXJuYW1lfRLdAQocTGlzdE9yZ2FuaXphdGlvbkJsb2NrZWRVc2VycxIyLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbkJsb2NrZWRVc2Vyc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RCbG9ja2VkVXNlcnNSZXNwb25zZSJgkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkXCAMSEXJlYWQ6b3JnYW5pemF0aW9uKAGC0+STAiJiBXVzZXJzEhkvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzErYBChxDaGVja09yZ2FuaXphdGlvbkJsb2NrZWRVc2VyEjIuYnJhbmNobGluZS52MS5DaGVja09yZ2FuaXphdGlvbkJsb2NrZWRVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJKkAIBgqcZFwgDEhFyZWFkOm9yZ2FuaXphdGlvbigBgtPkkwImEiQvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzL3t1c2VybmFtZX0SqQEKFUJsb2NrT3JnYW5pemF0aW9uVXNlchIrLmJyYW5jaGxpbmUudjEuQmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJLkAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYLT5JMCJhokL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2Nrcy97dXNlcm5hbWV9Eq0BChdVbmJsb2NrT3JnYW5pemF0aW9uVXNlchItLmJyYW5jaGxpbmUudjEuVW5ibG9ja09yZ2FuaXphdGlvblVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkuQAgKCpxkYCAMSEndyaXRlOm9yZ2FuaXphdGlvbigBgtPkkwImKiQvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzL3t1c2VybmFtZX0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of GetAuthenticatedAccount.
@@ -400,6 +400,161 @@ export const UnblockOrganizationUserRequestSchema: GenMessage<UnblockOrganizatio
   messageDesc(file_branchline_v1_account_service, 12);
 
 /**
+ * Request of GetAccountSettings.
+ *
+ * @generated from message branchline.v1.GetAccountSettingsRequest
+ */
+export type GetAccountSettingsRequest = Message<"branchline.v1.GetAccountSettingsRequest"> & {
+};
+
+/**
+ * Describes the message branchline.v1.GetAccountSettingsRequest.
+ * Use `create(GetAccountSettingsRequestSchema)` to create a new message.
+ */
+export const GetAccountSettingsRequestSchema: GenMessage<GetAccountSettingsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_account_service, 13);
+
+/**
+ * Settings of the caller.
+ *
+ * @generated from message branchline.v1.AccountSettings
+ */
+export type AccountSettings = Message<"branchline.v1.AccountSettings"> & {
+  /**
+   * Display name.
+   *
+   * @generated from field: string full_name = 1;
+   */
+  fullName: string;
+
+  /**
+   * URL of a page about the user.
+   *
+   * @generated from field: string website = 2;
+   */
+  website: string;
+
+  /**
+   * Description, as free text.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * Location, as free text.
+   *
+   * @generated from field: string location = 4;
+   */
+  location: string;
+
+  /**
+   * Preferred language.
+   *
+   * @generated from field: string language = 5;
+   */
+  language: string;
+
+  /**
+   * Name of a theme. Empty for the default.
+   *
+   * @generated from field: string theme = 6;
+   */
+  theme: string;
+
+  /**
+   * Always empty: the server has no pages with differences.
+   *
+   * @generated from field: string diff_view_style = 7;
+   */
+  diffViewStyle: string;
+
+  /**
+   * Whether the server uses an address that accepts no mail in commits that it creates for the user.
+   *
+   * @generated from field: bool hide_email = 8;
+   */
+  hideEmail: boolean;
+
+  /**
+   * Always false: there is no list of activities.
+   *
+   * @generated from field: bool hide_activity = 9;
+   */
+  hideActivity: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.AccountSettings.
+ * Use `create(AccountSettingsSchema)` to create a new message.
+ */
+export const AccountSettingsSchema: GenMessage<AccountSettings> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_account_service, 14);
+
+/**
+ * Request of UpdateAccountSettings. What is absent stays as it is.
+ *
+ * @generated from message branchline.v1.UpdateAccountSettingsRequest
+ */
+export type UpdateAccountSettingsRequest = Message<"branchline.v1.UpdateAccountSettingsRequest"> & {
+  /**
+   * Display name, as in User.
+   *
+   * @generated from field: optional string full_name = 1;
+   */
+  fullName?: string | undefined;
+
+  /**
+   * URL of a page about the user, at most 255 characters.
+   *
+   * @generated from field: optional string website = 2;
+   */
+  website?: string | undefined;
+
+  /**
+   * Description, as in User.
+   *
+   * @generated from field: optional string description = 3;
+   */
+  description?: string | undefined;
+
+  /**
+   * Location, at most 50 characters.
+   *
+   * @generated from field: optional string location = 4;
+   */
+  location?: string | undefined;
+
+  /**
+   * Preferred language, such as `en` or `pt-BR`. Empty for the default.
+   *
+   * @generated from field: optional string language = 5;
+   */
+  language?: string | undefined;
+
+  /**
+   * Name of a theme. Empty for the default.
+   *
+   * @generated from field: optional string theme = 6;
+   */
+  theme?: string | undefined;
+
+  /**
+   * Whether the server uses an address that accepts no mail in commits that it creates for the user.
+   *
+   * @generated from field: optional bool hide_email = 7;
+   */
+  hideEmail?: boolean | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.UpdateAccountSettingsRequest.
+ * Use `create(UpdateAccountSettingsRequestSchema)` to create a new message.
+ */
+export const UpdateAccountSettingsRequestSchema: GenMessage<UpdateAccountSettingsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_account_service, 15);
+
+/**
  * Users and organisations in the form of the forge, and the users that they block. UserService has
  * all other properties of users.
  *
@@ -425,6 +580,33 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof GetAuthenticatedAccountRequestSchema;
     output: typeof AccountSchema;
+  },
+  /**
+   * Returns the settings of the caller in the form of the forge. UserService has the same settings.
+   *
+   * Fails with:
+   * - UNAUTHENTICATED, when the caller is anonymous.
+   *
+   * @generated from rpc branchline.v1.AccountService.GetAccountSettings
+   */
+  getAccountSettings: {
+    methodKind: "unary";
+    input: typeof GetAccountSettingsRequestSchema;
+    output: typeof AccountSettingsSchema;
+  },
+  /**
+   * Changes the settings that the request has, all of them or none, and returns all settings.
+   *
+   * Fails with:
+   * - INVALID_FIELD, when a text is too long or malformed.
+   * - DISPLAY_NAME_CHANGE_CLOSED, when only administrators may change display names.
+   *
+   * @generated from rpc branchline.v1.AccountService.UpdateAccountSettings
+   */
+  updateAccountSettings: {
+    methodKind: "unary";
+    input: typeof UpdateAccountSettingsRequestSchema;
+    output: typeof AccountSettingsSchema;
   },
   /**
    * Searches active users that the caller may see, by name.

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment.proto.
  */
 export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_release, file_google_protobuf_timestamp]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi8QIKD1RpbWVsaW5lQ29tbWVudBIKCgJpZBgBIAEoAxIMCgR0eXBlGAIgASgJEhAKCGh0bWxfdXJsGAMgASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYBCABKAkSEQoJaXNzdWVfdXJsGAUgASgJEiQKBHVzZXIYBiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvbGRfdGl0bGUYCiABKAkSEQoJbmV3X3RpdGxlGAsgASgJEg8KB29sZF9yZWYYDCABKAkSDwoHbmV3X3JlZhgNIAEoCRIWCg5yZWZfY29tbWl0X3NoYRgOIAEoCRIRCglyZXZpZXdfaWQYDyABKANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_release, file_google_protobuf_timestamp]);
 
 /**
  * A comment on a pull request as a whole. Comments on lines are part of reviews.
@@ -109,4 +109,124 @@ export type IssueComment = Message<"branchline.v1.IssueComment"> & {
  */
 export const IssueCommentSchema: GenMessage<IssueComment> = /*@__PURE__*/
   messageDesc(file_branchline_v1_issue_comment, 0);
+
+/**
+ * An entry of the timeline of a pull request.
+ *
+ * @generated from message branchline.v1.TimelineComment
+ */
+export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
+  /**
+   * Number of the entry among those of its type: of a comment or a review, its number.
+   *
+   * @generated from field: int64 id = 1;
+   */
+  id: bigint;
+
+  /**
+   * `comment`, `review`, `close`, `reopen`, `merge_pull`, `pull_push`, `pull_scheduled_merge`,
+   * `pull_cancel_scheduled_merge`, `change_title`, `change_target_branch`, `lock` or `unlock`.
+   *
+   * @generated from field: string type = 2;
+   */
+  type: string;
+
+  /**
+   * URL of a page for people.
+   *
+   * @generated from field: string html_url = 3;
+   */
+  htmlUrl: string;
+
+  /**
+   * URL of a page for people with the pull request.
+   *
+   * @generated from field: string pull_request_url = 4;
+   */
+  pullRequestUrl: string;
+
+  /**
+   * Always empty: there are no issues but pull requests.
+   *
+   * @generated from field: string issue_url = 5;
+   */
+  issueUrl: string;
+
+  /**
+   * Who did it. A deleted account, and the server, have the number -1 and the name `Ghost`.
+   *
+   * @generated from field: branchline.v1.Account user = 6;
+   */
+  user?: Account | undefined;
+
+  /**
+   * Text of a comment or a review in Markdown, or the reason of a lock.
+   *
+   * @generated from field: string body = 7;
+   */
+  body: string;
+
+  /**
+   * Time of the entry.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 8;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Time of the last change.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_at = 9;
+   */
+  updatedAt?: Timestamp | undefined;
+
+  /**
+   * Former title of `change_title`.
+   *
+   * @generated from field: string old_title = 10;
+   */
+  oldTitle: string;
+
+  /**
+   * New title of `change_title`.
+   *
+   * @generated from field: string new_title = 11;
+   */
+  newTitle: string;
+
+  /**
+   * Former base branch of `change_target_branch`.
+   *
+   * @generated from field: string old_ref = 12;
+   */
+  oldRef: string;
+
+  /**
+   * New base branch of `change_target_branch`.
+   *
+   * @generated from field: string new_ref = 13;
+   */
+  newRef: string;
+
+  /**
+   * Commit of `merge_pull`, or new head of `pull_push`.
+   *
+   * @generated from field: string ref_commit_sha = 14;
+   */
+  refCommitSha: string;
+
+  /**
+   * Number of the review of `review`. Otherwise 0.
+   *
+   * @generated from field: int64 review_id = 15;
+   */
+  reviewId: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.TimelineComment.
+ * Use `create(TimelineCommentSchema)` to create a new message.
+ */
+export const TimelineCommentSchema: GenMessage<TimelineComment> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_comment, 1);
 

@@ -292,7 +292,8 @@ export const DeleteIssueCommentRequestSchema: GenMessage<DeleteIssueCommentReque
  * Comments on pull requests, under the paths that compatible systems have for them.
  *
  * A repository whose pull requests the caller may not read does not exist for the caller. Every
- * signed-in caller who may read a pull request may comment on it, whether it is open or not.
+ * signed-in caller who may read a pull request may comment on it, whether it is open or not, unless
+ * its conversation is locked.
  *
  * All methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as
  * their access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN.
@@ -330,6 +331,8 @@ export const IssueCommentService: GenService<{
    * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
    *   the caller.
+   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
+   *   requests.
    * - INVALID_FIELD, when the text is empty or too long.
    *
    * @generated from rpc branchline.v1.IssueCommentService.CreateIssueComment
@@ -369,6 +372,8 @@ export const IssueCommentService: GenService<{
    * - ISSUE_COMMENT_DENIED, when the caller is not the author and may not write to pull requests.
    * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
    *   the caller.
+   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
+   *   requests.
    * - INVALID_FIELD, when the new text is empty or too long.
    *
    * @generated from rpc branchline.v1.IssueCommentService.EditIssueComment

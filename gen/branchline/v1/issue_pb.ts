@@ -143,7 +143,7 @@ export type Issue = Message<"branchline.v1.Issue"> & {
   state: string;
 
   /**
-   * Always false: conversations cannot be locked.
+   * Whether only users who may write to pull requests may add to the conversation.
    *
    * @generated from field: bool is_locked = 17;
    */

@@ -7,6 +7,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Issue, IssueSchema } from "./issue_pb.ts";
 import { file_branchline_v1_issue } from "./issue_pb.ts";
+import type { TimelineComment } from "./issue_comment_pb.ts";
+import { file_branchline_v1_issue_comment } from "./issue_comment_pb.ts";
 import type { Label } from "./label_pb.ts";
 import { file_branchline_v1_label } from "./label_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -20,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_service.proto.
  */
 export const file_branchline_v1_issue_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEirwIKEUxpc3RJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGbGFiZWxzGAQgASgJEgkKAXEYBSABKAkSDAoEdHlwZRgGIAEoCRISCgptaWxlc3RvbmVzGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkSEwoLYXNzaWduZWRfYnkYCyABKAkSFAoMbWVudGlvbmVkX2J5GAwgASgJEgwKBHBhZ2UYDSABKAUSDQoFbGltaXQYDiABKAUi9AIKE1NlYXJjaElzc3Vlc1JlcXVlc3QSDQoFc3RhdGUYASABKAkSDgoGbGFiZWxzGAIgASgJEgkKAXEYAyABKAkSDAoEdHlwZRgEIAEoCRISCgptaWxlc3RvbmVzGAUgASgJEikKBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCCABKAkSEAoIYXNzaWduZWQYCSABKAgSDwoHY3JlYXRlZBgKIAEoCBIRCgltZW50aW9uZWQYCyABKAgSGAoQcmV2aWV3X3JlcXVlc3RlZBgMIAEoCBIQCghyZXZpZXdlZBgNIAEoCBINCgVvd25lchgOIAEoCRIYChBwcmlvcml0eV9yZXBvX2lkGA8gASgDEgwKBHBhZ2UYECABKAUSDQoFbGltaXQYESABKAUiWAoSTGlzdElzc3Vlc1Jlc3BvbnNlEiQKBmlzc3VlcxgBIAMoCzIULmJyYW5jaGxpbmUudjEuSXNzdWUSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMizwIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgLIAEoAxISCgVzdGF0ZRgMIAEoCUgDiAEBQgcKBV9ib2R5QhIKEF9jb250ZW50X3ZlcnNpb25CEQoPX3Vuc2V0X2R1ZV9kYXRlQggKBl9zdGF0ZSIzCgtJc3N1ZUxhYmVscxIkCgZsYWJlbHMYASADKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsIkQKFkxpc3RJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJrChVBZGRJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUibwoZUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEiYKBmxhYmVscxgEIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSJFChdDbGVhcklzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlEKF1JlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMiPAoOSXNzdWVSZWZlcmVuY2USDQoFaW5kZXgYASABKAMSDQoFb3duZXIYAiABKAkSDAoEcmVwbxgDIAEoCSJnChxMaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJjCh1MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZRIkCgZpc3N1ZXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIn8KGUFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxI2CgpkZXBlbmRlbmN5GAQgASgLMh0uYnJhbmNobGluZS52MS5Jc3N1ZVJlZmVyZW5jZUID4EECIoIBChxSZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAjKoEQoMSXNzdWVTZXJ2aWNlErUBCgpMaXN0SXNzdWVzEiAuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTGlzdElzc3Vlc1Jlc3BvbnNlImKQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCLWIGaXNzdWVzEiMvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3VlcxKxAQoMU2VhcmNoSXNzdWVzEiIuYnJhbmNobGluZS52MS5TZWFyY2hJc3N1ZXNSZXF1ZXN0GiEuYnJhbmNobGluZS52MS5MaXN0SXNzdWVzUmVzcG9uc2UiWpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwIlYgZpc3N1ZXMSGy9hcGkvdjEvcmVwb3MvaXNzdWVzL3NlYXJjaBKKAQoIR2V0SXNzdWUSHi5icmFuY2hsaW5lLnYxLkdldElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiSJACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCLRIrL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fRKXAQoJRWRpdElzc3VlEh8uYnJhbmNobGluZS52MS5FZGl0SXNzdWVSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJTkAIC+qYZAwjJAYKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjA6ASoyKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0SrQEKD0xpc3RJc3N1ZUxhYmVscxIlLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiV5ACAYKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCPGIGbGFiZWxzEjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKvAQoOQWRkSXNzdWVMYWJlbHMSJC5icmFuY2hsaW5lLnYxLkFkZElzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscyIyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMStwEKElJlcGxhY2VJc3N1ZUxhYmVscxIoLmJyYW5jaGxpbmUudjEuUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBoaLmJyYW5jaGxpbmUudjEuSXNzdWVMYWJlbHMiW5ACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAj86ASpiBmxhYmVscxoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSpAEKEENsZWFySXNzdWVMYWJlbHMSJi5icmFuY2hsaW5lLnYxLkNsZWFySXNzdWVMYWJlbHNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlCQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI0KjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscxKpAQoQUmVtb3ZlSXNzdWVMYWJlbBImLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVMYWJlbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiVZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjkqNy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzL3tpZH0S6wEKFUxpc3RJc3N1ZURlcGVuZGVuY2llcxIrLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlRGVwZW5kZW5jaWVzUmVzcG9uc2Uid5ACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJCYgZpc3N1ZXMSOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzEr8BChJBZGRJc3N1ZURlcGVuZGVuY3kSKC5icmFuY2hsaW5lLnYxLkFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlImmQAgL6phkDCMkBgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCRjoKZGVwZW5kZW5jeSI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSvgEKFVJlbW92ZUlzc3VlRGVwZW5kZW5jeRIrLmJyYW5jaGxpbmUudjEuUmVtb3ZlSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiYpACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAkY6CmRlcGVuZGVuY3kqOC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vZGVwZW5kZW5jaWVzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_issue, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEirwIKEUxpc3RJc3N1ZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFc3RhdGUYAyABKAkSDgoGbGFiZWxzGAQgASgJEgkKAXEYBSABKAkSDAoEdHlwZRgGIAEoCRISCgptaWxlc3RvbmVzGAcgASgJEikKBXNpbmNlGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCiABKAkSEwoLYXNzaWduZWRfYnkYCyABKAkSFAoMbWVudGlvbmVkX2J5GAwgASgJEgwKBHBhZ2UYDSABKAUSDQoFbGltaXQYDiABKAUi9AIKE1NlYXJjaElzc3Vlc1JlcXVlc3QSDQoFc3RhdGUYASABKAkSDgoGbGFiZWxzGAIgASgJEgkKAXEYAyABKAkSDAoEdHlwZRgEIAEoCRISCgptaWxlc3RvbmVzGAUgASgJEikKBXNpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNyZWF0ZWRfYnkYCCABKAkSEAoIYXNzaWduZWQYCSABKAgSDwoHY3JlYXRlZBgKIAEoCBIRCgltZW50aW9uZWQYCyABKAgSGAoQcmV2aWV3X3JlcXVlc3RlZBgMIAEoCBIQCghyZXZpZXdlZBgNIAEoCBINCgVvd25lchgOIAEoCRIYChBwcmlvcml0eV9yZXBvX2lkGA8gASgDEgwKBHBhZ2UYECABKAUSDQoFbGltaXQYESABKAUiWAoSTGlzdElzc3Vlc1Jlc3BvbnNlEiQKBmlzc3VlcxgBIAMoCzIULmJyYW5jaGxpbmUudjEuSXNzdWUSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiPQoPR2V0SXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMizwIKEEVkaXRJc3N1ZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgV0aXRsZRgEIAEoCRIRCgRib2R5GAUgASgJSACIAQESHAoPY29udGVudF92ZXJzaW9uGAYgASgDSAGIAQESEAoIZHVlX2RhdGUYByABKAkSGwoOdW5zZXRfZHVlX2RhdGUYCCABKAhIAogBARIQCghhc3NpZ25lZRgJIAEoCRItCglhc3NpZ25lZXMYCiABKAsyGi5nb29nbGUucHJvdG9idWYuTGlzdFZhbHVlEhEKCW1pbGVzdG9uZRgLIAEoAxISCgVzdGF0ZRgMIAEoCUgDiAEBQgcKBV9ib2R5QhIKEF9jb250ZW50X3ZlcnNpb25CEQoPX3Vuc2V0X2R1ZV9kYXRlQggKBl9zdGF0ZSIzCgtJc3N1ZUxhYmVscxIkCgZsYWJlbHMYASADKAsyFC5icmFuY2hsaW5lLnYxLkxhYmVsIkQKFkxpc3RJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAyJrChVBZGRJc3N1ZUxhYmVsc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxImCgZsYWJlbHMYBCADKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUibwoZUmVwbGFjZUlzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEiYKBmxhYmVscxgEIAMoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSJFChdDbGVhcklzc3VlTGFiZWxzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlEKF1JlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSCgoCaWQYBCABKAMiPAoOSXNzdWVSZWZlcmVuY2USDQoFaW5kZXgYASABKAMSDQoFb3duZXIYAiABKAkSDAoEcmVwbxgDIAEoCSJnChxMaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSDAoEcGFnZRgEIAEoBRINCgVsaW1pdBgFIAEoBSJjCh1MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZRIkCgZpc3N1ZXMYASADKAsyFC5icmFuY2hsaW5lLnYxLklzc3VlEg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIn8KGUFkZElzc3VlRGVwZW5kZW5jeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxI2CgpkZXBlbmRlbmN5GAQgASgLMh0uYnJhbmNobGluZS52MS5Jc3N1ZVJlZmVyZW5jZUID4EECIoIBChxSZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSNgoKZGVwZW5kZW5jeRgEIAEoCzIdLmJyYW5jaGxpbmUudjEuSXNzdWVSZWZlcmVuY2VCA+BBAiJTChBMb2NrSXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEwoLbG9ja19yZWFzb24YBCABKAkiQAoSVW5sb2NrSXNzdWVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiugEKGExpc3RJc3N1ZVRpbWVsaW5lUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEikKBXNpbmNlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZiZWZvcmUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHBhZ2UYBiABKAUSDQoFbGltaXQYByABKAUiagoZTGlzdElzc3VlVGltZWxpbmVSZXNwb25zZRIvCgdlbnRyaWVzGAEgAygLMh4uYnJhbmNobGluZS52MS5UaW1lbGluZUNvbW1lbnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUyvBUKDElzc3VlU2VydmljZRK1AQoKTGlzdElzc3VlcxIgLmJyYW5jaGxpbmUudjEuTGlzdElzc3Vlc1JlcXVlc3QaIS5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZXNSZXNwb25zZSJikAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAi1iBmlzc3VlcxIjL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMSsQEKDFNlYXJjaElzc3VlcxIiLmJyYW5jaGxpbmUudjEuU2VhcmNoSXNzdWVzUmVxdWVzdBohLmJyYW5jaGxpbmUudjEuTGlzdElzc3Vlc1Jlc3BvbnNlIlqQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCJWIGaXNzdWVzEhsvYXBpL3YxL3JlcG9zL2lzc3Vlcy9zZWFyY2gSigEKCEdldElzc3VlEh4uYnJhbmNobGluZS52MS5HZXRJc3N1ZVJlcXVlc3QaFC5icmFuY2hsaW5lLnYxLklzc3VlIkiQAgGCpxkOCAISCnJlYWQ6aXNzdWWC0+STAi0SKy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0SlwEKCUVkaXRJc3N1ZRIfLmJyYW5jaGxpbmUudjEuRWRpdElzc3VlUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiU5ACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwIwOgEqMisvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9Eq0BCg9MaXN0SXNzdWVMYWJlbHMSJS5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUxhYmVsc1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlTGFiZWxzIleQAgGCpxkOCAISCnJlYWQ6aXNzdWWC0+STAjxiBmxhYmVscxIyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSrwEKDkFkZElzc3VlTGFiZWxzEiQuYnJhbmNobGluZS52MS5BZGRJc3N1ZUxhYmVsc1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlTGFiZWxzIluQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI/OgEqYgZsYWJlbHMiMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzErcBChJSZXBsYWNlSXNzdWVMYWJlbHMSKC5icmFuY2hsaW5lLnYxLlJlcGxhY2VJc3N1ZUxhYmVsc1JlcXVlc3QaGi5icmFuY2hsaW5lLnYxLklzc3VlTGFiZWxzIluQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI/OgEqYgZsYWJlbHMaMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbGFiZWxzEqQBChBDbGVhcklzc3VlTGFiZWxzEiYuYnJhbmNobGluZS52MS5DbGVhcklzc3VlTGFiZWxzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJQkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCNCoyL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sYWJlbHMSqQEKEFJlbW92ZUlzc3VlTGFiZWwSJi5icmFuY2hsaW5lLnYxLlJlbW92ZUlzc3VlTGFiZWxSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlWQAgKCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI5KjcvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2xhYmVscy97aWR9EpcBCglMb2NrSXNzdWUSHy5icmFuY2hsaW5lLnYxLkxvY2tJc3N1ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAjU6ASoaMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL3tpbmRleH0vbG9jaxKYAQoLVW5sb2NrSXNzdWUSIS5icmFuY2hsaW5lLnYxLlVubG9ja0lzc3VlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJOkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCMiowL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9sb2NrEtwBChFMaXN0SXNzdWVUaW1lbGluZRInLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlVGltZWxpbmVSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0SXNzdWVUaW1lbGluZVJlc3BvbnNlInSQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IAhIKcmVhZDppc3N1ZYLT5JMCP2IHZW50cmllcxI0L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS90aW1lbGluZRLrAQoVTGlzdElzc3VlRGVwZW5kZW5jaWVzEisuYnJhbmNobGluZS52MS5MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXF1ZXN0GiwuYnJhbmNobGluZS52MS5MaXN0SXNzdWVEZXBlbmRlbmNpZXNSZXNwb25zZSJ3kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAkJiBmlzc3VlcxI4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMSvwEKEkFkZElzc3VlRGVwZW5kZW5jeRIoLmJyYW5jaGxpbmUudjEuQWRkSXNzdWVEZXBlbmRlbmN5UmVxdWVzdBoULmJyYW5jaGxpbmUudjEuSXNzdWUiaZACAvqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwJGOgpkZXBlbmRlbmN5IjgvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2RlcGVuZGVuY2llcxK+AQoVUmVtb3ZlSXNzdWVEZXBlbmRlbmN5EisuYnJhbmNobGluZS52MS5SZW1vdmVJc3N1ZURlcGVuZGVuY3lSZXF1ZXN0GhQuYnJhbmNobGluZS52MS5Jc3N1ZSJikAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCRjoKZGVwZW5kZW5jeSo4L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9kZXBlbmRlbmNpZXMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_issue, file_branchline_v1_issue_comment, file_branchline_v1_label, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListIssues. What is empty or absent does not restrict the list.
@@ -864,6 +866,181 @@ export const RemoveIssueDependencyRequestSchema: GenMessage<RemoveIssueDependenc
   messageDesc(file_branchline_v1_issue_service, 15);
 
 /**
+ * Request of LockIssue.
+ *
+ * @generated from message branchline.v1.LockIssueRequest
+ */
+export type LockIssueRequest = Message<"branchline.v1.LockIssueRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * `Too heated`, `Off-topic`, `Resolved` or `Spam`, in any case of letters. Empty for no reason.
+   *
+   * @generated from field: string lock_reason = 4;
+   */
+  lockReason: string;
+};
+
+/**
+ * Describes the message branchline.v1.LockIssueRequest.
+ * Use `create(LockIssueRequestSchema)` to create a new message.
+ */
+export const LockIssueRequestSchema: GenMessage<LockIssueRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 16);
+
+/**
+ * Request of UnlockIssue.
+ *
+ * @generated from message branchline.v1.UnlockIssueRequest
+ */
+export type UnlockIssueRequest = Message<"branchline.v1.UnlockIssueRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.UnlockIssueRequest.
+ * Use `create(UnlockIssueRequestSchema)` to create a new message.
+ */
+export const UnlockIssueRequestSchema: GenMessage<UnlockIssueRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 17);
+
+/**
+ * Request of ListIssueTimeline.
+ *
+ * @generated from message branchline.v1.ListIssueTimelineRequest
+ */
+export type ListIssueTimelineRequest = Message<"branchline.v1.ListIssueTimelineRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+
+  /**
+   * Only entries whose last change was at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 4;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Only entries whose last change was at this time or earlier.
+   *
+   * @generated from field: google.protobuf.Timestamp before = 5;
+   */
+  before?: Timestamp | undefined;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 6;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 7;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListIssueTimelineRequest.
+ * Use `create(ListIssueTimelineRequestSchema)` to create a new message.
+ */
+export const ListIssueTimelineRequestSchema: GenMessage<ListIssueTimelineRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 18);
+
+/**
+ * A page of a timeline.
+ *
+ * @generated from message branchline.v1.ListIssueTimelineResponse
+ */
+export type ListIssueTimelineResponse = Message<"branchline.v1.ListIssueTimelineResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated branchline.v1.TimelineComment entries = 1;
+   */
+  entries: TimelineComment[];
+
+  /**
+   * Number of entries on all pages.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Entries per page that the server used.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListIssueTimelineResponse.
+ * Use `create(ListIssueTimelineResponseSchema)` to create a new message.
+ */
+export const ListIssueTimelineResponseSchema: GenMessage<ListIssueTimelineResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_service, 19);
+
+/**
  * Pull requests in the form of issues, for clients that look for issues. In compatible systems both
  * share numbers, labels and comments. There are no other issues here.
  *
@@ -1062,6 +1239,66 @@ export const IssueService: GenService<{
     methodKind: "unary";
     input: typeof RemoveIssueLabelRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Locks the conversation of a pull request: only users who may write to pull requests comment,
+   * review and react from then on. Has no effect on a locked one. For users who may write to pull
+   * requests.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_LOCK_REASON, when there is no such reason.
+   *
+   * @generated from rpc branchline.v1.IssueService.LockIssue
+   */
+  lockIssue: {
+    methodKind: "unary";
+    input: typeof LockIssueRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Unlocks the conversation of a pull request, if it is locked. For users who may write to pull
+   * requests.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - REPOSITORY_ACCESS_DENIED, when the caller may not write to pull requests of the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   *
+   * @generated from rpc branchline.v1.IssueService.UnlockIssue
+   */
+  unlockIssue: {
+    methodKind: "unary";
+    input: typeof UnlockIssueRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Lists what happened to a pull request and what was said about it, oldest first: comments,
+   * submitted reviews, and events.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   *
+   * @generated from rpc branchline.v1.IssueService.ListIssueTimeline
+   */
+  listIssueTimeline: {
+    methodKind: "unary";
+    input: typeof ListIssueTimelineRequestSchema;
+    output: typeof ListIssueTimelineResponseSchema;
   },
   /**
    * Lists the dependencies of a pull request, by number. A pull request with an open dependency can

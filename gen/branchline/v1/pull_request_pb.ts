@@ -131,7 +131,7 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
   draft: boolean;
 
   /**
-   * Always false: conversations cannot be locked.
+   * Whether only users who may write to pull requests may add to the conversation.
    *
    * @generated from field: bool is_locked = 15;
    */

@@ -1020,6 +1020,8 @@ export const ReviewService: GenService<{
    * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
    *   the caller.
+   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
+   *   requests.
    * - OWN_PULL_APPROVED, when the caller opened the pull request and approves it.
    * - OWN_PULL_REJECTED, when the caller opened the pull request and requests changes.
    * - REVIEW_BODY_REQUIRED, when the review is empty: a pending review and a request for changes
@@ -1054,6 +1056,8 @@ export const ReviewService: GenService<{
    *   from the caller.
    * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
    *   the caller.
+   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
+   *   requests.
    * - REVIEW_NOT_PENDING, when it has been submitted already.
    * - REVIEW_STAYS_PENDING, when `event` is missing or unknown.
    * - OWN_PULL_APPROVED, when the caller opened the pull request and approves it.
@@ -1153,6 +1157,8 @@ export const ReviewService: GenService<{
    * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
    *   the caller.
+   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
+   *   requests.
    * - REVIEW_REQUEST_DENIED, when the caller may not choose reviewers.
    * - REVIEW_REQUEST_CLOSED, when the pull request is closed or merged.
    * - REVIEWER_NOT_FOUND, when a user or team does not exist or is hidden from the caller.
@@ -1246,6 +1252,8 @@ export const ReviewService: GenService<{
    *   from the caller.
    * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
    *   the caller.
+   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
+   *   requests.
    * - REVIEW_COMMENT_DENIED, when the caller is not the author of the review, or it is a request.
    * - INVALID_REVIEW_LINE, when the file or line of a comment does not exist.
    * - TOO_MANY_REVIEW_COMMENTS, when it would have too many comments.
@@ -1295,6 +1303,8 @@ export const ReviewService: GenService<{
    * - REPOSITORY_ARCHIVED, when the repository is archived.
    * - USER_BLOCKED, when the author of the pull request or the owner of the repository has blocked
    *   the caller.
+   * - CONVERSATION_LOCKED, when the conversation is locked and the caller may not write to pull
+   *   requests.
    * - REVIEW_COMMENT_NOT_FOUND, when the comment does not exist or is hidden from the caller.
    * - TOO_MANY_REVIEW_COMMENTS, when the review has the largest number of comments.
    * - INVALID_FIELD, when the text is empty or too long.

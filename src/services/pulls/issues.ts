@@ -36,6 +36,7 @@ import { gitUrls } from '../wire/git-urls.ts'
 import { textsOf } from '../wire/list-values.ts'
 import { readNumberedPage } from '../wire/pages.ts'
 import { secondsOf } from '../wire/times.ts'
+import { conversationMethods } from './issue-conversations.ts'
 import { pullRequestMessage } from './pull-request-message.ts'
 import { lookOf } from './pull-requests.ts'
 
@@ -65,6 +66,7 @@ function issueService(app: App): ServiceImpl<typeof IssueService> {
 
     ...labelMethods(app),
     ...dependencyMethods(app),
+    ...conversationMethods(app),
   }
 }
 
@@ -265,6 +267,7 @@ export function issueMessage(app: App, viewer: Caller, view: PullView): Issue {
     labels,
     assignees,
     state,
+    isLocked: message.isLocked,
     comments,
     contentVersion,
     ...(user && { user }),

@@ -85,7 +85,7 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     ),
     state: pull.state === 'OPEN' ? 'open' : 'closed',
     draft: isWorkInProgress,
-    isLocked: false,
+    isLocked: pull.lock_reason !== null,
     comments: BigInt(pull.comment_count),
     reviewComments: BigInt(pull.review_comment_count),
     additions: counts && BigInt(counts.additions),

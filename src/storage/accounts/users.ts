@@ -35,8 +35,8 @@ export const findUserById = prepareFirst((db, id: number) =>
 )
 
 /**
- * Returns the accounts, active or not, with folded e-mail addresses that no token has set, by
- * address.
+ * Returns the accounts, active or not, with folded e-mail addresses, by address: primary ones that
+ * no token has set, and additional ones that are verified.
  */
 export async function findUsersByEmailKeys(
   db: Db,
@@ -44,17 +44,31 @@ export async function findUsersByEmailKeys(
 ): Promise<ReadonlyMap<string, User>> {
   if (keys.length === 0) return new Map()
   const found = await usersByEmailKeys(db, JSON.stringify(keys))
-  return new Map(found.map((user) => [user.email_key, user]))
+  return new Map(found.map(({ named_key, ...user }) => [named_key, user]))
 }
 
 const usersByEmailKeys = prepareQuery((db, keys: string) =>
   db
-    .selectFrom('users')
-    .selectAll()
-    .where('email_key', 'in', textsOf(keys))
-    // As in `findUserByEmailKey`.
-    .where('email_key', '<>', sql.lit(''))
-    .where('email_by_token', '=', sql.lit(0)),
+    .selectFrom(
+      db
+        .selectFrom('users')
+        .select(['id as user_id', 'email_key as named_key'])
+        .where('email_key', 'in', textsOf(keys))
+        // As in `findUserByEmailKey`.
+        .where('email_key', '<>', sql.lit(''))
+        .where('email_by_token', '=', sql.lit(0))
+        .unionAll(
+          db
+            .selectFrom('user_emails')
+            .select(['user_id', 'email_key as named_key'])
+            .where('email_key', 'in', textsOf(keys))
+            .where('verify_time', 'is not', null),
+        )
+        .as('named'),
+    )
+    .innerJoin('users', 'users.id', 'named.user_id')
+    .selectAll('users')
+    .select('named.named_key'),
 )
 
 /** Returns the accounts with these ids, active or not, by id. */
@@ -115,10 +129,20 @@ export async function findNameHolder(db: Db, key: string): Promise<number | unde
   return holder?.account_id
 }
 
-/** Returns whether an account other than `exceptId` has the e-mail key. */
+/**
+ * Returns whether an account other than `exceptId` has the e-mail key, as its primary address or as
+ * a verified one.
+ */
 export async function emailTaken(db: Db, emailKey: string, exceptId?: number): Promise<boolean> {
   const user = await findUserByEmailKey(db, emailKey)
-  return user !== undefined && user.id !== exceptId
+  if (user !== undefined && user.id !== exceptId) return true
+  const additional = await db
+    .selectFrom('user_emails')
+    .select('user_id')
+    .where('email_key', '=', emailKey)
+    .where('verify_time', 'is not', null)
+    .executeTakeFirst()
+  return additional !== undefined && additional.user_id !== exceptId
 }
 
 /** A position in the list of accounts: the sort key of the last account before it. */

@@ -32,6 +32,8 @@ import * as mails from './0030-mails.ts'
 import * as oauth2Provider from './0031-oauth2-provider.ts'
 import * as subscriptions from './0032-subscriptions.ts'
 import * as starsAndFollowers from './0034-stars-and-followers.ts'
+import * as conversations from './0035-conversations.ts'
+import * as userEmails from './0036-user-emails.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -80,4 +82,6 @@ export const migrations: readonly Migration[] = [
   { name: '0031-oauth2-provider', ...oauth2Provider },
   { name: '0032-subscriptions', ...subscriptions },
   { name: '0034-stars-and-followers', ...starsAndFollowers },
+  { name: '0035-conversations', ...conversations },
+  { name: '0036-user-emails', ...userEmails },
 ]

@@ -265,6 +265,8 @@ export interface UsersTable {
   /** '', an https URL, or `data:` for a picture in `user_avatars`. */
   avatar_url: string
   description: string
+  website: Generated<string>
+  location: Generated<string>
   /** PHC string of argon2id; empty if the account has no password. */
   password_hash: string
   role: 'ADMIN' | 'USER'
@@ -292,6 +294,33 @@ export interface FollowsTable {
   followed_id: number
   /** Unix seconds. */
   create_time: number
+}
+
+/** Additional addresses of users. */
+export interface UserEmailsTable {
+  id: Generated<number>
+  user_id: number
+  email: string
+  /** The address folded for comparison. Only verified ones belong to one account. */
+  email_key: string
+  /** Unix seconds; null until the user has proved to receive mail there. */
+  verify_time: number | null
+  /** SHA-256 of the mailed token in hex; null once it was used. */
+  token_hash: string | null
+  /** Unix seconds. */
+  token_expire_time: number
+}
+
+export type UserEmail = Selectable<UserEmailsTable>
+
+export type NewUserEmail = Insertable<UserEmailsTable>
+
+/** How many mails users have made the server send to new addresses. */
+export interface UserEmailMailsTable {
+  user_id: number
+  /** Unix seconds. When the count began. */
+  start_time: number
+  count: number
 }
 
 /** Uploaded pictures, in a separate table so that lists of accounts do not load them. */

@@ -140,6 +140,54 @@ export interface PullParticipantsTable {
   seen: number
 }
 
+/** Reactions to pull requests and to comments. */
+export interface PullReactionsTable {
+  id: Generated<number>
+  pull_request_id: number
+  /** Null for a reaction to the pull request itself. */
+  comment_id: number | null
+  user_id: number
+  /** Such as `+1` or `heart`. */
+  content: string
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type PullReaction = Selectable<PullReactionsTable>
+
+export type NewPullReaction = Insertable<PullReactionsTable>
+
+/** What happened to pull requests. Comments and reviews have tables of their own. */
+export interface PullTimelineTable {
+  id: Generated<number>
+  pull_request_id: number
+  /** As in compatible systems. */
+  type:
+    | 'close'
+    | 'reopen'
+    | 'merge_pull'
+    | 'pull_push'
+    | 'pull_scheduled_merge'
+    | 'pull_cancel_scheduled_merge'
+    | 'change_title'
+    | 'change_target_branch'
+    | 'lock'
+    | 'unlock'
+  /** Null for the server, or when the account is gone. */
+  actor_id: number | null
+  /** Unix seconds. */
+  create_time: number
+  /** The former title or base branch; empty for other types. */
+  old_value: string
+  /**
+   * The new title or base branch, the commit of a merge or of a push, the reason of a lock; empty for
+   * other types.
+   */
+  new_value: string
+}
+
+export type NewTimelineEntry = Insertable<PullTimelineTable>
+
 export interface PullRequestsTable {
   /** Never given a second time. */
   id: Generated<number>
@@ -204,6 +252,8 @@ export interface PullRequestsTable {
   update_time: number
   /** Null while it is open. */
   close_time: number | null
+  /** Why only those with write access may add to the conversation; null while it is not locked. */
+  lock_reason: Generated<string | null>
   /** Markdown. */
   body: string
 }

@@ -20,6 +20,8 @@ import type {
   UserAvatarsTable,
   UserBlocksTable,
   UserCountsTable,
+  UserEmailMailsTable,
+  UserEmailsTable,
   UserSettingsTable,
   UsersTable,
 } from './accounts.ts'
@@ -62,9 +64,11 @@ import type {
   PullMergeAttemptsTable,
   PullMessagesTable,
   PullParticipantsTable,
+  PullReactionsTable,
   PullRequestAssigneesTable,
   PullRequestLabelsTable,
   PullRequestsTable,
+  PullTimelineTable,
   ReviewCommentsTable,
   ReviewsTable,
 } from './pulls.ts'
@@ -147,10 +151,12 @@ export interface Schema {
   merged_commits: MergedCommitsTable
   pull_messages: PullMessagesTable
   pull_participants: PullParticipantsTable
+  pull_reactions: PullReactionsTable
   pull_request_assignees: PullRequestAssigneesTable
   pull_request_labels: PullRequestLabelsTable
   pull_requests: PullRequestsTable
   pull_subscriptions: PullSubscriptionsTable
+  pull_timeline: PullTimelineTable
   recovery_codes: RecoveryCodesTable
   release_assets: ReleaseAssetsTable
   releases: ReleasesTable
@@ -177,6 +183,8 @@ export interface Schema {
   user_avatars: UserAvatarsTable
   user_blocks: UserBlocksTable
   user_counts: UserCountsTable
+  user_email_mails: UserEmailMailsTable
+  user_emails: UserEmailsTable
   user_event_logs: UserEventLogsTable
   user_events: UserEventsTable
   user_settings: UserSettingsTable

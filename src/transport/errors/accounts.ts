@@ -19,6 +19,12 @@ export const ACCOUNTS = {
     code: Code.PermissionDenied,
     message: 'only administrators may change display names on this instance',
   },
+  EMAIL_NOT_FOUND: { code: Code.NotFound, message: 'the account has no such e-mail address' },
+  EMAIL_NOT_VERIFIABLE: {
+    reason: 'MAIL_NOT_CONFIGURED',
+    code: Code.FailedPrecondition,
+    message: 'this instance does not send mail, so that it cannot verify addresses',
+  },
   EMAIL_TAKEN: {
     code: Code.AlreadyExists,
     message: 'this e-mail address belongs to another account',
@@ -45,6 +51,12 @@ export const ACCOUNTS = {
     message: 'the e-mail address is invalid',
     field: 'user.email',
   },
+  INVALID_EMAIL_TOKEN: {
+    code: Code.InvalidArgument,
+    message: 'the token is unknown, was used, or has expired',
+    restStatus: 422,
+    field: 'token',
+  },
   INVALID_USERNAME: {
     code: Code.InvalidArgument,
     message:
@@ -61,6 +73,12 @@ export const ACCOUNTS = {
     code: Code.FailedPrecondition,
     message: ({ name }) => `${name} is the last active administrator`,
   },
+  PRIMARY_EMAIL_KEPT: {
+    code: Code.InvalidArgument,
+    message: 'the primary e-mail address cannot be removed',
+    restStatus: 422,
+    field: 'emails',
+  },
   REGISTRATION_CLOSED: {
     code: Code.PermissionDenied,
     message: 'this instance is not open for registration',
@@ -68,6 +86,12 @@ export const ACCOUNTS = {
   SETTING_NOT_UPDATABLE: {
     code: Code.InvalidArgument,
     message: ({ name }) => `${name} cannot be updated by this method`,
+  },
+  TOO_MANY_EMAILS: {
+    code: Code.InvalidArgument,
+    message: ({ limit }) => `an account may have ${limit} additional e-mail addresses`,
+    restStatus: 422,
+    field: 'emails',
   },
   UNKNOWN_USER: {
     code: Code.NotFound,

@@ -7,6 +7,22 @@ const noAccess = ({ user_id, repository }: Metadata) =>
 
 /** Errors of pull requests, merges and comments. */
 export const PULLS = {
+  CONVERSATION_LOCKED: {
+    code: Code.PermissionDenied,
+    message: 'the conversation is locked for users without write access',
+  },
+  INVALID_LOCK_REASON: {
+    code: Code.InvalidArgument,
+    message: 'reason not valid',
+    restStatus: 400,
+    field: 'lock_reason',
+  },
+  INVALID_REACTION: {
+    code: Code.InvalidArgument,
+    message: ({ content }) => `'${content}' is not an allowed reaction`,
+    restStatus: 403,
+    field: 'content',
+  },
   APPROVALS_MISSING: {
     code: Code.FailedPrecondition,
     message: 'Does not have enough approvals',

@@ -20,6 +20,7 @@ import { SystemHookService } from '#gen/branchline/v1/system_hook_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { TemplateService } from '#gen/branchline/v1/template_service_pb.ts'
 import { TopicService } from '#gen/branchline/v1/topic_service_pb.ts'
+import { UserEmailService } from '#gen/branchline/v1/user_email_service_pb.ts'
 import { UserHookService } from '#gen/branchline/v1/user_hook_service_pb.ts'
 import type { AccountNeeds } from './model.ts'
 
@@ -71,6 +72,7 @@ const subscriptions = SubscriptionService.method
 const systemHooks = SystemHookService.method
 const follows = FollowService.method
 const stars = StarService.method
+const emails = UserEmailService.method
 
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
   row(ServerService.method.getVersion, anybody),
@@ -80,12 +82,18 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
   ...Object.values(InstanceService.method).map((method) => row(method, anybody)),
 
   row(accounts.getAuthenticatedAccount, readers),
+  row(accounts.getAccountSettings, owners),
+  row(accounts.updateAccountSettings, writers, { location: 'x'.repeat(51) }),
   row(accounts.searchAccounts, readers),
   row(accounts.listBlockedUsers, owners),
   row(accounts.checkBlockedUser, owners, { username: NOBODY }),
   row(accounts.blockUser, writers, { username: NOBODY }),
   row(accounts.unblockUser, writers, { username: NOBODY }),
 
+  row(emails.listUserEmails, owners),
+  row(emails.addUserEmails, writers),
+  row(emails.deleteUserEmails, writers),
+  row(emails.verifyUserEmail, writers, { token: 'none' }),
   row(follows.listMyFollowers, readers),
   row(follows.listMyFollowing, readers),
   row(follows.checkFollowing, readers, { username: NOBODY }),

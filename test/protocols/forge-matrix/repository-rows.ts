@@ -19,6 +19,7 @@ import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
+import { ReactionService } from '#gen/branchline/v1/reaction_service_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { RepositoryEventService } from '#gen/branchline/v1/repository_event_service_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
@@ -152,6 +153,7 @@ const webhooks = HookService.method
 const topics = TopicService.method
 const stars = StarService.method
 const subscriptions = SubscriptionService.method
+const reactions = ReactionService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
@@ -318,6 +320,9 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.replaceIssueLabels, labellers, { index: PULL }),
   row(issues.clearIssueLabels, labellers, { index: PULL }),
   row(issues.removeIssueLabel, labellers, { index: PULL, id: NO_NUMBER }),
+  row(issues.listIssueTimeline, issueReaders, { index: PULL }),
+  row(issues.lockIssue, labellers, { index: PULL, lockReason: NOTHING }),
+  row(issues.unlockIssue, labellers, { index: PULL }),
   row(issues.listIssueDependencies, issueReaders, { index: PULL }),
   // On nothing.
   row(issues.addIssueDependency, labellers, { index: PULL }),
@@ -337,6 +342,13 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   // Which pull request it would be on nobody knows.
   row(issueComments.editIssueComment, { ...commenters, writes: false }, { id: NO_NUMBER }),
   row(issueComments.deleteIssueComment, { ...commenters, writes: false }, { id: NO_NUMBER }),
+
+  row(reactions.listIssueReactions, issueReaders, { index: PULL }),
+  row(reactions.createIssueReaction, commenters, { index: PULL, content: NOTHING }),
+  row(reactions.deleteIssueReaction, commenters, { index: PULL, content: NOTHING }),
+  row(reactions.listIssueCommentReactions, issueReaders, { id: NO_NUMBER }),
+  row(reactions.createIssueCommentReaction, { ...commenters, writes: false }, { id: NO_NUMBER }),
+  row(reactions.deleteIssueCommentReaction, { ...commenters, writes: false }, { id: NO_NUMBER }),
 
   row(deployKeys.listDeployKeys, administratorsWhoLook),
   row(deployKeys.getDeployKey, administratorsWhoLook, { id: NO_NUMBER }),

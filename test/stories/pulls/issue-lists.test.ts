@@ -2,6 +2,7 @@ import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { searchIssues } from '../../../src/domain/pulls/listing/issue-lists.ts'
+import { ANYBODY } from '../../support/forge-rows.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { countQueries } from '../../support/query-plan.ts'
 import { type Actor, startTestServer, type TestServer, transportTo } from '../../support/server.ts'
@@ -189,12 +190,7 @@ describe('a search for issues', () => {
     ])
       taken.push(
         await countQueries(server.app.db, (db) =>
-          searchIssues(
-            { ...server.app, db },
-            { kind: 'anonymous', peer: { address: '127.0.0.1', loopback: true } },
-            query,
-            page,
-          ),
+          searchIssues({ ...server.app, db }, ANYBODY, query, page),
         ),
       )
     expect(taken[1]).toBe(taken[0])

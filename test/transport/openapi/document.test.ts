@@ -140,6 +140,7 @@ describe('the document', () => {
       'PullFileService',
       'PullMergeService',
       'PullRequestService',
+      'ReactionService',
       'ReleaseService',
       'RepositoryEventService',
       'RepositoryService',
@@ -153,6 +154,7 @@ describe('the document', () => {
       'TemplateService',
       'TopicService',
       'TwoFactorService',
+      'UserEmailService',
       'UserHookService',
       'UserService',
     ])

@@ -34,6 +34,37 @@ export function passwordResetMail(
 }
 
 /**
+ * Creates the mail that carries the token of a new address. It contains no text that its sender has
+ * chosen, besides the username.
+ *
+ * @param lifetimeMinutes lifetime of the token.
+ */
+export function emailVerificationMail(
+  app: AccountsApp,
+  { username, email }: Pick<User, 'username' | 'email'>,
+  token: string,
+  lifetimeMinutes: number,
+): Mail {
+  const base = app.publicUrl()
+  return {
+    from: app.settings.mailFrom ?? senderAt(base),
+    to: email,
+    subject: 'Confirm your e-mail address',
+    text: [
+      `Someone, hopefully you, added this address to the account ${username} at`,
+      base,
+      '',
+      `To confirm it, sign in as ${username} and open this link within ${lifetimeMinutes} minutes:`,
+      '',
+      `${base}/verify-email?token=${token}`,
+      '',
+      'If this was not you, ignore this mail. The address gives no right to anybody.',
+      '',
+    ].join('\n'),
+  }
+}
+
+/**
  * Returns a sender address at the host of a URL that accepts no mail. An IP address becomes an
  * address literal (RFC 5321 section 4.1.3).
  */

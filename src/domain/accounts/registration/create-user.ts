@@ -109,6 +109,8 @@ const NOT_STORED = {
   password_hash: '',
   email_by_token: 0,
   keep_email_private: 0,
+  website: '',
+  location: '',
   stars_count: 0,
   followers_count: 0,
   following_count: 0,

@@ -212,7 +212,8 @@ export function userAsOwner(user: User): Owner {
   const { id, username: name, display_name: full_name, email, avatar_url, user_id } = user
   const { description, visibility, restricted, role, state, create_time } = user
   const { stars_count, followers_count, following_count } = user
-  const profile = { name, full_name, email, avatar_url, user_id, description }
+  const { website, location } = user
+  const profile = { name, full_name, email, avatar_url, user_id, description, website, location }
   const figures = { stars_count, followers_count, following_count }
   const rights = { visibility, restricted, role, state }
   return { ...EMPTY_OWNER, id, ...profile, ...rights, ...figures, create_time }

@@ -2,7 +2,7 @@ import { findUserSettings, putUserSettings } from '../../../storage/accounts/use
 import { updateUser } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import type { User, UserSettings } from '../../../storage/schema/accounts.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
 import { requirePresent } from './users.ts'
@@ -68,6 +68,37 @@ export async function updateUserSettings(
     await updateUser(tx, user.id, { keep_email_private: texts.keep_email_private ? 1 : 0 })
     return { ...settings, keep_email_private: texts.keep_email_private }
   })
+}
+
+/**
+ * Checks preferences that another change has beside its own.
+ *
+ * @throws INVALID_FIELD
+ */
+export function readGeneralSettings({
+  locale,
+  theme,
+}: {
+  readonly locale: string | undefined
+  readonly theme: string | undefined
+}): Partial<UserSettings> {
+  return {
+    ...(locale !== undefined && { locale: readLocale(locale) }),
+    ...(theme !== undefined && { theme: readTheme(theme) }),
+  }
+}
+
+/** Stores preferences that were checked, and returns all of them. */
+export async function storeGeneralSettings(
+  tx: Tx,
+  user: User,
+  changes: Partial<UserSettings>,
+): Promise<Preferences> {
+  const settings =
+    Object.keys(changes).length === 0
+      ? ((await findUserSettings(tx, user.id)) ?? DEFAULTS)
+      : await putUserSettings(tx, user.id, changes, DEFAULTS)
+  return { ...settings, keep_email_private: user.keep_email_private === 1 }
 }
 
 /** Returns the visibility of memos that an account creates without naming one. */

@@ -11,6 +11,7 @@ import { nowSeconds } from '../../core/core.ts'
 import type { PullEventType } from '../../repos/events/repository-events.ts'
 import type { MovedRef, ReposApp } from '../../repos/ports.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
+import { recordTimeline } from '../heads/pull-timeline.ts'
 import { dropScheduledMerge, recordDropped } from '../merging/dropped-merges.ts'
 import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 
@@ -165,7 +166,11 @@ async function retargetPulls(
   await pullsClosed(app, tx, closed, pusherId)
   if (to === undefined) return
   const moved = await rows.moveBases(tx, repositoryId, branch, to)
-  for (const pull of moved) await recomputeOfficial(tx, pull)
+  for (const pull of moved) {
+    await recomputeOfficial(tx, pull)
+    const event = { type: 'change_target_branch', oldValue: branch, newValue: to } as const
+    await recordTimeline(app, tx, pusherId, pull.id, event)
+  }
   await recordAll(app, tx, moved, pusherId, 'PULL_REQUEST_RETARGETED')
 }
 

@@ -4,6 +4,7 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
 import { type DetailedPullChange, pullHookEvents, usualEvents } from './pull-hook-events.ts'
+import { recordTimeline, timelineEventOf } from './pull-timeline.ts'
 
 /** The type of webhook message for each event. */
 const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
@@ -22,8 +23,8 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
 }
 
 /**
- * Records a change of a pull request for the watchers and the webhooks of its repository, and for
- * the webhooks of its participants.
+ * Records a change of a pull request for its timeline, for the watchers and the webhooks of its
+ * repository, and for the webhooks of its participants.
  *
  * @param actorId undefined for the server.
  * @param pull the pull request after the change.
@@ -45,6 +46,8 @@ export async function recordPullChange(
     subject_id: pull.id,
     subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
   })
+  const event = timelineEventOf(type, pull)
+  if (event) await recordTimeline(app, tx, actorId, pull.id, event)
   const timeMs = app.clock.now()
   await queuePullDeliveries(tx, {
     type: MESSAGE_TYPES[type],

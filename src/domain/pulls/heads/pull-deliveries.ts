@@ -31,7 +31,7 @@ export type PullMessageType =
 /** The properties of a pull request that a message stores. */
 export type ToldPull = Pick<
   PullRequest,
-  'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit'
+  'id' | 'repository_id' | 'number' | 'base_branch' | 'head_commit' | 'merge_commit'
 >
 
 /** A change of a pull request. */

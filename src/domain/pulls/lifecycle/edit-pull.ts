@@ -36,6 +36,7 @@ import { withPullLock } from '../heads/merge-locks.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { editEvents, usualEvents } from '../heads/pull-hook-events.ts'
+import { recordTimeline } from '../heads/pull-timeline.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
@@ -335,6 +336,7 @@ async function apply(
   }
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
   const edited = (await findPullRequestById(tx, id)) ?? pull
+  await recordEdits(app, tx, caller.user.id, pull, changes)
   let told = editEvents(changes, read.assigneeIds, read.labels?.ids)
   for (const type of eventsOf(pull, edited)) {
     const usual = type === 'PULL_REQUEST_EDITED' ? [] : usualEvents(type)
@@ -342,6 +344,24 @@ async function apply(
     told = []
   }
   return edited
+}
+
+/** Adds what an edit has changed to the timeline, besides what events of the state tell. */
+async function recordEdits(
+  app: ReposApp,
+  tx: Tx,
+  actorId: number,
+  { id, title, base_branch }: PullRequest,
+  changes: PullRequestChanges,
+): Promise<void> {
+  if (changes.title !== undefined) {
+    const event = { type: 'change_title', oldValue: title, newValue: changes.title } as const
+    await recordTimeline(app, tx, actorId, id, event)
+  }
+  if (changes.base_branch !== undefined) {
+    const values = { oldValue: base_branch, newValue: changes.base_branch }
+    await recordTimeline(app, tx, actorId, id, { type: 'change_target_branch', ...values })
+  }
 }
 
 /** Returns the changes that differ from the present values. */

@@ -10,7 +10,8 @@ import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/open-pulls.ts'
 import { checkCommentText } from './comment-lines.ts'
-import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
+import { checkNotLocked } from './conversation-locks.ts'
+import { changeReviews, checkMaySpeak, type ReviewChange } from './review-changes.ts'
 
 /** A comment on a pull request, as its readers see it. */
 export interface PullCommentView {
@@ -68,7 +69,7 @@ export async function getPullComment(
 /**
  * Creates a comment on a pull request.
  *
- * @throws as `openPull`; USER_BLOCKED, INVALID_FIELD
+ * @throws as `openPull`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
  */
 export async function createPullComment(
   app: ReposApp,
@@ -77,21 +78,23 @@ export async function createPullComment(
   body: string,
 ): Promise<PullCommentView> {
   const open = await openPull(app, caller, name, 'take part')
-  await checkNotBlocked(app, caller, open)
+  await checkMaySpeak(app, caller, open)
   checkCommentText('body', body)
   const comment = await changeReviews(
     app,
     caller,
     open,
     commentChange('created'),
-    (tx, { id }, now) =>
-      rows.insertPullComment(tx, {
-        pull_request_id: id,
+    (tx, pull, now) => {
+      checkNotLocked({ access: open.access, pull })
+      return rows.insertPullComment(tx, {
+        pull_request_id: pull.id,
         poster_id: caller.user.id,
         create_time: now,
         update_time: now,
         body,
-      }),
+      })
+    },
   )
   return viewComment(app, open, comment)
 }
@@ -100,7 +103,7 @@ export async function createPullComment(
  * Changes the text of a comment. The author and users with write access to pull requests may do so.
  *
  * @throws as `openPulls`; ISSUE_COMMENT_NOT_FOUND, REPOSITORY_ARCHIVED, ISSUE_COMMENT_DENIED,
- *   USER_BLOCKED, INVALID_FIELD
+ *   USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
  */
 export async function editPullComment(
   app: ReposApp,
@@ -111,7 +114,7 @@ export async function editPullComment(
 ): Promise<PullCommentView> {
   const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
-  await checkNotBlocked(app, caller, open)
+  await checkMaySpeak(app, caller, open)
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
   const edited = await changeReviews(
@@ -156,7 +159,7 @@ function commentChange(action: string): ReviewChange<Pick<PullComment, 'id'>> {
 }
 
 /** Opens a comment of a repository by its id, and its pull request. */
-async function openComment(
+export async function openComment(
   app: ReposApp,
   caller: Caller,
   name: RepositoryName,

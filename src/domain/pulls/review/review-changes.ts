@@ -12,6 +12,7 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import type { PullHookEvent } from '../heads/pull-hook-events.ts'
+import { checkNotLocked } from './conversation-locks.ts'
 
 /** The types of events that watchers of the repository receive. */
 export type ReviewEventType =
@@ -65,4 +66,18 @@ export async function checkNotBlocked(
   if (suffices(units.code, 'admin')) return
   const blockers = pull.poster_id === null ? [owner.id] : [owner.id, pull.poster_id]
   if (await blockExists(app.db, blockers, caller.user.id)) throw new DomainError('USER_BLOCKED')
+}
+
+/**
+ * Checks that the caller may add to the conversation of a pull request.
+ *
+ * @throws USER_BLOCKED, CONVERSATION_LOCKED
+ */
+export async function checkMaySpeak(
+  app: ReposApp,
+  caller: SignedIn,
+  open: OpenPull,
+): Promise<void> {
+  await checkNotBlocked(app, caller, open)
+  checkNotLocked(open)
 }

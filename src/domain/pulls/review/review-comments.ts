@@ -19,7 +19,7 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { followComments } from './comment-places.ts'
-import { changeReviews, checkNotBlocked } from './review-changes.ts'
+import { changeReviews, checkMaySpeak } from './review-changes.ts'
 import { reviewViewer } from './review-views.ts'
 import { reviewedCommit } from './reviewed-commits.ts'
 import { changePending, type OpenReview, openReview } from './reviews.ts'
@@ -82,7 +82,7 @@ export async function getReviewComment(
 /**
  * Adds a comment to a review of the caller.
  *
- * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_COMMENT_DENIED, INVALID_FIELD,
+ * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, CONVERSATION_LOCKED, REVIEW_COMMENT_DENIED, INVALID_FIELD,
  *   INVALID_REVIEW_LINE, TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function createReviewComment(
@@ -93,7 +93,7 @@ export async function createReviewComment(
   draft: CommentDraft,
 ): Promise<ReviewCommentView> {
   const open = await openReview(app, caller, name, id, 'take part')
-  await checkNotBlocked(app, caller, open)
+  await checkMaySpeak(app, caller, open)
   const { review } = open
   if (review.reviewer_id !== caller.user.id || review.state === 'REQUEST_REVIEW') throw denied()
   const commit = await reviewedCommit(app, open.pull, '')
@@ -104,7 +104,7 @@ export async function createReviewComment(
 /**
  * Replies to a comment. The reply belongs to the same review.
  *
- * @throws as `openPull`; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, INVALID_FIELD,
+ * @throws as `openPull`; REVIEW_COMMENT_NOT_FOUND, USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD,
  *   TOO_MANY_REVIEW_COMMENTS
  */
 export async function replyToReviewComment(
@@ -116,7 +116,7 @@ export async function replyToReviewComment(
 ): Promise<ReviewCommentView> {
   const open = await openPull(app, caller, name, 'take part')
   const { comment, review } = await findComment(app, caller, open, commentId)
-  await checkNotBlocked(app, caller, open)
+  await checkMaySpeak(app, caller, open)
   checkCommentText('body', body)
   const { path, side, line, commit_id, original_commit_id, diff_hunk } = comment
   const reply = { path, side, line, commit_id, original_commit_id, diff_hunk, body }

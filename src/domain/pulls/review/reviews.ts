@@ -16,7 +16,7 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { findOfficials } from './official-reviewers.ts'
-import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
+import { changeReviews, checkMaySpeak, type ReviewChange } from './review-changes.ts'
 import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
 import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
@@ -117,7 +117,7 @@ export async function findReview(
  * Creates a review of a pull request that the caller may read. A pending review of the caller
  * becomes part of the new review.
  *
- * @throws as `openPull`; USER_BLOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED,
+ * @throws as `openPull`; USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED,
  *   REVIEW_BODY_REQUIRED, REVIEW_ON_CLOSED_PULL, REVIEW_COMMIT_UNKNOWN, INVALID_REVIEW_LINE,
  *   TOO_MANY_REVIEW_COMMENTS, REF_NOT_FOUND, SERVER_BUSY, GIT_TIMEOUT
  */
@@ -128,7 +128,7 @@ export async function createReview(
   draft: ReviewDraft,
 ): Promise<ReviewView> {
   const open = await openPull(app, caller, name, 'take part')
-  await checkNotBlocked(app, caller, open)
+  await checkMaySpeak(app, caller, open)
   const event = readEvent(draft.event)
   const { body } = draft
   checkLength('body', body, MAX_TEXT_CHARACTERS)
@@ -181,7 +181,7 @@ const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state'>> = {
  * reviewer may not have seen later commits.
  *
  * @param body Empty for the stored text.
- * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, REVIEW_NOT_PENDING, REVIEW_STAYS_PENDING,
+ * @throws as `openPull`; REVIEW_NOT_FOUND, USER_BLOCKED, CONVERSATION_LOCKED, REVIEW_NOT_PENDING, REVIEW_STAYS_PENDING,
  *   INVALID_FIELD, OWN_PULL_APPROVED, OWN_PULL_REJECTED, REVIEW_BODY_REQUIRED,
  *   REVIEW_ON_CLOSED_PULL
  */
@@ -193,7 +193,7 @@ export async function submitReview(
   { event: text, body }: Pick<ReviewDraft, 'event' | 'body'>,
 ): Promise<ReviewView> {
   const open = await openReview(app, caller, name, id, 'take part')
-  await checkNotBlocked(app, caller, open)
+  await checkMaySpeak(app, caller, open)
   checkPending(open.review)
   checkLength('body', body, MAX_TEXT_CHARACTERS)
   const event = readEvent(text)

@@ -1,0 +1,81 @@
+import { updatePullRequest } from '../../../storage/pulls/pull-requests.ts'
+import type { SignedIn } from '../../core/access.ts'
+import { DomainError } from '../../core/errors.ts'
+import { suffices } from '../../core/levels.ts'
+import type { PullName } from '../../core/names.ts'
+import { changeWatched } from '../../repos/events/repository-events.ts'
+import type { ReposApp } from '../../repos/ports.ts'
+import { type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
+import { recordPullChange } from '../heads/pull-changes.ts'
+import { recordTimeline } from '../heads/pull-timeline.ts'
+
+/** The reasons that compatible systems have by default. */
+const REASONS: readonly string[] = ['Too heated', 'Off-topic', 'Resolved', 'Spam']
+
+/**
+ * Locks the conversation of a pull request. Only users with write access then comment, review and
+ * react. Has no effect on a locked one.
+ *
+ * @param reason one of the reasons, in any case, or empty.
+ * @throws as `openPull`; INVALID_LOCK_REASON
+ */
+export async function lockConversation(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  reason: string,
+): Promise<void> {
+  const { pull } = await openPull(app, caller, name, 'write')
+  const wanted = reason.trim().toLowerCase()
+  const known = wanted === '' ? '' : REASONS.find((one) => one.toLowerCase() === wanted)
+  if (known === undefined) throw new DomainError('INVALID_LOCK_REASON')
+  await change(app, caller, pull, known)
+}
+
+/**
+ * Unlocks the conversation of a pull request, if it is locked.
+ *
+ * @throws as `openPull`
+ */
+export async function unlockConversation(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+): Promise<void> {
+  const { pull } = await openPull(app, caller, name, 'write')
+  await change(app, caller, pull, null)
+}
+
+/** @param reason null to unlock. */
+async function change(
+  app: ReposApp,
+  caller: SignedIn,
+  pull: OpenPull['pull'],
+  reason: string | null,
+): Promise<void> {
+  await changeWatched(app, async (tx) => {
+    const present = await rereadPull(tx, pull)
+    if ((present.lock_reason === null) === (reason === null)) return
+    const changed = await updatePullRequest(tx, pull.id, { lock_reason: reason })
+    const type = reason === null ? 'unlock' : 'lock'
+    const actorId = caller.user.id
+    await recordTimeline(app, tx, actorId, pull.id, { type, newValue: reason ?? '' })
+    await recordPullChange(app, tx, actorId, changed, { type: 'PULL_REQUEST_EDITED', told: [] })
+  })
+}
+
+/**
+ * Checks that a caller may add to the conversation of a pull request.
+ *
+ * @throws CONVERSATION_LOCKED
+ */
+export function checkNotLocked({
+  access,
+  pull,
+}: {
+  readonly access: OpenPull['access']
+  readonly pull: Pick<OpenPull['pull'], 'lock_reason'>
+}): void {
+  if (pull.lock_reason !== null && !suffices(access, 'write'))
+    throw new DomainError('CONVERSATION_LOCKED', { reason: pull.lock_reason })
+}

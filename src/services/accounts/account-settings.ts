@@ -1,0 +1,44 @@
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
+import {
+  type AccountSettings,
+  getAccountSettings,
+  updateAccountSettings,
+} from '../../domain/accounts/registration/account-settings.ts'
+import type { App } from '../../domain/app.ts'
+import { signedIn } from '../../domain/core/access.ts'
+import { callerOf } from '../wire/call.ts'
+
+/** The methods of AccountService about settings. */
+export type AccountSettingsMethods = Pick<
+  ServiceImpl<typeof AccountService>,
+  'getAccountSettings' | 'updateAccountSettings'
+>
+
+/** Implements the settings methods of AccountService. */
+export function accountSettingsMethods(app: App): AccountSettingsMethods {
+  return {
+    async getAccountSettings(_, context) {
+      return settingsMessage(await getAccountSettings(app, signedIn(callerOf(context))))
+    },
+
+    async updateAccountSettings(request, context) {
+      const caller = signedIn(callerOf(context))
+      const { fullName, website, location, description, language, theme, hideEmail } = request
+      const texts = { fullName, website, location, description, language, theme }
+      return settingsMessage(await updateAccountSettings(app, caller, { ...texts, hideEmail }))
+    },
+  }
+}
+
+function settingsMessage({ user, preferences }: AccountSettings) {
+  return {
+    fullName: user.display_name,
+    website: user.website,
+    description: user.description,
+    location: user.location,
+    language: preferences.locale,
+    theme: preferences.theme,
+    hideEmail: preferences.keep_email_private,
+  }
+}

@@ -1,0 +1,83 @@
+import { create } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import { type TimelineComment, TimelineCommentSchema } from '#gen/branchline/v1/issue_comment_pb.ts'
+import type { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
+import type { App } from '../../domain/app.ts'
+import { type Caller, signedIn } from '../../domain/core/access.ts'
+import {
+  lockConversation,
+  unlockConversation,
+} from '../../domain/pulls/review/conversation-locks.ts'
+import { listTimeline, type TimelineView } from '../../domain/pulls/review/timelines.ts'
+import { accountMessage } from '../accounts/accounts.ts'
+import { callerOf } from '../wire/call.ts'
+import { gitUrls } from '../wire/git-urls.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond, secondsOf } from '../wire/times.ts'
+
+/** The methods of IssueService about the conversation of a pull request. */
+export type ConversationMethods = Pick<
+  ServiceImpl<typeof IssueService>,
+  'lockIssue' | 'unlockIssue' | 'listIssueTimeline'
+>
+
+/** Implements the conversation methods of IssueService. */
+export function conversationMethods(app: App): ConversationMethods {
+  return {
+    async lockIssue({ owner, repo, index, lockReason }, context) {
+      const caller = signedIn(callerOf(context))
+      await lockConversation(app, caller, { owner, repo, number: Number(index) }, lockReason)
+      return {}
+    },
+
+    async unlockIssue({ owner, repo, index }, context) {
+      const caller = signedIn(callerOf(context))
+      await unlockConversation(app, caller, { owner, repo, number: Number(index) })
+      return {}
+    },
+
+    async listIssueTimeline({ owner, repo, index, since, before, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const { entries, total } = await listTimeline(
+        app,
+        caller,
+        { owner, repo, number: Number(index) },
+        { since: secondsOf(since), before: secondsOf(before) },
+        page,
+      )
+      return {
+        entries: entries.map((view) => timelineMessage(app, caller, view)),
+        total: BigInt(total),
+        limit: page.limit,
+      }
+    },
+  }
+}
+
+function timelineMessage(
+  app: App,
+  viewer: Caller,
+  { open, entry, actor }: TimelineView,
+): TimelineComment {
+  const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
+  const isTitle = entry.type === 'change_title'
+  const isBase = entry.type === 'change_target_branch'
+  const hasCommit = entry.type === 'merge_pull' || entry.type === 'pull_push'
+  return create(TimelineCommentSchema, {
+    id: BigInt(entry.id),
+    type: entry.type,
+    htmlUrl: entry.type === 'comment' ? `${page}#issuecomment-${entry.id}` : page,
+    pullRequestUrl: page,
+    user: accountMessage(app, viewer, actor),
+    body: entry.type === 'lock' ? entry.new_value : entry.body,
+    createdAt: atSecond(entry.create_time),
+    updatedAt: atSecond(entry.update_time),
+    oldTitle: isTitle ? entry.old_value : '',
+    newTitle: isTitle ? entry.new_value : '',
+    oldRef: isBase ? entry.old_value : '',
+    newRef: isBase ? entry.new_value : '',
+    refCommitSha: hasCommit ? entry.new_value : '',
+    reviewId: entry.type === 'review' ? BigInt(entry.id) : 0n,
+  })
+}
