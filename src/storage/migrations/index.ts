@@ -31,6 +31,7 @@ import * as hookChats from './0029-hook-chats.ts'
 import * as mails from './0030-mails.ts'
 import * as oauth2Provider from './0031-oauth2-provider.ts'
 import * as subscriptions from './0032-subscriptions.ts'
+import * as notificationThreads from './0033-notification-threads.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   { name: '0030-mails', ...mails },
   { name: '0031-oauth2-provider', ...oauth2Provider },
   { name: '0032-subscriptions', ...subscriptions },
+  { name: '0033-notification-threads', ...notificationThreads },
 ]

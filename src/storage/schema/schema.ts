@@ -31,6 +31,7 @@ import type {
   UserEventLogsTable,
   UserEventsTable,
 } from './memos.ts'
+import type { NotificationThreadsTable, PullNoticesTable } from './notification-threads.ts'
 import type {
   OAuth2AccessTokensTable,
   OAuth2ApplicationsTable,
@@ -125,6 +126,7 @@ export interface Schema {
   memos: MemosTable
   milestones: MilestonesTable
   mirrors: MirrorsTable
+  notification_threads: NotificationThreadsTable
   notifications: NotificationsTable
   oauth2_access_tokens: OAuth2AccessTokensTable
   oauth2_applications: OAuth2ApplicationsTable
@@ -143,6 +145,7 @@ export interface Schema {
   merge_follow_ups: MergeFollowUpsTable
   merged_commits: MergedCommitsTable
   pull_messages: PullMessagesTable
+  pull_notices: PullNoticesTable
   pull_participants: PullParticipantsTable
   pull_request_assignees: PullRequestAssigneesTable
   pull_request_labels: PullRequestLabelsTable

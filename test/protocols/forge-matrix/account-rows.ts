@@ -4,6 +4,7 @@ import { AccountService } from '#gen/branchline/v1/account_service_pb.ts'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { GpgKeyService } from '#gen/branchline/v1/gpg_key_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
@@ -49,6 +50,8 @@ const hookWriters: AccountNeeds = { ...writers, scopes: ['write:user', 'read:rep
 const administratorsWhoLook: AccountNeeds = { ...administrators, scopes: ['read:admin'] }
 const byPassword: AccountNeeds = { ...signedIn, byPassword: true }
 const ofOrganizations: AccountNeeds = { ...anybody, scopes: ['read:organization'] }
+const notified: AccountNeeds = { ...signedIn, scopes: ['read:notification'] }
+const marking: AccountNeeds = { ...signedIn, scopes: ['write:notification'] }
 const ofRepositories: AccountNeeds = { ...anybody, scopes: ['read:repository'] }
 
 const accounts = AccountService.method
@@ -61,6 +64,7 @@ const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const userHooks = UserHookService.method
 const subscriptions = SubscriptionService.method
+const notifications = NotificationService.method
 const systemHooks = SystemHookService.method
 
 export const ACCOUNT_ROWS: readonly AccountRow[] = [
@@ -163,6 +167,11 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { ...anybody, scopes: ['read:repository', 'read:user'] },
     { username: 'bob' },
   ),
+  row(notifications.listNotificationThreads, notified),
+  row(notifications.markNotificationThreads, marking),
+  row(notifications.getNotificationCount, notified),
+  row(notifications.getNotificationThread, notified, { id: NO_NUMBER }),
+  row(notifications.markNotificationThread, marking, { id: NO_NUMBER }),
   row(subscriptions.listMySubscriptions, {
     ...signedIn,
     scopes: ['read:repository', 'read:user'],

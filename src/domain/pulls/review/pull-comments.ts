@@ -9,6 +9,7 @@ import { suffices } from '../../core/levels.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/open-pulls.ts'
+import { newMentions } from '../heads/pull-notices.ts'
 import { checkCommentText } from './comment-lines.ts'
 import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
 
@@ -79,11 +80,14 @@ export async function createPullComment(
   const open = await openPull(app, caller, name, 'take part')
   await checkNotBlocked(app, caller, open)
   checkCommentText('body', body)
-  const comment = await changeReviews(
+  const comment = await changeReviews<PullComment>(
     app,
     caller,
     open,
-    commentChange('created'),
+    {
+      ...commentChange('created'),
+      concerns: (_, { id }) => ({ everybody: true, comment: id, mentioned: newMentions([body]) }),
+    },
     (tx, { id }, now) =>
       rows.insertPullComment(tx, {
         pull_request_id: id,
@@ -114,11 +118,18 @@ export async function editPullComment(
   await checkNotBlocked(app, caller, open)
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
-  const edited = await changeReviews(
+  const edited = await changeReviews<PullComment>(
     app,
     caller,
     open,
-    commentChange('edited'),
+    {
+      ...commentChange('edited'),
+      concerns: () => ({
+        everybody: false,
+        comment: id,
+        mentioned: newMentions([body], comment.body),
+      }),
+    },
     async (tx, _, now) => {
       const changed = await rows.updatePullComment(tx, id, { body, update_time: now })
       if (!changed) throw missing()

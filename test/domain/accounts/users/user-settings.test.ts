@@ -25,7 +25,13 @@ function put(
   texts: Partial<WrittenPreferences>,
   fields = Object.keys(texts) as UserSettingField[],
 ) {
-  const blank = { locale: '', memo_visibility: '', theme: '', keep_email_private: false }
+  const blank = {
+    locale: '',
+    memo_visibility: '',
+    theme: '',
+    keep_email_private: false,
+    email_notifications: '',
+  }
   return updateUserSettings(app, ada, { ...blank, ...texts }, new Set(fields))
 }
 

@@ -1,0 +1,13 @@
+import type { App } from '../../src/domain/app.ts'
+
+/** Waits until users have been told of every change so far. */
+export async function settleNotices({ db, signals }: App): Promise<void> {
+  const never = new AbortController().signal
+  for (;;) {
+    const seen = signals.pullNotices.count
+    const waiting = await db.selectFrom('pull_notices').select('id').limit(1).executeTakeFirst()
+    if (!waiting) return
+    // The worker notifies after each notice.
+    await signals.pullNotices.after(seen, never)
+  }
+}
