@@ -4,6 +4,7 @@ import type { Worker } from '../domain/core/coordination.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
 import { startLeftoverSweeps } from '../domain/maintenance/leftovers.ts'
 import { startFanOut } from '../domain/notifications/fan-out.ts'
+import { startThreadMails } from '../domain/notifications/thread-mails.ts'
 import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
 import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
@@ -18,6 +19,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['deliveries', (app) => startDeliveries(app, `branchline-webhook/${VERSION}`)],
   ['mails', startMails],
   ['notifications', startFanOut],
+  ['notification mails', startThreadMails],
   ['mirrors', startMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],

@@ -169,13 +169,15 @@ interface Telling {
 
 async function tell(app: ReposApp, tx: Tx, telling: Telling): Promise<void> {
   const { notice, pull, reasons } = telling
-  const told = await whoIsTold(tx, telling)
+  const { told, left } = await whoIsTold(tx, telling)
   const threads = await findThreadsAbout(
     tx,
     pull.id,
     told.map(({ id }) => id),
   )
-  const mailable = await mailableUsers(app, tx, told, reasons)
+  // Who has left a pull request, perhaps by the link of a mail, gets no mail about it.
+  const staying = told.filter(({ id }) => !left.has(id))
+  const mailable = await mailableUsers(app, tx, staying, reasons)
   await putThreads(
     tx,
     told.map((user) => {
@@ -198,19 +200,24 @@ async function tell(app: ReposApp, tx: Tx, telling: Telling): Promise<void> {
 
 /**
  * Returns the users of a batch who are told: active ones other than the one who made the change,
- * who may read the pull request now and have not decided against it.
+ * who may read the pull request now and have not decided against it. `left` has those who have
+ * left the pull request.
  */
-async function whoIsTold(tx: Tx, { notice, pull, reasons }: Telling): Promise<User[]> {
+async function whoIsTold(
+  tx: Tx,
+  { notice, pull, reasons }: Telling,
+): Promise<{ told: User[]; left: ReadonlySet<number> }> {
   const ids = [...reasons.keys()].filter((id) => id !== notice.actor_id)
-  if (ids.length === 0) return []
+  if (ids.length === 0) return { told: [], left: new Set() }
   const users = await findUsersByIds(tx, ids)
   const readers = await pullReaders(tx, pull, [...users.values()])
   const subject = { pullId: pull.id, repositoryId: pull.repository_id }
   const { ignoring, left, blocking } = await rows.findDecisions(tx, subject, notice.actor_id, ids)
-  return readers.filter(({ id }) => {
+  const told = readers.filter(({ id }) => {
     if (ignoring.has(id) || blocking.has(id)) return false
     return !left.has(id) || isNamed(reasons.get(id))
   })
+  return { told, left }
 }
 
 function isNamed(reason: Reason | undefined): boolean {

@@ -17,7 +17,7 @@ export interface MailItem {
 export const MAX_MAIL_ITEMS = 20
 
 /** The minimum time between two mails about one pull request. */
-const MAIL_INTERVAL_MS = 60_000
+export const MAIL_INTERVAL_MS = 60_000
 
 /**
  * Returns those of some users who want a mail about a change and have an address for it.

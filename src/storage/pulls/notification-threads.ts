@@ -1,4 +1,5 @@
 import type { Insertable, SelectQueryBuilder } from 'kysely'
+import { type DueQueue, dueQueue } from '../database/due-queue.ts'
 import { numbersOf } from '../database/prepared.ts'
 import { type RepositoryReader, readableBy } from '../repos/repository-readers.ts'
 import type {
@@ -117,6 +118,49 @@ export async function setStatusOf(
     .set({ status, ...silenced(status) })
     .where('id', '=', id)
     .execute()
+}
+
+/** Returns the threads with a mail to send as a queue. Their owners are users. */
+export function threadMailQueue(db: Db): DueQueue {
+  const threads = db
+    .selectFrom('notification_threads')
+    .select(['id', 'user_id as ownerId', 'mail_time as dueTime'])
+    .where('mail_time', 'is not', null)
+  return dueQueue(db, threads)
+}
+
+export function findThreadById(db: Db, id: number): Promise<NotificationThread | undefined> {
+  return db.selectFrom('notification_threads').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Changes what is known of the mails about a thread. */
+export async function updateThreadMail(
+  tx: Tx,
+  id: number,
+  changes: Partial<
+    Pick<NotificationThread, 'mail_items' | 'mail_time' | 'last_mail_time' | 'mail_failures'>
+  >,
+): Promise<void> {
+  await tx.updateTable('notification_threads').set(changes).where('id', '=', id).execute()
+}
+
+/**
+ * Drops the mails that wait for a user.
+ *
+ * @param pullId the pull request that they are about; undefined for all.
+ */
+export async function dropThreadMails(
+  tx: Tx,
+  userId: number,
+  pullId: number | undefined,
+): Promise<void> {
+  let query = tx
+    .updateTable('notification_threads')
+    .set({ mail_items: '[]', mail_time: null })
+    .where('user_id', '=', userId)
+    .where('mail_time', 'is not', null)
+  if (pullId !== undefined) query = query.where('pull_request_id', '=', pullId)
+  await query.execute()
 }
 
 /** A thread that was read needs no mail. */

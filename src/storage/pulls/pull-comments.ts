@@ -109,3 +109,7 @@ export async function presentCommentIds(
     .execute()
   return new Set(found.map(({ id }) => id))
 }
+
+export function findPullCommentById(db: Db, id: number): Promise<PullComment | undefined> {
+  return db.selectFrom('pull_comments').selectAll().where('id', '=', id).executeTakeFirst()
+}

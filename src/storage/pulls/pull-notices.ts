@@ -139,27 +139,27 @@ export interface Decisions {
 
 /** Returns what some users decided about being told of a change. */
 export async function findDecisions(
-  tx: Tx,
+  db: Db,
   { pullId, repositoryId }: Pick<FollowerSearch, 'pullId' | 'repositoryId'>,
   actorId: number | null,
   userIds: readonly number[],
 ): Promise<Decisions> {
   const among = numbersOf(JSON.stringify(userIds))
-  const ignoring = await tx
+  const ignoring = await db
     .selectFrom('repository_subscriptions')
     .select('user_id')
     .where('repository_id', '=', repositoryId)
     .where('user_id', 'in', among)
     .where('mode', '=', 'IGNORED')
     .execute()
-  const left = await tx
+  const left = await db
     .selectFrom('pull_subscriptions')
     .select('user_id')
     .where('pull_request_id', '=', pullId)
     .where('user_id', 'in', among)
     .where('subscribed', '=', 0)
     .execute()
-  const blocking = await tx
+  const blocking = await db
     .selectFrom('user_blocks')
     .select('blocker_id as user_id')
     .where('blocked_id', '=', actorId ?? 0)

@@ -11,7 +11,13 @@ import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
-const DEFAULTS = { locale: 'en', memo_visibility: 'PRIVATE', theme: '', keep_email_private: false }
+const DEFAULTS = {
+  locale: 'en',
+  memo_visibility: 'PRIVATE',
+  theme: '',
+  keep_email_private: false,
+  email_notifications: 'enabled',
+}
 
 let app: TestApp
 let ada: User
