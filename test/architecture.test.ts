@@ -17,6 +17,7 @@ const domainOfTransport = [
   'domain/accounts/sign-on/proxy-sign-in.ts',
   'domain/accounts/users/users.ts',
   'domain/deliveries/payloads.ts',
+  'domain/notifications/unsubscribe.ts',
   'domain/oauth2/',
   'domain/repos/reading/readers.ts',
   'domain/repos/refs/git-services.ts',

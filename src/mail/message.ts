@@ -9,6 +9,21 @@ export interface Message {
   readonly subject: string
   /** Plain text, lines ended by `\n`, none longer than the 998 octets of RFC 5322 section 2.1.1. */
   readonly text: string
+  /** Places the mail in a list and in a thread; undefined for a mail of neither. */
+  readonly list?: MailList | undefined
+}
+
+/** The list and the thread of a mail. Ids of mails have no angle brackets. */
+export interface MailList {
+  /** Name of the list for people: printable ASCII without quotes and backslashes. */
+  readonly name: string
+  /** The id of the list, in the form of a host name (RFC 2919). */
+  readonly id: string
+  /** Ends the subscription by POST, without a sign-in (RFC 8058). */
+  readonly unsubscribeUrl: string
+  readonly messageId: string
+  /** The first mail of the thread; undefined if this is the first one. */
+  readonly threadId: string | undefined
 }
 
 /** What became of a message. Reasons have no address, since they are logged. */
@@ -25,7 +40,7 @@ export type SendResult =
  * The text is not encoded. Encodings that wrap long lines would break links for operators who read
  * the file.
  */
-export function printMessage({ from, to, subject, text }: Message, date: Date): string {
+export function printMessage({ from, to, subject, text, list }: Message, date: Date): string {
   const head = new MimeNode('text/plain; charset=utf-8', { hostname: domainOf(from) })
   head.date = date
   // An address in this form is not parsed, so that its text can add neither a second address nor a
@@ -36,9 +51,23 @@ export function printMessage({ from, to, subject, text }: Message, date: Date): 
     Subject: subject,
   })
   head.setHeader('Content-Transfer-Encoding', '8bit')
+  if (list) addList(head, list)
   // Asks mail servers to send no automatic replies (RFC 3834 section 5.2).
   head.setHeader('Auto-Submitted', 'auto-generated')
   return `${head.buildHeaders()}\r\n\r\n${text.replaceAll('\n', '\r\n')}`
+}
+
+function addList(head: MimeNode, list: MailList): void {
+  const { name, id, unsubscribeUrl, messageId, threadId } = list
+  // Prepared, since the values are no addresses that nodemailer could parse.
+  const set = (key: string, value: string) => head.setHeader({ [key]: { prepared: true, value } })
+  set('List-Id', `"${name}" <${id}>`)
+  set('List-Unsubscribe', `<${unsubscribeUrl}>`)
+  set('List-Unsubscribe-Post', 'List-Unsubscribe=One-Click')
+  set('Message-ID', `<${messageId}>`)
+  if (threadId === undefined) return
+  set('In-Reply-To', `<${threadId}>`)
+  head.setHeader('References', `<${threadId}>`)
 }
 
 function domainOf(address: string): string {

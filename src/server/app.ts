@@ -94,6 +94,7 @@ function createSignals(): Signals {
   return {
     deliveries: createSignal(),
     mails: createSignal(),
+    pullNotices: createSignal(),
     events: createSignal(),
     mirrors: createSignal(),
     pullHeads: createSignal(),

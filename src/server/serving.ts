@@ -42,6 +42,7 @@ import { createGoImport } from '../transport/pages/go-import.ts'
 import { createMetrics, type Metrics } from '../transport/pages/metrics.ts'
 import { operatorPages } from '../transport/pages/operator-pages.ts'
 import { createRpc, type Rpc } from '../transport/rpc/index.ts'
+import { createUnsubscribePage } from '../transport/unsubscribe.ts'
 import { readWebBundle } from '../transport/web/bundle.ts'
 import { createWebPages } from '../transport/web/index.ts'
 import { VERSION } from '../version.ts'
@@ -118,6 +119,7 @@ export async function serve(
   const destinations = {
     cors: createCors(trustedOrigins),
     pages,
+    unsubscribe: createUnsubscribePage(app),
     oauth2: createOAuth2(app, { peers, publicSecure: isPublicSecure(config) }),
     git,
     goImport: createGoImport(app.publicUrl),

@@ -3,6 +3,8 @@ import type { App } from '../domain/app.ts'
 import type { Worker } from '../domain/core/coordination.ts'
 import { startDeliveries } from '../domain/deliveries/webhook-worker.ts'
 import { startLeftoverSweeps } from '../domain/maintenance/leftovers.ts'
+import { startFanOut } from '../domain/notifications/fan-out.ts'
+import { startThreadMails } from '../domain/notifications/thread-mails.ts'
 import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
 import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
@@ -16,6 +18,8 @@ type StartWorker = (app: App) => Worker | Promise<Worker>
 const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['deliveries', (app) => startDeliveries(app, `branchline-webhook/${VERSION}`)],
   ['mails', startMails],
+  ['notifications', startFanOut],
+  ['notification mails', startThreadMails],
   ['mirrors', startMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],

@@ -9,6 +9,7 @@ import {
 } from './http/requests.ts'
 import type { createOAuth2 } from './oauth2/index.ts'
 import type { Pages } from './pages/operator-pages.ts'
+import type { UnsubscribePage } from './unsubscribe.ts'
 import type { WebPages } from './web/index.ts'
 
 /** The handlers of requests. */
@@ -18,6 +19,8 @@ export interface Destinations {
   readonly pages: Pages
   /** Answers the endpoints of OAuth 2.0 and OpenID Connect. */
   readonly oauth2: ReturnType<typeof createOAuth2>
+  /** Answers the links in mails about notifications. */
+  readonly unsubscribe: UnsubscribePage
   /** Answers gRPC, gRPC-Web and Connect, and returns whether the request was a call. */
   readonly rpc: (path: string, request: HttpRequest, response: HttpResponse) => boolean
   /** Answers Git requests only, and returns whether the request was one. */
@@ -32,7 +35,7 @@ export interface Destinations {
 
 /** Creates the handler that selects the handler of each request. RPCs take precedence over REST. */
 export function createDispatch(
-  { cors, pages, oauth2, rpc, git, goImport, web, rest }: Destinations,
+  { cors, pages, oauth2, unsubscribe, rpc, git, goImport, web, rest }: Destinations,
   log: Logger,
 ): RequestHandler {
   const run = (answered: Promise<void>, path: string, response: HttpResponse) => {
@@ -53,6 +56,9 @@ export function createDispatch(
     } else if (oauth2.isEndpoint(path)) {
       setAnswerHeaders(request, response)
       oauth2.answer(path, request, response)
+    } else if (unsubscribe.isPage(path)) {
+      setAnswerHeaders(request, response)
+      unsubscribe.answer(request, response)
     } else if (
       !rpc(path, request, response) &&
       !git(request, response) &&

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../src/domain/outbound/allowed-hosts.ts'
 import { testClock } from '../support/app.ts'
 import { type GitUpstream, startGitUpstream } from '../support/git-upstream.ts'
+import { settleNotices } from '../support/notices.ts'
 import {
   createTestUsers,
   createToken,
@@ -46,6 +47,8 @@ beforeAll(async () => {
   let tagObject = ''
   for (const tell of STORY) {
     const { method, who, verb, path, body } = tell({ upstream: upstream.url, token, tagObject })
+    // Threads appear a moment after the change.
+    await settleNotices(server.app)
     const response = await fetch(`${server.url}/api/v1${path}`, {
       method: verb,
       headers: { authorization: authorization[who], 'content-type': 'application/json' },

@@ -23,6 +23,7 @@ import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationHookService } from '#gen/branchline/v1/organization_hook_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
@@ -81,6 +82,7 @@ const webhooks = HookService.method
 const organizationHooks = OrganizationHookService.method
 const userHooks = UserHookService.method
 const subscriptions = SubscriptionService.method
+const notifications = NotificationService.method
 const systemHooks = SystemHookService.method
 const applications = OAuth2ApplicationService.method
 const languages = LanguageService.method
@@ -648,6 +650,16 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     subscriptions.deleteIssueSubscription,
     'DELETE /repos/guild/engine/issues/1/subscriptions/ada',
   ),
+  bob(notifications.listNotificationThreads, 'GET /notifications?all=true'),
+  bob(notifications.getNotificationThread, 'GET /notifications/threads/1'),
+  bob(notifications.listRepositoryNotificationThreads, 'GET /repos/guild/engine/notifications'),
+  bob(notifications.markNotificationThread, 'PATCH /notifications/threads/1'),
+  bob(notifications.getNotificationCount, 'GET /notifications/new'),
+  bob(
+    notifications.markRepositoryNotificationThreads,
+    'PUT /repos/guild/engine/notifications?all=true&to-status=unread',
+  ),
+  bob(notifications.markNotificationThreads, 'PUT /notifications'),
   bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
   bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {
     merge_when_checks_succeed: true,

@@ -1,4 +1,7 @@
 import { sql } from 'kysely'
+import { claimNames, insertUser } from '../../src/storage/accounts/users.ts'
+import { transaction } from '../../src/storage/database/database.ts'
+import { putRepositorySubscription } from '../../src/storage/repos/subscriptions.ts'
 import type { Db } from '../../src/storage/schema/schema.ts'
 
 /**
@@ -57,4 +60,39 @@ export async function storeManyNotifications(
     insert into notifications (receiver_id, sender_id, type, status, create_time)
     select ${receiverId}, ${senderId}, 'MEMO_MENTION', 'UNREAD', i from numbers`.execute(db),
   )
+}
+
+/** Stores active accounts past the rules, each of which watches a repository and has an address. */
+export async function storeManyWatchers(
+  db: Db,
+  repositoryId: number,
+  count: number,
+): Promise<void> {
+  await transaction(db, async (tx) => {
+    for (let number = 1; number <= count; number += 1) {
+      const username = `watcher${number}`
+      const email = `${username}@example.org`
+      const { id } = await insertUser(tx, {
+        user_id: null,
+        username,
+        email,
+        email_key: email,
+        display_name: '',
+        avatar_url: '',
+        description: '',
+        password_hash: '',
+        role: 'USER',
+        state: 'NORMAL',
+        create_time: 0,
+        update_time: 0,
+      })
+      await claimNames(tx, id, new Set([username]))
+      await putRepositorySubscription(tx, {
+        repository_id: repositoryId,
+        user_id: id,
+        mode: 'WATCHING',
+        create_time: 0,
+      })
+    }
+  })
 }

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/user_setting.proto.
  */
 export const file_branchline_v1_user_setting: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfc2V0dGluZy5wcm90bxINYnJhbmNobGluZS52MSLpAwoLVXNlclNldHRpbmcSEQoEbmFtZRgBIAEoCUID4EEIEkQKD2dlbmVyYWxfc2V0dGluZxgCIAEoCzIpLmJyYW5jaGxpbmUudjEuVXNlclNldHRpbmcuR2VuZXJhbFNldHRpbmdIABJGChB3ZWJob29rc19zZXR0aW5nGAUgASgLMiouYnJhbmNobGluZS52MS5Vc2VyU2V0dGluZy5XZWJob29rc1NldHRpbmdIABqaAQoOR2VuZXJhbFNldHRpbmcSEwoGbG9jYWxlGAEgASgJQgPgQQESHAoPbWVtb192aXNpYmlsaXR5GAMgASgJQgPgQQESEgoFdGhlbWUYBCABKAlCA+BBARIkChJrZWVwX2VtYWlsX3ByaXZhdGUYBSABKAhCA+BBAUgAiAEBQhUKE19rZWVwX2VtYWlsX3ByaXZhdGVKBAgCEAMaRAoPV2ViaG9va3NTZXR0aW5nEjEKCHdlYmhvb2tzGAEgAygLMhouYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0ID4EEDIkEKA0tleRITCg9LRVlfVU5TUEVDSUZJRUQQABILCgdHRU5FUkFMEAESDAoIV0VCSE9PS1MQBCIECAIQAiIECAMQA0IHCgV2YWx1ZUoECAMQBEoECAQQBUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_user_webhook, file_google_api_field_behavior]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3VzZXJfc2V0dGluZy5wcm90bxINYnJhbmNobGluZS52MSKoBAoLVXNlclNldHRpbmcSEQoEbmFtZRgBIAEoCUID4EEIEkQKD2dlbmVyYWxfc2V0dGluZxgCIAEoCzIpLmJyYW5jaGxpbmUudjEuVXNlclNldHRpbmcuR2VuZXJhbFNldHRpbmdIABJGChB3ZWJob29rc19zZXR0aW5nGAUgASgLMiouYnJhbmNobGluZS52MS5Vc2VyU2V0dGluZy5XZWJob29rc1NldHRpbmdIABrZAQoOR2VuZXJhbFNldHRpbmcSEwoGbG9jYWxlGAEgASgJQgPgQQESHAoPbWVtb192aXNpYmlsaXR5GAMgASgJQgPgQQESEgoFdGhlbWUYBCABKAlCA+BBARIkChJrZWVwX2VtYWlsX3ByaXZhdGUYBSABKAhCA+BBAUgAiAEBEiUKE2VtYWlsX25vdGlmaWNhdGlvbnMYBiABKAlCA+BBAUgBiAEBQhUKE19rZWVwX2VtYWlsX3ByaXZhdGVCFgoUX2VtYWlsX25vdGlmaWNhdGlvbnNKBAgCEAMaRAoPV2ViaG9va3NTZXR0aW5nEjEKCHdlYmhvb2tzGAEgAygLMhouYnJhbmNobGluZS52MS5Vc2VyV2ViaG9va0ID4EEDIkEKA0tleRITCg9LRVlfVU5TUEVDSUZJRUQQABILCgdHRU5FUkFMEAESDAoIV0VCSE9PS1MQBCIECAIQAiIECAMQA0IHCgV2YWx1ZUoECAMQBEoECAQQBUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_user_webhook, file_google_api_field_behavior]);
 
 /**
  * A group of preferences of one account. Only the owner sees it.
@@ -100,6 +100,15 @@ export type UserSetting_GeneralSetting = Message<"branchline.v1.UserSetting.Gene
    * @generated from field: optional bool keep_email_private = 5;
    */
   keepEmailPrivate?: boolean | undefined;
+
+  /**
+   * Which changes of pull requests the server mails to the user: `enabled` for all that
+   * NotificationService tells, `onmention` for those that mention the user, `disabled` for none.
+   * Default `enabled`. An empty text restores the default. Absent if it is the default.
+   *
+   * @generated from field: optional string email_notifications = 6;
+   */
+  emailNotifications?: string | undefined;
 };
 
 /**

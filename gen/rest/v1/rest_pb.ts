@@ -178,7 +178,8 @@ export const ErrorStatusSchema: GenMessage<ErrorStatus> = /*@__PURE__*/
  */
 export type Method = Message<"rest.v1.Method"> & {
   /**
-   * Status of a successful response, 200 to 399. 0 means 200, or empty_status of the dialect.
+   * Status of a successful response, 200 to 399. 0 means 200, or empty_status of the dialect. 205 has
+   * content over HTTP/1.1, as in compatible systems.
    *
    * @generated from field: uint32 success_status = 1;
    */

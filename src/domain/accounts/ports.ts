@@ -143,6 +143,21 @@ export interface Mail {
   readonly subject: string
   /** Plain text with lines ending in `\n`. */
   readonly text: string
+  /** Places the mail in a list and in a thread; undefined for a mail of neither. */
+  readonly list?: MailList | undefined
+}
+
+/** The list and the thread of a mail. Ids of mails have no angle brackets. */
+export interface MailList {
+  /** Name of the list for people: printable ASCII without quotes and backslashes. */
+  readonly name: string
+  /** The id of the list, in the form of a host name (RFC 2919). */
+  readonly id: string
+  /** Ends the subscription by POST, without a sign-in (RFC 8058). */
+  readonly unsubscribeUrl: string
+  readonly messageId: string
+  /** The first mail of the thread; undefined if this is the first one. */
+  readonly threadId: string | undefined
 }
 
 /** Sends mails. */

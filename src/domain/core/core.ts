@@ -47,6 +47,8 @@ export interface Signals {
   readonly autoMerges: Signal
   /** Merged pull requests have follow-up work. */
   readonly mergeFollowUps: Signal
+  /** Users are to be told of changes of pull requests. */
+  readonly pullNotices: Signal
   /** New mails are waiting. */
   readonly mails: Signal
   /** Events of accounts were recorded. */

@@ -30,6 +30,7 @@ const GENERAL_FIELDS: readonly UserSettingField[] = [
   'memo_visibility',
   'theme',
   'keep_email_private',
+  'email_notifications',
 ]
 
 /** The message field that contains the settings. Mask paths may start with it or omit it. */
@@ -82,18 +83,23 @@ export function userSettingMethods(app: App): Methods {
       const { fields: paths, all } = readUpdateMask(updateMask, MASK_PATHS)
       const isWhole = all || paths.has(GENERAL_MEMBER)
       const named = GENERAL_FIELDS.filter((field) => {
-        // A client that writes all settings but does not know this one must not reveal an address.
+        // A client that writes all settings but does not know these must not reveal an address, nor
+        // start mails.
         if (isWhole && field === 'keep_email_private')
           return value.value.keepEmailPrivate !== undefined
+        if (isWhole && field === 'email_notifications')
+          return value.value.emailNotifications !== undefined
         return isWhole || paths.has(field) || paths.has(`${GENERAL_MEMBER}.${field}`)
       })
       const owner = ownerOf(context)
       const { locale, memoVisibility, theme, keepEmailPrivate = false } = value.value
+      const { emailNotifications = '' } = value.value
       const texts = {
         locale,
         memo_visibility: memoVisibility,
         theme,
         keep_email_private: keepEmailPrivate,
+        email_notifications: emailNotifications,
       }
       return generalMessage(owner, await updateUserSettings(app, owner, texts, new Set(named)))
     },
@@ -117,13 +123,14 @@ async function settingMessage(app: App, owner: User, key: Key): Promise<UserSett
 }
 
 function generalMessage(owner: User, preferences: Preferences): UserSetting {
-  const { locale, memo_visibility, theme, keep_email_private } = preferences
+  const { locale, memo_visibility, theme, keep_email_private, email_notifications } = preferences
   const value = create(UserSetting_GeneralSettingSchema, {
     locale,
     memoVisibility: memo_visibility,
     theme,
-    // Omitted for clients that do not know the field.
+    // Omitted for clients that do not know the fields.
     ...(keep_email_private && { keepEmailPrivate: true }),
+    ...(email_notifications !== 'enabled' && { emailNotifications: email_notifications }),
   })
   return create(UserSettingSchema, {
     name: settingName(owner, 'GENERAL'),

@@ -1,7 +1,8 @@
+import { numbersOf } from '../database/prepared.ts'
 import type { UserSettings } from '../schema/accounts.ts'
 import type { Db } from '../schema/schema.ts'
 
-const COLUMNS = ['locale', 'memo_visibility', 'theme'] as const
+const COLUMNS = ['locale', 'memo_visibility', 'theme', 'email_notifications'] as const
 
 /** Returns the stored preferences of an account; undefined if there are none. */
 export function findUserSettings(db: Db, userId: number): Promise<UserSettings | undefined> {
@@ -33,4 +34,17 @@ export function putUserSettings(
     )
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
+}
+
+/** Returns which changes are mailed to some users, for those who have stored preferences. */
+export async function findEmailNotifications(
+  db: Db,
+  userIds: readonly number[],
+): Promise<ReadonlyMap<number, UserSettings['email_notifications']>> {
+  const found = await db
+    .selectFrom('user_settings')
+    .select(['user_id', 'email_notifications'])
+    .where('user_id', 'in', numbersOf(JSON.stringify(userIds)))
+    .execute()
+  return new Map(found.map((row) => [row.user_id, row.email_notifications]))
 }

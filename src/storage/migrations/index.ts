@@ -31,6 +31,7 @@ import * as hookChats from './0029-hook-chats.ts'
 import * as mails from './0030-mails.ts'
 import * as oauth2Provider from './0031-oauth2-provider.ts'
 import * as subscriptions from './0032-subscriptions.ts'
+import * as notificationThreads from './0033-notification-threads.ts'
 import * as starsAndFollowers from './0034-stars-and-followers.ts'
 import * as conversations from './0035-conversations.ts'
 import * as userEmails from './0036-user-emails.ts'
@@ -81,6 +82,7 @@ export const migrations: readonly Migration[] = [
   { name: '0030-mails', ...mails },
   { name: '0031-oauth2-provider', ...oauth2Provider },
   { name: '0032-subscriptions', ...subscriptions },
+  { name: '0033-notification-threads', ...notificationThreads },
   { name: '0034-stars-and-followers', ...starsAndFollowers },
   { name: '0035-conversations', ...conversations },
   { name: '0036-user-emails', ...userEmails },

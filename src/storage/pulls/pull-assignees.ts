@@ -17,3 +17,13 @@ export async function replacePullAssignees(
     .values(userIds.map((user_id) => ({ pull_request_id: pullId, user_id })))
     .execute()
 }
+
+/** Returns the ids of the assignees of a pull request. */
+export async function assigneesOf(tx: Tx, pullId: number): Promise<number[]> {
+  const found = await tx
+    .selectFrom('pull_request_assignees')
+    .select('user_id')
+    .where('pull_request_id', '=', pullId)
+    .execute()
+  return found.map(({ user_id }) => user_id)
+}

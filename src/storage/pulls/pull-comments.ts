@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import { numbersOf } from '../database/prepared.ts'
 import type { PullComment, PullCommentsTable } from '../schema/pulls.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -93,4 +94,22 @@ export async function deletePullComment(tx: Tx, id: number): Promise<boolean> {
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
+}
+
+/** Returns those of some comments that exist. */
+export async function presentCommentIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlySet<number>> {
+  if (ids.length === 0) return new Set()
+  const found = await db
+    .selectFrom('pull_comments')
+    .select('id')
+    .where('id', 'in', numbersOf(JSON.stringify(ids)))
+    .execute()
+  return new Set(found.map(({ id }) => id))
+}
+
+export function findPullCommentById(db: Db, id: number): Promise<PullComment | undefined> {
+  return db.selectFrom('pull_comments').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -18,6 +18,20 @@ export const findPullRequestById = prepareFirst((db, id: number) =>
   db.selectFrom('pull_requests').selectAll().where('id', '=', id),
 )
 
+/** Returns the pull requests with some ids, by id. */
+export async function findPullRequestsByIds(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, PullRequest>> {
+  if (ids.length === 0) return new Map()
+  const found = await pullsByIds(db, JSON.stringify(ids))
+  return new Map(found.map((pull) => [pull.id, pull]))
+}
+
+const pullsByIds = prepareQuery((db, ids: string) =>
+  db.selectFrom('pull_requests').selectAll().where('id', 'in', numbersOf(ids)),
+)
+
 /** The head and the base of a pull request. */
 export type PullCoordinates = Pick<PullRequest, 'repository_id' | 'base_branch' | 'head_branch'> & {
   readonly head_repository_id: number

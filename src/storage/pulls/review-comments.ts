@@ -79,3 +79,14 @@ export async function deleteReviewComment(tx: Tx, id: number): Promise<boolean> 
     .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
 }
+
+/** Returns the texts of the comments of a review. */
+export async function textsOfReview(db: Db, reviewId: number): Promise<string[]> {
+  const found = await db
+    .selectFrom('review_comments')
+    .select('body')
+    .where('review_id', '=', reviewId)
+    .orderBy('id')
+    .execute()
+  return found.map(({ body }) => body)
+}

@@ -238,9 +238,11 @@ export interface UserSettingsTable {
   memo_visibility: 'PRIVATE' | 'PROTECTED' | 'PUBLIC'
   /** Name of a stylesheet; empty for the default of the frontend. */
   theme: string
+  /** Which changes of pull requests are mailed: all that the user is told of, or mentions. */
+  email_notifications: Generated<'enabled' | 'onmention' | 'disabled'>
 }
 
-export type UserSettings = Omit<UserSettingsTable, 'user_id'>
+export type UserSettings = Omit<Selectable<UserSettingsTable>, 'user_id'>
 
 export interface UsersTable {
   /** The id of the account in access tokens and in the forge API. */

@@ -34,6 +34,7 @@ import type {
   UserEventLogsTable,
   UserEventsTable,
 } from './memos.ts'
+import type { NotificationThreadsTable, PullNoticesTable } from './notification-threads.ts'
 import type {
   OAuth2AccessTokensTable,
   OAuth2ApplicationsTable,
@@ -132,6 +133,7 @@ export interface Schema {
   memos: MemosTable
   milestones: MilestonesTable
   mirrors: MirrorsTable
+  notification_threads: NotificationThreadsTable
   notifications: NotificationsTable
   oauth2_access_tokens: OAuth2AccessTokensTable
   oauth2_applications: OAuth2ApplicationsTable
@@ -150,6 +152,7 @@ export interface Schema {
   merge_follow_ups: MergeFollowUpsTable
   merged_commits: MergedCommitsTable
   pull_messages: PullMessagesTable
+  pull_notices: PullNoticesTable
   pull_participants: PullParticipantsTable
   pull_reactions: PullReactionsTable
   pull_request_assignees: PullRequestAssigneesTable

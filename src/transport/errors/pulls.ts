@@ -157,6 +157,7 @@ export const PULLS = {
     code: Code.NotFound,
     message: ({ branch }) => `new base '${branch}' not exist`,
   },
+  NOTIFICATION_THREAD_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
   PROTECTED_FILES_CHANGED: {
     code: Code.FailedPrecondition,
     message: 'Changed protected files',

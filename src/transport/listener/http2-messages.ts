@@ -227,6 +227,8 @@ export class Http2Response {
     if (isList(headers)) addList(fields, headers)
     else addRecord(fields, headers)
     if (this.#headers) addRecord(fields, this.#headers)
+    // Node ends the stream of a 205 here, whatever follows, so that no length may be announced.
+    if (this.statusCode === 205) delete fields['content-length']
     const waitForTrailers = this.hasTrailers && !endStream
     if (waitForTrailers) stream.on('wantTrailers', () => this.#sendTrailers())
     stream.respond(fields, { endStream, waitForTrailers })

@@ -59,7 +59,10 @@ function successOf(
   return {
     description: comment?.replaceAll('\n', ' ') || (STATUS_CODES[status] ?? 'Done'),
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(!isBodiless && !hasNoContent(status) && { content: contentOf(binding, schemas) }),
+    ...(!isBodiless &&
+      (!hasNoContent(status) || status === binding.successStatus) && {
+        content: contentOf(binding, schemas),
+      }),
   }
 }
 

@@ -8,6 +8,7 @@ import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import { IssueService } from '#gen/branchline/v1/issue_service_pb.ts'
 import { MarkupService } from '#gen/branchline/v1/markup_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
 import { OAuth2ApplicationService } from '#gen/branchline/v1/oauth2_application_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { PublicKeyService } from '#gen/branchline/v1/public_key_service_pb.ts'
@@ -57,6 +58,8 @@ const hookWriters: AccountNeeds = { ...writers, scopes: ['write:user', 'read:rep
 const administratorsWhoLook: AccountNeeds = { ...administrators, scopes: ['read:admin'] }
 const byPassword: AccountNeeds = { ...signedIn, byPassword: true }
 const ofOrganizations: AccountNeeds = { ...anybody, scopes: ['read:organization'] }
+const notified: AccountNeeds = { ...signedIn, scopes: ['read:notification'] }
+const marking: AccountNeeds = { ...signedIn, scopes: ['write:notification'] }
 const ofRepositories: AccountNeeds = { ...anybody, scopes: ['read:repository'] }
 
 const accounts = AccountService.method
@@ -69,6 +72,7 @@ const organizations = OrganizationService.method
 const repositories = RepositoryService.method
 const userHooks = UserHookService.method
 const subscriptions = SubscriptionService.method
+const notifications = NotificationService.method
 const systemHooks = SystemHookService.method
 const follows = FollowService.method
 const stars = StarService.method
@@ -215,6 +219,11 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { ...anybody, scopes: ['read:repository', 'read:user'] },
     { username: 'bob' },
   ),
+  row(notifications.listNotificationThreads, notified),
+  row(notifications.markNotificationThreads, marking),
+  row(notifications.getNotificationCount, notified),
+  row(notifications.getNotificationThread, notified, { id: NO_NUMBER }),
+  row(notifications.markNotificationThread, marking, { id: NO_NUMBER }),
   row(subscriptions.listMySubscriptions, {
     ...signedIn,
     scopes: ['read:repository', 'read:user'],

@@ -16,6 +16,7 @@ import { LabelService } from '#gen/branchline/v1/label_service_pb.ts'
 import { LanguageService } from '#gen/branchline/v1/language_service_pb.ts'
 import { MilestoneService } from '#gen/branchline/v1/milestone_service_pb.ts'
 import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { NotificationService } from '#gen/branchline/v1/notification_service_pb.ts'
 import { PullFileService } from '#gen/branchline/v1/pull_file_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.ts'
@@ -154,6 +155,7 @@ const topics = TopicService.method
 const stars = StarService.method
 const subscriptions = SubscriptionService.method
 const reactions = ReactionService.method
+const notifications = NotificationService.method
 
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
@@ -335,6 +337,14 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(subscriptions.checkIssueSubscription, { ...issueReaders, signedIn: true }, { index: PULL }),
   row(subscriptions.addIssueSubscription, subscribers, { index: PULL, user: NOBODY }),
   row(subscriptions.deleteIssueSubscription, subscribers, { index: PULL, user: NOBODY }),
+  row(notifications.listRepositoryNotificationThreads, {
+    ...guests,
+    scopes: ['read:notification'],
+  }),
+  row(notifications.markRepositoryNotificationThreads, {
+    ...guests,
+    scopes: ['write:notification'],
+  }),
   row(issueComments.listIssueComments, issueReaders, { index: PULL }),
   row(issueComments.getIssueComment, issueReaders, { id: NO_NUMBER }),
   // Without a word.

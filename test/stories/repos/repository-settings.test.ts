@@ -45,7 +45,7 @@ describe('the message of a repository', () => {
       avatar_url: '',
       stars_count: 0,
       forks_count: 0,
-      watchers_count: 0,
+      watchers_count: 1,
       branch_count: 0,
       open_issues_count: 0,
       open_pr_counter: 0,

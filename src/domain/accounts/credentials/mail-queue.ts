@@ -101,8 +101,7 @@ async function sendMail(
   if (result.kind === 'deferred') {
     app.log.warn({ ...facts, reason: result.reason }, 'a mail was deferred')
     const { failures } = waiting
-    const delayMs = RETRY_SCHEDULE_MS[failures] ?? RETRY_SCHEDULE_MS.at(-1) ?? 0
-    const next = app.clock.now() + delayMs
+    const next = app.clock.now() + mailRetryDelayMs(failures)
     return transaction(app.db, (tx) => rows.postponeMail(tx, id, failures + 1, next))
   }
   if (result.kind === 'refused')
@@ -110,8 +109,16 @@ async function sendMail(
   return remove()
 }
 
+/** Returns the delay before a mail is sent again. */
+export function mailRetryDelayMs(failures: number): number {
+  return RETRY_SCHEDULE_MS[failures] ?? RETRY_SCHEDULE_MS.at(-1) ?? 0
+}
+
 /** Returns the result of work that goes on without its caller, or undefined once a signal aborts. */
-async function unlessAborted<T>(work: Promise<T>, until: AbortSignal): Promise<T | undefined> {
+export async function unlessAborted<T>(
+  work: Promise<T>,
+  until: AbortSignal,
+): Promise<T | undefined> {
   const over = new AbortController()
   const aborted = new Promise<undefined>((resolve) =>
     until.addEventListener('abort', () => resolve(undefined), { signal: over.signal }),

@@ -16,7 +16,7 @@ export function passwordResetMail(
 ): Mail {
   const base = app.publicUrl()
   return {
-    from: app.settings.mailFrom ?? senderAt(base),
+    from: senderOf(app),
     to: email,
     subject: 'Set a new password',
     text: [
@@ -31,6 +31,11 @@ export function passwordResetMail(
       '',
     ].join('\n'),
   }
+}
+
+/** Returns the address that mails come from. */
+export function senderOf(app: AccountsApp): string {
+  return app.settings.mailFrom ?? senderAt(app.publicUrl())
 }
 
 /**

@@ -25,7 +25,12 @@ export interface WrittenPreferences extends Readonly<Record<keyof UserSettings, 
 }
 
 /** Values for accounts that have never stored a preference. */
-const DEFAULTS: UserSettings = { locale: 'en', memo_visibility: 'PRIVATE', theme: '' }
+const DEFAULTS: UserSettings = {
+  locale: 'en',
+  memo_visibility: 'PRIVATE',
+  theme: '',
+  email_notifications: 'enabled',
+}
 
 /**
  * Long enough for language tags in practice (RFC 5646 section 4.4.1), including POSIX spellings.
@@ -59,6 +64,9 @@ export async function updateUserSettings(
       memo_visibility: readVisibility(texts.memo_visibility),
     }),
     ...(fields.has('theme') && { theme: readTheme(texts.theme) }),
+    ...(fields.has('email_notifications') && {
+      email_notifications: readEmailNotifications(texts.email_notifications),
+    }),
   }
   return transaction(app.db, async (tx) => {
     const present = await requirePresent(tx, user)
@@ -132,6 +140,19 @@ function readTheme(text: string): string {
   if (text === '') return DEFAULTS.theme
   if (!THEME.test(text)) throw invalid('theme')
   return text
+}
+
+function readEmailNotifications(text: string): UserSettings['email_notifications'] {
+  switch (text) {
+    case '':
+      return DEFAULTS.email_notifications
+    case 'enabled':
+    case 'onmention':
+    case 'disabled':
+      return text
+    default:
+      throw invalid('email_notifications')
+  }
 }
 
 function invalid(field: UserSettingField): DomainError {

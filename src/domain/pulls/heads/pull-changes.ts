@@ -4,6 +4,7 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
 import { type DetailedPullChange, pullHookEvents, usualEvents } from './pull-hook-events.ts'
+import { queuePullNotice } from './pull-notices.ts'
 import { recordTimeline, timelineEventOf } from './pull-timeline.ts'
 
 /** The type of webhook message for each event. */
@@ -24,7 +25,7 @@ const MESSAGE_TYPES: Readonly<Record<PullEventType, PullMessageType>> = {
 
 /**
  * Records a change of a pull request for its timeline, for the watchers and the webhooks of its
- * repository, and for the webhooks of its participants.
+ * repository, for the webhooks of its participants, and for the notifications of users.
  *
  * @param actorId undefined for the server.
  * @param pull the pull request after the change.
@@ -36,8 +37,10 @@ export async function recordPullChange(
   pull: ToldPull,
   change: PullEventType | DetailedPullChange,
 ): Promise<void> {
-  const { type, told } =
-    typeof change === 'string' ? { type: change, told: usualEvents(change) } : change
+  const { type, told, concerns } =
+    typeof change === 'string'
+      ? { type: change, told: usualEvents(change), concerns: undefined }
+      : change
   await recordEvent(app, tx, {
     repository_id: pull.repository_id,
     type,
@@ -55,6 +58,7 @@ export async function recordPullChange(
     pull,
     timeMs,
   })
+  await queuePullNotice(tx, { type, actorId: actorId ?? null, pull, timeMs, concerns })
   if (told.length === 0) return
   const eventsOf = () => pullHookEvents(actorId ?? null, pull, told)
   await queueHookEvents(tx, pull.repository_id, eventsOf, timeMs)

@@ -3,6 +3,7 @@ import type { PullEventType } from '../../repos/events/repository-events.ts'
 import type { HookEventType } from '../../webhooks/hook-events.ts'
 import type { HookEvent, HookFacts } from '../../webhooks/hook-queue.ts'
 import type { ToldPull } from './pull-deliveries.ts'
+import type { Concerns } from './pull-notices.ts'
 
 /** An event of a pull request for webhooks of the forge. Ids are those of rows. */
 export interface PullHookEvent {
@@ -17,6 +18,8 @@ export interface PullHookEvent {
 export interface DetailedPullChange {
   readonly type: PullEventType
   readonly told: readonly PullHookEvent[]
+  /** Whom the change concerns, in place of the usual ones. */
+  readonly concerns?: Concerns | undefined
 }
 
 /** The facts of an event of a pull request. */

@@ -29,6 +29,8 @@ import { reading } from '../../repos/reading/git-reading.ts'
 import { isWorkInProgress } from '../access/work-in-progress.ts'
 import { type ComparedBranches, compareBranches } from '../heads/compared-branches.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
+import { usualEvents } from '../heads/pull-hook-events.ts'
+import { newMentions } from '../heads/pull-notices.ts'
 import { findAssignees } from '../listing/assignees.ts'
 import { checkBody, checkTitle, MAX_TITLE_CHARACTERS } from '../listing/pull-fields.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
@@ -218,7 +220,16 @@ async function propose(
         await requestReviews(app, tx, stored, proposal.reviewers)
         await requestCodeOwners(app, tx, stored, owners)
         await markSeen(tx, stored.id, caller.user.id)
-        await recordPullChange(app, tx, caller.user.id, stored, 'PULL_REQUEST_OPENED')
+        const type = 'PULL_REQUEST_OPENED'
+        await recordPullChange(app, tx, caller.user.id, stored, {
+          type,
+          told: usualEvents(type),
+          concerns: {
+            everybody: true,
+            mentioned: newMentions([stored.body]),
+            namesPresent: true,
+          },
+        })
         return stored
       })
       if (pull) return pull

@@ -1,7 +1,7 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import { isUniqueViolation } from '../../../storage/database/database.ts'
-import { replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
+import { assigneesOf, replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
 import {
   findPullRequestBetween,
@@ -52,6 +52,7 @@ import {
   recomputeOfficial,
 } from '../review/review-states.ts'
 import { pullExists } from './create-pull.ts'
+import { editConcerns } from './edit-concerns.ts'
 import { viewWritten } from './pull-records.ts'
 
 /** Changes of a pull request. Undefined, empty and 0 mean no change. */
@@ -318,11 +319,12 @@ async function apply(
       allow_maintainer_edit: Number(edit.allowMaintainerEdit),
     }),
   })
+  const assigned = { before: await assigneesOf(tx, id), after: read.assigneeIds }
   if (read.assigneeIds) {
     await replacePullAssignees(tx, id, read.assigneeIds)
     await insertParticipants(tx, id, read.assigneeIds)
   }
-  await requestCodeOwners(app, tx, pull, read.owners)
+  const asked = await requestCodeOwners(app, tx, pull, read.owners)
   if (read.labels) await setPullLabels(tx, id, read.labels.owners, read.labels.ids)
   const isChanged = Object.keys(changes).length > 0
   if (!isChanged && !read.assigneeIds && !read.labels) return pull
@@ -338,10 +340,17 @@ async function apply(
   const edited = (await findPullRequestById(tx, id)) ?? pull
   await recordEdits(app, tx, caller.user.id, pull, changes)
   let told = editEvents(changes, read.assigneeIds, read.labels?.ids)
+  let named = editConcerns(pull, edited, assigned, asked)
   for (const type of eventsOf(pull, edited)) {
     const usual = type === 'PULL_REQUEST_EDITED' ? [] : usualEvents(type)
-    await recordPullChange(app, tx, caller.user.id, edited, { type, told: [...usual, ...told] })
+    const everybody = type === 'PULL_REQUEST_CLOSED' || type === 'PULL_REQUEST_REOPENED'
+    await recordPullChange(app, tx, caller.user.id, edited, {
+      type,
+      told: [...usual, ...told],
+      concerns: { everybody, ...named },
+    })
     told = []
+    named = {}
   }
   return edited
 }

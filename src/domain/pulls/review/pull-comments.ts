@@ -9,6 +9,7 @@ import { suffices } from '../../core/levels.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/open-pulls.ts'
+import { newMentions } from '../heads/pull-notices.ts'
 import { checkCommentText } from './comment-lines.ts'
 import { checkNotLocked } from './conversation-locks.ts'
 import { changeReviews, checkMaySpeak, type ReviewChange } from './review-changes.ts'
@@ -80,11 +81,14 @@ export async function createPullComment(
   const open = await openPull(app, caller, name, 'take part')
   await checkMaySpeak(app, caller, open)
   checkCommentText('body', body)
-  const comment = await changeReviews(
+  const comment = await changeReviews<PullComment>(
     app,
     caller,
     open,
-    commentChange('created'),
+    {
+      ...commentChange('created'),
+      concerns: (_, { id }) => ({ everybody: true, comment: id, mentioned: newMentions([body]) }),
+    },
     (tx, pull, now) => {
       checkNotLocked({ access: open.access, pull })
       return rows.insertPullComment(tx, {
@@ -117,11 +121,18 @@ export async function editPullComment(
   await checkMaySpeak(app, caller, open)
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
-  const edited = await changeReviews(
+  const edited = await changeReviews<PullComment>(
     app,
     caller,
     open,
-    commentChange('edited'),
+    {
+      ...commentChange('edited'),
+      concerns: () => ({
+        everybody: false,
+        comment: id,
+        mentioned: newMentions([body], comment.body),
+      }),
+    },
     async (tx, _, now) => {
       const changed = await rows.updatePullComment(tx, id, { body, update_time: now })
       if (!changed) throw missing()

@@ -12,6 +12,7 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import type { PullHookEvent } from '../heads/pull-hook-events.ts'
+import type { Concerns } from '../heads/pull-notices.ts'
 import { checkNotLocked } from './conversation-locks.ts'
 
 /** The types of events that watchers of the repository receive. */
@@ -24,6 +25,8 @@ export type ReviewEventType =
 export interface ReviewChange<T> {
   readonly type: ReviewEventType
   readonly told: (result: T) => readonly PullHookEvent[]
+  /** Whom the change concerns; without, nobody is told. */
+  readonly concerns?: (tx: Tx, result: T) => Concerns | Promise<Concerns>
 }
 
 /**
@@ -46,7 +49,13 @@ export async function changeReviews<T>(
     await insertActor(tx, pull.id, caller.user.id)
     await touchPull(tx, pull.id, now, caller.user.id)
     const recorded =
-      typeof change === 'string' ? change : { type: change.type, told: change.told(result) }
+      typeof change === 'string'
+        ? change
+        : {
+            type: change.type,
+            told: change.told(result),
+            concerns: await change.concerns?.(tx, result),
+          }
     await recordPullChange(app, tx, caller.user.id, present, recorded)
     return result
   })

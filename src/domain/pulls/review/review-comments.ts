@@ -11,6 +11,7 @@ import { suffices } from '../../core/levels.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull, openPulls } from '../access/open-pulls.ts'
+import { type Concerns, newMentions } from '../heads/pull-notices.ts'
 import {
   type CommentDraft,
   checkCommentText,
@@ -184,23 +185,41 @@ async function addComments(
   open: OpenReview,
   comments: readonly PlacedComment[],
 ): Promise<ReviewCommentView> {
-  const [comment] = await changeComments(app, caller, open, (tx, _, now) =>
-    insertComments(tx, caller, open.review.id, comments, now),
+  const concerns = {
+    everybody: true,
+    review: open.review.id,
+    mentioned: newMentions(comments.map(({ body }) => body)),
+  }
+  const [comment] = await changeComments(
+    app,
+    caller,
+    open,
+    (tx, _, now) => insertComments(tx, caller, open.review.id, comments, now),
+    concerns,
   )
   if (!comment) throw missing()
   return viewComment(app, open, comment)
 }
 
-/** Changes the comments of a review. Changes of a pending review notify no one. */
+/**
+ * Changes the comments of a review. Changes of a pending review notify no one.
+ *
+ * @param concerns whom the change concerns; nobody without.
+ */
 function changeComments<T>(
   app: ReposApp,
   caller: SignedIn,
   open: OpenReview,
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
+  concerns: Concerns = { everybody: false },
 ): Promise<T> {
-  return open.review.state === 'PENDING'
-    ? changePending(app, open, work)
-    : changeReviews(app, caller, open, 'PULL_REQUEST_COMMENTED', work)
+  if (open.review.state === 'PENDING') return changePending(app, open, work)
+  const change = {
+    type: 'PULL_REQUEST_COMMENTED',
+    told: () => [],
+    concerns: () => concerns,
+  } as const
+  return changeReviews(app, caller, open, change, work)
 }
 
 /** Finds a comment of a review. */

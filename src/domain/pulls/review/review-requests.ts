@@ -59,7 +59,14 @@ export async function requestReviewers(
     app,
     caller,
     open,
-    requestChange('review_requested', reviewers.users),
+    {
+      ...requestChange('review_requested', reviewers.users),
+      concerns: () => ({
+        everybody: false,
+        reviewers: reviewers.users.map(({ id }) => id),
+        reviewerTeams: reviewers.teams.map(({ id }) => id),
+      }),
+    },
     async (tx, pull) => {
       checkOpen(pull)
       return requestReviews(app, tx, pull, reviewers)

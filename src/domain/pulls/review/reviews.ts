@@ -1,4 +1,5 @@
 import { transaction } from '../../../storage/database/database.ts'
+import { textsOfReview } from '../../../storage/pulls/review-comments.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
 import type { PullRequest, Review } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
@@ -9,6 +10,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { Page, PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
+import { newMentions } from '../heads/pull-notices.ts'
 import {
   type CommentDraft,
   insertComments,
@@ -162,7 +164,7 @@ const EVENTS_OF_STATES = {
   COMMENT: 'pull_request_review_comment',
 } as const
 
-const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state'>> = {
+const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state' | 'body'>> = {
   type: 'PULL_REQUEST_REVIEWED',
   told: ({ id, state }) =>
     state in EVENTS_OF_STATES
@@ -174,6 +176,10 @@ const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state'>> = {
           },
         ]
       : [],
+  async concerns(tx, { id, body }) {
+    const comments = await textsOfReview(tx, id)
+    return { everybody: true, review: id, mentioned: newMentions([body, ...comments]) }
+  },
 }
 
 /**

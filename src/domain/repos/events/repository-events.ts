@@ -57,12 +57,16 @@ export interface MovedRefs {
   readonly count: number
 }
 
-/** Wakes watchers, webhooks, scheduled merges and the work that follows merges after a commit. */
+/**
+ * Wakes watchers, webhooks, notifications, scheduled merges and the work that follows merges after
+ * a commit.
+ */
 export function wakeWatchers({ signals }: ReposApp): void {
   signals.repositoryEvents.notify()
   signals.deliveries.notify()
   signals.autoMerges.notify()
   signals.mergeFollowUps.notify()
+  signals.pullNotices.notify()
 }
 
 /** Runs a transaction that records events, and wakes watchers after its commit. */

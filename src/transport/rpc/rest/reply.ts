@@ -91,7 +91,7 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
     const status = statusOf(context, binding.successStatus)
     const headers = metadataOf(context.responseHeader, context.responseTrailer)
     addFields(headers, response, input)
-    if (isBodiless || hasNoContent(status))
+    if (isBodiless || (hasNoContent(status) && !isDeclared(binding, status)))
       return { status, headers, body: undefined, contentType: '' }
 
     const content = contentOf(response)
@@ -111,6 +111,14 @@ export function compileReply(binding: Binding, registry: Registry, maxBytes: num
       return notModified(headers)
     return { status, headers, body: content.body, contentType }
   }
+}
+
+/**
+ * Returns whether a method declares a status that has no content by RFC 9110. Compatible systems
+ * send content with 205, and their clients parse it.
+ */
+function isDeclared({ successStatus }: Binding, status: number): boolean {
+  return status === 205 && successStatus === 205
 }
 
 /** Returns the response to a failed call. `context` is undefined if the call never started. */

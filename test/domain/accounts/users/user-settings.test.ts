@@ -11,7 +11,13 @@ import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
-const DEFAULTS = { locale: 'en', memo_visibility: 'PRIVATE', theme: '', keep_email_private: false }
+const DEFAULTS = {
+  locale: 'en',
+  memo_visibility: 'PRIVATE',
+  theme: '',
+  keep_email_private: false,
+  email_notifications: 'enabled',
+}
 
 let app: TestApp
 let ada: User
@@ -25,7 +31,13 @@ function put(
   texts: Partial<WrittenPreferences>,
   fields = Object.keys(texts) as UserSettingField[],
 ) {
-  const blank = { locale: '', memo_visibility: '', theme: '', keep_email_private: false }
+  const blank = {
+    locale: '',
+    memo_visibility: '',
+    theme: '',
+    keep_email_private: false,
+    email_notifications: '',
+  }
   return updateUserSettings(app, ada, { ...blank, ...texts }, new Set(fields))
 }
 

@@ -1,0 +1,223 @@
+import { checkLeases } from '../../concurrency/leases.ts'
+import { findOwnerById } from '../../storage/accounts/owners.ts'
+import { findEmailNotifications } from '../../storage/accounts/user-settings.ts'
+import { findUserById, findUsersByIds } from '../../storage/accounts/users.ts'
+import { transaction } from '../../storage/database/database.ts'
+import * as rows from '../../storage/pulls/notification-threads.ts'
+import { findPullCommentById } from '../../storage/pulls/pull-comments.ts'
+import { findDecisions } from '../../storage/pulls/pull-notices.ts'
+import { findPullRequestById } from '../../storage/pulls/pull-requests.ts'
+import { textsOfReview } from '../../storage/pulls/review-comments.ts'
+import { findReviewById } from '../../storage/pulls/reviews.ts'
+import { findRepositoryById } from '../../storage/repos/repositories.ts'
+import type { User } from '../../storage/schema/accounts.ts'
+import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
+import type { PullRequest } from '../../storage/schema/pulls.ts'
+import type { Db } from '../../storage/schema/schema.ts'
+import { senderOf } from '../accounts/credentials/mail.ts'
+import { mailRetryDelayMs, unlessAborted } from '../accounts/credentials/mail-queue.ts'
+import type { Mail, MailTransport } from '../accounts/ports.ts'
+import {
+  type DueWork,
+  type DueWorker,
+  finishDueWork,
+  startDueWork,
+} from '../core/scheduled-work.ts'
+import type { ReposApp } from '../repos/ports.ts'
+import { isReachable, MAIL_INTERVAL_MS, type MailItem, mailItemsOf } from './mail-items.ts'
+import { quote, REASON_TEXTS } from './mail-texts.ts'
+import { pullReaders } from './pull-readers.ts'
+import { unsubscribeUrl } from './unsubscribe.ts'
+
+/**
+ * Mails about notification threads. A thread stores the changes that its next mail tells, and not
+ * their texts. Each attempt reads the texts and the rights of the user at that moment, so that a
+ * mail that waits reveals nothing that was deleted or revoked meanwhile. A mail is sent at least
+ * once: twice, if the server is killed between its acceptance and the record.
+ */
+
+const MAX_RUNNING = 2
+
+/** Failures after which a mail is given up, after about a day. */
+const MAX_FAILURES = 100
+
+/** Starts the worker that sends mails about threads. Without a transport, none are sent. */
+export function startThreadMails(app: ReposApp): DueWorker {
+  return app.mail ? startDueWork(app, threadMails(app, app.mail)) : { stop: async () => {} }
+}
+
+/** Sends mails until none is due. For tests, whose clock stands still. */
+export async function sendDueThreadMails(app: ReposApp): Promise<void> {
+  if (app.mail) await finishDueWork(app, threadMails(app, app.mail))
+}
+
+function threadMails(app: ReposApp, transport: MailTransport): DueWork {
+  return {
+    failure: 'a mail about a notification could not be sent or recorded',
+    maxRunning: MAX_RUNNING,
+    maxRunningPerOwner: 1,
+    signal: app.signals.mails,
+    ...rows.threadMailQueue(app.db),
+    run: (id, until) => sendThreadMail(app, transport, id, until),
+  }
+}
+
+/** @param until gives the attempt up, without a record of it. */
+async function sendThreadMail(
+  app: ReposApp,
+  transport: MailTransport,
+  id: number,
+  until: AbortSignal,
+): Promise<void> {
+  const thread = await rows.findThreadById(app.db, id)
+  if (!thread || thread.mail_time === null) return
+  const items = mailItemsOf(thread)
+  const mail = await writeMail(app, thread, items)
+  if (!mail) return finish(app, thread, items.length, thread.last_mail_time)
+  // Another server sends the mails when this one was stopped for long.
+  checkLeases()
+  const result = await unlessAborted(transport.send(mail), until)
+  if (!result) return
+  const facts = { thread: id, user: thread.user_id }
+  const failures = thread.mail_failures + 1
+  if (result.kind === 'deferred' && failures < MAX_FAILURES) {
+    app.log.warn({ ...facts, reason: result.reason }, 'a mail was deferred')
+    const mail_time = app.clock.now() + mailRetryDelayMs(thread.mail_failures)
+    return transaction(app.db, (tx) =>
+      rows.updateThreadMail(tx, id, { mail_time, mail_failures: failures }),
+    )
+  }
+  if (result.kind !== 'accepted')
+    app.log.error({ ...facts, reason: result.reason }, 'a mail was refused')
+  return finish(app, thread, items.length, app.clock.now())
+}
+
+/** Removes the changes that a mail has told. Others may have been added meanwhile. */
+async function finish(
+  app: ReposApp,
+  { id }: NotificationThread,
+  told: number,
+  lastMailTime: number,
+): Promise<void> {
+  await transaction(app.db, async (tx) => {
+    const present = await rows.findThreadById(tx, id)
+    if (!present) return
+    const left = mailItemsOf(present).slice(told)
+    const next = Math.max(app.clock.now(), lastMailTime + MAIL_INTERVAL_MS)
+    await rows.updateThreadMail(tx, id, {
+      mail_items: JSON.stringify(left),
+      mail_time: left.length === 0 ? null : next,
+      last_mail_time: lastMailTime,
+      mail_failures: 0,
+    })
+  })
+}
+
+/** Returns the mail about a thread. Undefined if the user is not to get one. */
+async function writeMail(
+  app: ReposApp,
+  thread: NotificationThread,
+  items: readonly MailItem[],
+): Promise<Mail | undefined> {
+  const { db } = app
+  const user = await findUserById(db, thread.user_id)
+  const pull = await findPullRequestById(db, thread.pull_request_id)
+  if (!user || !pull || !(await wantsMail(db, user, pull))) return undefined
+  const repository = await findRepositoryById(db, pull.repository_id)
+  const owner = repository && (await findOwnerById(db, repository.owner_id))
+  if (!owner) return undefined
+  const news = (await Promise.all(items.map((item) => newsOf(db, pull, item)))).filter(
+    (text) => text !== undefined,
+  )
+  if (news.length === 0) return undefined
+  const name = `${owner.name}/${repository.name}`
+  const base = app.publicUrl()
+  const from = senderOf(app)
+  const host = from.slice(from.lastIndexOf('@') + 1)
+  const threadId = `pull-${pull.id}@${host}`
+  const isFirst = thread.last_mail_time === 0 && items[0]?.type === 'PULL_REQUEST_OPENED'
+  const unsubscribe = unsubscribeUrl(app, { userId: user.id, pullId: pull.id })
+  return {
+    from,
+    to: user.email,
+    subject: `${isFirst ? '' : 'Re: '}[${name}] ${pull.title} (#${pull.number})`,
+    text: [
+      news.join('\n\n'),
+      '',
+      // The mark that separates a signature, which clients do not quote (RFC 3676 section 4.3).
+      '-- ',
+      `You get this mail since ${REASON_TEXTS[thread.reason]}.`,
+      `Pull request: ${base}/${name}/pulls/${pull.number}`,
+      `To get no more mails about it: ${unsubscribe}`,
+      '',
+    ].join('\n'),
+    list: {
+      name,
+      id: `${repository.name}.${owner.name}.${host.replaceAll(/[[\]:]/g, '')}`,
+      unsubscribeUrl: unsubscribe,
+      messageId: isFirst
+        ? threadId
+        : `pull-${pull.id}.${thread.id}.${thread.last_mail_time}@${host}`,
+      threadId: isFirst ? undefined : threadId,
+    },
+  }
+}
+
+/** Returns whether a user gets mails about a pull request at this moment. */
+async function wantsMail(db: Db, user: User, pull: PullRequest): Promise<boolean> {
+  if (!isReachable(user)) return false
+  if ((await findEmailNotifications(db, [user.id])).get(user.id) === 'disabled') return false
+  const subject = { pullId: pull.id, repositoryId: pull.repository_id }
+  const { ignoring, left } = await findDecisions(db, subject, null, [user.id])
+  if (ignoring.has(user.id) || left.has(user.id)) return false
+  return (await pullReaders(db, pull, [user])).length > 0
+}
+
+const CHANGES: Readonly<Partial<Record<MailItem['type'], string>>> = {
+  PULL_REQUEST_OPENED: 'opened the pull request',
+  PULL_REQUEST_CLOSED: 'closed the pull request',
+  PULL_REQUEST_REOPENED: 'opened the pull request again',
+  PULL_REQUEST_MERGED: 'merged the pull request',
+  PULL_REQUEST_HEAD_MOVED: 'pushed to the pull request',
+  PULL_REQUEST_REVIEW_REQUESTED: 'requested a review',
+  PULL_REQUEST_COMMENTED: 'commented',
+}
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  APPROVED: 'approved the changes',
+  REQUEST_CHANGES: 'requested changes',
+}
+
+/** Returns what happened. Undefined if what was said is deleted. */
+async function newsOf(db: Db, pull: PullRequest, item: MailItem): Promise<string | undefined> {
+  const said = await textOf(db, pull, item)
+  if (said === undefined) return undefined
+  const actor = (await findUsersByIds(db, item.actor === null ? [] : [item.actor])).get(
+    item.actor ?? 0,
+  )
+  const change = said.verdict ?? CHANGES[item.type] ?? 'changed the pull request'
+  const line = `${actor?.username ?? 'Somebody'} ${change}${said.text === '' ? '.' : ':'}`
+  return said.text === '' ? line : `${line}\n\n${quote(said.text)}`
+}
+
+/** Returns what was said with a change; undefined if it is deleted. */
+async function textOf(
+  db: Db,
+  pull: PullRequest,
+  { type, comment, review }: MailItem,
+): Promise<{ text: string; verdict?: string | undefined } | undefined> {
+  if (comment !== null) {
+    const found = await findPullCommentById(db, comment)
+    return found && { text: found.body }
+  }
+  if (review !== null) {
+    const found = await findReviewById(db, review)
+    if (!found) return undefined
+    const texts = [found.body, ...(await textsOfReview(db, review))]
+    const text = texts.filter((part) => part.trim() !== '').join('\n\n')
+    return type === 'PULL_REQUEST_REVIEWED'
+      ? { text, verdict: VERDICTS[found.state] ?? 'reviewed the changes' }
+      : { text: texts.at(-1) ?? '' }
+  }
+  return { text: type === 'PULL_REQUEST_OPENED' ? pull.body : '' }
+}

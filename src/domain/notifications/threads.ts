@@ -1,0 +1,184 @@
+import { transaction } from '../../storage/database/database.ts'
+import * as rows from '../../storage/pulls/notification-threads.ts'
+import { presentCommentIds } from '../../storage/pulls/pull-comments.ts'
+import { findPullRequestsByIds } from '../../storage/pulls/pull-requests.ts'
+import { findRepositoriesByIds } from '../../storage/repos/repositories.ts'
+import type { NotificationThread } from '../../storage/schema/notification-threads.ts'
+import type { PullRequest } from '../../storage/schema/pulls.ts'
+import type { SignedIn } from '../core/access.ts'
+import { DomainError } from '../core/errors.ts'
+import { suffices } from '../core/levels.ts'
+import type { Page, RepositoryName } from '../core/names.ts'
+import { openRepositories, openRepository, repositoryReader } from '../repos/access/permissions.ts'
+import { type RepositoryView, viewRepositories } from '../repos/listing/repository-views.ts'
+import type { ReposApp } from '../repos/ports.ts'
+
+/** The state of a notification thread. */
+export type ThreadStatus = NotificationThread['status']
+
+/** A notification thread with the pull request that its receiver may read. */
+export interface ThreadView {
+  readonly thread: NotificationThread
+  readonly repository: RepositoryView
+  readonly pull: PullRequest
+}
+
+/** Which threads a list has. Undefined fields select all. */
+export interface ThreadFilter {
+  /** Undefined for the threads of all repositories. */
+  readonly repository?: RepositoryName | undefined
+  readonly statuses?: readonly ThreadStatus[] | undefined
+  /** Types of subjects, as compatible systems name them; empty for all. */
+  readonly subjectTypes: readonly string[]
+  /** Unix seconds of the last update, ends included. */
+  readonly since?: number | undefined
+  readonly before?: number | undefined
+}
+
+/** A page of a list. */
+export interface ThreadPage {
+  readonly threads: readonly ThreadView[]
+  /** Length of the whole list. */
+  readonly total: number
+}
+
+/** The maximum number of threads that the response to a change of all has. */
+const MAX_SHOWN = 50
+
+/**
+ * Returns a page of the threads of the caller, the latest first. The caller may read the pull
+ * requests of all of them now.
+ *
+ * @throws what `openRepository` throws for the repository of the filter.
+ */
+export async function listThreads(
+  app: ReposApp,
+  caller: SignedIn,
+  filter: ThreadFilter,
+  page: Page,
+): Promise<ThreadPage> {
+  const search = await searchOf(app, caller, filter)
+  if (!search) return { threads: [], total: 0 }
+  const found = await rows.listThreads(app.db, search, page.offset, page.limit)
+  return {
+    threads: await viewThreads(app, caller, found),
+    total: await rows.countThreads(app.db, search),
+  }
+}
+
+/** Returns the number of unread threads of the caller. */
+export function countUnread(app: ReposApp, caller: SignedIn): Promise<number> {
+  const reader = repositoryReader(app, caller)
+  return rows.countThreads(app.db, { userId: caller.user.id, reader, statuses: ['UNREAD'] })
+}
+
+/**
+ * Sets the status of all threads of a list.
+ *
+ * @returns the latest of them, at most 50.
+ * @throws what `openRepository` throws for the repository of the filter.
+ */
+export async function setAllStatuses(
+  app: ReposApp,
+  caller: SignedIn,
+  filter: ThreadFilter,
+  status: ThreadStatus,
+): Promise<ThreadView[]> {
+  const search = await searchOf(app, caller, filter)
+  if (!search) return []
+  const changed = await transaction(app.db, async (tx) => {
+    const found = await rows.listThreads(tx, search, 0, MAX_SHOWN)
+    await rows.setThreadStatus(tx, search, status)
+    return found.map((thread) => ({ ...thread, status }))
+  })
+  return viewThreads(app, caller, changed)
+}
+
+/**
+ * Returns a thread of the caller.
+ *
+ * @throws NOTIFICATION_THREAD_NOT_FOUND, also when the caller may not read the pull request any
+ *   more.
+ */
+export async function getThread(app: ReposApp, caller: SignedIn, id: number): Promise<ThreadView> {
+  const thread = await rows.findThread(app.db, caller.user.id, id)
+  const [view] = thread ? await viewThreads(app, caller, [thread]) : []
+  if (!view) throw new DomainError('NOTIFICATION_THREAD_NOT_FOUND')
+  return view
+}
+
+/**
+ * Sets the status of a thread of the caller.
+ *
+ * @throws NOTIFICATION_THREAD_NOT_FOUND
+ */
+export async function setStatus(
+  app: ReposApp,
+  caller: SignedIn,
+  id: number,
+  status: ThreadStatus,
+): Promise<ThreadView> {
+  const view = await getThread(app, caller, id)
+  const thread = await transaction(app.db, async (tx) => {
+    await rows.setStatusOf(tx, id, status)
+    return rows.findThread(tx, caller.user.id, id)
+  })
+  if (!thread) throw new DomainError('NOTIFICATION_THREAD_NOT_FOUND')
+  return { ...view, thread: { ...thread, comment_id: view.thread.comment_id } }
+}
+
+/** @returns undefined for a list that is always empty. */
+async function searchOf(
+  app: ReposApp,
+  caller: SignedIn,
+  { repository: name, statuses, subjectTypes, since, before }: ThreadFilter,
+): Promise<rows.ThreadSearch | undefined> {
+  const open = name && (await openRepository(app, caller, name, 'none'))
+  // There are no notifications of other subjects.
+  if (subjectTypes.length > 0 && !subjectTypes.includes('pull')) return undefined
+  if (statuses?.length === 0) return undefined
+  return {
+    userId: caller.user.id,
+    reader: repositoryReader(app, caller),
+    repositoryId: open?.repository.id,
+    statuses,
+    since,
+    before,
+  }
+}
+
+/**
+ * Returns the views of threads. The number of queries does not depend on the number of threads. Who
+ * may read only other parts of a repository than its pull requests, by the rights of a team, sees
+ * none of its threads.
+ */
+async function viewThreads(
+  app: ReposApp,
+  caller: SignedIn,
+  threads: readonly NotificationThread[],
+): Promise<ThreadView[]> {
+  if (threads.length === 0) return []
+  const ids = [...new Set(threads.map(({ repository_id }) => repository_id))]
+  const found = await findRepositoriesByIds(app.db, ids)
+  const opened = await openRepositories(app, caller, [...found.values()], 'pulls')
+  const readable = opened.filter(
+    ({ units }) => suffices(units.pulls, 'read') && suffices(units.code, 'read'),
+  )
+  const views = await viewRepositories(app, caller, readable)
+  const repositories = new Map(views.map((view) => [view.repository.id, view]))
+  const pulls = await findPullRequestsByIds(
+    app.db,
+    threads.map(({ pull_request_id }) => pull_request_id),
+  )
+  const comments = await presentCommentIds(
+    app.db,
+    threads.flatMap(({ comment_id }) => comment_id ?? []),
+  )
+  return threads.flatMap((thread) => {
+    const repository = repositories.get(thread.repository_id)
+    const pull = pulls.get(thread.pull_request_id)
+    if (!repository || !pull) return []
+    const comment_id = comments.has(thread.comment_id ?? 0) ? thread.comment_id : null
+    return [{ thread: { ...thread, comment_id }, repository, pull }]
+  })
+}

@@ -1,0 +1,90 @@
+import { findUserById } from '../../storage/accounts/users.ts'
+import { transaction } from '../../storage/database/database.ts'
+import { dropThreadMails } from '../../storage/pulls/notification-threads.ts'
+import { findPullRequestById } from '../../storage/pulls/pull-requests.ts'
+import { putPullSubscription } from '../../storage/pulls/pull-subscriptions.ts'
+import { open, seal } from '../accounts/credentials/sealed-secrets.ts'
+import type { AccountsApp } from '../accounts/ports.ts'
+import { updateUserSettings } from '../accounts/users/user-settings.ts'
+import { nowSeconds } from '../core/core.ts'
+
+/**
+ * Links in mails that end notifications without a sign-in. A link has a sealed token, from which
+ * nobody can read whose it is or what it is about. Links do not expire, since mails are kept for
+ * years, and only end notifications.
+ */
+
+/** The purpose of the key that seals tokens. */
+const PURPOSE = 'unsubscribe'
+
+/** The path of the page that a link opens. No user can have the name `-`. */
+export const UNSUBSCRIBE_PATH = '/-/unsubscribe'
+
+/** The maximum length of a token that is read. Those of this server are shorter. */
+const MAX_TOKEN_CHARACTERS = 200
+
+/** What a link is about. */
+interface Subject {
+  readonly userId: number
+  readonly pullId: number
+}
+
+/** Returns the link in a mail. */
+export function unsubscribeUrl(app: AccountsApp, { userId, pullId }: Subject): string {
+  const token = seal(app, PURPOSE, Buffer.from(JSON.stringify([userId, pullId])))
+  return `${app.publicUrl()}${UNSUBSCRIBE_PATH}?token=${token.toString('base64url')}`
+}
+
+/** Returns whether this server has sent a link with a token. Changes nothing. */
+export function isUnsubscribeToken(app: AccountsApp, token: string): boolean {
+  return readToken(app, token) !== undefined
+}
+
+/**
+ * Ends notifications: those of the pull request of the link, or all mails about pull requests.
+ *
+ * @returns false for a token that this server has not sent. A link about an account or pull request
+ *   that was deleted meanwhile has nothing to end.
+ */
+export async function unsubscribe(
+  app: AccountsApp,
+  token: string,
+  what: 'pull' | 'all mails',
+): Promise<boolean> {
+  const subject = readToken(app, token)
+  if (!subject) return false
+  const { userId, pullId } = subject
+  const user = await findUserById(app.db, userId)
+  if (!user) return true
+  if (what === 'all mails') {
+    const texts = { locale: '', memo_visibility: '', theme: '', keep_email_private: false }
+    const wish = { ...texts, email_notifications: 'disabled' }
+    await updateUserSettings(app, user, wish, new Set(['email_notifications']))
+    await transaction(app.db, (tx) => dropThreadMails(tx, userId, undefined))
+    return true
+  }
+  await transaction(app.db, async (tx) => {
+    const isPresent = (await findUserById(tx, userId)) && (await findPullRequestById(tx, pullId))
+    if (!isPresent) return
+    await putPullSubscription(tx, {
+      pull_request_id: pullId,
+      user_id: userId,
+      subscribed: 0,
+      create_time: nowSeconds(app.clock),
+    })
+    await dropThreadMails(tx, userId, pullId)
+  })
+  return true
+}
+
+function readToken(app: AccountsApp, token: string): Subject | undefined {
+  if (token.length > MAX_TOKEN_CHARACTERS) return undefined
+  try {
+    const text = open(app, PURPOSE, Buffer.from(token, 'base64url')).toString()
+    const [userId, pullId] = JSON.parse(text) as [number, number]
+    return { userId, pullId }
+  } catch {
+    // Not sealed by this server.
+    return undefined
+  }
+}

@@ -1,0 +1,57 @@
+import type { Generated, Selectable } from 'kysely'
+import type { RepositoryEventsTable } from './repository-events.ts'
+
+/** The types of changes of pull requests. */
+type PullEventType = Extract<RepositoryEventsTable['type'], `PULL_REQUEST_${string}`>
+
+/**
+ * Changes of pull requests of which users are yet to be told. A row is deleted once the last of
+ * them has been told.
+ */
+export interface PullNoticesTable {
+  id: Generated<number>
+  pull_request_id: number
+  type: PullEventType
+  /** Id of the user who made the change, who may be deleted; null for the server. */
+  actor_id: number | null
+  /** Id of a comment on the pull request, which may be deleted; null for changes without one. */
+  comment_id: number | null
+  /** Id of a submitted review; null for other changes. */
+  review_id: number | null
+  /** JSON: whom the change concerns. */
+  told: string
+  /** Unix milliseconds. */
+  time: number
+  /** The users up to this id have been told. */
+  last_user_id: Generated<number>
+  failures: Generated<number>
+  /** Unix milliseconds. */
+  due_time: number
+}
+
+export type PullNotice = Selectable<PullNoticesTable>
+
+/** What users have been told: one row for each user and pull request. */
+export interface NotificationThreadsTable {
+  id: Generated<number>
+  user_id: number
+  pull_request_id: number
+  /** That of the pull request. */
+  repository_id: number
+  status: 'UNREAD' | 'READ' | 'PINNED'
+  /** The strongest reason for which the user was told since the user read the thread. */
+  reason: 'MENTION' | 'REVIEW_REQUESTED' | 'ASSIGN' | 'PARTICIPATING' | 'SUBSCRIBED'
+  /** Id of the latest comment, which may be deleted; null if there was none. */
+  comment_id: number | null
+  /** Unix seconds. */
+  update_time: number
+  /** JSON: the changes that the next mail tells, oldest first. */
+  mail_items: Generated<string>
+  /** Unix milliseconds from which the next mail is due; null for none. */
+  mail_time: Generated<number | null>
+  /** Unix milliseconds of the last mail; 0 before the first one. */
+  last_mail_time: Generated<number>
+  mail_failures: Generated<number>
+}
+
+export type NotificationThread = Selectable<NotificationThreadsTable>
