@@ -86,15 +86,16 @@ async function readEntries(
       .listReviews({ ...name, page, limit: PAGE }, { signal })
       .then(({ reviews: items, total }) => ({ items, total })),
   )
+  const [allComments, allReviews] = await Promise.all([comments, reviews])
   const entries = [
-    ...(await comments).map(({ id, user, createdAt, body }) => ({
+    ...allComments.map(({ id, user, createdAt, body }) => ({
       key: `comment ${id}`,
       who: user?.login ?? '',
       did: 'commented',
       at: createdAt,
       body,
     })),
-    ...(await reviews).map(({ id, user, team, submittedAt, body, state }) => ({
+    ...allReviews.map(({ id, user, team, submittedAt, body, state }) => ({
       key: `review ${id}`,
       who: user?.login ?? team?.name ?? '',
       did: DID[state] ?? 'reviewed',
