@@ -2,11 +2,12 @@ import { Component, type ComponentChildren, type VNode } from 'preact'
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import { ApiContext, createApi } from './api/client.ts'
 import { failureOf } from './api/failure.ts'
+import { loadPage, type Page } from './pages.ts'
 import { FailureNote } from './parts/failure-note.tsx'
 import { Frame } from './parts/frame.tsx'
 import { useNavigation } from './parts/navigation.ts'
 import { NotFound } from './parts/not-found.tsx'
-import { loadPage, type Page, type Route, routeOf } from './routes.ts'
+import { type Route, routeOf } from './routes.ts'
 
 /** A page that is loaded, with its address. */
 interface Shown {
