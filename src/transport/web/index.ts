@@ -80,8 +80,11 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
   }
 }
 
-const prefersHtml = (request: HttpRequest): boolean =>
-  new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
+/** Returns whether a request is from a browser. Those of programs cost no more than a look. */
+function prefersHtml(request: HttpRequest): boolean {
+  if (!request.headers.accept?.includes('text/html')) return false
+  return new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
+}
 
 /** Finds what an address shows to a stranger. */
 async function answerFor(

@@ -9,10 +9,10 @@ import { codeHref, repositoryHref } from '../text/addresses.ts'
 import { Checks } from './checks.tsx'
 import { FailureNote } from './failure-note.tsx'
 import { onSubmit } from './field.tsx'
-import { SignInLink } from './frame.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
 import { Markup } from './markup.tsx'
 import { MergeBox } from './merge-box.tsx'
+import { SignInLink } from './sign-in-link.tsx'
 import { Time } from './time.tsx'
 
 /** The API has at most so many entries on a page. */
