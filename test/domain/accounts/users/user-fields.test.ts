@@ -70,12 +70,9 @@ describe('usernames', () => {
     'settings',
     'user',
     'Ghost',
-  ])(
-    'may not be %s',
-    (username) => {
-      expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
-    },
-  )
+  ])('may not be %s', (username) => {
+    expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
+  })
 })
 
 describe('custom ids', () => {
