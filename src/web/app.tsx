@@ -1,12 +1,13 @@
 import { Component, type ComponentChildren, type VNode } from 'preact'
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ApiContext, createApi } from './api/client.ts'
 import { failureOf } from './api/failure.ts'
+import { loadPage, type Page } from './pages.ts'
 import { FailureNote } from './parts/failure-note.tsx'
 import { Frame } from './parts/frame.tsx'
 import { useNavigation } from './parts/navigation.ts'
 import { NotFound } from './parts/not-found.tsx'
-import { loadPage, type Page, type Route, routeOf } from './routes.ts'
+import { type Route, routeOf } from './routes.ts'
 
 /** A page that is loaded, with its address. */
 interface Shown {
@@ -31,14 +32,23 @@ export function App(): VNode {
     resumed.catch(setProblem).then(() => setReady(true))
   }, [api])
 
-  const show = useCallback(async () => {
+  useEffect(() => {
+    let isCurrent = true
     const route = routeOf(new URL(href))
     if (!route) return setShown('missing')
-    setShown({ href, route, Page: await loadPage(route.name) })
+    loadPage(route.name).then(
+      (Page) => isCurrent && setShown({ href, route, Page }),
+      (error: unknown) => isCurrent && setProblem(error),
+    )
+    return () => {
+      isCurrent = false
+    }
   }, [href])
   useEffect(() => {
-    show().catch(setProblem)
-  }, [show])
+    // The link or form that led here is gone, and with it the focus. Screen readers go on from here.
+    if (shown !== undefined && document.activeElement === document.body)
+      document.getElementById('content')?.focus({ preventScroll: true })
+  }, [shown])
 
   const isLoading = !isReady || shown === undefined
   return (

@@ -1,5 +1,3 @@
-import type { ComponentType } from 'preact'
-
 /** What an address gives its page. */
 export interface PageProps {
   readonly owner: string
@@ -9,34 +7,31 @@ export interface PageProps {
   readonly query: URLSearchParams
 }
 
-export type Page = ComponentType<PageProps>
-
-/** Each page is a script of its own. */
-const PAGES = {
-  home: () => import('./pages/home.tsx'),
-  explore: () => import('./pages/explore.tsx'),
-  login: () => import('./pages/login.tsx'),
-  settings: () => import('./pages/settings.tsx'),
-  account: () => import('./pages/account.tsx'),
-  code: () => import('./pages/code.tsx'),
-  commits: () => import('./pages/commits.tsx'),
-  commit: () => import('./pages/commit.tsx'),
-  branches: () => import('./pages/branches.tsx'),
-  tags: () => import('./pages/tags.tsx'),
-  releases: () => import('./pages/releases.tsx'),
-  pulls: () => import('./pages/pulls.tsx'),
-  pull: () => import('./pages/pull.tsx'),
-  compare: () => import('./pages/compare.tsx'),
-} satisfies Record<string, () => Promise<{ readonly default: Page }>>
+/** The names of the pages, which are files in `pages/`. */
+export type PageName =
+  | 'home'
+  | 'explore'
+  | 'login'
+  | 'settings'
+  | 'account'
+  | 'code'
+  | 'commits'
+  | 'commit'
+  | 'branches'
+  | 'tags'
+  | 'releases'
+  | 'pulls'
+  | 'pull'
+  | 'compare'
 
 /** The page of an address. */
 export interface Route {
-  readonly name: keyof typeof PAGES
+  readonly name: PageName
   readonly props: PageProps
 }
 
 /** The pages below a repository. */
-const REPOSITORY_PAGES: Readonly<Record<string, Route['name']>> = {
+const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   src: 'code',
   commits: 'commits',
   commit: 'commit',
@@ -47,7 +42,7 @@ const REPOSITORY_PAGES: Readonly<Record<string, Route['name']>> = {
   compare: 'compare',
 }
 
-const FIXED: Readonly<Record<string, Route['name']>> = {
+const FIXED: Readonly<Record<string, PageName>> = {
   '': 'home',
   explore: 'explore',
   'user/login': 'login',
@@ -66,11 +61,6 @@ export function routeOf({ pathname, searchParams: query }: URL): Route | undefin
   const name = REPOSITORY_PAGES[folder]
   if (name === undefined) return undefined
   return { name: name === 'pulls' && rest.length > 0 ? 'pull' : name, props }
-}
-
-/** Loads the script of a page. */
-export async function loadPage(name: Route['name']): Promise<Page> {
-  return (await PAGES[name]()).default
 }
 
 function decoded(segment: string): string {

@@ -17,7 +17,7 @@ async function postJson(url: string, body: object, authorization?: string): Prom
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status
 }
 
-it('the tarball runs without the checkout: accounts, repositories and pushes', async () => {
+it('the tarball runs without the checkout: accounts, repositories, pushes and web pages', async () => {
   await withFolder(async (folder) => {
     const { path, bytes } = await pack(folder)
     expect(bytes).toBeLessThan(60 * MIB)
@@ -48,6 +48,10 @@ it('the tarball runs without the checkout: accounts, repositories and pushes', a
       await bob.git('engine', 'push', '-q')
       const branch = await fetch(`${server.url}/api/v1/repos/bob/engine/branches/main`)
       expect(await branch.json()).toMatchObject({ commit: { id } })
+
+      const shown = await fetch(`${server.url}/bob/engine`, { headers: { accept: 'text/html' } })
+      const [, script = ''] = /src="([^"]+)"/.exec(await shown.text()) ?? []
+      expect((await fetch(server.url + script)).status).toBe(200)
     } finally {
       await bob.remove()
       server.child.kill('SIGTERM')

@@ -67,9 +67,9 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
         const answer = await answerFor(app, peerOf, address, asked)
         if ('location' in answer) return redirect(response, answer)
         const session = proxySignsIn || readRefreshCookie(cookiesOf(asked)) !== undefined
-        const { firstRun } = answer
-        const body = printShell(bundle, answer.content, { session, firstRun })
-        send(response, answer.status, body)
+        const { status, content, firstRun } = answer
+        const hints = { session, firstRun, isMissing: status === 404 }
+        send(response, status, printShell(bundle, content, hints))
       } catch (error) {
         const refusal = outsideError(error)
         if (!refusal) throw error
@@ -80,8 +80,11 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
   }
 }
 
-const prefersHtml = (request: HttpRequest): boolean =>
-  new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
+/** Returns whether a request is from a browser. Those of programs cost no more than a look. */
+function prefersHtml(request: HttpRequest): boolean {
+  if (!request.headers.accept?.includes('text/html')) return false
+  return new Negotiator(request).mediaType(['application/json', 'text/html']) === 'text/html'
+}
 
 /** Finds what an address shows to a stranger. */
 async function answerFor(

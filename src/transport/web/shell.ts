@@ -21,6 +21,8 @@ export interface ShellHints {
    * otherwise `elsewhere`.
    */
   readonly firstRun?: 'here' | 'elsewhere' | undefined
+  /** Whether the address shows nothing to a stranger. */
+  readonly isMissing: boolean
 }
 
 /**
@@ -58,7 +60,7 @@ export const MISSING: ShellContent = {
 export function printShell(
   { scripts, style, icon }: WebBundle,
   { title, description, url, main }: ShellContent,
-  { session, firstRun }: ShellHints,
+  { session, firstRun, isMissing }: ShellHints,
 ): string {
   const [entry = '', ...imported] = scripts
   const name = title === undefined ? 'Branchline' : `${title} · Branchline`
@@ -73,7 +75,7 @@ export function printShell(
           ...(description ? [property('og:description', description)] : []),
         ]
   return html`<!doctype html>
-<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}">
+<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}" data-page="${isMissing ? 'missing' : 'found'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

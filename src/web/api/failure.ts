@@ -35,7 +35,7 @@ const ADVICE_BY_CODE: Readonly<Partial<Record<Code, string>>> = {
   [Code.InvalidArgument]: 'Correct the input, then try again.',
   [Code.ResourceExhausted]: 'Wait a while, then try again.',
   [Code.Unavailable]: 'The server cannot be reached or is busy. Try again in a few seconds.',
-  [Code.Unknown]: 'Check the connection to the server, then try again.',
+  [Code.Unknown]: 'Check the connection to the server, then reload the page.',
 }
 
 /** Returns what to tell the user about an error. */

@@ -50,7 +50,10 @@ export class Session {
   }
 
   async signOut(): Promise<void> {
-    await this.#auth.signOut({})
+    await this.#auth.signOut({}).catch((error: unknown) => {
+      // The session has ended elsewhere.
+      if (!isUnauthenticated(error)) throw error
+    })
     this.#token = undefined
     this.#enter(undefined)
   }
@@ -81,7 +84,7 @@ export class Session {
       this.#keep(accessToken, expiresAt?.seconds)
     } catch (error) {
       // A server that is busy does not end the session.
-      if (ConnectError.from(error).code !== Code.Unauthenticated) throw error
+      if (!isUnauthenticated(error)) throw error
       this.#token = undefined
       this.#enter(undefined)
     }
@@ -95,4 +98,8 @@ export class Session {
     this.user = user
     this.#onChange()
   }
+}
+
+function isUnauthenticated(error: unknown): boolean {
+  return ConnectError.from(error).code === Code.Unauthenticated
 }

@@ -1,9 +1,9 @@
 import type { VNode } from 'preact'
 import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
-import { SignInLink } from '../parts/frame.tsx'
 import { NextSteps } from '../parts/next-steps.tsx'
 import { useTitle } from '../parts/page-title.ts'
+import { SignInLink } from '../parts/sign-in-link.tsx'
 
 /** The account of the user, and the commands that change it. */
 export default function Settings(): VNode {

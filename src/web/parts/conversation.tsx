@@ -9,10 +9,10 @@ import { codeHref, repositoryHref } from '../text/addresses.ts'
 import { Checks } from './checks.tsx'
 import { FailureNote } from './failure-note.tsx'
 import { onSubmit } from './field.tsx'
-import { SignInLink } from './frame.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
 import { Markup } from './markup.tsx'
 import { MergeBox } from './merge-box.tsx'
+import { SignInLink } from './sign-in-link.tsx'
 import { Time } from './time.tsx'
 
 /** The API has at most so many entries on a page. */
@@ -86,15 +86,16 @@ async function readEntries(
       .listReviews({ ...name, page, limit: PAGE }, { signal })
       .then(({ reviews: items, total }) => ({ items, total })),
   )
+  const [allComments, allReviews] = await Promise.all([comments, reviews])
   const entries = [
-    ...(await comments).map(({ id, user, createdAt, body }) => ({
+    ...allComments.map(({ id, user, createdAt, body }) => ({
       key: `comment ${id}`,
       who: user?.login ?? '',
       did: 'commented',
       at: createdAt,
       body,
     })),
-    ...(await reviews).map(({ id, user, team, submittedAt, body, state }) => ({
+    ...allReviews.map(({ id, user, team, submittedAt, body, state }) => ({
       key: `review ${id}`,
       who: user?.login ?? team?.name ?? '',
       did: DID[state] ?? 'reviewed',

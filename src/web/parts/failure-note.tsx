@@ -1,6 +1,6 @@
 import type { VNode } from 'preact'
 import type { Failure } from '../api/failure.ts'
-import { SignInLink } from './frame.tsx'
+import { SignInLink } from './sign-in-link.tsx'
 
 /** A failure: what happened, why, and what to do. */
 export function FailureNote({ failure }: { failure: Failure }): VNode {

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, sizeText, textOf } from '../text/bytes.ts'
-import type { SanitisedHtml } from '../text/sanitised.ts'
+import { Fragment } from './fragment.tsx'
 import { Markup } from './markup.tsx'
 import { Scrolling } from './scrolling.tsx'
 
@@ -88,7 +88,7 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
 /** The lines of a text. Colours appear when their script has loaded. */
 function Source({ text, path }: { text: string; path: string }): VNode {
   const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
-  const [colours, setColours] = useState<SanitisedHtml>()
+  const [colours, setColours] = useState<DocumentFragment>()
   useEffect(() => {
     let isCurrent = true
     if (shown.length <= MAX_COLOURED_CHARACTERS)
@@ -112,15 +112,7 @@ function Source({ text, path }: { text: string; path: string }): VNode {
         <pre class="numbers" aria-hidden="true">
           {numbers}
         </pre>
-        {colours ? (
-          <pre>
-            <code dangerouslySetInnerHTML={colours} />
-          </pre>
-        ) : (
-          <pre>
-            <code>{shown}</code>
-          </pre>
-        )}
+        <pre>{colours ? <Fragment of={colours} tag="code" /> : <code>{shown}</code>}</pre>
       </Scrolling>
     </>
   )

@@ -7,7 +7,8 @@ import { Field, fieldOf, onSubmit } from './field.tsx'
 import { useAction } from './load.tsx'
 import { useTitle } from './page-title.ts'
 
-const CREATE_COMMAND = 'node dist/main.js user create --username ada --role admin'
+const CREATE_COMMAND =
+  'node dist/main.js user create --data ./data --username ada --role admin --password-stdin < password.txt'
 
 /**
  * Creates the first account, which administers the instance. The server accepts it from its own

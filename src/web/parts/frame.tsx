@@ -1,7 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
+import { FailureNote } from './failure-note.tsx'
+import { useAction } from './load.tsx'
 import { goTo } from './navigation.ts'
+import { SignInLink } from './sign-in-link.tsx'
 
 /** What all pages have around them. */
 export function Frame(props: {
@@ -34,30 +37,18 @@ export function Frame(props: {
 
 function UserLinks({ user }: { user: User }): VNode {
   const { session } = useApi()
+  const signOut = useAction(async () => {
+    await session.signOut()
+    goTo('/')
+  })
   return (
     <>
       <a href={`/${user.username}`}>{user.username}</a>
       <a href="/user/settings">Settings</a>
-      <button
-        type="button"
-        onClick={() => {
-          session.signOut().then(
-            () => goTo('/'),
-            () => goTo('/user/settings'),
-          )
-        }}
-      >
+      <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
         Sign out
       </button>
+      {signOut.failure && <FailureNote failure={signOut.failure} />}
     </>
   )
-}
-
-/** The sign-in leads back to the present page. */
-export function SignInLink(): VNode {
-  const { pathname, search } = location
-  const isLogin = pathname === '/user/login'
-  const back =
-    isLogin || pathname === '/' ? '' : `?redirect_to=${encodeURIComponent(pathname + search)}`
-  return <a href={`/user/login${back}`}>Sign in</a>
 }

@@ -1,15 +1,16 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { LinkBase, SanitisedHtml } from '../text/sanitised.ts'
+import type { LinkBase } from '../text/sanitised.ts'
+import { Fragment } from './fragment.tsx'
 
 /** A text in Markdown. Until its script has loaded, the text is plain. */
 export function Markup({ text, base }: { text: string; base: LinkBase }): VNode {
-  const [html, setHtml] = useState<SanitisedHtml>()
+  const [content, setContent] = useState<DocumentFragment>()
   const { page, raw } = base
   useEffect(() => {
     let isCurrent = true
     import('../text/markdown.ts').then(
-      ({ renderMarkdown }) => isCurrent && setHtml(renderMarkdown(text, { page, raw })),
+      ({ renderMarkdown }) => isCurrent && setContent(renderMarkdown(text, { page, raw })),
       // The plain text stays.
       () => undefined,
     )
@@ -17,9 +18,11 @@ export function Markup({ text, base }: { text: string; base: LinkBase }): VNode 
       isCurrent = false
     }
   }, [text, page, raw])
-  return html ? (
-    <div class="markup" dangerouslySetInnerHTML={html} />
+  return content ? (
+    <Fragment of={content} tag="div" />
   ) : (
-    <div class="markup plain">{text}</div>
+    <div class="markup plain" aria-busy="true">
+      {text}
+    </div>
   )
 }

@@ -11,12 +11,6 @@ export function goTo(href: string): void {
   scrollTo(0, 0)
 }
 
-/** Changes the address of this page, for example for a filter, without an entry in the history. */
-export function replaceAddress(href: string): void {
-  history.replaceState(null, '', href)
-  dispatchEvent(new Event(MOVED))
-}
-
 /**
  * Returns the address without its fragment, and follows clicks on links to pages. The browser
  * follows all other links, and those that the user opens elsewhere.

@@ -27,7 +27,7 @@ export function NextSteps({ username }: { username: string }): VNode {
       <p>An administrator creates the account on the machine of the server:</p>
       <Command
         label="Command that creates an account"
-        text="node dist/main.js user create --username bob"
+        text="node dist/main.js user create --data ./data --username bob --password-stdin < password.txt"
       />
     </section>
   )

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { useApi } from '../api/client.ts'
-import { SignInLink } from './frame.tsx'
 import { useTitle } from './page-title.ts'
+import { SignInLink } from './sign-in-link.tsx'
 
 /** The page of an address that shows nothing to the user. */
 export function NotFound(): VNode {

@@ -39,6 +39,12 @@ export function sizeText(bytes: bigint | number): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
   let [value, step] = [Number(bytes), 0]
   while (value >= 1000 && step < units.length - 1) [value, step] = [value / 1000, step + 1]
-  const options = { style: 'unit', unit: units[step], maximumFractionDigits: 1 } as const
+  const unitDisplay = step === 0 ? 'long' : 'short'
+  const options = {
+    style: 'unit',
+    unit: units[step],
+    unitDisplay,
+    maximumFractionDigits: 1,
+  } as const
   return new Intl.NumberFormat(undefined, options).format(value)
 }

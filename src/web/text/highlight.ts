@@ -1,5 +1,5 @@
 import highlighter from 'highlight.js/lib/common'
-import { type SanitisedHtml, sanitisedSpans } from './sanitised.ts'
+import { sanitisedSpans } from './sanitised.ts'
 
 const NAMES: Readonly<Record<string, string>> = {
   dockerfile: 'bash',
@@ -12,7 +12,7 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /** Returns the coloured text of a file; undefined if its language is not known. */
-export function highlight(text: string, path: string): SanitisedHtml | undefined {
+export function highlight(text: string, path: string): DocumentFragment | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
   const extension = name.slice(name.lastIndexOf('.') + 1)
   const language = NAMES[extension] ?? extension

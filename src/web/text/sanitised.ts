@@ -1,10 +1,5 @@
 import DOMPurify from 'dompurify'
 
-/** HTML that came through the sanitiser, in the form that `dangerouslySetInnerHTML` takes. */
-export interface SanitisedHtml {
-  readonly __html: string
-}
-
 /** Where relative addresses of a text lead. */
 export interface LinkBase {
   /** The address of the folder that the text is in, for links to pages. */
@@ -36,17 +31,19 @@ const MARKUP = {
  * page they were on. Pictures of other servers become links, since loading them would tell these
  * servers about the reader.
  */
-export function sanitisedMarkup(html: string, base: LinkBase): SanitisedHtml {
-  // A hook of the whole library, so that an instance of its own has it.
-  const purify = DOMPurify(window)
-  purify.addHook('afterSanitizeAttributes', (element) => adaptAddresses(element, base))
-  return trusted(purify.sanitize(html, { ...MARKUP, RETURN_TRUSTED_TYPE: true }))
+export function sanitisedMarkup(html: string, base: LinkBase): DocumentFragment {
+  const safe = DOMPurify.sanitize(html, { ...MARKUP, RETURN_DOM_FRAGMENT: true })
+  for (const element of safe.querySelectorAll('[href], [src]')) adaptAddresses(element, base)
+  return safe
 }
 
 /** Returns the colours of a highlighted text. It consists of nothing but spans with classes. */
-export function sanitisedSpans(html: string): SanitisedHtml {
-  const options = { ALLOWED_TAGS: ['span'], ALLOWED_ATTR: ['class'], RETURN_TRUSTED_TYPE: true }
-  return trusted(DOMPurify.sanitize(html, options))
+export function sanitisedSpans(html: string): DocumentFragment {
+  return DOMPurify.sanitize(html, {
+    ALLOWED_TAGS: ['span'],
+    ALLOWED_ATTR: ['class'],
+    RETURN_DOM_FRAGMENT: true,
+  })
 }
 
 function adaptAddresses(element: Element, base: LinkBase): void {
@@ -77,12 +74,4 @@ function resolved(address: string, folder: string): string {
   if (address.startsWith('/') || /^[a-z][a-z0-9+.-]*:/i.test(address)) return address
   const { pathname, search, hash } = new URL(address, `${location.origin}${folder}/`)
   return pathname + search + hash
-}
-
-/**
- * Trusted Types make the sanitiser return an object, which the browser requires. Preact passes it on
- * as it is, and its types know texts only.
- */
-function trusted(html: unknown): SanitisedHtml {
-  return { __html: html as string }
 }

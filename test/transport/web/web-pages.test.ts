@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { WEB_FOLDER } from '../../support/chromium.ts'
 import { openForge, startForge } from '../../support/forge.ts'
-import { startTestServer } from '../../support/server.ts'
+import { signIn, startTestServer } from '../../support/server.ts'
 
 /** What browsers send for a navigation. */
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -214,6 +214,27 @@ describe('the files of the pages', () => {
     expect((await get('/-/assets/../manifest.json', {})).status).toBe(404)
     expect((await get('/-/assets/manifest.json', {})).status).toBe(404)
   })
+})
+
+it('an account keeps working whose name has become the address of a page', async () => {
+  const { db } = server.app
+  const { id } = await db
+    .selectFrom('users')
+    .select('id')
+    .where('username', '=', 'carol')
+    .executeTakeFirstOrThrow()
+  await db.updateTable('users').set({ username: 'explore' }).where('id', '=', id).execute()
+  await db
+    .updateTable('account_names')
+    .set({ name_key: 'explore' })
+    .where('account_id', '=', id)
+    .execute()
+  const explore = await signIn(server.url, 'explore')
+  await ask(explore, 'PATCH', '/users/explore', { displayName: 'Carol' })
+  await ask(explore, 'POST', '/user/repos', { name: 'tools', auto_init: true })
+  expect((await get('/explore/tools.git/info/refs?service=git-upload-pack')).status).toBe(200)
+  expect((await get('/explore/tools')).text).toContain('<title>explore/tools · Branchline</title>')
+  expect((await get('/explore')).text).toContain('<title>Explore · Branchline</title>')
 })
 
 it('--web off serves none of it', async () => {

@@ -54,14 +54,25 @@ describe('usernames', () => {
     },
   )
 
-  // These names are top-level paths, the path `GET /users/search`, and the name of deleted
-  // accounts.
-  it.each(['api', 'Attachments', 'file', 'healthz', 'metrics', 'readyz', 'search', 'Ghost'])(
-    'may not be %s',
-    (username) => {
-      expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
-    },
-  )
+  // These names are top-level paths of the API and of the web pages, the path `GET /users/search`,
+  // and the name of deleted accounts.
+  it.each([
+    'admin',
+    'api',
+    'Attachments',
+    'Explore',
+    'file',
+    'healthz',
+    'login',
+    'metrics',
+    'readyz',
+    'search',
+    'settings',
+    'user',
+    'Ghost',
+  ])('may not be %s', (username) => {
+    expect(() => checkUsername(username)).toThrow('INVALID_USERNAME')
+  })
 })
 
 describe('custom ids', () => {

@@ -1,0 +1,27 @@
+import type { ComponentType } from 'preact'
+import type { PageName, PageProps } from './routes.ts'
+
+export type Page = ComponentType<PageProps>
+
+/** Each page is a script of its own. */
+const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>>> = {
+  home: () => import('./pages/home.tsx'),
+  explore: () => import('./pages/explore.tsx'),
+  login: () => import('./pages/login.tsx'),
+  settings: () => import('./pages/settings.tsx'),
+  account: () => import('./pages/account.tsx'),
+  code: () => import('./pages/code.tsx'),
+  commits: () => import('./pages/commits.tsx'),
+  commit: () => import('./pages/commit.tsx'),
+  branches: () => import('./pages/branches.tsx'),
+  tags: () => import('./pages/tags.tsx'),
+  releases: () => import('./pages/releases.tsx'),
+  pulls: () => import('./pages/pulls.tsx'),
+  pull: () => import('./pages/pull.tsx'),
+  compare: () => import('./pages/compare.tsx'),
+}
+
+/** Loads the script of a page. */
+export async function loadPage(name: PageName): Promise<Page> {
+  return (await PAGES[name]()).default
+}

@@ -1,0 +1,268 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createClient } from '@connectrpc/connect'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
+import { systemClock } from '../../../src/server/app.ts'
+import {
+  browserSuite,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  openBrowser,
+  type Visitor,
+  visit,
+  WEB_FOLDER,
+} from '../../support/chromium.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
+import { passcodeAt } from '../../support/passcodes.ts'
+import { PASSWORD, transportTo } from '../../support/server.ts'
+
+const DESKTOP = { width: 1280, height: 800 }
+const PHONE = { width: 360, height: 740 }
+
+/** The source of the topic branch, which the files of the pull request show. */
+const SOURCE = 'export const greeting = "hello"\n'
+
+describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
+  let browser: Browser
+  let forge: Forge
+
+  beforeAll(async () => {
+    forge = await startForge({ webFolder: WEB_FOLDER })
+    browser = await openBrowser()
+    await prepare(forge)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await forge?.stop()
+  })
+
+  /** Opens a window as somebody, on a page that somebody has a link to. */
+  const open = async (path: string, who?: string): Promise<Visitor> => {
+    const visitor = await visit(browser, forge.server.url)
+    if (who !== undefined) {
+      await visitor.page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
+      await signIn(visitor, who)
+    } else await visitor.page.goto(path)
+    return visitor
+  }
+
+  it('take a user with a second factor through the sign-in, and out again', async () => {
+    const { server, users } = forge
+    const asCarol = createClient(
+      TwoFactorService,
+      transportTo(server.url, 'Connect JSON', users.carol.authorization),
+    )
+    const name = 'users/carol/twoFactor'
+    const { secret } = await asCarol.enrollTwoFactor({ name, password: PASSWORD })
+    await asCarol.confirmTwoFactor({ name, passcode: passcodeAt(secret, systemClock) })
+    const visitor = await open('/explore')
+    const { page, leave } = visitor
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await signIn(visitor, 'carol')
+    const passcode = page.getByLabel('Passcode')
+    await passcode.fill('000000')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText('Reason: TWO_FACTOR_INVALID').waitFor()
+    await expectAccessible(page)
+    // The password stays in the form.
+    await passcode.fill(passcodeAt(secret, systemClock, 1))
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Explore' }).waitFor()
+    await page.reload()
+    await page.getByRole('link', { name: 'carol' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('link', { name: 'Sign in' }).first().waitFor()
+    await leave()
+  })
+
+  it('show a private repository to its owner, and to a stranger nothing', async () => {
+    const stranger = await open('/bob/secret')
+    await stranger.page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    expect(await stranger.page.title()).toBe('Page not found · Branchline')
+    // The navigation itself. The script knows what the server said, and asks for nothing.
+    expect(stranger.faults).toEqual(['404 GET /bob/secret'])
+    await expectAccessible(stranger.page)
+    await stranger.page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+    await signIn(stranger, 'bob')
+    await stranger.page.getByRole('link', { name: 'README.md', exact: true }).waitFor()
+    expect(new URL(stranger.page.url()).pathname).toBe('/bob/secret')
+    await stranger.page.reload()
+    await stranger.page.getByText('private', { exact: true }).waitFor()
+    await stranger.leave()
+  })
+
+  describe('of a signed-in user', () => {
+    let bob: Visitor
+
+    beforeAll(async () => {
+      bob = await open('/', 'bob')
+      await bob.page.getByRole('heading', { name: 'Your repositories' }).waitFor()
+    })
+    afterAll(() => bob?.leave())
+
+    it.each([
+      ['/', 'Your repositories'],
+      ['/explore?q=tools', 'Explore'],
+      ['/bob', 'bob'],
+      ['/user/settings', 'Settings'],
+      ['/bob/tools', 'bob / tools'],
+      ['/bob/tools/src/branch/feature%2Fgreeting/src', 'bob / tools'],
+      ['/bob/tools/src/branch/feature/greeting/src/greeting.ts', 'bob / tools'],
+      ['/bob/tools/commits/branch/main', 'Commits of branch main'],
+      ['/bob/tools/branches', 'bob / tools'],
+      ['/bob/tools/tags', 'bob / tools'],
+      ['/bob/tools/releases', 'v1'],
+      ['/bob/tools/pulls', 'bob / tools'],
+      ['/bob/tools/pulls/1', 'Greet people #1'],
+      ['/bob/tools/pulls/1/commits', 'Greet people #1'],
+      ['/bob/tools/pulls/1/files', 'Greet people #1'],
+      ['/bob/tools/compare/main...feature%2Fgreeting', 'Compare main with feature/greeting'],
+    ])('are accessible and fit a phone, in both colours: %s', async (path, heading) => {
+      const { page, faults } = bob
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.setViewportSize(DESKTOP)
+      await page.goto(path)
+      await page.getByRole('heading', { name: heading }).first().waitFor()
+      // Texts in Markdown are busy until they are rendered.
+      await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+      await expectAccessible(page)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.setViewportSize(PHONE)
+      await expectAccessible(page)
+      await expectFits(page)
+      // A branch with slashes is found by its parts, of which the first is no branch.
+      expect(faults.filter((fault) => !fault.endsWith('/GetBranch'))).toEqual([])
+    })
+  })
+
+  it('lead from the list of repositories to a file, and back', async () => {
+    const { page, faults, leave } = await open('/explore')
+    await page.getByLabel('Search repositories').fill('tools')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('link', { name: 'bob/tools' }).click()
+    await page.getByRole('heading', { name: 'Tools for everybody' }).waitFor()
+    await page.getByRole('link', { name: 'docs/' }).click()
+    await page.getByRole('link', { name: 'guide.md' }).click()
+    await page.getByRole('heading', { name: 'The guide' }).waitFor()
+    expect(await page.title()).toContain('bob/tools')
+    await page.goBack()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Tools for everybody' }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('show one commit with its changes', async () => {
+    const { page, faults, leave } = await open('/bob/tools/commits/branch/feature%2Fgreeting')
+    await page.getByRole('link', { name: 'Add a greeting' }).click()
+    await page.getByRole('heading', { name: 'Add a greeting' }).waitFor()
+    const changes = page.getByRole('region', { name: 'Changes of src/greeting.ts' })
+    await expect(changes.textContent()).resolves.toContain(SOURCE.trim())
+    await expectAccessible(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('show what others do to a pull request without a reload, and merge it', async () => {
+    const bob = await open('/bob/tools/pulls/1', 'bob')
+    await bob.page.getByText('No system has reported a check.').waitFor()
+    const reader = await open('/bob/tools/pulls/1')
+    await reader.page.getByRole('heading', { name: 'Merge' }).waitFor()
+    await reader.page.getByText('Somebody who may write to the repository can merge.').waitFor()
+    await bob.page.getByLabel('Comment').fill('Shall we **ship** this?')
+    await bob.page.getByRole('button', { name: 'Send the comment' }).click()
+    await reader.page.getByText('Shall we ship this?').waitFor()
+    await forge.ask(forge.users.bob, 'POST', `/repos/bob/tools/statuses/${await headOf(forge)}`, {
+      state: 'success',
+      context: 'ci/build',
+    })
+    await forge.ask(forge.users.ada, 'POST', '/repos/bob/tools/issues/1/comments', {
+      body: 'The build is green.',
+    })
+    await bob.page.getByText('The build is green.').waitFor()
+    await bob.page.getByText('ci/build').waitFor()
+    await bob.page.getByRole('button', { name: 'Merge', exact: true }).click()
+    await bob.page.getByText('The changes are on the target branch.').waitFor()
+    await reader.page.getByText('The changes are on the target branch.').waitFor()
+    expect([...bob.faults, ...reader.faults]).toEqual([])
+    await bob.leave()
+    await reader.leave()
+  })
+
+  it('say why a pull request cannot be merged, and keep what was typed', async () => {
+    const bob = await open('/bob/tools/pulls/2', 'bob')
+    await bob.page.getByLabel('Title of the commit').fill('My title')
+    await bob.page.getByRole('button', { name: 'Merge', exact: true }).click()
+    const refusal = bob.page.getByRole('alert')
+    await refusal.getByText('Reason: MERGE_CONFLICT').waitFor()
+    await refusal.getByText('resolve the conflicts').waitFor()
+    expect(await bob.page.getByLabel('Title of the commit').inputValue()).toBe('My title')
+    await expectAccessible(bob.page)
+    await bob.leave()
+  })
+
+  it('open a pull request from the comparison of two branches', async () => {
+    const { page, faults, leave } = await open('/bob/tools/branches', 'bob')
+    await page.getByRole('link', { name: 'Compare small' }).click()
+    await page.getByLabel('Title').fill('A small change')
+    await page.getByRole('button', { name: 'Open a pull request' }).click()
+    await page.getByRole('heading', { name: 'A small change #3' }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+})
+
+async function signIn({ page }: Visitor, username: string): Promise<void> {
+  await page.getByLabel('Username').fill(username)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+async function headOf({ ask }: Forge): Promise<string> {
+  return (await ask(undefined, 'GET', '/repos/bob/tools/pulls/1')).head.sha
+}
+
+/** Bob's repositories: a private one, and tools with two pull requests, of which one conflicts. */
+async function prepare({ server, client, users, ask }: Forge): Promise<void> {
+  const { bob } = users
+  await ask(bob, 'POST', '/user/repos', { name: 'secret', private: true, auto_init: true })
+  await ask(bob, 'POST', '/user/repos', { name: 'tools', description: 'Tools for work' })
+  await client.git('.', 'init', '-q', '-b', 'main', 'tools')
+  const git = (...args: string[]) => client.git('tools', ...args)
+  const commit = async (message: string, files: Readonly<Record<string, string>>) => {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(client.home, 'tools', path, '..'), { recursive: true })
+      await writeFile(join(client.home, 'tools', path), text)
+    }
+    await git('add', '.')
+    await git('commit', '-q', '-m', message)
+  }
+  await commit('Begin', {
+    'README.md':
+      '# Tools for everybody\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n```ts\nlet a = 1\n```\n',
+    'docs/guide.md': '# The guide\n\nSee [the tools](../README.md).\n',
+    'names.txt': 'one\n',
+  })
+  await git('tag', '-a', 'v1', '-m', 'The first version')
+  await git('checkout', '-q', '-b', 'feature/greeting')
+  await commit('Add a greeting', { 'src/greeting.ts': SOURCE })
+  await git('checkout', '-q', '-b', 'clash', 'main')
+  await commit('Name two', { 'names.txt': 'two\n' })
+  await git('checkout', '-q', '-b', 'small', 'main')
+  await commit('Change little', { 'small.txt': 'small\n' })
+  await git('checkout', '-q', 'main')
+  await commit('Name three', { 'names.txt': 'three\n' })
+  await git('push', '-q', '--all', remoteOf(server.url, 'bob/tools', 'bob', PASSWORD))
+  await git('push', '-q', '--tags', remoteOf(server.url, 'bob/tools', 'bob', PASSWORD))
+  for (const [title, head] of [
+    ['Greet people', 'feature/greeting'],
+    ['Rename', 'clash'],
+  ])
+    await ask(bob, 'POST', '/repos/bob/tools/pulls', { title, head, base: 'main', body: 'Please.' })
+  await ask(bob, 'POST', '/repos/bob/tools/releases', { tag_name: 'v1', body: 'It **works**.' })
+}
