@@ -18,7 +18,8 @@ describe('the tables of clients of other projects', () => {
   it.each(run)('have the present calls of $name', async ({ name, program, leftOut = {} }) => {
     const called = results[name]?.outcomes.map((outcome) => outcome.name) ?? []
     expect(new Set(called).size).toBe(called.length)
-    if (program !== undefined) expect(called.toSorted()).toEqual((await callsOf(program)).toSorted())
+    if (program !== undefined)
+      expect(called.toSorted()).toEqual((await callsOf(program)).toSorted())
     // A call that is left out exists.
     expect(called).toEqual(expect.arrayContaining(Object.keys(leftOut)))
   })

@@ -12,6 +12,8 @@ export interface UserSearch {
   /** Visibilities of users to find. The searching user is always found. */
   readonly visible: readonly Visibility[]
   readonly searcherId: number
+  /** Whether the text may also be part of the e-mail address. */
+  readonly inEmails: boolean
 }
 
 /** Returns the found users by name. */
@@ -36,7 +38,7 @@ export async function countFoundUsers(db: Db, search: UserSearch): Promise<numbe
   return count
 }
 
-function selectFound(db: Db, { text, id, visible, searcherId }: UserSearch) {
+function selectFound(db: Db, { text, id, visible, searcherId, inEmails }: UserSearch) {
   return db
     .selectFrom('users')
     .where('state', '=', 'NORMAL')
@@ -44,7 +46,11 @@ function selectFound(db: Db, { text, id, visible, searcherId }: UserSearch) {
     .where((eb) => eb.or([eb('visibility', 'in', visible), eb('id', '=', searcherId)]))
     .$if(text !== '', (query) =>
       query.where((eb) =>
-        eb.or([containsSql(eb.ref('username'), text), containsSql(eb.ref('display_name'), text)]),
+        eb.or([
+          containsSql(eb.ref('username'), text),
+          containsSql(eb.ref('display_name'), text),
+          ...(inEmails ? [containsSql(eb.ref('email'), text)] : []),
+        ]),
       ),
     )
 }

@@ -79,7 +79,10 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
   it('a refresh token that both servers exchange at the same time has one successor', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const { refresh_token } = await tokensOf(left, 'bob', client)
-      const answers = await Promise.all([refresh(left, refresh_token), refresh(right, refresh_token)])
+      const answers = await Promise.all([
+        refresh(left, refresh_token),
+        refresh(right, refresh_token),
+      ])
       expect(answers.map(({ status }) => status)).toEqual([200, 200])
       expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1)
       for (const { body } of answers) expect(await statusAt(left, body.access_token)).toBe(200)
