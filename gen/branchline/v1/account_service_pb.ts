@@ -41,8 +41,8 @@ export const GetAuthenticatedAccountRequestSchema: GenMessage<GetAuthenticatedAc
  */
 export type SearchAccountsRequest = Message<"branchline.v1.SearchAccountsRequest"> & {
   /**
-   * Part of the username or of the display name, in any case of ASCII letters. Empty matches all
-   * users. The server reads at most 128 characters.
+   * Part of the username or of the display name, in any case of ASCII letters; for administrators
+   * also of the e-mail address. Empty matches all users. The server reads at most 128 characters.
    *
    * @generated from field: string q = 1;
    */

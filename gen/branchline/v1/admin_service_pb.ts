@@ -797,8 +797,8 @@ export const AdminService: GenService<{
    * - PERMISSION_DENIED, when the caller is not an administrator.
    * - USER_NOT_FOUND, when the account does not exist.
    * - LAST_ORGANIZATION_OWNER, when the user is the only owner of an organisation.
-   * - HAS_ASSOCIATED_DATA, when `purge` is false and the account owns content that others may rely
-   *   on: memos, comments, repositories, pull requests, reviews or releases.
+   * - HAS_ASSOCIATED_DATA, when `purge` is false and the account owns repositories or memos. Its pull
+   *   requests, comments, reviews and releases in repositories of others remain without an author.
    * - LAST_ADMIN, when the instance would have no administrator.
    *
    * @generated from rpc branchline.v1.AdminService.AdminDeleteUser

@@ -1148,7 +1148,7 @@ export const RepositoryService: GenService<{
    *   create repositories.
    * - TRANSFER_TEAM_NOT_FOUND, when the new owner has no team of a number in team_ids.
    * - TRANSFER_PENDING, when a transfer is pending already.
-   * - REPOSITORY_EXISTS, when the new owner has a repository of that name.
+   * - TRANSFER_NAME_TAKEN, when the new owner has a repository of that name.
    * - FORK_EXISTS, when the repository is a fork and the new owner has a fork of the same parent.
    * - USER_BLOCKED, when the new owner has blocked the caller.
    *

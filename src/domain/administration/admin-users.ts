@@ -117,7 +117,7 @@ export async function deleteUserAsAdmin(
 ): Promise<void> {
   const user = await getUserAsAdmin(app, username)
   try {
-    await deleteUser(app, user, purge)
+    await deleteUser(app, user, purge ? 'deleted' : 'orphaned')
   } catch (error) {
     const reason = error instanceof DomainError ? ADMIN_REASONS.get(error.reason) : undefined
     throw error instanceof DomainError && reason ? new DomainError(reason, error.metadata) : error

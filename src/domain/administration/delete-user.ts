@@ -1,4 +1,4 @@
-import { ownsContent } from '../../storage/accounts/user-content.ts'
+import { ownsContent, ownsMemos } from '../../storage/accounts/user-content.ts'
 import * as rows from '../../storage/accounts/users.ts'
 import { deleteMemosOf } from '../../storage/memos/memos.ts'
 import { repositoryIdsOf } from '../../storage/repos/repositories.ts'
@@ -19,22 +19,28 @@ import type { ReposApp } from '../repos/ports.ts'
 const MAX_ROUNDS = 10
 
 /**
+ * What happens to data that others may rely on. `refused`: an account with such data is not deleted.
+ * `orphaned`: an account with repositories or memos is not deleted; its pull requests, comments,
+ * reviews and releases in repositories of others remain without an author. `deleted`: its
+ * repositories are deleted, and its memos and comments with all comments below them; what it has in
+ * repositories of others remains without an author.
+ */
+export type AssociatedData = 'refused' | 'orphaned' | 'deleted'
+
+/**
  * Deletes an account with its sessions, tokens and settings.
  *
  * Its repositories are deleted by the code that deletes a single repository, but in the transaction
  * that deletes the account, so that a refusal deletes nothing.
  *
- * @param force also deletes data that others may rely on: its repositories, and its memos and
- *   comments with all comments below them. Its pull requests, reviews and releases in repositories
- *   of others remain without an author.
- * @throws LAST_ADMIN, SOLE_ORGANIZATION_OWNER, and HAS_ASSOCIATED_DATA without `force`
+ * @throws LAST_ADMIN, SOLE_ORGANIZATION_OWNER, and HAS_ASSOCIATED_DATA unless `data` is `deleted`
  */
-export async function deleteUser(app: ReposApp, user: User, force: boolean): Promise<void> {
+export async function deleteUser(app: ReposApp, user: User, data: AssociatedData): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    // Without force, an account with repositories is not deleted, so none need to be prepared.
-    const repositories = force ? await repositoryIdsOf(app.db, user.id) : []
+    // Otherwise an account with repositories is not deleted, so none need to be prepared.
+    const repositories = data === 'deleted' ? await repositoryIdsOf(app.db, user.id) : []
     const isDone = await removeRepositories(app, repositories, (tx) =>
-      deleteRows(app, tx, user, repositories, force),
+      deleteRows(app, tx, user, repositories, data),
     )
     if (isDone) return
   }
@@ -52,14 +58,15 @@ async function deleteRows(
   tx: Tx,
   user: User,
   repositories: readonly number[],
-  force: boolean,
+  data: AssociatedData,
 ): Promise<boolean> {
   const present = await requirePresent(tx, user)
   await checkAdministratorRemains(tx, present, { state: 'ARCHIVED' })
   await checkOwnerRemains(tx, user.id)
   const owned = await repositoryIdsOf(tx, user.id)
-  if (!force && (owned.length > 0 || (await ownsContent(tx, user.id))))
-    throw hasAssociatedData(present)
+  if (data !== 'deleted' && owned.length > 0) throw hasAssociatedData(present)
+  if (data === 'refused' && (await ownsContent(tx, user.id))) throw hasAssociatedData(present)
+  if (data === 'orphaned' && (await ownsMemos(tx, user.id))) throw hasAssociatedData(present)
   if (owned.some((id) => !repositories.includes(id))) return false
   for (const id of owned) await queueRepositoryDeleted(app, tx, id, null)
   await deleteMemosOf(tx, user.id)

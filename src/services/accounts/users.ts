@@ -153,7 +153,7 @@ export function userMethods(app: App): UserMethods {
     async deleteUser(request, context) {
       parseUserName(request.name)
       const owner = ownerOf(context)
-      await deleteUser(app, owner, request.force)
+      await deleteUser(app, owner, request.force ? 'deleted' : 'refused')
       if (signedIn(callerOf(context)).user.id === owner.id) {
         context.responseHeader.append('set-cookie', clearedRefreshCookie(secureOf(context)))
       }

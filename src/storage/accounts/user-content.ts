@@ -1,6 +1,17 @@
 import { sql } from 'kysely'
 import type { Db } from '../schema/schema.ts'
 
+/** Returns whether an account is the author of memos, which are deleted with the account. */
+export async function ownsMemos(db: Db, userId: number): Promise<boolean> {
+  const memo = await db
+    .selectFrom('memos')
+    .select('id')
+    .where('creator_id', '=', userId)
+    .limit(1)
+    .executeTakeFirst()
+  return memo !== undefined
+}
+
 /**
  * Returns whether an account is the author of content that others may rely on: memos, pull
  * requests, comments, reviews or releases. Pending reviews and review requests do not count.

@@ -12,6 +12,8 @@ export interface UserSearch {
   /** Visibilities of users to find. The searching user is always found. */
   readonly visible: readonly Visibility[]
   readonly searcherId: number
+  /** Whether the text may also be part of the e-mail address. */
+  readonly inEmails: boolean
 }
 
 /** Returns the found users by name. */
@@ -86,7 +88,7 @@ function selectAccounts(db: Db, { providerId, externalId, visible }: AccountSear
     )
 }
 
-function selectFound(db: Db, { text, id, visible, searcherId }: UserSearch) {
+function selectFound(db: Db, { text, id, visible, searcherId, inEmails }: UserSearch) {
   return db
     .selectFrom('users')
     .where('state', '=', 'NORMAL')
@@ -94,7 +96,11 @@ function selectFound(db: Db, { text, id, visible, searcherId }: UserSearch) {
     .where((eb) => eb.or([eb('visibility', 'in', visible), eb('id', '=', searcherId)]))
     .$if(text !== '', (query) =>
       query.where((eb) =>
-        eb.or([containsSql(eb.ref('username'), text), containsSql(eb.ref('display_name'), text)]),
+        eb.or([
+          containsSql(eb.ref('username'), text),
+          containsSql(eb.ref('display_name'), text),
+          ...(inEmails ? [containsSql(eb.ref('email'), text)] : []),
+        ]),
       ),
     )
 }

@@ -84,7 +84,7 @@ export async function deleteCollaborationsWith(
 
 /**
  * Returns the active users that may have access to a repository: its owner, its collaborators, and
- * the members of the teams of its organisation, by age of the account. `repository-grants.ts` has
+ * the members of the teams of its organisation, by name. `repository-grants.ts` has
  * their levels.
  */
 export function listParticipants(
@@ -115,7 +115,7 @@ export function listParticipants(
         ),
       ]),
     )
-    .orderBy('id')
+    .orderBy((eb) => eb.fn('lower', ['username']))
     .limit(limit)
     .execute()
 }

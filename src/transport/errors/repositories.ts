@@ -197,6 +197,11 @@ export const REPOSITORIES = {
     message: 'the pending transfer is to another owner',
   },
   TRANSFER_NOT_FOUND: { code: Code.NotFound, message: 'not found' },
+  TRANSFER_NAME_TAKEN: {
+    code: Code.AlreadyExists,
+    message: ({ name }) => `the new owner already has a repository of the name ${name}`,
+    restStatus: 422,
+  },
   TRANSFER_PENDING: {
     code: Code.AlreadyExists,
     message: 'the repository already has a pending transfer',

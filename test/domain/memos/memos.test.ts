@@ -128,7 +128,7 @@ describe('a new memo', () => {
   })
 
   it('cannot be created by a deleted account', async () => {
-    await deleteUser(app, bob, false)
+    await deleteUser(app, bob, 'refused')
     await expect(make()).rejects.toMatchObject({ reason: 'BAD_CREDENTIALS' })
   })
 })
@@ -263,13 +263,13 @@ describe('deleting', () => {
     await createComment(app, caller(carol), 'my-comment', draft('', { uid: 'her-reply' }))
     await createComment(app, caller(carol), 'hers', draft('', { uid: 'her-comment' }))
     await chainBelow(mine)
-    await expect(deleteUser(app, bob, false)).rejects.toMatchObject({
+    await expect(deleteUser(app, bob, 'refused')).rejects.toMatchObject({
       reason: 'HAS_ASSOCIATED_DATA',
       metadata: { name: 'users/bob' },
     })
-    await deleteUser(app, bob, true)
+    await deleteUser(app, bob, 'deleted')
     expect(await remaining()).toEqual(['hers', 'her-comment'])
-    await expect(deleteUser(app, carol, false)).rejects.toMatchObject({
+    await expect(deleteUser(app, carol, 'refused')).rejects.toMatchObject({
       reason: 'HAS_ASSOCIATED_DATA',
     })
   })
@@ -277,7 +277,7 @@ describe('deleting', () => {
   it('an account needs no force when it has no memos', async () => {
     await make({ uid: 'x' })
     await deleteMemo(app, caller(bob), 'x')
-    await deleteUser(app, bob, false)
+    await deleteUser(app, bob, 'refused')
     await expect(getMemo(app.db, reader(carol), 'x')).rejects.toMatchObject({
       reason: 'MEMO_NOT_FOUND',
     })

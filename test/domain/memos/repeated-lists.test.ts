@@ -46,7 +46,7 @@ const changes: readonly [Change, ...Change[]] = [
     const name = `v${random.below(1000)}`
     if (users.length > 2 && random.below(3) === 0) {
       const [user] = users.splice(random.below(users.length), 1)
-      if (user) await deleteUser(app, user, true)
+      if (user) await deleteUser(app, user, 'deleted')
     } else users.push(await addUser(app, name))
   },
 ]

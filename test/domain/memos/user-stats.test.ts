@@ -151,7 +151,7 @@ describe('any sequence of changes', () => {
     }
     // Otherwise both checks would pass with an empty database.
     expect(await app.db.selectFrom('memo_tag_counts').selectAll().execute()).not.toEqual([])
-    await deleteUser(app, bob, true)
+    await deleteUser(app, bob, 'deleted')
     await expectStatsToBeTrue(users.filter((user) => user !== bob))
     expect(await countsOf(bob)).toEqual([])
   })

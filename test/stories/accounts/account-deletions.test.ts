@@ -85,7 +85,7 @@ describe('an account cannot be deleted without force', () => {
 
   it.each(makers.map(([what, make], i) => [what, make, `author${i}`] as const))(
     'if it is the author of %s',
-    async (_what, make, name) => {
+    async (what, make, name) => {
       const { path } = await forge.repository(users.bob, `shared-${name}`)
       await forge.change(users.bob, path, 'topic')
       await forge.ask(users.bob, 'POST', `${path}/pulls`, {
@@ -104,7 +104,9 @@ describe('an account cannot be deleted without force', () => {
         expect(reason).toBe('HAS_ASSOCIATED_DATA')
       }
       expect((await forge.rest(users.ada, 'DELETE', `/users/${name}`)).status).toBe(400)
-      expect((await forge.rest(users.ada, 'DELETE', `/admin/users/${name}`)).status).toBe(422)
+      // Gitea's own call for administrators leaves what is in repositories of others without author.
+      if (what === 'a repository' || what === 'a memo')
+        expect((await forge.rest(users.ada, 'DELETE', `/admin/users/${name}`)).status).toBe(422)
       expect((await forge.rest(author, 'GET', '/user')).status).toBe(200)
       await usersAs(users.ada).deleteUser({ name: `users/${name}`, force: true })
       expect((await forge.rest(users.ada, 'GET', `/users/${name}`)).status).toBe(404)

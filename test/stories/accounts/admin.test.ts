@@ -125,6 +125,28 @@ describe('administrators', () => {
     expect((await rest(undefined, 'GET', '/repos/heidi/left')).status).toBe(404)
   })
 
+  it('delete accounts that only took part in repositories of others, where their words remain', async () => {
+    await rest(users.ada, 'POST', '/admin/users', draft('ivan'))
+    const ivan = await signIn(server.url, 'ivan')
+    await rest(users.bob, 'POST', '/user/repos', { name: 'reviewed', auto_init: true })
+    const path = '/repos/bob/reviewed'
+    await rest(users.bob, 'POST', `${path}/contents/a.txt`, {
+      content: 'YQ==',
+      new_branch: 'topic',
+    })
+    await rest(users.bob, 'POST', `${path}/pulls`, {
+      title: 'A topic',
+      head: 'topic',
+      base: 'main',
+    })
+    const comments = `${path}/issues/1/comments`
+    expect((await rest(ivan, 'POST', comments, { body: 'Good' })).status).toBe(201)
+    await rest(ivan, 'POST', `${path}/pulls/1/reviews`, { event: 'COMMENT', body: 'Well' })
+    expect((await rest(users.ada, 'DELETE', '/admin/users/ivan')).status).toBe(204)
+    const [comment] = (await rest(users.bob, 'GET', comments)).body
+    expect([comment.body, comment.user.login]).toEqual(['Good', 'Ghost'])
+  })
+
   it('always include at least one active account', async () => {
     const admins = await server.app.db
       .selectFrom('users')

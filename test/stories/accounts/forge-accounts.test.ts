@@ -115,6 +115,12 @@ describe('a search for users', () => {
     expect(logins((await get(users.bob, `/users/search?uid=${id}&q=bob`)).body.data)).toEqual([])
   })
 
+  it('finds users by their addresses for administrators only', async () => {
+    const found = async (who: Actor) => logins((await get(who, '/users/search?q=ol@exa')).body.data)
+    expect(await found(users.ada)).toEqual(['carol'])
+    expect(await found(users.bob)).toEqual([])
+  })
+
   it('shows no address of other users, except to administrators', async () => {
     const emails = async (who: Actor) =>
       (await get(who, '/users/search')).body.data.map(({ email }: { email: string }) => email)

@@ -224,9 +224,9 @@ describe('a refused transfer', () => {
   it('is one of an archived repository, to a missing account, to the owner, or to an account that has the name or has blocked the sender', async () => {
     expect((await transfer('nobody')).status).toBe(404)
     expect((await transfer('')).status).toBe(404)
-    expect((await transfer('bob')).status).toBe(409)
+    expect((await transfer('bob')).status).toBe(422)
     await send(users.bob, 'POST', '/orgs/acme/repos', { name })
-    expect((await transfer('acme')).status).toBe(409)
+    expect((await transfer('acme')).status).toBe(422)
     await send(users.carol, 'PUT', '/user/blocks/bob')
     expect((await transfer('carol')).status).toBe(403)
     await send(users.carol, 'DELETE', '/user/blocks/bob')

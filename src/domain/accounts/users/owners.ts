@@ -92,7 +92,7 @@ export interface NumberedUserPage {
 
 /** Search criteria for users. */
 export interface UserSearch {
-  /** Part of the username or of the display name. */
+  /** Part of the username or of the display name; for administrators also of the e-mail address. */
   readonly text: string
   /** The only user to find; undefined for all. */
   readonly id: number | undefined
@@ -110,6 +110,8 @@ export async function searchUsers(
     id,
     visible: visibilitiesFor(caller),
     searcherId: caller.user.id,
+    // Only administrators see the addresses of others.
+    inEmails: actsAsAdministrator(caller, 'read'),
   }
   return {
     users: await rows.searchUsers(app.db, search, offset, limit),

@@ -52,7 +52,7 @@ export interface TransferDraft {
  *
  * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_ACCESS_DENIED, REPOSITORY_ARCHIVED,
  *   USER_NOT_FOUND, ORGANIZATION_ACCESS_DENIED, TRANSFER_TEAM_NOT_FOUND, TRANSFER_PENDING,
- *   REPOSITORY_EXISTS, FORK_EXISTS, USER_BLOCKED
+ *   TRANSFER_NAME_TAKEN, FORK_EXISTS, USER_BLOCKED
  */
 export async function transferRepository(
   app: ReposApp,
@@ -63,16 +63,25 @@ export async function transferRepository(
   const opened = await openRepository(app, caller, name, 'owner')
   checkNotArchived(opened.repository)
   const recipient = await getOwner(app, caller, draft.newOwner)
-  if (recipient.id === opened.owner.id)
-    throw new DomainError('REPOSITORY_EXISTS', { name: opened.repository.name })
+  const { name: repositoryName } = opened.repository
+  if (recipient.id === opened.owner.id) throw nameTaken(repositoryName)
   if (await isBlocked(app, [recipient.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
   const place = await openPlace(app, caller, recipient)
   // A set, since a request may repeat a team.
   const teamIds = new Set(draft.teamIds)
   await checkTeams(app, recipient, teamIds)
-  if (place) await handOver(app, caller, opened.repository, { place, teamIds })
-  else await offer(app, caller, opened, recipient)
+  if (place) {
+    await handOver(app, caller, opened.repository, { place, teamIds }).catch((error: unknown) => {
+      const isTaken = error instanceof DomainError && error.reason === 'REPOSITORY_EXISTS'
+      throw isTaken ? nameTaken(repositoryName) : error
+    })
+  } else await offer(app, caller, opened, recipient)
   return getRepositoryById(app, caller, opened.repository.id)
+}
+
+/** A transfer has another status for this than the creation of a repository, as clients expect. */
+function nameTaken(name: string): DomainError {
+  return new DomainError('TRANSFER_NAME_TAKEN', { name })
 }
 
 /**

@@ -271,7 +271,7 @@ describe('a reset token', () => {
 
   it('is deleted with the account', async () => {
     const token = await tokenFor(bob)
-    await deleteUser(app, bob, false)
+    await deleteUser(app, bob, 'refused')
     await expect(resetPassword(app, token, NEW_PASSWORD, NONE)).rejects.toEqual(INVALID)
   })
 
@@ -398,7 +398,7 @@ describe('a reset token from an administrator', () => {
   it('is not created for archived or deleted accounts', async () => {
     await change(bob, { state: 'ARCHIVED' })
     await expect(tokenFor(bob)).rejects.toMatchObject({ reason: 'ACCOUNT_ARCHIVED' })
-    await deleteUser(app, bob, false)
+    await deleteUser(app, bob, 'refused')
     await expect(tokenFor(bob)).rejects.toMatchObject({ reason: 'USER_NOT_FOUND' })
   })
 
