@@ -583,6 +583,13 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(pulls.getPullRequest, 'GET /repos/guild/engine/pulls/1'),
   bob(pullFiles.getCommitPullRequest, 'GET /repos/guild/engine/commits/main/pull'),
   // Copies, and what becomes of it all
+  bob(repositories.editRepository, 'PATCH /repos/bob/garden', { template: true }),
+  by('carol', repositories.generateRepository, 'POST /repos/bob/garden/generate', {
+    owner: 'carol',
+    name: 'plot',
+    git_content: true,
+  }),
+  bob(repositories.editRepository, 'PATCH /repos/bob/garden', { template: false }),
   by('carol', forks.createFork, 'POST /repos/bob/garden/forks', { name: 'patch' }),
   bob(forks.listForks, 'GET /repos/bob/garden/forks'),
   by('carol', forks.mergeUpstream, 'POST /repos/carol/patch/merge-upstream', { branch: 'main' }),

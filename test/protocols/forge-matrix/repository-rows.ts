@@ -149,6 +149,11 @@ const topics = TopicService.method
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
   { ...row(repositories.getRepositoryById, visitors), requestTo: ({ id }) => byNumber(id) },
+  {
+    ...row(repositories.generateRepository, { ...members, scopes: ['write:repository'] }),
+    requestTo: ({ owner, name }) =>
+      create(repositories.generateRepository.input, { templateOwner: owner, templateRepo: name }),
+  },
   row(repositories.editRepository, administrators, { name: '..' }),
   // Also where it is archived.
   { ...row(repositories.deleteRepository, { ...owners, writes: false }), consumes: true },
