@@ -583,13 +583,6 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(pulls.getPullRequest, 'GET /repos/guild/engine/pulls/1'),
   bob(pullFiles.getCommitPullRequest, 'GET /repos/guild/engine/commits/main/pull'),
   // Copies, and what becomes of it all
-  bob(repositories.editRepository, 'PATCH /repos/bob/garden', { template: true }),
-  by('carol', repositories.generateRepository, 'POST /repos/bob/garden/generate', {
-    owner: 'carol',
-    name: 'plot',
-    git_content: true,
-  }),
-  bob(repositories.editRepository, 'PATCH /repos/bob/garden', { template: false }),
   by('carol', forks.createFork, 'POST /repos/bob/garden/forks', { name: 'patch' }),
   bob(forks.listForks, 'GET /repos/bob/garden/forks'),
   by('carol', forks.mergeUpstream, 'POST /repos/carol/patch/merge-upstream', { branch: 'main' }),
@@ -600,6 +593,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
       mirror: true,
     }),
   bob(mirrors.syncMirror, 'POST /repos/bob/mirror/mirror-sync'),
+  bob(mirrors.listPushMirrors, 'GET /repos/bob/garden/push_mirrors'),
+  bob(mirrors.createPushMirror, 'POST /repos/bob/garden/push_mirrors', {
+    remote_address: 'http://127.0.0.1:1/garden.git',
+    interval: '8h',
+  }),
+  bob(mirrors.syncPushMirrors, 'POST /repos/bob/garden/push_mirrors-sync'),
   bob(repositories.transferRepository, 'POST /repos/bob/garden/transfer', { new_owner: 'carol' }),
   by('carol', repositories.rejectRepositoryTransfer, 'POST /repos/bob/garden/transfer/reject'),
   bob(repositories.transferRepository, 'POST /repos/bob/mirror/transfer', { new_owner: 'carol' }),
@@ -613,6 +612,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('ada', admin.adminCreateRepository, 'POST /admin/users/carol/repos', {
     name: 'shed',
     auto_init: true,
+    template: true,
+  }),
+  by('carol', repositories.generateRepository, 'POST /repos/carol/shed/generate', {
+    owner: 'carol',
+    name: 'plot',
+    git_content: true,
   }),
 ]
 
@@ -631,6 +636,8 @@ export const UNTOLD: readonly DescMethod[] = [
   systemHooks.getSystemHookDelivery,
   systemHooks.redeliverSystemHookDelivery,
   ...Object.values(MarkupService.method),
+  mirrors.getPushMirror,
+  mirrors.deletePushMirror,
   commits.getCommitDiff,
   // Hundreds of licences, which a new version of the package changes.
   templates.listLicenseTemplates,

@@ -30,6 +30,7 @@ import * as hooks from './0028-hooks.ts'
 import * as hookChats from './0029-hook-chats.ts'
 import * as mails from './0030-mails.ts'
 import * as oauth2Provider from './0031-oauth2-provider.ts'
+import * as pushMirrors from './0037-push-mirrors.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -76,4 +77,5 @@ export const migrations: readonly Migration[] = [
   { name: '0029-hook-chats', ...hookChats },
   { name: '0030-mails', ...mails },
   { name: '0031-oauth2-provider', ...oauth2Provider },
+  { name: '0037-push-mirrors', ...pushMirrors },
 ]

@@ -83,6 +83,7 @@ import type {
   LabelsTable,
   MilestonesTable,
   MirrorsTable,
+  PushMirrorsTable,
   RepositoriesTable,
   RepositoryRedirectsTable,
   RepositoryTopicsTable,
@@ -124,6 +125,7 @@ export interface Schema {
   memos: MemosTable
   milestones: MilestonesTable
   mirrors: MirrorsTable
+  push_mirrors: PushMirrorsTable
   notifications: NotificationsTable
   oauth2_access_tokens: OAuth2AccessTokensTable
   oauth2_applications: OAuth2ApplicationsTable

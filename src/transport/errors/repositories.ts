@@ -168,6 +168,12 @@ export const REPOSITORIES = {
     code: Code.NotFound,
     message: ({ name }) => `no template has the name ${name}`,
   },
+  PUSH_MIRROR_NOT_FOUND: { code: Code.NotFound, message: 'the push mirror does not exist' },
+  TOO_MANY_PUSH_MIRRORS: {
+    code: Code.FailedPrecondition,
+    message: ({ limit }) => `a repository has at most ${limit} push mirrors`,
+    restStatus: 422,
+  },
   REPOSITORY_NOT_TEMPLATE: {
     code: Code.FailedPrecondition,
     message: 'this is not a template repo',

@@ -194,6 +194,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(forks.createFork, { ...members, scopes: ['write:repository'] }, { name: '..' }),
   row(forks.mergeUpstream, committers, { branch: 'no..branch' }),
   row(mirrors.syncMirror, writers),
+  row(mirrors.listPushMirrors, administratorsWhoLook),
+  row(mirrors.getPushMirror, administratorsWhoLook, { name: NOTHING }),
+  row(mirrors.createPushMirror, administrators, { remoteAddress: 'file:///' }),
+  row(mirrors.deletePushMirror, { ...administrators, writes: false }, { name: NOTHING }),
+  row(mirrors.syncPushMirrors, administrators),
 
   row(commits.listCommits, readers, { sha: NOTHING }),
   row(commits.getCommit, readers, { sha: NO_OBJECT }),
