@@ -16,6 +16,7 @@ import { createOutbound } from '../domain/outbound/outbound.ts'
 import { pullRefObserver } from '../domain/pulls/branch-sync/ref-observer.ts'
 import { createMergeChecks } from '../domain/pulls/merging/mergeability.ts'
 import { createCopyLimits } from '../domain/repos/lifecycle/copy-limits.ts'
+import { pushMirrorRefObserver } from '../domain/repos/lifecycle/push-mirrors.ts'
 import { createCommitSigning } from '../domain/repos/reading/commit-signing.ts'
 import { createSignatureChecks } from '../domain/repos/reading/commit-verification.ts'
 import { shareSignals } from '../storage/coordination/signals.ts'
@@ -68,7 +69,7 @@ export async function createApp({
     outbound,
     markup,
     commitSigning: createCommitSigning(keys),
-    refObservers: [pullRefObserver, hookRefObserver],
+    refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],
     mergeChecks: createMergeChecks(),
     runningUpdates: new Set(),
     sizeMeasurements: new Map(),
@@ -97,6 +98,7 @@ function createSignals(): Signals {
     pullNotices: createSignal(),
     events: createSignal(),
     mirrors: createSignal(),
+    pushMirrors: createSignal(),
     pullHeads: createSignal(),
     autoMerges: createSignal(),
     mergeFollowUps: createSignal(),

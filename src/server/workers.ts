@@ -9,6 +9,7 @@ import { startPullHeads } from '../domain/pulls/heads/pull-heads.ts'
 import { startScheduledMerges } from '../domain/pulls/merging/auto-merges.ts'
 import { startFollowUps } from '../domain/pulls/merging/merge-follow-ups.ts'
 import { startMirrors } from '../domain/repos/lifecycle/mirrors.ts'
+import { startPushMirrors } from '../domain/repos/lifecycle/push-mirrors.ts'
 import { startReconciling, startReconcilingOwn } from '../domain/repos/refs/reconciling.ts'
 import { VERSION } from '../version.ts'
 
@@ -21,6 +22,7 @@ const STARTS: readonly (readonly [name: string, start: StartWorker])[] = [
   ['notifications', startFanOut],
   ['notification mails', startThreadMails],
   ['mirrors', startMirrors],
+  ['push mirrors', startPushMirrors],
   ['pull heads', startPullHeads],
   ['scheduled merges', startScheduledMerges],
   ['merge follow-ups', startFollowUps],

@@ -104,6 +104,7 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/127\.0\.0\.1:\d+/g, '<host>'],
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '<uuid>'],
   [/^[0-9a-f]{64}$/, '<proof>'],
+  [/^remote_mirror_[0-9a-f]{16}$/, '<remote>'],
   [/\+branchline-\S+$/, '+branchline-<version>'],
   [/^branchline_pat_[0-9A-Za-z]+$/, '<token>'],
   [/^branchline_ocs_[0-9A-Za-z]+$/, '<secret>'],

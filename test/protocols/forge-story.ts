@@ -683,6 +683,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
       mirror: true,
     }),
   bob(mirrors.syncMirror, 'POST /repos/bob/mirror/mirror-sync'),
+  bob(mirrors.listPushMirrors, 'GET /repos/bob/garden/push_mirrors'),
+  bob(mirrors.createPushMirror, 'POST /repos/bob/garden/push_mirrors', {
+    remote_address: 'http://127.0.0.1:1/garden.git',
+    interval: '8h',
+  }),
+  bob(mirrors.syncPushMirrors, 'POST /repos/bob/garden/push_mirrors-sync'),
   bob(repositories.transferRepository, 'POST /repos/bob/garden/transfer', { new_owner: 'carol' }),
   by('carol', repositories.rejectRepositoryTransfer, 'POST /repos/bob/garden/transfer/reject'),
   bob(repositories.transferRepository, 'POST /repos/bob/mirror/transfer', { new_owner: 'carol' }),
@@ -696,6 +702,12 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('ada', admin.adminCreateRepository, 'POST /admin/users/carol/repos', {
     name: 'shed',
     auto_init: true,
+    template: true,
+  }),
+  by('carol', repositories.generateRepository, 'POST /repos/carol/shed/generate', {
+    owner: 'carol',
+    name: 'plot',
+    git_content: true,
   }),
 ]
 
@@ -714,6 +726,8 @@ export const UNTOLD: readonly DescMethod[] = [
   systemHooks.getSystemHookDelivery,
   systemHooks.redeliverSystemHookDelivery,
   ...Object.values(MarkupService.method),
+  mirrors.getPushMirror,
+  mirrors.deletePushMirror,
   commits.getCommitDiff,
   // Hundreds of licences, which a new version of the package changes.
   templates.listLicenseTemplates,

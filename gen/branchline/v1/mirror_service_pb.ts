@@ -9,8 +9,8 @@ import type { RepositorySchema } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
-import type { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,316 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/mirror_service.proto.
  */
 export const file_branchline_v1_mirror_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL21pcnJvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxItYDChhNaWdyYXRlUmVwb3NpdG9yeVJlcXVlc3QSFwoKY2xvbmVfYWRkchgBIAEoCUID4EECEhYKCXJlcG9fbmFtZRgCIAEoCUID4EECEhIKCnJlcG9fb3duZXIYAyABKAkSCwoDdWlkGAQgASgDEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg8KB3ByaXZhdGUYBiABKAgSFQoNYXV0aF91c2VybmFtZRgHIAEoCRIVCg1hdXRoX3Bhc3N3b3JkGAggASgJEhIKCmF1dGhfdG9rZW4YCSABKAkSDgoGbWlycm9yGAogASgIEhcKD21pcnJvcl9pbnRlcnZhbBgLIAEoCRIPCgdzZXJ2aWNlGAwgASgJEgwKBHdpa2kYDSABKAgSEgoKbWlsZXN0b25lcxgOIAEoCBIOCgZsYWJlbHMYDyABKAgSDgoGaXNzdWVzGBAgASgIEhUKDXB1bGxfcmVxdWVzdHMYESABKAgSEAoIcmVsZWFzZXMYEiABKAgSCwoDbGZzGBMgASgIEhQKDGxmc19lbmRwb2ludBgUIAEoCRIZChFhd3NfYWNjZXNzX2tleV9pZBgVIAEoCRIdChVhd3Nfc2VjcmV0X2FjY2Vzc19rZXkYFiABKAkiMAoRU3luY01pcnJvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCTLzAgoNTWlycm9yU2VydmljZRKdAQoRTWlncmF0ZVJlcG9zaXRvcnkSJy5icmFuY2hsaW5lLnYxLk1pZ3JhdGVSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJEkAIA+qYZAwjJAYKnGRYIAxIQd3JpdGU6cmVwb3NpdG9yeSgBgtPkkwIaOgEqIhUvYXBpL3YxL3JlcG9zL21pZ3JhdGUSmgEKClN5bmNNaXJyb3ISIC5icmFuY2hsaW5lLnYxLlN5bmNNaXJyb3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlKQAgL6phkDCMgBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIqIigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21pcnJvci1zeW5jGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL21pcnJvcl9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIugBCgpQdXNoTWlycm9yEhEKCXJlcG9fbmFtZRgBIAEoCRITCgtyZW1vdGVfbmFtZRgCIAEoCRIWCg5yZW1vdGVfYWRkcmVzcxgDIAEoCRIrCgdjcmVhdGVkGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtsYXN0X3VwZGF0ZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKbGFzdF9lcnJvchgGIAEoCRIQCghpbnRlcnZhbBgHIAEoCRIWCg5zeW5jX29uX2NvbW1pdBgIIAEoCCJSChZMaXN0UHVzaE1pcnJvcnNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGFnZRgDIAEoBRINCgVsaW1pdBgEIAEoBSJoChdMaXN0UHVzaE1pcnJvcnNSZXNwb25zZRIvCgxwdXNoX21pcnJvcnMYASADKAsyGS5icmFuY2hsaW5lLnYxLlB1c2hNaXJyb3ISDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUirwEKF0NyZWF0ZVB1c2hNaXJyb3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSGwoOcmVtb3RlX2FkZHJlc3MYAyABKAlCA+BBAhIXCg9yZW1vdGVfdXNlcm5hbWUYBCABKAkSFwoPcmVtb3RlX3Bhc3N3b3JkGAUgASgJEhAKCGludGVydmFsGAYgASgJEhYKDnN5bmNfb25fY29tbWl0GAcgASgIIkEKFEdldFB1c2hNaXJyb3JSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEbmFtZRgDIAEoCSJEChdEZWxldGVQdXNoTWlycm9yUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBG5hbWUYAyABKAkiNQoWU3luY1B1c2hNaXJyb3JzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJItYDChhNaWdyYXRlUmVwb3NpdG9yeVJlcXVlc3QSFwoKY2xvbmVfYWRkchgBIAEoCUID4EECEhYKCXJlcG9fbmFtZRgCIAEoCUID4EECEhIKCnJlcG9fb3duZXIYAyABKAkSCwoDdWlkGAQgASgDEhMKC2Rlc2NyaXB0aW9uGAUgASgJEg8KB3ByaXZhdGUYBiABKAgSFQoNYXV0aF91c2VybmFtZRgHIAEoCRIVCg1hdXRoX3Bhc3N3b3JkGAggASgJEhIKCmF1dGhfdG9rZW4YCSABKAkSDgoGbWlycm9yGAogASgIEhcKD21pcnJvcl9pbnRlcnZhbBgLIAEoCRIPCgdzZXJ2aWNlGAwgASgJEgwKBHdpa2kYDSABKAgSEgoKbWlsZXN0b25lcxgOIAEoCBIOCgZsYWJlbHMYDyABKAgSDgoGaXNzdWVzGBAgASgIEhUKDXB1bGxfcmVxdWVzdHMYESABKAgSEAoIcmVsZWFzZXMYEiABKAgSCwoDbGZzGBMgASgIEhQKDGxmc19lbmRwb2ludBgUIAEoCRIZChFhd3NfYWNjZXNzX2tleV9pZBgVIAEoCRIdChVhd3Nfc2VjcmV0X2FjY2Vzc19rZXkYFiABKAkiMAoRU3luY01pcnJvclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCTL4CQoNTWlycm9yU2VydmljZRKdAQoRTWlncmF0ZVJlcG9zaXRvcnkSJy5icmFuY2hsaW5lLnYxLk1pZ3JhdGVSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJEkAIA+qYZAwjJAYKnGRYIAxIQd3JpdGU6cmVwb3NpdG9yeSgBgtPkkwIaOgEqIhUvYXBpL3YxL3JlcG9zL21pZ3JhdGUSmgEKClN5bmNNaXJyb3ISIC5icmFuY2hsaW5lLnYxLlN5bmNNaXJyb3JSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlKQAgL6phkDCMgBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIqIigvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L21pcnJvci1zeW5jEtUBCg9MaXN0UHVzaE1pcnJvcnMSJS5icmFuY2hsaW5lLnYxLkxpc3RQdXNoTWlycm9yc1JlcXVlc3QaJi5icmFuY2hsaW5lLnYxLkxpc3RQdXNoTWlycm9yc1Jlc3BvbnNlInOQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAxIPcmVhZDpyZXBvc2l0b3J5gtPkkwI5YgxwdXNoX21pcnJvcnMSKS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVzaF9taXJyb3JzEq0BChBDcmVhdGVQdXNoTWlycm9yEiYuYnJhbmNobGluZS52MS5DcmVhdGVQdXNoTWlycm9yUmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUHVzaE1pcnJvciJWkAIA+qYZAwjIAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCLjoBKiIpL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdXNoX21pcnJvcnMSowEKDUdldFB1c2hNaXJyb3ISIy5icmFuY2hsaW5lLnYxLkdldFB1c2hNaXJyb3JSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5QdXNoTWlycm9yIlKQAgGCpxkTCAMSD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdXNoX21pcnJvcnMve25hbWV9EqcBChBEZWxldGVQdXNoTWlycm9yEiYuYnJhbmNobGluZS52MS5EZWxldGVQdXNoTWlycm9yUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJTkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIyKjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1c2hfbWlycm9ycy97bmFtZX0SqgEKD1N5bmNQdXNoTWlycm9ycxIlLmJyYW5jaGxpbmUudjEuU3luY1B1c2hNaXJyb3JzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJYkAIC+qYZAwjIAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMCIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdXNoX21pcnJvcnMtc3luYxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+
+/**
+ * A repository on another server that follows a repository here.
+ *
+ * @generated from message branchline.v1.PushMirror
+ */
+export type PushMirror = Message<"branchline.v1.PushMirror"> & {
+  /**
+   * Name of the repository here.
+   *
+   * @generated from field: string repo_name = 1;
+   */
+  repoName: string;
+
+  /**
+   * Name of the push mirror.
+   *
+   * @generated from field: string remote_name = 2;
+   */
+  remoteName: string;
+
+  /**
+   * URL of the other repository, without credentials.
+   *
+   * @generated from field: string remote_address = 3;
+   */
+  remoteAddress: string;
+
+  /**
+   * Time at which the push mirror was added.
+   *
+   * @generated from field: google.protobuf.Timestamp created = 4;
+   */
+  created?: Timestamp | undefined;
+
+  /**
+   * Time of the latest successful push. Absent before the first one.
+   *
+   * @generated from field: google.protobuf.Timestamp last_update = 5;
+   */
+  lastUpdate?: Timestamp | undefined;
+
+  /**
+   * Error of the latest push. Empty if it succeeded.
+   *
+   * @generated from field: string last_error = 6;
+   */
+  lastError: string;
+
+  /**
+   * Time between pushes, such as `8h0m0s`. `0s` for pushes on request and after changes only.
+   *
+   * @generated from field: string interval = 7;
+   */
+  interval: string;
+
+  /**
+   * Whether each change of a branch or tag is pushed. A push that fails is repeated.
+   *
+   * @generated from field: bool sync_on_commit = 8;
+   */
+  syncOnCommit: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.PushMirror.
+ * Use `create(PushMirrorSchema)` to create a new message.
+ */
+export const PushMirrorSchema: GenMessage<PushMirror> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_mirror_service, 0);
+
+/**
+ * Request of ListPushMirrors.
+ *
+ * @generated from message branchline.v1.ListPushMirrorsRequest
+ */
+export type ListPushMirrorsRequest = Message<"branchline.v1.ListPushMirrorsRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the page, from 1. Default 1.
+   *
+   * @generated from field: int32 page = 3;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 4;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListPushMirrorsRequest.
+ * Use `create(ListPushMirrorsRequestSchema)` to create a new message.
+ */
+export const ListPushMirrorsRequestSchema: GenMessage<ListPushMirrorsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_mirror_service, 1);
+
+/**
+ * A page of push mirrors.
+ *
+ * @generated from message branchline.v1.ListPushMirrorsResponse
+ */
+export type ListPushMirrorsResponse = Message<"branchline.v1.ListPushMirrorsResponse"> & {
+  /**
+   * The page.
+   *
+   * @generated from field: repeated branchline.v1.PushMirror push_mirrors = 1;
+   */
+  pushMirrors: PushMirror[];
+
+  /**
+   * Number of entries on all pages.
+   *
+   * @generated from field: int64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * Entries per page that the server used.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListPushMirrorsResponse.
+ * Use `create(ListPushMirrorsResponseSchema)` to create a new message.
+ */
+export const ListPushMirrorsResponseSchema: GenMessage<ListPushMirrorsResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_mirror_service, 2);
+
+/**
+ * Request of CreatePushMirror.
+ *
+ * @generated from message branchline.v1.CreatePushMirrorRequest
+ */
+export type CreatePushMirrorRequest = Message<"branchline.v1.CreatePushMirrorRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * HTTP or HTTPS URL of the other repository. A name and a password in the URL are credentials.
+   * Required.
+   *
+   * @generated from field: string remote_address = 3;
+   */
+  remoteAddress: string;
+
+  /**
+   * User name for the other server.
+   *
+   * @generated from field: string remote_username = 4;
+   */
+  remoteUsername: string;
+
+  /**
+   * Password or token for the other server. Never returned.
+   *
+   * @generated from field: string remote_password = 5;
+   */
+  remotePassword: string;
+
+  /**
+   * Time between pushes as a duration of Go, at least ten minutes; `0` for none. Default `8h`.
+   *
+   * @generated from field: string interval = 6;
+   */
+  interval: string;
+
+  /**
+   * Whether to push after each change of a branch or tag.
+   *
+   * @generated from field: bool sync_on_commit = 7;
+   */
+  syncOnCommit: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.CreatePushMirrorRequest.
+ * Use `create(CreatePushMirrorRequestSchema)` to create a new message.
+ */
+export const CreatePushMirrorRequestSchema: GenMessage<CreatePushMirrorRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_mirror_service, 3);
+
+/**
+ * Request of GetPushMirror.
+ *
+ * @generated from message branchline.v1.GetPushMirrorRequest
+ */
+export type GetPushMirrorRequest = Message<"branchline.v1.GetPushMirrorRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the push mirror.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message branchline.v1.GetPushMirrorRequest.
+ * Use `create(GetPushMirrorRequestSchema)` to create a new message.
+ */
+export const GetPushMirrorRequestSchema: GenMessage<GetPushMirrorRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_mirror_service, 4);
+
+/**
+ * Request of DeletePushMirror.
+ *
+ * @generated from message branchline.v1.DeletePushMirrorRequest
+ */
+export type DeletePushMirrorRequest = Message<"branchline.v1.DeletePushMirrorRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Name of the push mirror.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message branchline.v1.DeletePushMirrorRequest.
+ * Use `create(DeletePushMirrorRequestSchema)` to create a new message.
+ */
+export const DeletePushMirrorRequestSchema: GenMessage<DeletePushMirrorRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_mirror_service, 5);
+
+/**
+ * Request of SyncPushMirrors.
+ *
+ * @generated from message branchline.v1.SyncPushMirrorsRequest
+ */
+export type SyncPushMirrorsRequest = Message<"branchline.v1.SyncPushMirrorsRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+};
+
+/**
+ * Describes the message branchline.v1.SyncPushMirrorsRequest.
+ * Use `create(SyncPushMirrorsRequestSchema)` to create a new message.
+ */
+export const SyncPushMirrorsRequestSchema: GenMessage<SyncPushMirrorsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_mirror_service, 6);
 
 /**
  * Request of MigrateRepository.
@@ -189,7 +498,7 @@ export type MigrateRepositoryRequest = Message<"branchline.v1.MigrateRepositoryR
  * Use `create(MigrateRepositoryRequestSchema)` to create a new message.
  */
 export const MigrateRepositoryRequestSchema: GenMessage<MigrateRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_mirror_service, 0);
+  messageDesc(file_branchline_v1_mirror_service, 7);
 
 /**
  * Request of SyncMirror.
@@ -217,7 +526,7 @@ export type SyncMirrorRequest = Message<"branchline.v1.SyncMirrorRequest"> & {
  * Use `create(SyncMirrorRequestSchema)` to create a new message.
  */
 export const SyncMirrorRequestSchema: GenMessage<SyncMirrorRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_mirror_service, 1);
+  messageDesc(file_branchline_v1_mirror_service, 8);
 
 /**
  * Repositories that are imported from other servers, and mirrors, which follow their original.
@@ -277,6 +586,92 @@ export const MirrorService: GenService<{
   syncMirror: {
     methodKind: "unary";
     input: typeof SyncMirrorRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Lists the push mirrors of a repository, oldest first. For administrators of the repository.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
+   *
+   * @generated from rpc branchline.v1.MirrorService.ListPushMirrors
+   */
+  listPushMirrors: {
+    methodKind: "unary";
+    input: typeof ListPushMirrorsRequestSchema;
+    output: typeof ListPushMirrorsResponseSchema;
+  },
+  /**
+   * Adds a push mirror: a repository on another server whose branches and tags the server sets to
+   * those of the repository, soon after the response and then as scheduled. All other branches and
+   * tags of that repository are deleted. For administrators of the repository.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   * - INVALID_CLONE_ADDRESS, when remote_address is not an HTTP or HTTPS URL.
+   * - INVALID_MIRROR_INTERVAL, when interval is not allowed.
+   * - TOO_MANY_PUSH_MIRRORS, when the repository has 10.
+   *
+   * @generated from rpc branchline.v1.MirrorService.CreatePushMirror
+   */
+  createPushMirror: {
+    methodKind: "unary";
+    input: typeof CreatePushMirrorRequestSchema;
+    output: typeof PushMirrorSchema;
+  },
+  /**
+   * Returns one push mirror. For administrators of the repository.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
+   * - PUSH_MIRROR_NOT_FOUND, when the repository has no such push mirror.
+   *
+   * @generated from rpc branchline.v1.MirrorService.GetPushMirror
+   */
+  getPushMirror: {
+    methodKind: "unary";
+    input: typeof GetPushMirrorRequestSchema;
+    output: typeof PushMirrorSchema;
+  },
+  /**
+   * Deletes a push mirror. The repository on the other server stays as it is. For administrators of
+   * the repository.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
+   * - PUSH_MIRROR_NOT_FOUND, when the repository has no such push mirror.
+   *
+   * @generated from rpc branchline.v1.MirrorService.DeletePushMirror
+   */
+  deletePushMirror: {
+    methodKind: "unary";
+    input: typeof DeletePushMirrorRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Pushes to all push mirrors of a repository soon after the response. `last_update` and
+   * `last_error` of each show the result. For administrators of the repository.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name or owner now.
+   * - REPOSITORY_ACCESS_DENIED, when the caller does not administer the repository.
+   * - REPOSITORY_ARCHIVED, when the repository is archived.
+   *
+   * @generated from rpc branchline.v1.MirrorService.SyncPushMirrors
+   */
+  syncPushMirrors: {
+    methodKind: "unary";
+    input: typeof SyncPushMirrorsRequestSchema;
     output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_service.proto.
  */
 export const file_branchline_v1_repository_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSL6AQobQ3JlYXRlVXNlclJlcG9zaXRvcnlSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdwcml2YXRlGAMgASgIEhEKCWF1dG9faW5pdBgEIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgFIAEoCRIQCgh0ZW1wbGF0ZRgGIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYByABKAkSDgoGcmVhZG1lGAggASgJEhIKCmdpdGlnbm9yZXMYCSABKAkSDwoHbGljZW5zZRgKIAEoCRIUCgxpc3N1ZV9sYWJlbHMYCyABKAkijwIKI0NyZWF0ZU9yZ2FuaXphdGlvblJlcG9zaXRvcnlSZXF1ZXN0EgsKA29yZxgBIAEoCRIRCgRuYW1lGAIgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YAyABKAkSDwoHcHJpdmF0ZRgEIAEoCBIRCglhdXRvX2luaXQYBSABKAgSFgoOZGVmYXVsdF9icmFuY2gYBiABKAkSEAoIdGVtcGxhdGUYByABKAgSGgoSb2JqZWN0X2Zvcm1hdF9uYW1lGAggASgJEg4KBnJlYWRtZRgJIAEoCRISCgpnaXRpZ25vcmVzGAogASgJEg8KB2xpY2Vuc2UYCyABKAkSFAoMaXNzdWVfbGFiZWxzGAwgASgJIjMKFEdldFJlcG9zaXRvcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiJgoYR2V0UmVwb3NpdG9yeUJ5SWRSZXF1ZXN0EgoKAmlkGAEgASgDIpUDChlTZWFyY2hSZXBvc2l0b3JpZXNSZXF1ZXN0EgkKAXEYASABKAkSDQoFdG9waWMYAiABKAgSHAoMaW5jbHVkZV9kZXNjGAMgASgIQgb6phkCEAESCwoDdWlkGAQgASgDEhEKCWV4Y2x1c2l2ZRgFIAEoCBIZChFwcmlvcml0eV9vd25lcl9pZBgGIAEoAxIPCgd0ZWFtX2lkGAcgASgDEhoKCnN0YXJyZWRfYnkYCCABKANCBvqmGQIQARIUCgdwcml2YXRlGAkgASgISACIAQESFwoKaXNfcHJpdmF0ZRgKIAEoCEgBiAEBEhUKCHRlbXBsYXRlGAsgASgISAKIAQESFQoIYXJjaGl2ZWQYDCABKAhIA4gBARIMCgRtb2RlGA0gASgJEgwKBHNvcnQYDiABKAkSDQoFb3JkZXIYDyABKAkSDAoEcGFnZRgQIAEoBRINCgVsaW1pdBgRIAEoBUIKCghfcHJpdmF0ZUINCgtfaXNfcHJpdmF0ZUILCglfdGVtcGxhdGVCCwoJX2FyY2hpdmVkIk4KF1JlcG9zaXRvcnlTZWFyY2hSZXN1bHRzEgoKAm9rGAEgASgIEicKBGRhdGEYAiADKAsyGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkicwoaU2VhcmNoUmVwb3NpdG9yaWVzUmVzcG9uc2USNwoHcmVzdWx0cxgBIAEoCzImLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlYXJjaFJlc3VsdHMSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiOAoZTGlzdE15UmVwb3NpdG9yaWVzUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIkwKG0xpc3RVc2VyUmVwb3NpdG9yaWVzUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFIk8KI0xpc3RPcmdhbml6YXRpb25SZXBvc2l0b3JpZXNSZXF1ZXN0EgsKA29yZxgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFImkKGExpc3RSZXBvc2l0b3JpZXNSZXNwb25zZRIvCgxyZXBvc2l0b3JpZXMYASADKAsyGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUi1gsKFUVkaXRSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIYCgtkZXNjcmlwdGlvbhgEIAEoCUgBiAEBEhQKB3dlYnNpdGUYBSABKAlIAogBARIUCgdwcml2YXRlGAYgASgISAOIAQESGwoOZGVmYXVsdF9icmFuY2gYByABKAlIBIgBARIVCghhcmNoaXZlZBgIIAEoCEgFiAEBEhUKCHRlbXBsYXRlGAkgASgISAaIAQESFwoKaGFzX2lzc3VlcxgKIAEoCEgHiAEBEh4KEWhhc19wdWxsX3JlcXVlc3RzGAsgASgISAiIAQESGQoMaGFzX3JlbGVhc2VzGAwgASgISAmIAQESKAobaWdub3JlX3doaXRlc3BhY2VfY29uZmxpY3RzGA0gASgISAqIAQESIAoTYWxsb3dfbWVyZ2VfY29tbWl0cxgOIAEoCEgLiAEBEhkKDGFsbG93X3JlYmFzZRgPIAEoCEgMiAEBEiIKFWFsbG93X3JlYmFzZV9leHBsaWNpdBgQIAEoCEgNiAEBEh8KEmFsbG93X3NxdWFzaF9tZXJnZRgRIAEoCEgOiAEBEioKHWFsbG93X2Zhc3RfZm9yd2FyZF9vbmx5X21lcmdlGBIgASgISA+IAQESHwoSYWxsb3dfbWVyZ2VfdXBkYXRlGBMgASgISBCIAQESIAoTYWxsb3dfcmViYXNlX3VwZGF0ZRgUIAEoCEgRiAEBEh8KEmFsbG93X21hbnVhbF9tZXJnZRgVIAEoCEgSiAEBEiQKF2F1dG9kZXRlY3RfbWFudWFsX21lcmdlGBYgASgISBOIAQESLgohZGVmYXVsdF9kZWxldGVfYnJhbmNoX2FmdGVyX21lcmdlGBcgASgISBSIAQESKgodZGVmYXVsdF9hbGxvd19tYWludGFpbmVyX2VkaXQYGCABKAhIFYgBARIgChNkZWZhdWx0X21lcmdlX3N0eWxlGBkgASgJSBaIAQESIQoUZGVmYXVsdF91cGRhdGVfc3R5bGUYGiABKAlIF4gBARIiChVkZWZhdWx0X3RhcmdldF9icmFuY2gYGyABKAlIGIgBARIcCg9taXJyb3JfaW50ZXJ2YWwYHCABKAlIGYgBARIZCgxlbmFibGVfcHJ1bmUYHSABKAhIGogBAUIHCgVfbmFtZUIOCgxfZGVzY3JpcHRpb25CCgoIX3dlYnNpdGVCCgoIX3ByaXZhdGVCEQoPX2RlZmF1bHRfYnJhbmNoQgsKCV9hcmNoaXZlZEILCglfdGVtcGxhdGVCDQoLX2hhc19pc3N1ZXNCFAoSX2hhc19wdWxsX3JlcXVlc3RzQg8KDV9oYXNfcmVsZWFzZXNCHgocX2lnbm9yZV93aGl0ZXNwYWNlX2NvbmZsaWN0c0IWChRfYWxsb3dfbWVyZ2VfY29tbWl0c0IPCg1fYWxsb3dfcmViYXNlQhgKFl9hbGxvd19yZWJhc2VfZXhwbGljaXRCFQoTX2FsbG93X3NxdWFzaF9tZXJnZUIgCh5fYWxsb3dfZmFzdF9mb3J3YXJkX29ubHlfbWVyZ2VCFQoTX2FsbG93X21lcmdlX3VwZGF0ZUIWChRfYWxsb3dfcmViYXNlX3VwZGF0ZUIVChNfYWxsb3dfbWFudWFsX21lcmdlQhoKGF9hdXRvZGV0ZWN0X21hbnVhbF9tZXJnZUIkCiJfZGVmYXVsdF9kZWxldGVfYnJhbmNoX2FmdGVyX21lcmdlQiAKHl9kZWZhdWx0X2FsbG93X21haW50YWluZXJfZWRpdEIWChRfZGVmYXVsdF9tZXJnZV9zdHlsZUIXChVfZGVmYXVsdF91cGRhdGVfc3R5bGVCGAoWX2RlZmF1bHRfdGFyZ2V0X2JyYW5jaEISChBfbWlycm9yX2ludGVydmFsQg8KDV9lbmFibGVfcHJ1bmUiNgoXRGVsZXRlUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSJiChlUcmFuc2ZlclJlcG9zaXRvcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSFgoJbmV3X293bmVyGAMgASgJQgPgQQISEAoIdGVhbV9pZHMYBCADKAMiPgofQWNjZXB0UmVwb3NpdG9yeVRyYW5zZmVyUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJIj4KH1JlamVjdFJlcG9zaXRvcnlUcmFuc2ZlclJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCTLfEwoRUmVwb3NpdG9yeVNlcnZpY2USqwEKFENyZWF0ZVVzZXJSZXBvc2l0b3J5EiouYnJhbmNobGluZS52MS5DcmVhdGVVc2VyUmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiTJACAPqmGQMIyQGCpxkhCAMSG3dyaXRlOnJlcG9zaXRvcnkgd3JpdGU6dXNlcigBgtPkkwIXOgEqIhIvYXBpL3YxL3VzZXIvcmVwb3MS5QEKHENyZWF0ZU9yZ2FuaXphdGlvblJlcG9zaXRvcnkSMi5icmFuY2hsaW5lLnYxLkNyZWF0ZU9yZ2FuaXphdGlvblJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5InaQAgD6phkDCMkBgqcZJwgDEiN3cml0ZTpvcmdhbml6YXRpb24gd3JpdGU6cmVwb3NpdG9yeYLT5JMCOzoBKlocOgEqIhcvYXBpL3YxL29yZy97b3JnfS9yZXBvcyIYL2FwaS92MS9vcmdzL3tvcmd9L3JlcG9zEo8BCg1HZXRSZXBvc2l0b3J5EiMuYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSI+kAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAh4SHC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30SlAEKEUdldFJlcG9zaXRvcnlCeUlkEicuYnJhbmNobGluZS52MS5HZXRSZXBvc2l0b3J5QnlJZFJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiO5ACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIbEhkvYXBpL3YxL3JlcG9zaXRvcmllcy97aWR9EsQBChJTZWFyY2hSZXBvc2l0b3JpZXMSKC5icmFuY2hsaW5lLnYxLlNlYXJjaFJlcG9zaXRvcmllc1JlcXVlc3QaKS5icmFuY2hsaW5lLnYxLlNlYXJjaFJlcG9zaXRvcmllc1Jlc3BvbnNlIlmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIfYgdyZXN1bHRzEhQvYXBpL3YxL3JlcG9zL3NlYXJjaBLPAQoSTGlzdE15UmVwb3NpdG9yaWVzEiguYnJhbmNobGluZS52MS5MaXN0TXlSZXBvc2l0b3JpZXNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yaWVzUmVzcG9uc2UiZpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZHQgDEhlyZWFkOnJlcG9zaXRvcnkgcmVhZDp1c2VygtPkkwIiYgxyZXBvc2l0b3JpZXMSEi9hcGkvdjEvdXNlci9yZXBvcxLfAQoUTGlzdFVzZXJSZXBvc2l0b3JpZXMSKi5icmFuY2hsaW5lLnYxLkxpc3RVc2VyUmVwb3NpdG9yaWVzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlInKQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAhIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoLT5JMCLmIMcmVwb3NpdG9yaWVzEh4vYXBpL3YxL3VzZXJzL3t1c2VybmFtZX0vcmVwb3MS4QEKHExpc3RPcmdhbml6YXRpb25SZXBvc2l0b3JpZXMSMi5icmFuY2hsaW5lLnYxLkxpc3RPcmdhbml6YXRpb25SZXBvc2l0b3JpZXNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yaWVzUmVzcG9uc2UiZJACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZFQgCEhFyZWFkOm9yZ2FuaXphdGlvboLT5JMCKGIMcmVwb3NpdG9yaWVzEhgvYXBpL3YxL29yZ3Mve29yZ30vcmVwb3MSlQEKDkVkaXRSZXBvc2l0b3J5EiQuYnJhbmNobGluZS52MS5FZGl0UmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiQpACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCIToBKjIcL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfRKTAQoQRGVsZXRlUmVwb3NpdG9yeRImLmJyYW5jaGxpbmUudjEuRGVsZXRlUmVwb3NpdG9yeVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiP5ACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCHiocL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfRKtAQoSVHJhbnNmZXJSZXBvc2l0b3J5EiguYnJhbmNobGluZS52MS5UcmFuc2ZlclJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IlKQAgD6phkDCMoBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIqOgEqIiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RyYW5zZmVyEsABChhBY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXISLi5icmFuY2hsaW5lLnYxLkFjY2VwdFJlcG9zaXRvcnlUcmFuc2ZlclJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiWZACAPqmGQMIygGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjE6ASoiLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdHJhbnNmZXIvYWNjZXB0ErkBChhSZWplY3RSZXBvc2l0b3J5VHJhbnNmZXISLi5icmFuY2hsaW5lLnYxLlJlamVjdFJlcG9zaXRvcnlUcmFuc2ZlclJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiUpACAIKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMToBKiIsL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90cmFuc2Zlci9yZWplY3QaT/qmGUsIAhACGAIgAigCMAE4AkINL29wZW5hcGkuanNvbkoFCAMQpgNQzAFaHmFwcGxpY2F0aW9uL2pzb247Y2hhcnNldD11dGYtOGACaANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSL6AQobQ3JlYXRlVXNlclJlcG9zaXRvcnlSZXF1ZXN0EhEKBG5hbWUYASABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgCIAEoCRIPCgdwcml2YXRlGAMgASgIEhEKCWF1dG9faW5pdBgEIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgFIAEoCRIQCgh0ZW1wbGF0ZRgGIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYByABKAkSDgoGcmVhZG1lGAggASgJEhIKCmdpdGlnbm9yZXMYCSABKAkSDwoHbGljZW5zZRgKIAEoCRIUCgxpc3N1ZV9sYWJlbHMYCyABKAkirgIKGUdlbmVyYXRlUmVwb3NpdG9yeVJlcXVlc3QSFgoOdGVtcGxhdGVfb3duZXIYASABKAkSFQoNdGVtcGxhdGVfcmVwbxgCIAEoCRINCgVvd25lchgDIAEoCRIRCgRuYW1lGAQgASgJQgPgQQISEwoLZGVzY3JpcHRpb24YBSABKAkSDwoHcHJpdmF0ZRgGIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgHIAEoCRITCgtnaXRfY29udGVudBgIIAEoCBIOCgZ0b3BpY3MYCSABKAgSDgoGbGFiZWxzGAogASgIEg4KBmF2YXRhchgLIAEoCBIQCgh3ZWJob29rcxgMIAEoCBIRCglnaXRfaG9va3MYDSABKAgSGAoQcHJvdGVjdGVkX2JyYW5jaBgOIAEoCCKPAgojQ3JlYXRlT3JnYW5pemF0aW9uUmVwb3NpdG9yeVJlcXVlc3QSCwoDb3JnGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhEKCWF1dG9faW5pdBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCRIQCgh0ZW1wbGF0ZRgHIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYCCABKAkSDgoGcmVhZG1lGAkgASgJEhIKCmdpdGlnbm9yZXMYCiABKAkSDwoHbGljZW5zZRgLIAEoCRIUCgxpc3N1ZV9sYWJlbHMYDCABKAkiMwoUR2V0UmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCSImChhHZXRSZXBvc2l0b3J5QnlJZFJlcXVlc3QSCgoCaWQYASABKAMilQMKGVNlYXJjaFJlcG9zaXRvcmllc1JlcXVlc3QSCQoBcRgBIAEoCRINCgV0b3BpYxgCIAEoCBIcCgxpbmNsdWRlX2Rlc2MYAyABKAhCBvqmGQIQARILCgN1aWQYBCABKAMSEQoJZXhjbHVzaXZlGAUgASgIEhkKEXByaW9yaXR5X293bmVyX2lkGAYgASgDEg8KB3RlYW1faWQYByABKAMSGgoKc3RhcnJlZF9ieRgIIAEoA0IG+qYZAhABEhQKB3ByaXZhdGUYCSABKAhIAIgBARIXCgppc19wcml2YXRlGAogASgISAGIAQESFQoIdGVtcGxhdGUYCyABKAhIAogBARIVCghhcmNoaXZlZBgMIAEoCEgDiAEBEgwKBG1vZGUYDSABKAkSDAoEc29ydBgOIAEoCRINCgVvcmRlchgPIAEoCRIMCgRwYWdlGBAgASgFEg0KBWxpbWl0GBEgASgFQgoKCF9wcml2YXRlQg0KC19pc19wcml2YXRlQgsKCV90ZW1wbGF0ZUILCglfYXJjaGl2ZWQiTgoXUmVwb3NpdG9yeVNlYXJjaFJlc3VsdHMSCgoCb2sYASABKAgSJwoEZGF0YRgCIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJzChpTZWFyY2hSZXBvc2l0b3JpZXNSZXNwb25zZRI3CgdyZXN1bHRzGAEgASgLMiYuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI4ChlMaXN0TXlSZXBvc2l0b3JpZXNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiTAobTGlzdFVzZXJSZXBvc2l0b3JpZXNSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiTwojTGlzdE9yZ2FuaXphdGlvblJlcG9zaXRvcmllc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiaQoYTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlEi8KDHJlcG9zaXRvcmllcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeRINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSLWCwoVRWRpdFJlcG9zaXRvcnlSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSEQoEbmFtZRgDIAEoCUgAiAEBEhgKC2Rlc2NyaXB0aW9uGAQgASgJSAGIAQESFAoHd2Vic2l0ZRgFIAEoCUgCiAEBEhQKB3ByaXZhdGUYBiABKAhIA4gBARIbCg5kZWZhdWx0X2JyYW5jaBgHIAEoCUgEiAEBEhUKCGFyY2hpdmVkGAggASgISAWIAQESFQoIdGVtcGxhdGUYCSABKAhIBogBARIXCgpoYXNfaXNzdWVzGAogASgISAeIAQESHgoRaGFzX3B1bGxfcmVxdWVzdHMYCyABKAhICIgBARIZCgxoYXNfcmVsZWFzZXMYDCABKAhICYgBARIoChtpZ25vcmVfd2hpdGVzcGFjZV9jb25mbGljdHMYDSABKAhICogBARIgChNhbGxvd19tZXJnZV9jb21taXRzGA4gASgISAuIAQESGQoMYWxsb3dfcmViYXNlGA8gASgISAyIAQESIgoVYWxsb3dfcmViYXNlX2V4cGxpY2l0GBAgASgISA2IAQESHwoSYWxsb3dfc3F1YXNoX21lcmdlGBEgASgISA6IAQESKgodYWxsb3dfZmFzdF9mb3J3YXJkX29ubHlfbWVyZ2UYEiABKAhID4gBARIfChJhbGxvd19tZXJnZV91cGRhdGUYEyABKAhIEIgBARIgChNhbGxvd19yZWJhc2VfdXBkYXRlGBQgASgISBGIAQESHwoSYWxsb3dfbWFudWFsX21lcmdlGBUgASgISBKIAQESJAoXYXV0b2RldGVjdF9tYW51YWxfbWVyZ2UYFiABKAhIE4gBARIuCiFkZWZhdWx0X2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2UYFyABKAhIFIgBARIqCh1kZWZhdWx0X2FsbG93X21haW50YWluZXJfZWRpdBgYIAEoCEgViAEBEiAKE2RlZmF1bHRfbWVyZ2Vfc3R5bGUYGSABKAlIFogBARIhChRkZWZhdWx0X3VwZGF0ZV9zdHlsZRgaIAEoCUgXiAEBEiIKFWRlZmF1bHRfdGFyZ2V0X2JyYW5jaBgbIAEoCUgYiAEBEhwKD21pcnJvcl9pbnRlcnZhbBgcIAEoCUgZiAEBEhkKDGVuYWJsZV9wcnVuZRgdIAEoCEgaiAEBQgcKBV9uYW1lQg4KDF9kZXNjcmlwdGlvbkIKCghfd2Vic2l0ZUIKCghfcHJpdmF0ZUIRCg9fZGVmYXVsdF9icmFuY2hCCwoJX2FyY2hpdmVkQgsKCV90ZW1wbGF0ZUINCgtfaGFzX2lzc3Vlc0IUChJfaGFzX3B1bGxfcmVxdWVzdHNCDwoNX2hhc19yZWxlYXNlc0IeChxfaWdub3JlX3doaXRlc3BhY2VfY29uZmxpY3RzQhYKFF9hbGxvd19tZXJnZV9jb21taXRzQg8KDV9hbGxvd19yZWJhc2VCGAoWX2FsbG93X3JlYmFzZV9leHBsaWNpdEIVChNfYWxsb3dfc3F1YXNoX21lcmdlQiAKHl9hbGxvd19mYXN0X2ZvcndhcmRfb25seV9tZXJnZUIVChNfYWxsb3dfbWVyZ2VfdXBkYXRlQhYKFF9hbGxvd19yZWJhc2VfdXBkYXRlQhUKE19hbGxvd19tYW51YWxfbWVyZ2VCGgoYX2F1dG9kZXRlY3RfbWFudWFsX21lcmdlQiQKIl9kZWZhdWx0X2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2VCIAoeX2RlZmF1bHRfYWxsb3dfbWFpbnRhaW5lcl9lZGl0QhYKFF9kZWZhdWx0X21lcmdlX3N0eWxlQhcKFV9kZWZhdWx0X3VwZGF0ZV9zdHlsZUIYChZfZGVmYXVsdF90YXJnZXRfYnJhbmNoQhIKEF9taXJyb3JfaW50ZXJ2YWxCDwoNX2VuYWJsZV9wcnVuZSI2ChdEZWxldGVSZXBvc2l0b3J5UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJImIKGVRyYW5zZmVyUmVwb3NpdG9yeVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIWCgluZXdfb3duZXIYAyABKAlCA+BBAhIQCgh0ZWFtX2lkcxgEIAMoAyI+Ch9BY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkiPgofUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJMqEVChFSZXBvc2l0b3J5U2VydmljZRKrAQoUQ3JlYXRlVXNlclJlcG9zaXRvcnkSKi5icmFuY2hsaW5lLnYxLkNyZWF0ZVVzZXJSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJMkAIA+qYZAwjJAYKnGSEIAxIbd3JpdGU6cmVwb3NpdG9yeSB3cml0ZTp1c2VyKAGC0+STAhc6ASoiEi9hcGkvdjEvdXNlci9yZXBvcxK/AQoSR2VuZXJhdGVSZXBvc2l0b3J5EiguYnJhbmNobGluZS52MS5HZW5lcmF0ZVJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5ImSQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI8OgEqIjcvYXBpL3YxL3JlcG9zL3t0ZW1wbGF0ZV9vd25lcn0ve3RlbXBsYXRlX3JlcG99L2dlbmVyYXRlEuUBChxDcmVhdGVPcmdhbml6YXRpb25SZXBvc2l0b3J5EjIuYnJhbmNobGluZS52MS5DcmVhdGVPcmdhbml6YXRpb25SZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJ2kAIA+qYZAwjJAYKnGScIAxIjd3JpdGU6b3JnYW5pemF0aW9uIHdyaXRlOnJlcG9zaXRvcnmC0+STAjs6ASpaHDoBKiIXL2FwaS92MS9vcmcve29yZ30vcmVwb3MiGC9hcGkvdjEvb3Jncy97b3JnfS9yZXBvcxKPAQoNR2V0UmVwb3NpdG9yeRIjLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiPpACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIeEhwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99EpQBChFHZXRSZXBvc2l0b3J5QnlJZBInLmJyYW5jaGxpbmUudjEuR2V0UmVwb3NpdG9yeUJ5SWRSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IjuQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCGxIZL2FwaS92MS9yZXBvc2l0b3JpZXMve2lkfRLEAQoSU2VhcmNoUmVwb3NpdG9yaWVzEiguYnJhbmNobGluZS52MS5TZWFyY2hSZXBvc2l0b3JpZXNSZXF1ZXN0GikuYnJhbmNobGluZS52MS5TZWFyY2hSZXBvc2l0b3JpZXNSZXNwb25zZSJZkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCH2IHcmVzdWx0cxIUL2FwaS92MS9yZXBvcy9zZWFyY2gSzwEKEkxpc3RNeVJlcG9zaXRvcmllcxIoLmJyYW5jaGxpbmUudjEuTGlzdE15UmVwb3NpdG9yaWVzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlImaQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGR0IAxIZcmVhZDpyZXBvc2l0b3J5IHJlYWQ6dXNlcoLT5JMCImIMcmVwb3NpdG9yaWVzEhIvYXBpL3YxL3VzZXIvcmVwb3MS3wEKFExpc3RVc2VyUmVwb3NpdG9yaWVzEiouYnJhbmNobGluZS52MS5MaXN0VXNlclJlcG9zaXRvcmllc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RSZXBvc2l0b3JpZXNSZXNwb25zZSJykAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkdCAISGXJlYWQ6cmVwb3NpdG9yeSByZWFkOnVzZXKC0+STAi5iDHJlcG9zaXRvcmllcxIeL2FwaS92MS91c2Vycy97dXNlcm5hbWV9L3JlcG9zEuEBChxMaXN0T3JnYW5pemF0aW9uUmVwb3NpdG9yaWVzEjIuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uUmVwb3NpdG9yaWVzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdFJlcG9zaXRvcmllc1Jlc3BvbnNlImSQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRUIAhIRcmVhZDpvcmdhbml6YXRpb26C0+STAihiDHJlcG9zaXRvcmllcxIYL2FwaS92MS9vcmdzL3tvcmd9L3JlcG9zEpUBCg5FZGl0UmVwb3NpdG9yeRIkLmJyYW5jaGxpbmUudjEuRWRpdFJlcG9zaXRvcnlSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IkKQAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAiE6ASoyHC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30SkwEKEERlbGV0ZVJlcG9zaXRvcnkSJi5icmFuY2hsaW5lLnYxLkRlbGV0ZVJlcG9zaXRvcnlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ij+QAgKCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAh4qHC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30SrQEKElRyYW5zZmVyUmVwb3NpdG9yeRIoLmJyYW5jaGxpbmUudjEuVHJhbnNmZXJSZXBvc2l0b3J5UmVxdWVzdBoZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeSJSkAIA+qYZAwjKAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKjoBKiIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS90cmFuc2ZlchLAAQoYQWNjZXB0UmVwb3NpdG9yeVRyYW5zZmVyEi4uYnJhbmNobGluZS52MS5BY2NlcHRSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IlmQAgD6phkDCMoBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIxOgEqIiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3RyYW5zZmVyL2FjY2VwdBK5AQoYUmVqZWN0UmVwb3NpdG9yeVRyYW5zZmVyEi4uYnJhbmNobGluZS52MS5SZWplY3RSZXBvc2l0b3J5VHJhbnNmZXJSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5IlKQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjE6ASoiLC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vdHJhbnNmZXIvcmVqZWN0Gk/6phlLCAIQAhgCIAIoAjABOAJCDS9vcGVuYXBpLmpzb25KBQgDEKYDUMwBWh5hcHBsaWNhdGlvbi9qc29uO2NoYXJzZXQ9dXRmLThgAmgDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of CreateUserRepository.
@@ -113,6 +113,118 @@ export type CreateUserRepositoryRequest = Message<"branchline.v1.CreateUserRepos
  */
 export const CreateUserRepositoryRequestSchema: GenMessage<CreateUserRepositoryRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_repository_service, 0);
+
+/**
+ * Request of GenerateRepository.
+ *
+ * @generated from message branchline.v1.GenerateRepositoryRequest
+ */
+export type GenerateRepositoryRequest = Message<"branchline.v1.GenerateRepositoryRequest"> & {
+  /**
+   * Name of the owner of the template.
+   *
+   * @generated from field: string template_owner = 1;
+   */
+  templateOwner: string;
+
+  /**
+   * Name of the template.
+   *
+   * @generated from field: string template_repo = 2;
+   */
+  templateRepo: string;
+
+  /**
+   * Name of the user or organisation that owns the new repository. Default the caller.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner: string;
+
+  /**
+   * Name of the new repository. Required.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * Description, at most 2048 characters.
+   *
+   * @generated from field: string description = 5;
+   */
+  description: string;
+
+  /**
+   * Whether the repository is private.
+   *
+   * @generated from field: bool private = 6;
+   */
+  private: boolean;
+
+  /**
+   * Name of the default branch. Default that of the template.
+   *
+   * @generated from field: string default_branch = 7;
+   */
+  defaultBranch: string;
+
+  /**
+   * Whether to copy the files of the default branch.
+   *
+   * @generated from field: bool git_content = 8;
+   */
+  gitContent: boolean;
+
+  /**
+   * Whether to copy the topics.
+   *
+   * @generated from field: bool topics = 9;
+   */
+  topics: boolean;
+
+  /**
+   * Whether to copy the labels.
+   *
+   * @generated from field: bool labels = 10;
+   */
+  labels: boolean;
+
+  /**
+   * Whether to copy the picture. Repositories have none.
+   *
+   * @generated from field: bool avatar = 11;
+   */
+  avatar: boolean;
+
+  /**
+   * Whether to copy the webhooks. Not supported.
+   *
+   * @generated from field: bool webhooks = 12;
+   */
+  webhooks: boolean;
+
+  /**
+   * Whether to copy the Git hooks. Not supported.
+   *
+   * @generated from field: bool git_hooks = 13;
+   */
+  gitHooks: boolean;
+
+  /**
+   * Whether to copy the branch protections. Not supported.
+   *
+   * @generated from field: bool protected_branch = 14;
+   */
+  protectedBranch: boolean;
+};
+
+/**
+ * Describes the message branchline.v1.GenerateRepositoryRequest.
+ * Use `create(GenerateRepositoryRequestSchema)` to create a new message.
+ */
+export const GenerateRepositoryRequestSchema: GenMessage<GenerateRepositoryRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_service, 1);
 
 /**
  * Request of CreateOrganizationRepository.
@@ -213,7 +325,7 @@ export type CreateOrganizationRepositoryRequest = Message<"branchline.v1.CreateO
  * Use `create(CreateOrganizationRepositoryRequestSchema)` to create a new message.
  */
 export const CreateOrganizationRepositoryRequestSchema: GenMessage<CreateOrganizationRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 1);
+  messageDesc(file_branchline_v1_repository_service, 2);
 
 /**
  * Request of GetRepository.
@@ -241,7 +353,7 @@ export type GetRepositoryRequest = Message<"branchline.v1.GetRepositoryRequest">
  * Use `create(GetRepositoryRequestSchema)` to create a new message.
  */
 export const GetRepositoryRequestSchema: GenMessage<GetRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 2);
+  messageDesc(file_branchline_v1_repository_service, 3);
 
 /**
  * Request of GetRepositoryById.
@@ -262,7 +374,7 @@ export type GetRepositoryByIdRequest = Message<"branchline.v1.GetRepositoryByIdR
  * Use `create(GetRepositoryByIdRequestSchema)` to create a new message.
  */
 export const GetRepositoryByIdRequestSchema: GenMessage<GetRepositoryByIdRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 3);
+  messageDesc(file_branchline_v1_repository_service, 4);
 
 /**
  * Request of SearchRepositories. An unset field does not restrict the search.
@@ -402,7 +514,7 @@ export type SearchRepositoriesRequest = Message<"branchline.v1.SearchRepositorie
  * Use `create(SearchRepositoriesRequestSchema)` to create a new message.
  */
 export const SearchRepositoriesRequestSchema: GenMessage<SearchRepositoriesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 4);
+  messageDesc(file_branchline_v1_repository_service, 5);
 
 /**
  * Result of SearchRepositories.
@@ -430,7 +542,7 @@ export type RepositorySearchResults = Message<"branchline.v1.RepositorySearchRes
  * Use `create(RepositorySearchResultsSchema)` to create a new message.
  */
 export const RepositorySearchResultsSchema: GenMessage<RepositorySearchResults> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 5);
+  messageDesc(file_branchline_v1_repository_service, 6);
 
 /**
  * A page of repositories.
@@ -465,7 +577,7 @@ export type SearchRepositoriesResponse = Message<"branchline.v1.SearchRepositori
  * Use `create(SearchRepositoriesResponseSchema)` to create a new message.
  */
 export const SearchRepositoriesResponseSchema: GenMessage<SearchRepositoriesResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 6);
+  messageDesc(file_branchline_v1_repository_service, 7);
 
 /**
  * Request of ListMyRepositories.
@@ -493,7 +605,7 @@ export type ListMyRepositoriesRequest = Message<"branchline.v1.ListMyRepositorie
  * Use `create(ListMyRepositoriesRequestSchema)` to create a new message.
  */
 export const ListMyRepositoriesRequestSchema: GenMessage<ListMyRepositoriesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 7);
+  messageDesc(file_branchline_v1_repository_service, 8);
 
 /**
  * Request of ListUserRepositories.
@@ -528,7 +640,7 @@ export type ListUserRepositoriesRequest = Message<"branchline.v1.ListUserReposit
  * Use `create(ListUserRepositoriesRequestSchema)` to create a new message.
  */
 export const ListUserRepositoriesRequestSchema: GenMessage<ListUserRepositoriesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 8);
+  messageDesc(file_branchline_v1_repository_service, 9);
 
 /**
  * Request of ListOrganizationRepositories.
@@ -563,7 +675,7 @@ export type ListOrganizationRepositoriesRequest = Message<"branchline.v1.ListOrg
  * Use `create(ListOrganizationRepositoriesRequestSchema)` to create a new message.
  */
 export const ListOrganizationRepositoriesRequestSchema: GenMessage<ListOrganizationRepositoriesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 9);
+  messageDesc(file_branchline_v1_repository_service, 10);
 
 /**
  * A page of repositories.
@@ -598,7 +710,7 @@ export type ListRepositoriesResponse = Message<"branchline.v1.ListRepositoriesRe
  * Use `create(ListRepositoriesResponseSchema)` to create a new message.
  */
 export const ListRepositoriesResponseSchema: GenMessage<ListRepositoriesResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 10);
+  messageDesc(file_branchline_v1_repository_service, 11);
 
 /**
  * Request of EditRepository. What is absent stays as it is.
@@ -819,7 +931,7 @@ export type EditRepositoryRequest = Message<"branchline.v1.EditRepositoryRequest
  * Use `create(EditRepositoryRequestSchema)` to create a new message.
  */
 export const EditRepositoryRequestSchema: GenMessage<EditRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 11);
+  messageDesc(file_branchline_v1_repository_service, 12);
 
 /**
  * Request of DeleteRepository.
@@ -847,7 +959,7 @@ export type DeleteRepositoryRequest = Message<"branchline.v1.DeleteRepositoryReq
  * Use `create(DeleteRepositoryRequestSchema)` to create a new message.
  */
 export const DeleteRepositoryRequestSchema: GenMessage<DeleteRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 12);
+  messageDesc(file_branchline_v1_repository_service, 13);
 
 /**
  * Request of TransferRepository.
@@ -889,7 +1001,7 @@ export type TransferRepositoryRequest = Message<"branchline.v1.TransferRepositor
  * Use `create(TransferRepositoryRequestSchema)` to create a new message.
  */
 export const TransferRepositoryRequestSchema: GenMessage<TransferRepositoryRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 13);
+  messageDesc(file_branchline_v1_repository_service, 14);
 
 /**
  * Request of AcceptRepositoryTransfer.
@@ -917,7 +1029,7 @@ export type AcceptRepositoryTransferRequest = Message<"branchline.v1.AcceptRepos
  * Use `create(AcceptRepositoryTransferRequestSchema)` to create a new message.
  */
 export const AcceptRepositoryTransferRequestSchema: GenMessage<AcceptRepositoryTransferRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 14);
+  messageDesc(file_branchline_v1_repository_service, 15);
 
 /**
  * Request of RejectRepositoryTransfer.
@@ -945,7 +1057,7 @@ export type RejectRepositoryTransferRequest = Message<"branchline.v1.RejectRepos
  * Use `create(RejectRepositoryTransferRequestSchema)` to create a new message.
  */
 export const RejectRepositoryTransferRequestSchema: GenMessage<RejectRepositoryTransferRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_service, 15);
+  messageDesc(file_branchline_v1_repository_service, 16);
 
 /**
  * Git repositories.
@@ -976,6 +1088,34 @@ export const RepositoryService: GenService<{
   createUserRepository: {
     methodKind: "unary";
     input: typeof CreateUserRepositoryRequestSchema;
+    output: typeof RepositorySchema;
+  },
+  /**
+   * Creates a repository from a template: the files of its default branch as one commit, without
+   * their history, its topics and its labels, as requested. Files are copied as they are.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the template does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the template has another name or owner now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the template.
+   * - REPOSITORY_NOT_TEMPLATE, when the repository is no template.
+   * - USER_BLOCKED, when the owner of the template has blocked the caller.
+   * - TEMPLATE_PARTS_MISSING, when the request names no part.
+   * - TEMPLATE_PART_UNSUPPORTED, when the request names a part that the server does not copy.
+   * - UNKNOWN_USER, when the new owner does not exist or is hidden from the caller.
+   * - PERMISSION_DENIED, when the new owner is another user and the caller is not an administrator.
+   * - ORGANIZATION_ACCESS_DENIED, when the caller may not create repositories in the organisation.
+   * - INVALID_REPOSITORY_NAME, when the name is not allowed.
+   * - INVALID_FIELD, when the description is too long.
+   * - INVALID_DEFAULT_BRANCH, when default_branch is not a valid name of a branch.
+   * - REPOSITORY_EXISTS, when the new owner has a repository of that name.
+   * - TOO_MANY_COPIES, when too many copies run.
+   *
+   * @generated from rpc branchline.v1.RepositoryService.GenerateRepository
+   */
+  generateRepository: {
+    methodKind: "unary";
+    input: typeof GenerateRepositoryRequestSchema;
     output: typeof RepositorySchema;
   },
   /**

@@ -41,6 +41,8 @@ export interface Signals {
   readonly deliveries: Signal
   /** A mirror was added or its schedule changed. */
   readonly mirrors: Signal
+  /** A push mirror was added, or must be updated. */
+  readonly pushMirrors: Signal
   /** Refs of pull requests must be brought in line with their rows. */
   readonly pullHeads: Signal
   /** Scheduled merges may have become ready. */

@@ -8,8 +8,8 @@ import { OutboundError, type OutboundFailure } from './errors.ts'
 import type { Outbound, StreamedResponse } from './outbound.ts'
 
 /**
- * A local HTTP server that a Git process fetches from in place of a remote server that a user
- * named.
+ * A local HTTP server that a Git process fetches from, or pushes to, in place of a remote server that
+ * a user named.
  *
  * Git resolves names, follows redirects and connects on its own, without the checks of this server.
  * So Git gets a URL on loopback, and the gateway forwards its requests under the rules for
@@ -60,10 +60,18 @@ export interface GatewayOptions {
   readonly signal: AbortSignal
   /** The maximum time between two parts of a response. */
   readonly idleTimeoutMs?: number
+  /** What Git may do on the remote server: fetch, which is the default, or push. */
+  readonly service?: GitService
 }
+
+/** The services of gitprotocol-http(5). */
+export type GitService = 'git-upload-pack' | 'git-receive-pack'
 
 /** The maximum time until a response begins. The remote server may have to count objects first. */
 const ANSWER_TIMEOUT_MS = 2 * 60 * 1000
+
+/** The same for a push, whose response begins when the remote server has all objects. */
+const PUSH_TIMEOUT_MS = 60 * 60 * 1000
 
 /** Git reports progress at least every five seconds (`keepalive` of git-upload-pack(1)). */
 const IDLE_TIMEOUT_MS = 60 * 1000
@@ -76,8 +84,7 @@ const MAX_REDIRECTS = 5
  */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 
-const ADVERTISEMENT = '/info/refs?service=git-upload-pack'
-const SERVICE = '/git-upload-pack'
+const advertisementOf = (service: GitService) => `/info/refs?service=${service}`
 
 /** The path of the repository on the gateway. */
 const ROOT = '/repository.git'
@@ -95,7 +102,7 @@ const PASSED_HEADERS = [
   'user-agent',
 ]
 
-/** Opens a gateway to a repository, for one copy. */
+/** Opens a gateway to a repository, for one copy or one push. */
 export async function openGitGateway(
   outbound: Outbound,
   target: GatewayTarget,
@@ -110,11 +117,13 @@ export async function openGitGateway(
       response.writeHead(404).end()
       return
     }
-    answer(request, response, upstream).catch((error: unknown) => {
-      failure ??= error instanceof GatewayError ? error.failure : 'CONNECTION_FAILED'
-      if (response.headersSent) response.destroy()
-      else response.writeHead(502, { connection: 'close' }).end()
-    })
+    answer(request, response, upstream, options.service ?? 'git-upload-pack').catch(
+      (error: unknown) => {
+        failure ??= error instanceof GatewayError ? error.failure : 'CONNECTION_FAILED'
+        if (response.headersSent) response.destroy()
+        else response.writeHead(502, { connection: 'close' }).end()
+      },
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -157,17 +166,19 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   upstream: Upstream,
+  service: GitService,
 ): Promise<void> {
   const headers = headersOf(request)
   let found: StreamedResponse
   let maxBytes = MAX_LIST_BYTES
-  if (request.method === 'GET' && request.url === ROOT + ADVERTISEMENT) {
+  if (request.method === 'GET' && request.url === ROOT + advertisementOf(service)) {
     found = await upstream.advertisement(headers)
-    checkAnswer(found, 'application/x-git-upload-pack-advertisement')
-  } else if (request.method === 'POST' && request.url === ROOT + SERVICE) {
-    if (!(await asksForList(request))) maxBytes = Number.POSITIVE_INFINITY
+    checkAnswer(found, `application/x-${service}-advertisement`)
+  } else if (request.method === 'POST' && request.url === `${ROOT}/${service}`) {
+    if (service === 'git-upload-pack' && !(await asksForList(request)))
+      maxBytes = Number.POSITIVE_INFINITY
     found = await upstream.service(headers, request)
-    checkAnswer(found, 'application/x-git-upload-pack-result')
+    checkAnswer(found, `application/x-${service}-result`)
   } else {
     response.writeHead(404).end()
     return
@@ -225,10 +236,13 @@ function createUpstream(
   options: GatewayOptions,
 ): Upstream {
   const { maxBytes, signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
+  const { service = 'git-upload-pack' } = options
+  const advertisement = advertisementOf(service)
   let base = target.url.href.replace(/\/+$/, '')
   let { authorization } = target
   let bytes = 0
-  const timeouts = { timeoutMs: ANSWER_TIMEOUT_MS, idleTimeoutMs, signal }
+  const timeoutMs = service === 'git-upload-pack' ? ANSWER_TIMEOUT_MS : PUSH_TIMEOUT_MS
+  const timeouts = { timeoutMs, idleTimeoutMs, signal }
 
   const send = async (
     method: 'GET' | 'POST',
@@ -251,30 +265,30 @@ function createUpstream(
    * Moves the base URL to the target of a redirect. Another origin does not get the credentials.
    */
   const follow = (location: string | undefined) => {
-    const from = new URL(base + ADVERTISEMENT)
+    const from = new URL(base + advertisement)
     const to =
       location !== undefined && URL.canParse(location, from.href)
         ? new URL(location, from)
         : undefined
-    const isSameFile = to?.href.endsWith(ADVERTISEMENT) && to.username === '' && to.password === ''
+    const isSameFile = to?.href.endsWith(advertisement) && to.username === '' && to.password === ''
     const isAllowed =
       to?.protocol === 'https:' || (to?.protocol === 'http:' && from.protocol === 'http:')
     if (!to || !isSameFile || !isAllowed) throw new GatewayError('BAD_REDIRECT')
     if (to.origin !== from.origin) authorization = undefined
-    base = to.href.slice(0, -ADVERTISEMENT.length)
+    base = to.href.slice(0, -advertisement.length)
   }
 
   return {
     async advertisement(headers) {
       for (let redirects = 0; ; redirects++) {
-        const response = await send('GET', ADVERTISEMENT, headers)
+        const response = await send('GET', advertisement, headers)
         if (response.status < 300 || response.status > 399) return response
         response.body.on('error', () => {}).destroy()
         if (redirects === MAX_REDIRECTS) throw new GatewayError('BAD_REDIRECT')
         follow(response.headers.get('location'))
       }
     },
-    service: (headers, body) => send('POST', SERVICE, headers, body),
+    service: (headers, body) => send('POST', `/${service}`, headers, body),
     counter(maxAnswerBytes) {
       let answerBytes = 0
       return new Transform({

@@ -102,6 +102,27 @@ export async function fetchInto(
     : { badObject: 'tooLarge', stderr: `${large} is too large` }
 }
 
+/**
+ * Sets the branches and tags of a target to those of a repository, without fast-forward checks, and
+ * deletes all others.
+ *
+ * @param signal ends the Git process.
+ * @returns undefined on success; otherwise the output of Git, for the log only, and whether the
+ *   target has refused a ref.
+ */
+export async function pushAll(
+  repositories: Repositories,
+  id: number,
+  { url, header }: FetchSource,
+  signal: AbortSignal,
+): Promise<{ readonly stderr: string; readonly isRefused: boolean } | undefined> {
+  const flags = ['--quiet', '--prune', '--no-verify', '--no-signed', '--recurse-submodules=no']
+  const args = ['push', ...flags, url, ...REFSPECS]
+  const folder = repositoryPath(repositories, id)
+  const { code, stderr } = await runUntil(repositories, signal, args, folder, header)
+  return code === 0 ? undefined : { stderr, isRefused: stderr.includes('! [') }
+}
+
 /** Returns the default branch of a source, or undefined when it has none. */
 export async function readUpstreamDefault(
   repositories: Repositories,

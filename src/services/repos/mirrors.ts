@@ -1,11 +1,23 @@
+import { create } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { MirrorService } from '#gen/branchline/v1/mirror_service_pb.ts'
+import { MirrorService, PushMirrorSchema } from '#gen/branchline/v1/mirror_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { migrateRepository } from '../../domain/repos/lifecycle/migrate.ts'
+import { formatInterval } from '../../domain/repos/lifecycle/mirror-intervals.ts'
 import { requestMirrorSync } from '../../domain/repos/lifecycle/mirrors.ts'
+import {
+  addPushMirror,
+  deletePushMirror,
+  getPushMirror,
+  listPushMirrors,
+  type PushMirrorView,
+  requestPushMirrorSync,
+} from '../../domain/repos/lifecycle/push-mirrors.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
+import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
 import { repositoryMessage } from './repository-message.ts'
 
 /** Implements MirrorService. */
@@ -40,7 +52,62 @@ function mirrorService(app: App): ServiceImpl<typeof MirrorService> {
       await requestMirrorSync(app, signedIn(callerOf(context)), { owner, repo })
       return {}
     },
+
+    async listPushMirrors({ owner, repo, ...request }, context) {
+      const page = readNumberedPage(app.settings, request)
+      const { mirrors, repositoryName, total } = await listPushMirrors(
+        app,
+        callerOf(context),
+        { owner, repo },
+        page,
+      )
+      return {
+        pushMirrors: mirrors.map((mirror) => pushMirrorMessage({ mirror, repositoryName })),
+        total: BigInt(total),
+        limit: page.limit,
+      }
+    },
+
+    async createPushMirror(request, context) {
+      const { owner, repo, interval, syncOnCommit } = request
+      const draft = {
+        address: request.remoteAddress,
+        username: request.remoteUsername,
+        password: request.remotePassword,
+        interval,
+        syncOnCommit,
+      }
+      return pushMirrorMessage(await addPushMirror(app, callerOf(context), { owner, repo }, draft))
+    },
+
+    async getPushMirror({ owner, repo, name }, context) {
+      return pushMirrorMessage(await getPushMirror(app, callerOf(context), { owner, repo }, name))
+    },
+
+    async deletePushMirror({ owner, repo, name }, context) {
+      await deletePushMirror(app, callerOf(context), { owner, repo }, name)
+      return {}
+    },
+
+    async syncPushMirrors({ owner, repo }, context) {
+      await requestPushMirrorSync(app, callerOf(context), { owner, repo })
+      return {}
+    },
   }
+}
+
+function pushMirrorMessage({ mirror, repositoryName }: PushMirrorView) {
+  const { remote_name, url, error, interval_seconds, last_sync_time } = mirror
+  return create(PushMirrorSchema, {
+    repoName: repositoryName,
+    remoteName: remote_name,
+    remoteAddress: url,
+    created: atSecond(mirror.create_time),
+    ...(last_sync_time !== null && { lastUpdate: atSecond(last_sync_time) }),
+    lastError: error,
+    interval: formatInterval(interval_seconds),
+    syncOnCommit: mirror.sync_on_commit === 1,
+  })
 }
 
 export const mirrors = defineService(MirrorService, mirrorService)

@@ -6,6 +6,7 @@ import {
 import type { App } from '../../domain/app.ts'
 import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { createRepository } from '../../domain/repos/lifecycle/create-repository.ts'
+import { generateRepository } from '../../domain/repos/lifecycle/generate-repository.ts'
 import {
   deleteRepository,
   getRepository,
@@ -45,6 +46,7 @@ function singleMethods(
   RepositoryMethods,
   | 'createUserRepository'
   | 'createOrganizationRepository'
+  | 'generateRepository'
   | 'getRepository'
   | 'getRepositoryById'
   | 'editRepository'
@@ -59,6 +61,12 @@ function singleMethods(
     async createOrganizationRepository({ org, ...draft }, context) {
       const caller = signedIn(callerOf(context))
       return repositoryMessage(app, caller, await createRepository(app, caller, org, draft))
+    },
+
+    async generateRepository({ templateOwner: owner, templateRepo: repo, ...draft }, context) {
+      const caller = signedIn(callerOf(context))
+      const made = await generateRepository(app, caller, { owner, repo }, draft)
+      return repositoryMessage(app, caller, made)
     },
 
     async getRepository({ owner, repo }, context) {

@@ -35,6 +35,7 @@ import * as notificationThreads from './0033-notification-threads.ts'
 import * as starsAndFollowers from './0034-stars-and-followers.ts'
 import * as conversations from './0035-conversations.ts'
 import * as userEmails from './0036-user-emails.ts'
+import * as pushMirrors from './0037-push-mirrors.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -86,4 +87,5 @@ export const migrations: readonly Migration[] = [
   { name: '0034-stars-and-followers', ...starsAndFollowers },
   { name: '0035-conversations', ...conversations },
   { name: '0036-user-emails', ...userEmails },
+  { name: '0037-push-mirrors', ...pushMirrors },
 ]

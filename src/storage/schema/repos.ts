@@ -158,6 +158,33 @@ export interface MirrorsTable {
 
 export type Mirror = Selectable<MirrorsTable>
 
+/** Repositories on other servers that follow a repository here. */
+export interface PushMirrorsTable {
+  id: Generated<number>
+  repository_id: number
+  /** Identifies the mirror among those of the repository, in the API. */
+  remote_name: string
+  /** HTTP or HTTPS URL of the remote, without credentials. */
+  url: string
+  /** Encrypted user name and password for the remote; null without credentials. */
+  credentials: Buffer | null
+  /** Time between pushes; 0 for pushes on request and after changes only. */
+  interval_seconds: number
+  /** 0 or 1: whether each change of a ref is pushed. */
+  sync_on_commit: number
+  /** Time of the next push in Unix milliseconds; null for none. */
+  next_sync_time: number | null
+  /** Time of the latest successful push in Unix seconds; null before the first one. */
+  last_sync_time: number | null
+  /** Error of the latest push; empty if it succeeded. */
+  error: string
+  /** Unix seconds. */
+  create_time: number
+}
+
+export type PushMirror = Selectable<PushMirrorsTable>
+export type NewPushMirror = Insertable<PushMirrorsTable>
+
 /** The settings of a mirror that can change. */
 export type MirrorChanges = Partial<Pick<Mirror, 'interval_seconds' | 'prune' | 'next_sync_time'>>
 

@@ -89,6 +89,7 @@ import type {
   LabelsTable,
   MilestonesTable,
   MirrorsTable,
+  PushMirrorsTable,
   RepositoriesTable,
   RepositoryRedirectsTable,
   RepositoryTopicsTable,
@@ -134,6 +135,7 @@ export interface Schema {
   milestones: MilestonesTable
   mirrors: MirrorsTable
   notification_threads: NotificationThreadsTable
+  push_mirrors: PushMirrorsTable
   notifications: NotificationsTable
   oauth2_access_tokens: OAuth2AccessTokensTable
   oauth2_applications: OAuth2ApplicationsTable

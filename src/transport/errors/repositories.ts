@@ -170,6 +170,25 @@ export const REPOSITORIES = {
     code: Code.NotFound,
     message: ({ name }) => `no template has the name ${name}`,
   },
+  PUSH_MIRROR_NOT_FOUND: { code: Code.NotFound, message: 'the push mirror does not exist' },
+  TOO_MANY_PUSH_MIRRORS: {
+    code: Code.FailedPrecondition,
+    message: ({ limit }) => `a repository has at most ${limit} push mirrors`,
+    restStatus: 422,
+  },
+  REPOSITORY_NOT_TEMPLATE: {
+    code: Code.FailedPrecondition,
+    message: 'this is not a template repo',
+    restStatus: 422,
+  },
+  TEMPLATE_PARTS_MISSING: {
+    code: Code.InvalidArgument,
+    message: 'must select at least one template item',
+  },
+  TEMPLATE_PART_UNSUPPORTED: {
+    code: Code.InvalidArgument,
+    message: ({ field }) => `this server does not copy ${field} from templates`,
+  },
   TEXT_TOO_COMPLEX: {
     code: Code.InvalidArgument,
     message: 'the text is too complex to render',

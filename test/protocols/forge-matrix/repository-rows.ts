@@ -160,6 +160,11 @@ const notifications = NotificationService.method
 export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(repositories.getRepository, visitors),
   { ...row(repositories.getRepositoryById, visitors), requestTo: ({ id }) => byNumber(id) },
+  {
+    ...row(repositories.generateRepository, { ...members, scopes: ['write:repository'] }),
+    requestTo: ({ owner, name }) =>
+      create(repositories.generateRepository.input, { templateOwner: owner, templateRepo: name }),
+  },
   row(repositories.editRepository, administrators, { name: '..' }),
   // Also where it is archived.
   { ...row(repositories.deleteRepository, { ...owners, writes: false }), consumes: true },
@@ -206,6 +211,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(forks.createFork, { ...members, scopes: ['write:repository'] }, { name: '..' }),
   row(forks.mergeUpstream, committers, { branch: 'no..branch' }),
   row(mirrors.syncMirror, writers),
+  row(mirrors.listPushMirrors, administratorsWhoLook),
+  row(mirrors.getPushMirror, administratorsWhoLook, { name: NOTHING }),
+  row(mirrors.createPushMirror, administrators, { remoteAddress: 'file:///' }),
+  row(mirrors.deletePushMirror, { ...administrators, writes: false }, { name: NOTHING }),
+  row(mirrors.syncPushMirrors, administrators),
 
   row(commits.listCommits, readers, { sha: NOTHING }),
   row(commits.getCommit, readers, { sha: NO_OBJECT }),

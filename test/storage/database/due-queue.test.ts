@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { autoMergeQueue } from '../../../src/storage/pulls/auto-merges.ts'
 import { mirrorQueue } from '../../../src/storage/repos/mirrors.ts'
+import { pushMirrorQueue } from '../../../src/storage/repos/push-mirrors.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import { webhookQueue } from '../../../src/storage/webhooks/webhook-deliveries.ts'
 import { openTestDatabase } from '../../support/database.ts'
@@ -15,6 +16,7 @@ afterAll(() => db.destroy())
 describe('a queue of due work', () => {
   it.each([
     ['mirrors', mirrorQueue, 'mirrors', 'mirrors_due (next_sync_time'],
+    ['push mirrors', pushMirrorQueue, 'push_mirrors', 'push_mirrors_due (next_sync_time'],
     ['webhooks', webhookQueue, 'user_webhooks', 'user_webhooks_by_due_time (next_attempt_time'],
     ['merges', autoMergeQueue, 'auto_merges', 'auto_merges_due (due_time'],
   ])('is read in the order of an index: %s', async (_, queueOf, table, index) => {

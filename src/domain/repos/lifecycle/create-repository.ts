@@ -1,5 +1,4 @@
 import { storeBlob } from '../../../git/objects/object-writes.ts'
-import type { Signer } from '../../../git/objects/signers.ts'
 import { editTree, type TreeEdit } from '../../../git/objects/tree-edits.ts'
 import * as git from '../../../git/repositories/repositories.ts'
 import { putCollaborator } from '../../../storage/repos/collaborators.ts'
@@ -118,12 +117,8 @@ export async function createRepository(
   organization: string,
   draft: RepositoryDraft,
 ): Promise<RepositoryView> {
-  return createRepositoryIn(
-    app,
-    caller,
-    await openForNewRepository(app, caller, organization),
-    draft,
-  )
+  const place = await openForNewRepository(app, caller, organization)
+  return createRepositoryIn(app, caller, place, draft, await contentOf(app, caller, place, draft))
 }
 
 /**
@@ -139,22 +134,50 @@ export async function createRepositoryAsAdmin(
   draft: RepositoryDraft,
 ): Promise<RepositoryView> {
   const place = { owner: await getOwner(app, caller, owner), makesAdministrator: false }
-  return createRepositoryIn(app, caller, place, draft)
+  return createRepositoryIn(app, caller, place, draft, await contentOf(app, caller, place, draft))
 }
 
-async function createRepositoryIn(
+/** What a new repository starts with. */
+export interface NewContent {
+  /** Inserts the rows that belong to the repository. */
+  addRows(tx: Tx, id: number): Promise<void>
+  /** Writes the files of the first commit, and returns the id of their tree. */
+  writeTree?(id: number): Promise<string>
+}
+
+/** Returns the labels and files that a request asks for. */
+async function contentOf(
+  app: ReposApp,
+  caller: SignedIn,
+  { owner }: NewRepositoryPlace,
+  draft: RepositoryDraft,
+): Promise<NewContent> {
+  const { issueLabels } = draft
+  const addRows = (tx: Tx, id: number) => addLabels(tx, id, issueLabels)
+  if (!draft.autoInit) return { addRows }
+  const { email, time } = gitIdentity(app, caller)
+  const year = new Date(time * 1000).getUTCFullYear()
+  const files = await firstFiles(draft, { owner, email, year })
+  return { addRows, writeTree: (id) => writeFiles(app, id, files) }
+}
+
+/**
+ * Creates a repository at a place. A creation that fails leaves nothing behind.
+ *
+ * @throws PUBLIC_ONLY_TOKEN, INVALID_REPOSITORY_NAME, INVALID_FIELD, INVALID_DEFAULT_BRANCH,
+ *   UNSUPPORTED_OBJECT_FORMAT, REPOSITORY_TEMPLATE_NOT_FOUND, REPOSITORY_EXISTS
+ */
+export async function createRepositoryIn(
   app: ReposApp,
   caller: SignedIn,
   place: NewRepositoryPlace,
   draft: RepositoryDraft,
+  content: NewContent,
 ): Promise<RepositoryView> {
   if (draft.private) checkSeesPrivate(caller)
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
   const now = nowSeconds(app.clock)
-  const author = gitIdentity(app, caller)
-  const by = { owner: place.owner, email: author.email, year: yearOf(now) }
-  const files = draft.autoInit ? await firstFiles(draft, by) : undefined
   const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
@@ -171,13 +194,14 @@ async function createRepositoryIn(
       update_time: now,
     })
     await recordCreator(app, tx, place, caller.user.id, inserted)
-    await addLabels(tx, inserted, draft.issueLabels)
+    await content.addRows(tx, inserted)
     // After a crash, the pending update makes the server create the folder.
     return { id: inserted, updateId: await recordPendingUpdateIn(app, tx, inserted) }
   })
   try {
     await git.createRepository(app.git, id, defaultBranch)
-    if (files) await createFirstCommit(app, id, author, files, defaultBranch)
+    const treeId = await content.writeTree?.(id)
+    if (treeId !== undefined) await createFirstCommit(app, caller, id, treeId, defaultBranch)
     await recordUpdates(app, id, updateId, [])
   } catch (error) {
     await removeRepository(app, id)
@@ -217,29 +241,31 @@ async function addLabels(tx: Tx, repositoryId: number, set: string): Promise<voi
 
 const REGULAR_FILE = 0o100644
 
-/** Creates the commit with the first files on the default branch. */
-async function createFirstCommit(
-  app: ReposApp,
-  id: number,
-  author: Signer,
-  files: FirstFiles,
-  branch: string,
-) {
+/** Writes files, and returns the id of their tree. */
+async function writeFiles(app: ReposApp, id: number, files: FirstFiles): Promise<string> {
   const edits: TreeEdit[] = []
   for (const [path, text] of files) {
     const blobId = await storeBlob(app.git, id, Buffer.from(text))
     edits.push({ path, file: { blobId, mode: REGULAR_FILE } })
   }
+  return editTree(app.git, id, undefined, edits)
+}
+
+/** Creates the first commit, of a tree, on the default branch. */
+async function createFirstCommit(
+  app: ReposApp,
+  caller: SignedIn,
+  id: number,
+  treeId: string,
+  branch: string,
+) {
+  const self = gitIdentity(app, caller)
   const commit = await storeServerCommit(app, id, {
-    treeId: await editTree(app.git, id, undefined, edits),
+    treeId,
     parentIds: [],
-    author,
-    committer: author,
+    author: self,
+    committer: self,
     message: 'Initial commit\n',
   })
   await applyUpdates(app, id, [{ name: `refs/heads/${branch}`, from: undefined, to: commit }])
-}
-
-function yearOf(seconds: number): number {
-  return new Date(seconds * 1000).getUTCFullYear()
 }

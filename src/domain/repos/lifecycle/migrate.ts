@@ -63,7 +63,7 @@ export async function migrateRepository(
   draft: MigrationDraft,
   until: AbortSignal,
 ): Promise<RepositoryView> {
-  const place = await openPlace(app, caller, draft)
+  const place = await openPlaceOf(app, caller, draft)
   const upstream = readUpstream(draft.upstream)
   checkRepositoryName(draft.name)
   checkText('description', draft.description)
@@ -92,10 +92,10 @@ export async function migrateRepository(
  * Returns where the caller may create a repository. Administrators may do so for other users, and
  * members of an organisation by its rules.
  */
-async function openPlace(
+export async function openPlaceOf(
   app: ReposApp,
   caller: SignedIn,
-  draft: MigrationDraft,
+  draft: Pick<MigrationDraft, 'ownerName' | 'ownerId'>,
 ): Promise<NewRepositoryPlace> {
   const { ownerName, ownerId } = draft
   if (ownerName === '' && ownerId === 0) return openForNewRepository(app, caller, '')
@@ -109,7 +109,10 @@ async function openPlace(
   return { owner, makesAdministrator: false }
 }
 
-function unknownOwner({ ownerName, ownerId }: MigrationDraft): DomainError {
+function unknownOwner({
+  ownerName,
+  ownerId,
+}: Pick<MigrationDraft, 'ownerName' | 'ownerId'>): DomainError {
   return new DomainError('UNKNOWN_USER', { username: (ownerName || String(ownerId)).slice(0, 64) })
 }
 

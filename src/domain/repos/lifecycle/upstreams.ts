@@ -1,4 +1,9 @@
-import { type FetchFailure, fetchInto, readUpstreamDefault } from '../../../git/transfer/mirrors.ts'
+import {
+  type FetchFailure,
+  fetchInto,
+  pushAll,
+  readUpstreamDefault,
+} from '../../../git/transfer/mirrors.ts'
 import { open, seal } from '../../accounts/credentials/sealed-secrets.ts'
 import { DomainError } from '../../core/errors.ts'
 import { hasInvisibleCharacters } from '../../core/invisible-characters.ts'
@@ -144,6 +149,39 @@ export async function reachUpstream<T>(
       },
       readDefaultBranch: (draft) => readUpstreamDefault(app.git, draft, source, signal),
     })
+  } finally {
+    await gateway.close()
+  }
+}
+
+/**
+ * Sets the branches and tags of a repository on another server to those of a repository here.
+ *
+ * @param until aborts the push. Its reason is thrown.
+ * @throws FetchError
+ */
+export async function pushUpstream(
+  app: ReposApp,
+  { url, credentials }: Upstream,
+  until: AbortSignal,
+  repositoryId: number,
+): Promise<void> {
+  const timeout = AbortSignal.timeout(FETCH_TIMEOUT_MS)
+  const signal = AbortSignal.any([until, timeout])
+  const target = { url, authorization: credentials && basic(credentials) }
+  const gateway = await openGitGateway(app.outbound, target, {
+    maxBytes: app.settings.maxPushBytes,
+    signal,
+    service: 'git-receive-pack',
+  })
+  try {
+    const failure = await pushAll(app.git, repositoryId, gateway, signal)
+    until.throwIfAborted()
+    if (!failure) return
+    const seen = timeout.aborted ? 'TIMEOUT' : gateway.failure()
+    app.log.info({ host: url.host, seen, stderr: failure.stderr }, 'a push to a mirror failed')
+    if (failure.isRefused) throw new FetchError('the other server refuses a branch or tag')
+    throw new FetchError(textOf({ badObject: undefined, stderr: '' }, seen))
   } finally {
     await gateway.close()
   }

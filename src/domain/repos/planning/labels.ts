@@ -14,7 +14,7 @@ export type { Label }
 /**
  * The number of labels of one repository or organisation. It bounds the cost of counting a list.
  */
-const MAX_LABELS = 5_000
+export const MAX_LABELS = 5_000
 
 const MAX_NAME_CHARACTERS = 255
 const MAX_DESCRIPTION_CHARACTERS = 1024
