@@ -1,6 +1,6 @@
+import { isVisibleTo, selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
 import type { FollowsTable, User } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
-import { isVisibleTo, selectHiddenUsers, type UserViewer } from './user-viewers.ts'
 
 /** One side of a follow. Lists have the users of the other side. */
 type Side = 'follower_id' | 'followed_id'

@@ -1,4 +1,4 @@
-import { isVisibleTo, selectHiddenUsers, type UserViewer } from '../accounts/user-viewers.ts'
+import { isVisibleTo, selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Repository, StarsTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'

@@ -1,7 +1,7 @@
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/accounts/user-search.ts'
-import type { UserViewer } from '../../../storage/accounts/user-viewers.ts'
 import { findUserByNameKey } from '../../../storage/accounts/users.ts'
+import type { UserViewer } from '../../../storage/database/visible-users.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import type { Owner, User } from '../../../storage/schema/accounts.ts'
 import type { Organization } from '../../../storage/schema/organizations.ts'
