@@ -651,9 +651,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     'DELETE /repos/guild/engine/issues/1/subscriptions/ada',
   ),
   bob(notifications.listNotificationThreads, 'GET /notifications?all=true'),
-  bob(notifications.getNotificationThread, 'GET /notifications/threads/1'),
+  bob(notifications.getNotificationThread, 'GET /notifications/threads/3'),
   bob(notifications.listRepositoryNotificationThreads, 'GET /repos/guild/engine/notifications'),
-  bob(notifications.markNotificationThread, 'PATCH /notifications/threads/1'),
+  bob(notifications.markNotificationThread, 'PATCH /notifications/threads/3'),
   bob(notifications.getNotificationCount, 'GET /notifications/new'),
   bob(
     notifications.markRepositoryNotificationThreads,

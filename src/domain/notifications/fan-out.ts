@@ -43,7 +43,7 @@ const MAX_FAILURES = 9
 
 const FAILURE = 'users could not be told of a change of a pull request'
 
-export type Reason = NotificationThread['reason']
+type Reason = NotificationThread['reason']
 
 /** The reasons, the strongest first. */
 const REASONS: readonly Reason[] = [
