@@ -30,7 +30,7 @@ import { pullReaders } from './pull-readers.ts'
  */
 
 /** The number of users in one transaction, which takes a few milliseconds. */
-const BATCH = 200
+const BATCH = 100
 
 const MAX_RUNNING = 2
 /** The notices of a pull request are taken one after the other. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { autoMergeQueue } from '../../../src/storage/pulls/auto-merges.ts'
+import { threadMailQueue } from '../../../src/storage/pulls/notification-threads.ts'
+import { pullNoticeQueue } from '../../../src/storage/pulls/pull-notices.ts'
 import { mirrorQueue } from '../../../src/storage/repos/mirrors.ts'
 import { pushMirrorQueue } from '../../../src/storage/repos/push-mirrors.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
@@ -19,6 +21,13 @@ describe('a queue of due work', () => {
     ['push mirrors', pushMirrorQueue, 'push_mirrors', 'push_mirrors_due (next_sync_time'],
     ['webhooks', webhookQueue, 'user_webhooks', 'user_webhooks_by_due_time (next_attempt_time'],
     ['merges', autoMergeQueue, 'auto_merges', 'auto_merges_due (due_time'],
+    ['notices', pullNoticeQueue, 'pull_notices', 'pull_notices_due (due_time'],
+    [
+      'mails of threads',
+      threadMailQueue,
+      'notification_threads',
+      'notification_threads_mail (mail_time',
+    ],
   ])('is read in the order of an index: %s', async (_, queueOf, table, index) => {
     const plans = await plansOf(db, async (watched) => {
       const queue = queueOf(watched)
