@@ -1,4 +1,4 @@
-import { isVisibleTo, selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
+import { selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
 import type { FollowsTable, User } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -53,16 +53,23 @@ export function listFollows(
   page: { readonly offset: number; readonly limit: number },
 ): Promise<User[]> {
   const other = OTHER_SIDE[side]
-  return db
+  // The index alone skips what is before the page.
+  const listed = db
     .selectFrom('follows')
-    .innerJoin('users', 'users.id', `follows.${other}`)
-    .selectAll('users')
-    .where(`follows.${side}`, '=', userId)
-    .where(isVisibleTo(viewer))
-    .orderBy('follows.create_time')
-    .orderBy(`follows.${other}`)
+    .select([`${other} as user_id`, 'create_time as follow_time'])
+    .where(side, '=', userId)
+    .where(other, 'not in', (eb) => selectHiddenUsers(eb, viewer))
+    .orderBy('create_time')
+    .orderBy(other)
     .limit(page.limit)
     .offset(page.offset)
+    .as('listed')
+  return db
+    .selectFrom(listed)
+    .innerJoin('users', 'users.id', 'listed.user_id')
+    .selectAll('users')
+    .orderBy('listed.follow_time')
+    .orderBy('listed.user_id')
     .execute()
 }
 

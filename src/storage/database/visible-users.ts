@@ -9,12 +9,6 @@ export interface UserViewer {
   readonly viewerId: number | undefined
 }
 
-/** Returns the condition for users that a viewer may see. */
-export function isVisibleTo({ visible, viewerId }: UserViewer) {
-  return (eb: ExpressionBuilder<Schema, 'users'>) =>
-    eb.or([eb('users.visibility', 'in', visible), eb('users.id', '=', viewerId ?? 0)])
-}
-
 /**
  * Selects the ids of the users that a viewer may not see. They are few and have an index, so a list
  * counts them instead of all others.

@@ -1,4 +1,4 @@
-import { isVisibleTo, selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
+import { selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Repository, StarsTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -52,16 +52,23 @@ export function listStargazers(
   offset: number,
   limit: number,
 ): Promise<User[]> {
-  return db
+  // The index alone skips what is before the page.
+  const page = db
     .selectFrom('stars')
-    .innerJoin('users', 'users.id', 'stars.user_id')
-    .selectAll('users')
-    .where('stars.repository_id', '=', repositoryId)
-    .where(isVisibleTo(viewer))
-    .orderBy('stars.create_time')
-    .orderBy('stars.user_id')
+    .select(['user_id', 'create_time as star_time'])
+    .where('repository_id', '=', repositoryId)
+    .where('user_id', 'not in', (eb) => selectHiddenUsers(eb, viewer))
+    .orderBy('create_time')
+    .orderBy('user_id')
     .limit(limit)
     .offset(offset)
+    .as('page')
+  return db
+    .selectFrom(page)
+    .innerJoin('users', 'users.id', 'page.user_id')
+    .selectAll('users')
+    .orderBy('page.star_time')
+    .orderBy('page.user_id')
     .execute()
 }
 
