@@ -79,6 +79,8 @@ export const CLIENTS = [
       TestGetArchive: OTHER_TEXTS,
       TestGetArchiveReader: OTHER_TEXTS,
       TestListRepoCommits: OTHER_TEXTS,
+      TestUserSearch:
+        'the test counts the accounts of all tests before it, also of those that cannot apply',
       TestMyUser:
         'the test expects the MD5 of the e-mail address in the address of the picture, which would tell the address',
     },
@@ -100,6 +102,9 @@ export const CLIENTS = [
     version: '0.2.10 (PyPI)',
     program: 'python/py_gitea.py',
     run: () => runPythonProgram('python/py_gitea.py'),
+    leftOut: {
+      'Organization.is_member': 'the client takes the status 204 for a failure',
+    },
   },
   {
     name: 'pyforgejo',

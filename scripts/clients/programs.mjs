@@ -117,6 +117,7 @@ function failureOf(output, url) {
     .slice(error, error + 4)
     .filter((line) => line !== '')
     .join(' ')
+    .replaceAll(/\[0x[^\]]*\]/g, '[…]')
     .replaceAll(/\s+/g, ' ')
   return `fails: ${shorten(text.replaceAll(url, ''))}`
 }

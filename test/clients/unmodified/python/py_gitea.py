@@ -4,6 +4,7 @@ import base64
 
 from calls import TOKENS, URL, call
 from gitea import Gitea, Organization, Repository, Team, User
+from gitea.apiobject import RepoUnits
 
 ada = Gitea(URL, TOKENS["ada"])
 found = {}
@@ -68,7 +69,15 @@ call("Organization.get_repository", "engine", lambda: found["acme"].get_reposito
 call(
     "Gitea.create_team",
     "brakes",
-    lambda: remember("brakes", ada.create_team(found["acme"], "brakes", permission="write")).name,
+    lambda: remember(
+        "brakes",
+        ada.create_team(
+            found["acme"],
+            "brakes",
+            permission="write",
+            units_map=RepoUnits(code="write", pulls="write"),
+        ),
+    ).name,
 )
 call("Organization.get_teams", ["Owners", "brakes"], lambda: sorted(t.name for t in found["acme"].get_teams()))
 call("Team.request", "brakes", lambda: Team.request(ada, found["brakes"].id).name)
