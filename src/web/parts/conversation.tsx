@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
@@ -29,6 +29,7 @@ interface ConversationProps {
 
 /** Something that somebody said. */
 interface Entry {
+  /** The fragment that `html_url` has. */
   readonly key: string
   readonly who: string
   readonly did: string
@@ -89,14 +90,14 @@ async function readEntries(
   const [allComments, allReviews] = await Promise.all([comments, reviews])
   const entries = [
     ...allComments.map(({ id, user, createdAt, body }) => ({
-      key: `comment ${id}`,
+      key: `issuecomment-${id}`,
       who: user?.login ?? '',
       did: 'commented',
       at: createdAt,
       body,
     })),
     ...allReviews.map(({ id, user, team, submittedAt, body, state }) => ({
-      key: `review ${id}`,
+      key: `review-${id}`,
       who: user?.login ?? team?.name ?? '',
       did: DID[state] ?? 'reviewed',
       at: submittedAt,
@@ -118,13 +119,18 @@ async function allPages<Item>(
 }
 
 function EntryView({ name, entry }: { name: ConversationProps['name']; entry: Entry }): VNode {
-  const { who, did, at, body } = entry
+  const { key, who, did, at, body } = entry
+  const place = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // The browser looked for the fragment before the entry was there.
+    if (key !== '' && location.hash === `#${key}`) place.current?.scrollIntoView()
+  }, [key])
   const base = {
     page: codeHref(name, { kind: 'branch', name: 'HEAD' }, ''),
     raw: `${repositoryHref(name)}/raw/commit/HEAD`,
   }
   return (
-    <article class="entry" aria-label={`${who} ${did}`}>
+    <article id={key || undefined} ref={place} class="entry" aria-label={`${who} ${did}`}>
       <header>
         <a href={`/${who}`}>{who}</a> {did} <Time at={at} />
       </header>

@@ -206,6 +206,23 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await bob.leave()
   })
 
+  it('show the comment that a link names', async () => {
+    const { ask, users } = forge
+    const long = Array.from({ length: 80 }, (_, i) => `Line ${i}\n`).join('\n')
+    const comment = (body: string) =>
+      ask(users.bob, 'POST', '/repos/bob/tools/issues/2/comments', { body })
+    await comment(long)
+    const { html_url } = await comment('The one that matters')
+    await comment(long)
+    const { page, faults, leave } = await open(
+      new URL(html_url).href.slice(forge.server.url.length),
+    )
+    await page.getByText('The one that matters').waitFor()
+    await page.waitForFunction('scrollY > 500')
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('open a pull request from the comparison of two branches', async () => {
     const { page, faults, leave } = await open('/bob/tools/branches', 'bob')
     await page.getByRole('link', { name: 'Compare small' }).click()
