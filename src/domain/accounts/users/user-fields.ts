@@ -45,7 +45,8 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'manifest.json',
   'robots.txt',
   'sitemap.xml',
-  // A path below `/users/`.
+  // Paths below `/users/` and `/repos/`.
+  'issues',
   'search',
   // Represents deleted accounts.
   'ghost',

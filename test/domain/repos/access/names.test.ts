@@ -44,11 +44,11 @@ describe('a repository name', () => {
   it('cannot be confused with a fixed segment of a route', async () => {
     const rpc = createRpc()
     registerServices(rpc.router, await testApp())
-    // No owner has the name `file`.
+    // No owner has the name `file` or `issues`.
     const paths = rpc
       .routes()
       .map(({ binding }) => binding.template.text)
-      .filter((path) => !path.startsWith('/file/'))
+      .filter((path) => !/^\/(?:file|api\/v1\/repos\/issues)\//.test(path))
     const named = paths.flatMap(
       (path) => /^(?:\/api\/v1(?:\/teams\/[^/]+)?\/repos)?\/[^/]+\/([^/]+)/.exec(path)?.[1] ?? [],
     )
