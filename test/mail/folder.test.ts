@@ -79,7 +79,7 @@ describe('the mail folder', () => {
       },
     })
     expect(Object.fromEntries(parse(file?.text ?? '').fields)).toMatchObject({
-      'List-Id': ['"bob/engine" <engine.bob.git.example.org>'],
+      'List-ID': ['"bob/engine" <engine.bob.git.example.org>'],
       'List-Unsubscribe': [`<https://git.example.org/-/unsubscribe?token=${'a'.repeat(80)}>`],
       'List-Unsubscribe-Post': ['List-Unsubscribe=One-Click'],
       'Message-ID': ['<pull-1.2.3@git.example.org>'],
