@@ -2,9 +2,10 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openMailFolder } from '../../src/mail/folder.ts'
+import type { Message } from '../../src/mail/message.ts'
 import { withFolder } from '../support/process.ts'
 
-const MAIL = {
+const MAIL: Message = {
   from: 'noreply@git.example.org',
   to: 'bob@example.org',
   subject: 'Hello',
@@ -13,7 +14,7 @@ const MAIL = {
 
 /** Sends messages to a new folder and returns the files in it. */
 async function send(
-  ...messages: (typeof MAIL)[]
+  ...messages: Message[]
 ): Promise<{ name: string; mode: number; text: string }[]> {
   return withFolder(async (parent) => {
     const folder = join(parent, 'mail')
@@ -63,6 +64,27 @@ describe('the mail folder', () => {
       'Content-Type': ['text/plain; charset=utf-8'],
       'Content-Transfer-Encoding': ['8bit'],
       'Auto-Submitted': ['auto-generated'],
+    })
+  })
+
+  it('has the fields of a list and a thread, for a mail of these', async () => {
+    const [file] = await send({
+      ...MAIL,
+      list: {
+        name: 'bob/engine',
+        id: 'engine.bob.git.example.org',
+        unsubscribeUrl: `https://git.example.org/-/unsubscribe?token=${'a'.repeat(80)}`,
+        messageId: 'pull-1.2.3@git.example.org',
+        threadId: 'pull-1@git.example.org',
+      },
+    })
+    expect(Object.fromEntries(parse(file?.text ?? '').fields)).toMatchObject({
+      'List-ID': ['"bob/engine" <engine.bob.git.example.org>'],
+      'List-Unsubscribe': [`<https://git.example.org/-/unsubscribe?token=${'a'.repeat(80)}>`],
+      'List-Unsubscribe-Post': ['List-Unsubscribe=One-Click'],
+      'Message-ID': ['<pull-1.2.3@git.example.org>'],
+      'In-Reply-To': ['<pull-1@git.example.org>'],
+      References: ['<pull-1@git.example.org>'],
     })
   })
 

@@ -47,22 +47,25 @@ export function responsesOf(
   }
 }
 
+/** Returns whether a response has content. That of a declared 205 has, as in compatible systems. */
+function hasContent({ isBodiless, successStatus }: Binding, status: number): boolean {
+  if (isBodiless) return false
+  return !hasNoContent(status) || (status === 205 && successStatus === 205)
+}
+
 function successOf(
   binding: Binding,
   status: number,
   schemas: Schemas,
   comments: Comments,
 ): Response {
-  const { rpc, isBodiless } = binding
+  const { rpc } = binding
   const [comment] = (comments.get(rpc.output.typeName) ?? '').split('\n\n')
   const headers = headersOf(binding, schemas)
   return {
     description: comment?.replaceAll('\n', ' ') || (STATUS_CODES[status] ?? 'Done'),
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(!isBodiless &&
-      (!hasNoContent(status) || status === binding.successStatus) && {
-        content: contentOf(binding, schemas),
-      }),
+    ...(hasContent(binding, status) && { content: contentOf(binding, schemas) }),
   }
 }
 
