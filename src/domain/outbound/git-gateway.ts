@@ -61,11 +61,11 @@ export interface GatewayOptions {
   /** The maximum time between two parts of a response. */
   readonly idleTimeoutMs?: number
   /** What Git may do on the remote server: fetch, which is the default, or push. */
-  readonly service?: GitService
+  readonly service?: UpstreamService
 }
 
 /** The services of gitprotocol-http(5). */
-export type GitService = 'git-upload-pack' | 'git-receive-pack'
+export type UpstreamService = 'git-upload-pack' | 'git-receive-pack'
 
 /** The maximum time until a response begins. The remote server may have to count objects first. */
 const ANSWER_TIMEOUT_MS = 2 * 60 * 1000
@@ -84,7 +84,7 @@ const MAX_REDIRECTS = 5
  */
 const MAX_LIST_BYTES = 16 * 1024 * 1024
 
-const advertisementOf = (service: GitService) => `/info/refs?service=${service}`
+const advertisementOf = (service: UpstreamService) => `/info/refs?service=${service}`
 
 /** The path of the repository on the gateway. */
 const ROOT = '/repository.git'
@@ -166,7 +166,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   upstream: Upstream,
-  service: GitService,
+  service: UpstreamService,
 ): Promise<void> {
   const headers = headersOf(request)
   let found: StreamedResponse
