@@ -108,7 +108,8 @@ export async function startChaosLoad(options: LoadOptions): Promise<ChaosLoad> {
         const text = await response.text()
         const { status } = response
         const isUnavailable = status === 503 && response.headers.get('retry-after') !== null
-        if (status >= 500 && !isUnavailable) faults.push(`${method} ${place}: ${status} ${text}`)
+        const isFault = (status >= 500 && !isUnavailable) || status === 401 || status === 403
+        if (isFault) faults.push(`${method} ${place}: ${status} ${text}`)
         return { status, body: text === '' ? {} : JSON.parse(text) }
       })
     } catch {

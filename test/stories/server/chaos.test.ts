@@ -8,7 +8,13 @@ import { checkAcknowledged, checkRepositories } from '../../support/chaos-check.
 import { startChaosLoad, type TargetServer } from '../../support/chaos-load.ts'
 import { openGitClient } from '../../support/git-client.ts'
 import { startReceiver } from '../../support/receiver.ts'
-import { createTestUsers, transportTo } from '../../support/server.ts'
+import {
+  type Actor,
+  createTestUsers,
+  createToken,
+  type TestUsers,
+  transportTo,
+} from '../../support/server.ts'
 import { startServerGroup } from '../../support/server-group.ts'
 import { seededRandom } from '../../transport/rpc/rest/random.ts'
 
@@ -42,7 +48,7 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () =>
     '100ms,1s,1s,1s,1s',
   ])
   onTestFinished(() => group.stop(), TIMEOUT_MS)
-  const users = await createTestUsers(group.url())
+  const users = await lastingUsers(group.url())
   const client = await openGitClient()
   onTestFinished(() => client.remove())
   const receiver = await startReceiver()
@@ -106,3 +112,13 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () =>
   await checkRepositories(group.data, client)
   expect(await group.doctor()).toBe('nothing is wrong\n')
 })
+
+/** Makes the users. Their tokens do not expire, as those of sessions do during a long run. */
+async function lastingUsers(url: string): Promise<TestUsers> {
+  const lasting = async (user: Actor): Promise<Actor> => ({
+    ...user,
+    authorization: `Bearer ${await createToken(url, user, ['all'])}`,
+  })
+  const { ada, bob, carol } = await createTestUsers(url)
+  return { ada: await lasting(ada), bob: await lasting(bob), carol: await lasting(carol) }
+}
