@@ -122,6 +122,11 @@ export const CLIENTS = [
     run: () => runFj('forgejo-cli', '0.7.0', 'js/fj.mjs'),
   },
   {
+    name: "semantic-release's plugin for Gitea",
+    version: 'npm',
+    unavailable: 'no program is written for the plugin yet',
+  },
+  {
     name: 'Renovate',
     version: 'npm',
     unavailable: 'present versions need Node 24',
