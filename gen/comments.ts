@@ -193,7 +193,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.AdminListUsersResponse.total", "Number of entries on all pages."],
   ["branchline.v1.AdminListUsersResponse.users", "The page."],
   ["branchline.v1.AdminRenameUserRequest", "Request of AdminRenameUser."],
-  ["branchline.v1.AdminRenameUserRequest.new_name", "New name. The rules are those of `User.username`. Required."],
+  ["branchline.v1.AdminRenameUserRequest.new_username", "New name. The rules are those of `User.username`. Required."],
   ["branchline.v1.AdminRenameUserRequest.username", "Present name of the account."],
   ["branchline.v1.AdminService", "Accounts and what they own, for administrators and their tools. The rules are those of UserService,\nOrganizationService, RepositoryService and PublicKeyService.\n\nThe server ignores what such tools send beyond these fields, such as sources of sign-in.\n\nAll methods also fail with MALFORMED_REQUEST, REQUEST_TOO_LARGE and BAD_CREDENTIALS, and, as\ntheir access rule demands, with UNAUTHENTICATED, SCOPE_MISSING and PUBLIC_ONLY_TOKEN."],
   ["branchline.v1.AdminService.AdminCreateOrganization", "Creates an organisation whose owner is a user.\n\nFails with:\n- PERMISSION_DENIED, when the caller is not an administrator.\n- USER_NOT_FOUND, when the account does not exist.\n- INVALID_ORGANIZATION_NAME, when the name is not allowed.\n- ORGANIZATION_NAME_TAKEN, when a user or an organisation has the name.\n- INVALID_FIELD, when a text is too long or the visibility is unknown.\n- INVALID_EMAIL, when the e-mail address is malformed."],

@@ -185,7 +185,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     password: 'correct horse battery',
   }),
   by('ada', admin.adminEditUser, 'PATCH /admin/users/fay', { full_name: 'Fay', restricted: true }),
-  by('ada', admin.adminRenameUser, 'POST /admin/users/fay/rename', { new_name: 'faye' }),
+  by('ada', admin.adminRenameUser, 'POST /admin/users/fay/rename', { new_username: 'faye' }),
   by('ada', admin.adminListUsers, 'GET /admin/users?limit=2'),
   by('ada', admin.adminDeleteUser, 'DELETE /admin/users/faye'),
   by('bob by password', tokens.createAccessToken, 'POST /users/bob/tokens', {

@@ -81,8 +81,8 @@ export function adminUserMethods(app: App): AdminUserMethods {
       return {}
     },
 
-    async adminRenameUser({ username, newName }, context) {
-      await renameUserAsAdmin(app, signedIn(callerOf(context)), username, newName)
+    async adminRenameUser({ username, newUsername }, context) {
+      await renameUserAsAdmin(app, signedIn(callerOf(context)), username, newUsername)
       return {}
     },
 

@@ -128,7 +128,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
     { ...administrators, privateData: true },
     { username: 'bob', id: NO_NUMBER },
   ),
-  row(admin.adminRenameUser, administrators, { username: NOBODY, newName: 'somebody' }),
+  row(admin.adminRenameUser, administrators, { username: NOBODY, newUsername: 'somebody' }),
   row(admin.adminCreateUser, administrators, { username: '..' }),
   row(admin.adminEditUser, administrators, { username: NOBODY }),
   row(admin.adminDeleteUser, administrators, { username: NOBODY }),

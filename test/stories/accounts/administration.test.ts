@@ -124,7 +124,7 @@ describe('administrators create for others', () => {
 describe('administrators rename accounts', () => {
   it('the old name redirects, in the API and in Git, and sign-in takes the new name', async () => {
     await ask(carol, 'POST', '/user/repos', { name: 'garden', auto_init: true })
-    const renamed = await rest(ada, 'POST', '/admin/users/carol/rename', { new_name: 'Caroline' })
+    const renamed = await rest(ada, 'POST', '/admin/users/carol/rename', { new_username: 'Caroline' })
     expect(renamed.status).toBe(204)
     expect((await ask(carol, 'GET', '/user')).login).toBe('Caroline')
     const moved = await fetch(`${server.url}/api/v1/repos/carol/garden`)
@@ -141,7 +141,7 @@ describe('administrators rename accounts', () => {
     ['-x-', 422],
     ['', 422],
   ])('to %j is refused and changes nothing', async (name, status) => {
-    const refused = await rest(ada, 'POST', '/admin/users/caroline/rename', { new_name: name })
+    const refused = await rest(ada, 'POST', '/admin/users/caroline/rename', { new_username: name })
     expect(refused.status).toBe(status)
     expect((await ask(carol, 'GET', '/user')).login).toBe('Caroline')
   })
@@ -149,7 +149,7 @@ describe('administrators rename accounts', () => {
   it('nobody else may, on any protocol', async () => {
     const admin = forge.grpc(AdminService, bob)
     expect(
-      await refusalOf(admin.adminRenameUser({ username: 'bob', newName: 'rob' })),
+      await refusalOf(admin.adminRenameUser({ username: 'bob', newUsername: 'rob' })),
     ).toMatchObject({ reason: 'PERMISSION_DENIED' })
   })
 })
