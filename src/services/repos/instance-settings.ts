@@ -1,6 +1,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { REACTIONS } from '../../domain/pulls/review/reactions.ts'
 import { MAX_INLINE_BYTES } from '../../domain/repos/reading/contents.ts'
 import { MAX_ASSETS } from '../../domain/repos/releases/release-assets.ts'
 import { VERSION } from '../../version.ts'
@@ -25,7 +26,7 @@ function instanceService({ settings }: App): ServiceImpl<typeof InstanceService>
 
     getRepositorySettings: () => ({ timeTrackingDisabled: true, lfsDisabled: true }),
 
-    getUiSettings: () => ({}),
+    getUiSettings: () => ({ allowedReactions: [...REACTIONS] }),
 
     getAttachmentSettings: () => ({
       enabled: true,

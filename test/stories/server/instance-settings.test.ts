@@ -28,7 +28,9 @@ describe('everybody reads the settings of the instance', () => {
       time_tracking_disabled: true,
       lfs_disabled: true,
     })
-    expect((await rest(undefined, 'GET', '/settings/ui')).body).toEqual({ allowed_reactions: [] })
+    expect((await rest(undefined, 'GET', '/settings/ui')).body).toEqual({
+      allowed_reactions: ['+1', '-1', 'laugh', 'hooray', 'confused', 'heart', 'rocket', 'eyes'],
+    })
   })
 
   it('the limits of attachments come from the settings', async () => {

@@ -16,7 +16,7 @@ import { openComment } from './pull-comments.ts'
 import { checkMaySpeak } from './review-changes.ts'
 
 /** The reactions that compatible systems allow by default. */
-const CONTENTS: readonly string[] = [
+export const REACTIONS: readonly string[] = [
   '+1',
   '-1',
   'laugh',
@@ -139,6 +139,6 @@ async function openText(
 
 /** @throws INVALID_REACTION */
 function checkContent(content: string): void {
-  if (!CONTENTS.includes(content))
+  if (!REACTIONS.includes(content))
     throw new DomainError('INVALID_REACTION', { content: metadataText(content) })
 }
