@@ -124,7 +124,9 @@ describe('administrators create for others', () => {
 describe('administrators rename accounts', () => {
   it('the old name redirects, in the API and in Git, and sign-in takes the new name', async () => {
     await ask(carol, 'POST', '/user/repos', { name: 'garden', auto_init: true })
-    const renamed = await rest(ada, 'POST', '/admin/users/carol/rename', { new_username: 'Caroline' })
+    const renamed = await rest(ada, 'POST', '/admin/users/carol/rename', {
+      new_username: 'Caroline',
+    })
     expect(renamed.status).toBe(204)
     expect((await ask(carol, 'GET', '/user')).login).toBe('Caroline')
     const moved = await fetch(`${server.url}/api/v1/repos/carol/garden`)

@@ -123,8 +123,9 @@ describe('a new repository', () => {
     [{ object_format_name: 'sha1', template: true, readme: 'Default', auto_init: true }, 201, ''],
     [{ object_format_name: 'sha256' }, 422, 'object format is not supported: sha256'],
     [{ auto_init: true, readme: 'Novel' }, 400, 'readme template does not exist: Novel'],
-    [{ auto_init: true, license: 'MIT' }, 400, 'license template does not exist: MIT'],
-    [{ auto_init: true, gitignores: 'Go' }, 400, 'gitignores template does not exist: Go'],
+    [{ auto_init: true, license: 'Pirate' }, 400, 'license template does not exist: Pirate'],
+    [{ auto_init: true, gitignores: 'Ada' }, 400, 'gitignores template does not exist: Ada'],
+    [{ auto_init: true, license: 'MIT', gitignores: 'Go' }, 201, ''],
     // Templates are for the first commit, of which there is none.
     [{ license: 'MIT' }, 201, ''],
     [{ name: '-' }, 422, ''],
