@@ -2877,7 +2877,7 @@ export enum ErrorReason {
   /**
    * A text takes too long or too much memory to render.
    *
-   * INVALID_ARGUMENT, REST 422.
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
    * @generated from enum value: TEXT_TOO_COMPLEX = 521;
    */
@@ -2967,7 +2967,7 @@ export enum ErrorReason {
   /**
    * The repository is no template.
    *
-   * FAILED_PRECONDITION, REST 422.
+   * FAILED_PRECONDITION, REST 422. Metadata: none.
    *
    * @generated from enum value: REPOSITORY_NOT_TEMPLATE = 522;
    */
@@ -2976,7 +2976,7 @@ export enum ErrorReason {
   /**
    * A repository from a template would copy no part of the template.
    *
-   * INVALID_ARGUMENT, REST 422.
+   * INVALID_ARGUMENT, REST 422. Metadata: none.
    *
    * @generated from enum value: TEMPLATE_PARTS_MISSING = 523;
    */
@@ -2994,7 +2994,7 @@ export enum ErrorReason {
   /**
    * The repository has no push mirror of that name.
    *
-   * NOT_FOUND, REST 404.
+   * NOT_FOUND, REST 404. Metadata: none.
    *
    * @generated from enum value: PUSH_MIRROR_NOT_FOUND = 525;
    */

@@ -184,14 +184,17 @@ export const REPOSITORIES = {
   TEMPLATE_PARTS_MISSING: {
     code: Code.InvalidArgument,
     message: 'must select at least one template item',
+    restStatus: 422,
   },
   TEMPLATE_PART_UNSUPPORTED: {
     code: Code.InvalidArgument,
     message: ({ field }) => `this server does not copy ${field} from templates`,
+    restStatus: 422,
   },
   TEXT_TOO_COMPLEX: {
     code: Code.InvalidArgument,
     message: 'the text is too complex to render',
+    restStatus: 422,
   },
   TOO_MANY_COPIES: {
     code: Code.ResourceExhausted,
