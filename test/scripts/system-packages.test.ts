@@ -80,13 +80,13 @@ describe('npm test as another user than root, on a Debian without the packages o
 })
 
 describe('what tests are skipped without', () => {
-  /** The programs that a test asks for by name before it decides to run. */
+  /** The programs that a test, or what it runs with, asks for by name before it decides to run. */
   const asked = /is(?:Installed|Here)\('([\w-]+)'\)/g
 
   it('is what npm test installs', () => {
     const folder = fileURLToPath(new URL('..', import.meta.url))
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      name.endsWith('.test.ts'),
+      name.endsWith('.ts'),
     )
     const programs = files.flatMap((name) =>
       [...readFileSync(join(folder, name), 'utf8').matchAll(asked)].map(([, program]) => program),

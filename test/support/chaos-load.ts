@@ -175,13 +175,13 @@ export async function startChaosLoad(options: LoadOptions): Promise<ChaosLoad> {
     },
   }
 
-  const leaving = new AbortController()
+  let leave = () => {}
   const watch = async () => {
     let cursor = ''
     while (!isOver) {
       const request = { owner: 'bob', repo: CHAOS_REPOSITORY, cursor }
       const watcher = watchRepository(target().url, 'REST', users.bob.authorization, request)
-      leaving.signal.addEventListener('abort', () => watcher.leave())
+      leave = () => watcher.leave()
       try {
         for (;;) {
           const answer = await watcher.next()
@@ -217,7 +217,7 @@ export async function startChaosLoad(options: LoadOptions): Promise<ChaosLoad> {
     async stop() {
       isOver = true
       await Promise.all(running)
-      leaving.abort()
+      leave()
       await watching
     },
   }
