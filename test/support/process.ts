@@ -65,6 +65,8 @@ export interface ServerProcess {
   logged(text: string): Promise<void>
   /** Resolves with the first line of the log that contains `text`. */
   line(text: string): Promise<string>
+  /** Returns the lines of the log that contain `text` so far. */
+  linesSoFar(text: string): string[]
   /** Resolves with the exit code, or the signal, once the process is gone. */
   readonly exited: Promise<number | NodeJS.Signals | null>
 }
@@ -111,9 +113,10 @@ export async function startServer(
       await once(child.stderr, 'data')
     }
   }
+  const linesSoFar = (text: string) => log.split('\n').filter((line) => line.includes(text))
   for await (const line of createInterface(child.stdout)) {
     const url = /^branchline listening on (\S+)$/.exec(line)?.[1]
-    if (url !== undefined) return { url, child, exited, logged, line: lineWith }
+    if (url !== undefined) return { url, child, exited, logged, line: lineWith, linesSoFar }
   }
   throw new Error(`the server ended before it was ready: ${log}`)
 }

@@ -12,6 +12,8 @@ export interface ServerGroup {
   url(): string
   /** Kills a server and starts another one in its place. */
   replace(index: number): Promise<void>
+  /** Returns what all servers, those that are gone included, have logged about failures of their own. */
+  failures(): string[]
   /** Returns what `doctor` prints. */
   doctor(): Promise<string>
   stop(): Promise<void>
@@ -66,6 +68,9 @@ export async function startServersOn(
     throw started.reason
   }
   let calls = 0
+  const gone: string[] = []
+  const failuresOf = (server: ServerProcess | undefined) =>
+    server?.linesSoFar('"level":"error"') ?? []
   return {
     data,
     servers,
@@ -76,8 +81,10 @@ export async function startServersOn(
     async replace(index) {
       servers[index]?.child.kill('SIGKILL')
       await servers[index]?.exited
+      gone.push(...failuresOf(servers[index]))
       servers[index] = await start()
     },
+    failures: () => [...gone, ...servers.flatMap(failuresOf)],
     doctor: async () => (await branchline(['doctor', '--data', data, ...place])).stdout,
     async stop() {
       for (const { child, exited } of servers) {

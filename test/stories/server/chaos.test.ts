@@ -91,6 +91,8 @@ it.skipIf(!postgresPrograms)(TITLE, { timeout: KILLS * TIMEOUT_MS }, async () =>
     expect(ms).toBeLessThan(MAX_WAIT_MS + 3 * calm.ms)
   }
   await load.stop()
+  // What explains a fault.
+  for (const failure of group.failures()) console.log(failure)
 
   const open = async () => {
     const request = { parent: webhook, pageSize: 100 }
