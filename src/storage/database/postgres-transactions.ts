@@ -5,7 +5,7 @@ import pg from 'pg'
 import { checkLeases } from '../../concurrency/leases.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 import { unavailable } from './postgres-failures.ts'
-import { exclusiveOf } from './postgres-handle.ts'
+import { exclusiveOf, precedenceOf } from './postgres-handle.ts'
 import { runAttempt } from './rollbacks.ts'
 
 /** Codes of errors (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
@@ -24,11 +24,14 @@ export function postgresCode(error: unknown): string {
 /** The class of the advisory locks of servers, each with the number of its server: "BRNS". */
 export const SERVER_LOCKS = 0x42524e53
 
-/** A transaction that fails this often meets a constant stream of others, not a coincidence. */
-const MAX_ATTEMPTS = 12
+/** A transaction that fails this often, for about five seconds, has no prospect. */
+const MAX_ATTEMPTS = 40
 /** A constraint that fails again, with what others have committed, fails because of the work. */
 const MAX_VIOLATIONS = 2
-/** After so many attempts, the transactions of a process run again one at a time. */
+/**
+ * After so many attempts, a transaction runs again before others of its process begin. Otherwise a
+ * stream of short transactions on the same rows could make it fail each time.
+ */
 const ATTEMPTS_TOGETHER = 3
 const FIRST_DELAY_MS = 2
 const MAX_DELAY_MS = 250
@@ -47,9 +50,6 @@ const MAX_DELAY_MS = 250
 export function serializableTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   return repeated(db, 'serializable', work)
 }
-
-/** The key of transactions that have failed several times. Other keys are numbers. */
-const FAILED = 'failed'
 
 /**
  * Runs a transaction that waits for all others with one of its keys. Each of its statements sees
@@ -92,17 +92,44 @@ async function repeated<T>(
         return result
       },
     )
-  let violations = 0
-  for (let attempt = 1; ; attempt++) {
+  const precedence = precedenceOf(db)
+  const failures = new Failures()
+  for (let attempt = 1; attempt <= ATTEMPTS_TOGETHER; attempt++) {
+    await precedence.giveWay()
     try {
-      return await (attempt > ATTEMPTS_TOGETHER ? exclusiveOf(db)(FAILED, run) : run())
+      return await run()
     } catch (error) {
-      if (isViolation(error)) violations++
-      else if (!isCollision(error)) throw error
-      if (violations === MAX_VIOLATIONS) throw error
-      if (attempt === MAX_ATTEMPTS) throw unavailable(error)
-      await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** attempt, MAX_DELAY_MS))
+      await failures.add(error)
     }
+  }
+  return precedence.take(async () => {
+    for (;;) {
+      try {
+        return await run()
+      } catch (error) {
+        await failures.add(error)
+      }
+    }
+  })
+}
+
+/** The failures of one transaction. */
+class Failures {
+  #violations = 0
+  #attempts = 0
+
+  /**
+   * Adds the failure of an attempt and waits until the next one.
+   *
+   * @throws the failure, unless another attempt may succeed; DatabaseUnavailableError after too many.
+   */
+  async add(error: unknown): Promise<void> {
+    this.#attempts += 1
+    if (isViolation(error)) this.#violations += 1
+    else if (!isCollision(error)) throw error
+    if (this.#violations === MAX_VIOLATIONS) throw error
+    if (this.#attempts === MAX_ATTEMPTS) throw unavailable(error)
+    await sleep(Math.random() * Math.min(FIRST_DELAY_MS * 2 ** this.#attempts, MAX_DELAY_MS))
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { transaction } from '../../../src/storage/database/database.ts'
 import { openTestDatabase } from '../../support/database.ts'
@@ -20,5 +21,30 @@ it('transactions that check one limit at the same time keep to it, and none fail
     ),
   )
   expect(stored.filter((isStored) => isStored)).toHaveLength(LIMIT)
+  await db.destroy()
+})
+
+it('a slow transaction succeeds beside a stream of short ones that change the same row', async () => {
+  const db = await openTestDatabase()
+  await db.insertInto('data_folders').values({ id: 'first' }).execute()
+  const rename = (waitMs: number) =>
+    transaction(db, async (tx) => {
+      const row = await tx.selectFrom('data_folders').select('id').executeTakeFirstOrThrow()
+      await sleep(waitMs)
+      await tx
+        .updateTable('data_folders')
+        .set({ id: `${row.id.slice(0, 5)} ${waitMs}` })
+        .execute()
+    })
+  let isOver = false
+  const streams = Array.from({ length: 3 }, async () => {
+    while (!isOver) await rename(1)
+  })
+  try {
+    for (let count = 0; count < 5; count++) await rename(40)
+  } finally {
+    isOver = true
+    await Promise.all(streams)
+  }
   await db.destroy()
 })

@@ -94,8 +94,8 @@ describe('a scheduled merge', () => {
       (await rest(users.carol, 'POST', `${pull}/merge`, { ...SOON, MergeTitleField: 'At last' }))
         .status,
     ).toBe(201)
-    await report(users.carol, path, head, 'success', 'ci/lint')
     await report(users.carol, path, head, 'pending')
+    await report(users.carol, path, head, 'success', 'ci/lint')
     expect(await isMerged(pull)).toBe(false)
     await report(users.carol, path, head, 'success')
     expect(await isMerged(pull)).toBe(true)

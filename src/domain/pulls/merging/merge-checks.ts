@@ -3,6 +3,7 @@ import { readRef } from '../../../git/refs/refs.ts'
 import type { MergeStyle, Repository } from '../../../storage/schema/repos.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
+import { openRepositoryById } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import type { BranchRule } from '../../repos/protection/protection-rules.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
@@ -68,11 +69,12 @@ export async function openMerge(
  * Finds the commits of a merge under the lock of the base branch, and checks that the pull request
  * is ready.
  *
- * @throws as `findTips`; a reason of `MergeProblem` if the pull request is not ready; MERGE_UNSIGNED,
- *   HEAD_COMMITS_UNVERIFIED, MERGE_STYLE_NOT_ALLOWED, HEAD_COMMIT_DIFFERS, SERVER_BUSY, GIT_TIMEOUT
+ * @throws as `findTips` and `openRepositoryById`; a reason of `MergeProblem` if the pull request is
+ *   not ready; MERGE_UNSIGNED, HEAD_COMMITS_UNVERIFIED, MERGE_STYLE_NOT_ALLOWED,
+ *   HEAD_COMMIT_DIFFERS, SERVER_BUSY, GIT_TIMEOUT
  */
 export async function checkMerge(app: ReposApp, merge: OpenMerge): Promise<CheckedMerge> {
-  const { options, rights } = merge
+  const { caller, options, rights } = merge
   const { force, whenChecksSucceed } = options
   const rule = rights.inForce?.rule
   const requested = options.style || DEFAULT_STYLE
@@ -82,12 +84,14 @@ export async function checkMerge(app: ReposApp, merge: OpenMerge): Promise<Check
   const problem = whenChecksSucceed ? undefined : await problemOf()
   if (problem) throw new DomainError(problem.reason, problem.metadata)
   if (rule) await checkSignatures(app, tips, rule, requested)
-  const style = checkStyle(merge.repository, requested)
+  // A scheduled merge can begin before a setting changes, and find its checks successful after that.
+  const { repository } = await openRepositoryById(app, caller, tips.repository.id, 'read', 'pulls')
+  const style = checkStyle(repository, requested)
   const { headCommitId } = options
   if (headCommitId !== '' && headCommitId.toLowerCase() !== tips.head)
     throw new DomainError('HEAD_COMMIT_DIFFERS')
   const mustWait = whenChecksSucceed && (await problemOf()) !== undefined
-  return { ...merge, ...tips, style, mustWait }
+  return { ...merge, ...tips, repository, style, mustWait }
 }
 
 /**
