@@ -38,6 +38,8 @@ export interface Config extends DataPlace {
   readonly maxMessageBytes: number
   /** Most memory that all Git processes may take together. */
   readonly gitMemoryBytes: number
+  /** Time for which a server that stops still takes calls, and reports that it is not ready. */
+  readonly stopDelayMs: number
   readonly reflection: boolean
   /** The folder of the bundled web pages; undefined to serve none. */
   readonly webFolder: string | undefined
@@ -67,6 +69,7 @@ type PlainFlags = Omit<Settings, 'webhookRetryScheduleMs' | 'hookTimeoutMs'> &
     | 'proxyAuth'
     | 'trustedProxies'
     | 'gitMemoryBytes'
+    | 'stopDelayMs'
     | 'publicUrl'
     | 'mailDir'
     | 'mailSmtp'
@@ -80,6 +83,7 @@ export interface ServeFlags extends PlainFlags {
   tlsKey?: string
   webhookRetrySchedule: number[]
   hookTimeout: number
+  stopDelay: number
   mailDir?: string
   mailSmtp?: Omit<SmtpServer, 'passwordFile'>
   mailSmtpPasswordFile?: string
@@ -134,6 +138,7 @@ export function readConfig(flags: ServeFlags): Config {
     corsOrigins: flags.corsOrigins,
     maxMessageBytes: flags.maxMessageBytes,
     gitMemoryBytes: flags.gitMemory,
+    stopDelayMs: flags.stopDelay,
     reflection: flags.reflection,
     webFolder: flags.web ? WEB_FOLDER : undefined,
     logLevel: flags.logLevel,

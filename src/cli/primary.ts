@@ -14,7 +14,7 @@ const WORKER_PROGRAM = fileURLToPath(new URL('./worker-program.js', import.meta.
  * @throws Error with a message for the operator.
  */
 export async function serveByWorkers(flags: ServeFlags): Promise<void> {
-  const { listen, tls, logLevel, workers: count } = readConfig(flags)
+  const { listen, tls, logLevel, workers: count, stopDelayMs } = readConfig(flags)
   const log = createLog(logLevel)
   const workers: WorkerProcesses = new WorkerProcesses({
     program: { path: WORKER_PROGRAM, args: process.argv.slice(2) },
@@ -22,6 +22,7 @@ export async function serveByWorkers(flags: ServeFlags): Promise<void> {
     listen,
     isTls: tls !== undefined,
     log,
+    stopDelayMs,
     onGivenUp: (err) => {
       log.fatal({ err }, 'no worker process can be started')
       workers.kill()

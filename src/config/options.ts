@@ -101,6 +101,12 @@ function addressOptions(): Option[] {
     ),
     setting('--tls-cert <file>', 'certificate chain in PEM; serves TLS, with HTTP/2 and HTTP/1.1'),
     setting('--tls-key <file>', 'private key of the certificate in PEM'),
+    setting(
+      '--stop-delay <time>',
+      'time after a signal for which it still takes calls and is not ready, up to 5m',
+      '0s',
+      values.stopDelay,
+    ),
   ]
 }
 

@@ -25,6 +25,9 @@ const MAX_DURATION_MS = 30 * 24 * 60 * 60 * 1000
 /** A push waits for its hooks, and the client waits for the push. */
 const MAX_HOOK_TIMEOUT_MS = 10 * 60 * 1000
 
+/** Long enough for every health check of a load balancer. */
+const MAX_STOP_DELAY_MS = 5 * 60 * 1000
+
 /** With less memory, Git could not compare two files. */
 const MIN_GIT_MEMORY_BYTES = 256 * 1024 ** 2
 
@@ -210,6 +213,15 @@ export function hookTimeout(text: string): number {
   const milliseconds = millisecondsOf(text)
   if (!(milliseconds >= 1000 && milliseconds <= MAX_HOOK_TIMEOUT_MS)) {
     throw new InvalidArgumentError('It must be a time from 1s to 10m.')
+  }
+  return milliseconds
+}
+
+/** Returns milliseconds. */
+export function stopDelay(text: string): number {
+  const milliseconds = millisecondsOf(text)
+  if (!(milliseconds <= MAX_STOP_DELAY_MS)) {
+    throw new InvalidArgumentError('It must be a time from 0s to 5m.')
   }
   return milliseconds
 }

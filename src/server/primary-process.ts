@@ -17,6 +17,14 @@ const REPORTED_GIT_BYTES = 8 * 1024 ** 2
 /** Longest life without the primary process: the time for calls in flight, and some for the rest. */
 const MAX_DRAIN_MS = 30_000
 
+/** What the primary process can ask of a process that serves. */
+export interface Endings {
+  /** Reports from now on that this process is not ready. */
+  readonly announceStop: () => void
+  /** Finishes the calls in flight. Called once. */
+  readonly drain: () => void
+}
+
 type Start = Extract<MessageToWorker, { kind: 'start' }>
 
 /** The primary process, as a worker process sees it. */
@@ -30,7 +38,7 @@ export class PrimaryProcess implements WorkerSurroundings {
   #lastSum = 0
   #accept: (socket: Socket) => void = (socket) => socket.destroy()
   #readMetrics: () => Promise<Metrics> = async () => []
-  #drain: (() => void) | undefined
+  #endings: Endings | undefined
   #isDraining = false
   #gitBytesOfOthers = 0
   #gitBytes = 0
@@ -78,13 +86,9 @@ export class PrimaryProcess implements WorkerSurroundings {
     })
   }
 
-  /**
-   * Tells that this process serves.
-   *
-   * @param drain called once, when the calls in flight are to be finished.
-   */
-  ready(drain: () => void): void {
-    this.#drain = drain
+  /** Tells that this process serves. */
+  ready(endings: Endings): void {
+    this.#endings = endings
     send({ kind: 'ready' })
   }
 
@@ -103,6 +107,9 @@ export class PrimaryProcess implements WorkerSurroundings {
     switch (message.kind) {
       case 'connection':
         this.#take(socket)
+        break
+      case 'announce stop':
+        this.#endings?.announceStop()
         break
       case 'drain':
         this.#drainOnce()
@@ -151,12 +158,12 @@ export class PrimaryProcess implements WorkerSurroundings {
   #disconnected(): void {
     for (const answer of this.#sums.values()) answer(undefined)
     setTimeout(() => process.exit(1), MAX_DRAIN_MS).unref()
-    if (this.#drain) this.#drainOnce()
+    if (this.#endings) this.#drainOnce()
     else process.exit(1)
   }
 
   #drainOnce(): void {
-    if (!this.#isDraining) this.#drain?.()
+    if (!this.#isDraining) this.#endings?.drain()
     this.#isDraining = true
   }
 }

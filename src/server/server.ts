@@ -26,6 +26,8 @@ export interface Server {
   /** Base of its URLs, with the actual port. */
   readonly url: string
   readonly app: App
+  /** Reports from now on that it is not ready, and still takes calls. */
+  announceStop(): void
   /**
    * Stops accepting calls, lets calls in flight finish for up to `graceMs`, then closes everything.
    * Later calls wait for the first.
@@ -57,10 +59,10 @@ export async function startServer(
 ): Promise<Server> {
   const parts = new StartedParts()
   try {
-    const { url, app } = await startParts(config, log, surroundings, parts)
+    const started = await startParts(config, log, surroundings, parts)
     tuneForCalls()
     parts.add(collectWhenIdle())
-    return { url, app, close: (graceMs) => parts.stop(graceMs) }
+    return { ...started, close: (graceMs) => parts.stop(graceMs) }
   } catch (error) {
     await parts
       .stop(0)
@@ -75,7 +77,7 @@ async function startParts(
   log: Logger,
   { clock = systemClock, spawner, markupProgram, workers: others }: Surroundings,
   parts: StartedParts,
-): Promise<{ url: string; app: App }> {
+): Promise<Omit<Server, 'close'>> {
   const { settings, webhookAllowedHosts, listen } = config
   const { shared, db, scratch } = await openShared(config, log, parts)
   // Set to the address of the listener before the first call, unless the operator set a URL.
@@ -115,10 +117,10 @@ async function startParts(
   // create work until then.
   const workers = new Workers()
   parts.add(() => workers.stop())
-  const url = await serve(config, app, base, parts, others)
+  const serving = await serve(config, app, base, parts, others)
   await workers.start(app)
   app.background.run('forget old events', () => pruneUserEvents(app))
-  return { url, app }
+  return { ...serving, app }
 }
 
 /** Opens the folder or the mail server for outgoing mail; undefined for no mail. */

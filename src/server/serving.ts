@@ -72,7 +72,7 @@ const SCHEMA_FILES = [
  *
  * @param base gets the URL of the listener when it is empty.
  * @param workers set where the server is one of several worker processes.
- * @returns the URL of the listener.
+ * @returns the URL of the listener, and what reports that the server is not ready any more.
  */
 export async function serve(
   config: Config,
@@ -80,7 +80,7 @@ export async function serve(
   base: { url: string },
   parts: StartedParts,
   workers?: WorkerSurroundings,
-): Promise<string> {
+): Promise<{ readonly url: string; readonly announceStop: () => void }> {
   const shutdown = new AbortController()
   // Every call in flight listens. Node's warning about many listeners would be about many clients.
   setMaxListeners(0, shutdown.signal)
@@ -136,15 +136,18 @@ export async function serve(
     onConnectionError: (err: unknown) => app.log.debug({ err }, 'a connection failed'),
   })
   const { url, close } = listener
-  parts.add((graceMs) => {
+  const announceStop = () => {
     serving = false
     health.setServing(false)
+  }
+  parts.add((graceMs) => {
+    announceStop()
     shutdown.abort(new ConnectError('the server is stopping', Code.Unavailable))
     return close(graceMs)
   })
   base.url ||= url
   health.setServing(true)
-  return url
+  return { url, announceStop }
 }
 
 /** Returns whether browsers reach this server by https. */

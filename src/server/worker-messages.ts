@@ -15,6 +15,8 @@ export type MessageToWorker =
     }
   /** A connection, whose socket comes with the message. */
   | { readonly kind: 'connection' }
+  /** The worker process still takes calls, and reports that it is not ready. */
+  | { readonly kind: 'announce stop' }
   /** The worker process gets no further connection, and ends when its calls have ended. */
   | { readonly kind: 'drain' }
   /** Asks for the metrics of the worker process. */

@@ -22,6 +22,8 @@ export interface WorkerEvents {
   readonly onReady: () => void
   /** The process asks for the metrics of all of them. */
   readonly onSumMetrics: (id: number) => void
+  /** The process was told to end by a signal. */
+  readonly onLeaving: () => void
   /** The memory of its Git processes has changed. */
   readonly onGitMemory: () => void
 }
@@ -149,6 +151,11 @@ export class WorkerProcess {
     this.#send({ kind: 'git memory of others', bytes })
   }
 
+  /** Lets the process report that it is not ready. It still gets connections. */
+  announceStop(): void {
+    if (this.#state === 'ready') this.#send({ kind: 'announce stop' })
+  }
+
   /** Lets the process end after its calls. A process that does not serve yet ends at once. */
   drain(): void {
     if (this.#state === 'starting') {
@@ -178,7 +185,7 @@ export class WorkerProcess {
         this.#connections -= 1
         break
       case 'leaving':
-        this.drain()
+        this.#events.onLeaving()
         break
       case 'sum metrics':
         this.#events.onSumMetrics(message.id)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Address, urlOf } from '../transport/listener/port.ts'
 import { ConnectionHandover } from './connection-handover.ts'
@@ -23,6 +24,8 @@ export interface WorkerProcessesOptions {
   readonly listen: Address
   readonly isTls: boolean
   readonly log: Logger
+  /** Time between the announcement of a stop and the stop. */
+  readonly stopDelayMs: number
   /** Called when no worker process can be started any more. */
   readonly onGivenUp: (error: Error) => void
 }
@@ -77,10 +80,13 @@ export class WorkerProcesses {
   }
 
   /**
-   * Closes the port and lets all worker processes end after their calls. Resolves with whether all of
-   * them could finish their calls.
+   * Announces the stop. After the delay, closes the port and lets all worker processes end after their
+   * calls. Resolves with whether all of them could finish their calls.
    */
   async drain(): Promise<boolean> {
+    this.#state = 'stopping'
+    for (const worker of this.#running.values()) worker.announceStop()
+    if (this.#options.stopDelayMs > 0) await sleep(this.#options.stopDelayMs)
     this.#stop()
     const ends = [...this.#running.values()].map(async (worker) => {
       const hasServed = worker.isReady
@@ -116,6 +122,7 @@ export class WorkerProcesses {
           resolve()
         },
         onSumMetrics: (id) => void this.#sumMetrics(worker, id),
+        onLeaving: () => this.#leave(worker),
         onGitMemory: () => this.#tellGitMemory(),
       })
       this.#running.set(number, worker)
@@ -128,6 +135,14 @@ export class WorkerProcesses {
         reject(new Error(end.reason))
       })
     })
+  }
+
+  /** Lets one process end after the delay, unless all of them do. */
+  #leave(worker: WorkerProcess): void {
+    worker.announceStop()
+    setTimeout(() => {
+      if (this.#state !== 'stopping') worker.drain()
+    }, this.#options.stopDelayMs)
   }
 
   /** Starts another process in the place of one that has ended. */

@@ -47,6 +47,9 @@ describe.skipIf(!isInstalled)(TITLE, { timeout: TIMEOUT_MS }, () => {
       'https://forge.example.org',
       '--log-level',
       'debug',
+      // The proxy notices within four seconds.
+      '--stop-delay',
+      '6s',
     ])
     users = await createTestUsers(group.url())
     const [first, second] = group.servers
@@ -276,8 +279,8 @@ describe.skipIf(!isInstalled)(TITLE, { timeout: TIMEOUT_MS }, () => {
     const workers = [work(), work(), work(), work()]
     const [first] = group.servers
     first?.child.kill('SIGTERM')
-    expect(await first?.exited).toBe(0)
     await proxy.logged('Server branchline/branchline-1 is DOWN')
+    expect(await first?.exited).toBe(0)
     isOver = true
     await Promise.all(workers)
     await call()

@@ -60,6 +60,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       corsOrigins: [],
       maxMessageBytes: 4 * 1024 * 1024,
       gitMemoryBytes: 2 * 1024 ** 3,
+      stopDelayMs: 0,
       reflection: true,
       webFolder: undefined,
       logLevel: 'debug',

@@ -26,8 +26,9 @@ const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
 export async function serve(flags: ServeFlags): Promise<void> {
   const log = createLog(flags.logLevel)
   const server = await start(flags, log)
+  const { stopDelay: delayMs } = flags
   // A signal may follow as soon as the line below is printed.
-  stopOnSignal(server, log)
+  stopOnSignal(server, delayMs, log)
   print(`branchline listening on ${server.url}`)
 }
 
@@ -39,7 +40,10 @@ export async function serveAsWorker(flags: ServeFlags): Promise<void> {
     const server = await start(flags, log, primary)
     // A service manager may signal all processes at once, and the primary process passes on the end.
     for (const name of STOP_SIGNALS) process.on(name, () => primary.leave())
-    primary.ready(() => drain(server, log))
+    primary.ready({
+      announceStop: () => server.announceStop(),
+      drain: () => drain(server, log),
+    })
   } catch (error) {
     const reason = explained(error)
     await primary.fail(reason instanceof Error ? reason.message : String(reason))
@@ -64,13 +68,19 @@ async function start(flags: ServeFlags, log: Logger, primary?: PrimaryProcess): 
   }
 }
 
-/** Drains the server and exits 0 on the first signal, and exits at once on the second. */
-function stopOnSignal(server: Server, log: Logger): void {
+/**
+ * Announces the stop on the first signal, and drains the server and exits 0 after a delay. Exits at
+ * once on the second signal.
+ */
+function stopOnSignal(server: Server, delayMs: number, log: Logger): void {
   let stopping = false
   const stop = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1)
     stopping = true
-    drain(server, log, signal)
+    server.announceStop()
+    if (delayMs === 0) return drain(server, log, signal)
+    log.info({ signal, delayMs }, 'reporting that the server is not ready, before it stops')
+    setTimeout(() => drain(server, log, signal), delayMs)
   }
   for (const name of STOP_SIGNALS) process.on(name, stop)
 }

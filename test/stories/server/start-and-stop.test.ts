@@ -144,3 +144,26 @@ describe('a server whose log has no reader', () => {
       expect(await exited).toEqual([0, null])
     }))
 })
+
+describe('a server with --stop-delay', () => {
+  it('is not ready after SIGTERM, but takes calls until the delay has passed, and ends with 0', () =>
+    withFolder(async (data) => {
+      const server = await serveProcess(data, ['--stop-delay', '2s'])
+      const get = async (path: string) => (await fetch(server.url + path)).status
+      expect(await get('/readyz')).toBe(200)
+      server.child.kill('SIGTERM')
+      await server.logged('not ready')
+      expect([await get('/readyz'), await get('/api/v1/users/nobody')]).toEqual([503, 404])
+      expect(server.linesSoFar('finishing the calls in flight')).toEqual([])
+      expect(await server.exited).toBe(0)
+    }))
+
+  it('ends at once on a second signal', () =>
+    withFolder(async (data) => {
+      const server = await serveProcess(data, ['--stop-delay', '5m'])
+      server.child.kill('SIGTERM')
+      await server.logged('not ready')
+      server.child.kill('SIGTERM')
+      expect(await server.exited).toBe(1)
+    }))
+})

@@ -171,6 +171,23 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     expect(pids.filter(isAlive)).toEqual([])
   })
 
+  it('takes calls until the stop delay has passed', async () => {
+    const delayed = await serveProcess(data, [
+      ...place,
+      ...['--workers', String(WORKERS), '--stop-delay', '2s'],
+    ])
+    const pids = workersOf(delayed)
+    // As service managers do that signal all processes of a service.
+    for (const pid of [...pids, delayed.child.pid ?? 0]) process.kill(pid, 'SIGTERM')
+    await eventually(async () => expect(await readiness(delayed.url)).toBe(503))
+    const calls = Array.from({ length: WORKERS * 2 }, () =>
+      fetch(`${delayed.url}/healthz`, { headers: { connection: 'close' } }),
+    )
+    for (const { status } of await Promise.all(calls)) expect(status).toBe(200)
+    expect(await delayed.exited).toBe(0)
+    expect(pids.filter(isAlive)).toEqual([])
+  })
+
   it('exits at once on a second SIGTERM', async () => {
     const { server, workers } = await serve()
     const pids = workers()
