@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checks, runChecks } from './checks/checks.mjs'
 import { postgresPrograms } from './checks/postgres-programs.mjs'
+import { repeatFailures } from './checks/repeated-failures.mjs'
 import { addTallies, nameTally, summaryLine, tallyVitest } from './checks/tally.mjs'
 import { root, run } from './setup/child-process.mjs'
 import { explainFailure, printLine, secondsSince } from './setup/progress.mjs'
@@ -41,6 +42,7 @@ const tallies = args.length > 0 ? [] : [await runChecks(checks)]
 if (!isPostgresOnly) tallies.push(await runPass(onSqlite))
 if (isPostgresOnly || selection.length === 0) tallies.push(await runOnPostgres())
 const tally = addTallies(tallies)
+for (const name of tally.unstable) printLine('UNSTABLE', name, process.stdout)
 for (const failure of tally.failures) printLine('FAIL', failure, process.stdout)
 process.stdout.write(`${summaryLine(tally)}\n`)
 process.exitCode = tally.failures.length > 0 ? 1 : 0
@@ -50,9 +52,9 @@ async function runOnPostgres() {
   const more = isPostgresOnly ? [] : ABOUT_PROTOCOLS
   if (postgresPrograms || process.env.BRANCHLINE_TEST_POSTGRES) return runPass(onPostgres, more)
   const reason = 'tests on PostgreSQL: its programs are missing (package postgresql)'
-  if (isPostgresOnly) return { passed: 0, failures: [reason], skipped: 0 }
+  if (isPostgresOnly) return { passed: 0, failures: [reason], skipped: 0, unstable: [] }
   printLine('skip', reason, process.stdout)
-  return { passed: 0, failures: [], skipped: 1 }
+  return { passed: 0, failures: [], skipped: 1, unstable: [] }
 }
 
 async function runPass(
@@ -61,10 +63,16 @@ async function runPass(
 ) {
   printLine('..', `tests on ${database}`, process.stdout)
   const startedAtMs = performance.now()
-  const tally = nameTally(await runTests(config, env, more), `on ${database}`)
+  const first = await runTests(config, env, more)
+  const runAlone = (/** @type {readonly string[]} */ files) => {
+    printLine('..', 'tests that failed, once more and alone', process.stdout)
+    return runTests(config, env, [...more, '--no-file-parallelism', ...files])
+  }
+  const result = selection.length > 0 ? first : await repeatFailures(first, runAlone)
+  const tally = nameTally(result, `on ${database}`)
   const mark = tally.failures.length > 0 ? 'FAIL' : 'ok'
-  const result = `${summaryLine(tally)} (${secondsSince(startedAtMs)})`
-  printLine(mark, `tests on ${database}: ${result}`, process.stdout)
+  const summary = `${summaryLine(tally)} (${secondsSince(startedAtMs)})`
+  printLine(mark, `tests on ${database}: ${summary}`, process.stdout)
   return tally
 }
 

@@ -56,5 +56,6 @@ export async function runChecks(list) {
     passed: results.filter((r) => r.state === 'passed').length,
     failures: results.filter((r) => r.state === 'failed').map((r) => r.name),
     skipped: results.filter((r) => r.state === 'skipped').length,
+    unstable: [],
   }
 }

@@ -1,8 +1,9 @@
 import { relative } from 'node:path'
 
 /**
- * The results of a run: failures by name, the others by number.
- * @typedef {{ passed: number, failures: string[], skipped: number }} Tally
+ * The results of a run: failures by name, the others by number. Unstable tests failed, and passed alone
+ * afterwards (`repeated-failures.mjs`).
+ * @typedef {{ passed: number, failures: string[], skipped: number, unstable: string[] }} Tally
  */
 
 /**
@@ -30,6 +31,7 @@ export function tallyVitest({ report, code, folder }) {
       passed: 0,
       failures: [`vitest ended with exit code ${code} and without a report of any test`],
       skipped: 0,
+      unstable: [],
     }
   }
   const tallies = files.map((file) => tallyFile(file, folder))
@@ -63,7 +65,7 @@ function tallyFile(
     .map((a) => `${file} > ${a.fullName.trim()}${a.status === 'failed' ? '' : ' (did not end)'}`)
   if (status === 'failed' && failures.length === 0)
     failures.push(`${file}${message ? `: ${message}` : ''}`)
-  return { passed, failures, skipped }
+  return { passed, failures, skipped, unstable: [] }
 }
 
 /**
@@ -76,6 +78,7 @@ export function addTallies(tallies) {
     passed: tallies.reduce((sum, t) => sum + t.passed, 0),
     failures: tallies.flatMap((t) => t.failures),
     skipped: tallies.reduce((sum, t) => sum + t.skipped, 0),
+    unstable: tallies.flatMap((t) => t.unstable),
   }
 }
 
@@ -86,13 +89,18 @@ export function addTallies(tallies) {
  * @returns {Tally}
  */
 export function nameTally(tally, run) {
-  return { ...tally, failures: tally.failures.map((failure) => `${failure} (${run})`) }
+  const named = (/** @type {string} */ name) => `${name} (${run})`
+  const { failures, unstable } = tally
+  return { ...tally, failures: failures.map(named), unstable: unstable.map(named) }
 }
 
 /**
  * Returns the last line of a test run.
  * @param {Tally} tally
  */
-export function summaryLine({ passed, failures, skipped }) {
-  return `${passed} passed, ${failures.length} failed, ${skipped} skipped`
+export function summaryLine({ passed, failures, skipped, unstable }) {
+  const line = `${passed} passed, ${failures.length} failed, ${skipped} skipped`
+  return unstable.length === 0
+    ? line
+    : `${line}, ${unstable.length} passed only when run again alone`
 }

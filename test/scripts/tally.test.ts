@@ -24,6 +24,7 @@ describe('the tally of a Vitest run', () => {
       passed: 2,
       failures: ['test/a.test.ts > a c'],
       skipped: 2,
+      unstable: [],
     })
   })
 
@@ -68,14 +69,14 @@ describe('the tally of a Vitest run', () => {
 
 describe('the last line of a run', () => {
   it('sums up all that ran', () => {
-    const checks = { passed: 5, failures: ['types'], skipped: 1 }
-    const tests = { passed: 40, failures: ['test/a.test.ts > a'], skipped: 2 }
+    const checks = { passed: 5, failures: ['types'], skipped: 1, unstable: [] }
+    const tests = { passed: 40, failures: ['test/a.test.ts > a'], skipped: 2, unstable: [] }
     expect(summaryLine(addTallies([checks, tests]))).toBe('45 passed, 2 failed, 3 skipped')
   })
 
   it('says of a failure in which run it happened', () => {
     const [sqlite, postgres] = ['on SQLite', 'on PostgreSQL'].map((run) =>
-      nameTally({ passed: 1, failures: ['test/a.test.ts > a'], skipped: 0 }, run),
+      nameTally({ passed: 1, failures: ['test/a.test.ts > a'], skipped: 0, unstable: [] }, run),
     )
     expect([sqlite?.failures, postgres?.failures]).toEqual([
       ['test/a.test.ts > a (on SQLite)'],
