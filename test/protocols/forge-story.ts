@@ -689,6 +689,10 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
     interval: '8h',
   }),
   bob(mirrors.syncPushMirrors, 'POST /repos/bob/garden/push_mirrors-sync'),
+  bob(contents.createFile, 'POST /repos/bob/garden/contents/.editorconfig', {
+    content: base64('[*.md]\nindent_style = space\nindent_size = 2\n'),
+  }),
+  bob(contents.getEditorConfig, 'GET /repos/bob/garden/editorconfig/docs/plan.md'),
   bob(repositories.transferRepository, 'POST /repos/bob/garden/transfer', { new_owner: 'carol' }),
   by('carol', repositories.rejectRepositoryTransfer, 'POST /repos/bob/garden/transfer/reject'),
   bob(repositories.transferRepository, 'POST /repos/bob/mirror/transfer', { new_owner: 'carol' }),

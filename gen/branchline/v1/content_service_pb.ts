@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/content_service.proto.
  */
 export const file_branchline_v1_content_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJdChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJIk8KEUdldEFyY2hpdmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHYXJjaGl2ZRgDIAEoCRIMCgRwYXRoGAQgAygJIicKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDQoFZW1haWwYAiABKAkiaAoLQ29tbWl0RGF0ZXMSKgoGYXV0aG9yGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgljb21taXR0ZXIYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqkCChFDcmVhdGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSDwoHY29udGVudBgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIIskCChFVcGRhdGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSDwoHY29udGVudBgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIEgsKA3NoYRgNIAEoCRIRCglmcm9tX3BhdGgYDiABKAkiqgIKEURlbGV0ZUZpbGVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGF0aBgDIAEoCRIQCgNzaGEYBCABKAlCA+BBAhIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIIroCChJDaGFuZ2VGaWxlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRItCgVmaWxlcxgDIAMoCzIZLmJyYW5jaGxpbmUudjEuRmlsZUNoYW5nZUID4EECEg8KB21lc3NhZ2UYBCABKAkSDgoGYnJhbmNoGAUgASgJEhIKCm5ld19icmFuY2gYBiABKAkSJwoGYXV0aG9yGAcgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIqCgljb21taXR0ZXIYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EikKBWRhdGVzGAkgASgLMhouYnJhbmNobGluZS52MS5Db21taXREYXRlcxIPCgdzaWdub2ZmGAogASgIEhIKCmZvcmNlX3B1c2gYCyABKAgiaAoKRmlsZUNoYW5nZRIWCglvcGVyYXRpb24YASABKAlCA+BBAhIRCgRwYXRoGAIgASgJQgPgQQISDwoHY29udGVudBgDIAEoCRILCgNzaGEYBCABKAkSEQoJZnJvbV9wYXRoGAUgASgJMpALCg5Db250ZW50U2VydmljZRLuAQoLR2V0Q29udGVudHMSIS5icmFuY2hsaW5lLnYxLkdldENvbnRlbnRzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuR2V0Q29udGVudHNSZXNwb25zZSKXAZACAfqmGQcyBWVudHJ5gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAmxaMGIHZW50cmllcxIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50c2IHZW50cmllcxIvL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0S/AEKCkdldFJhd0ZpbGUSIC5icmFuY2hsaW5lLnYxLkdldFJhd0ZpbGVSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSKzAZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwKSAVosEiove293bmVyfS97cmVwb30vcmF3L2NvbW1pdC97cmVmfS97cGF0aD0qKn1aMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9tZWRpYS97cmVmX3BhdGg9Kip9Ei4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3Jhdy97cmVmX3BhdGg9Kip9MAESwwEKCkdldEFyY2hpdmUSIC5icmFuY2hsaW5lLnYxLkdldEFyY2hpdmVSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSJ7kAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAltaJhIkL3tvd25lcn0ve3JlcG99L2FyY2hpdmUve2FyY2hpdmU9Kip9EjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2FyY2hpdmUve2FyY2hpdmU9Kip9MAESqQEKCkNyZWF0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLkNyZWF0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2UiXJACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjQ6ASoiLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EqoBCgpVcGRhdGVGaWxlEiAuYnJhbmNobGluZS52MS5VcGRhdGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIl2QAgD6phkEQgLJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCNDoBKhovL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0SogEKCkRlbGV0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLkRlbGV0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2UiVZACAIKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCNDoBKiovL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0SogEKC0NoYW5nZUZpbGVzEiEuYnJhbmNobGluZS52MS5DaGFuZ2VGaWxlc1JlcXVlc3QaHC5icmFuY2hsaW5lLnYxLkZpbGVzUmVzcG9uc2UiUpACAPqmGQMIyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAio6ASoiJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_content, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJdChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJIlAKFkdldEVkaXRvckNvbmZpZ1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSLsAQoMRWRpdG9yQ29uZmlnEhQKB2NoYXJzZXQYASABKAlCA+BBAxIZCgxpbmRlbnRfc3R5bGUYAiABKAlCA+BBAxIYCgtpbmRlbnRfc2l6ZRgDIAEoCUID4EEDEhgKC2VuZF9vZl9saW5lGAQgASgJQgPgQQMSRAoKcHJvcGVydGllcxgFIAMoCzIrLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnLlByb3BlcnRpZXNFbnRyeUID4EEDGjEKD1Byb3BlcnRpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk8KEUdldEFyY2hpdmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHYXJjaGl2ZRgDIAEoCRIMCgRwYXRoGAQgAygJIicKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDQoFZW1haWwYAiABKAkiaAoLQ29tbWl0RGF0ZXMSKgoGYXV0aG9yGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgljb21taXR0ZXIYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqkCChFDcmVhdGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSDwoHY29udGVudBgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIIskCChFVcGRhdGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSDwoHY29udGVudBgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIEgsKA3NoYRgNIAEoCRIRCglmcm9tX3BhdGgYDiABKAkiqgIKEURlbGV0ZUZpbGVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGF0aBgDIAEoCRIQCgNzaGEYBCABKAlCA+BBAhIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIIroCChJDaGFuZ2VGaWxlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRItCgVmaWxlcxgDIAMoCzIZLmJyYW5jaGxpbmUudjEuRmlsZUNoYW5nZUID4EECEg8KB21lc3NhZ2UYBCABKAkSDgoGYnJhbmNoGAUgASgJEhIKCm5ld19icmFuY2gYBiABKAkSJwoGYXV0aG9yGAcgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIqCgljb21taXR0ZXIYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EikKBWRhdGVzGAkgASgLMhouYnJhbmNobGluZS52MS5Db21taXREYXRlcxIPCgdzaWdub2ZmGAogASgIEhIKCmZvcmNlX3B1c2gYCyABKAgiaAoKRmlsZUNoYW5nZRIWCglvcGVyYXRpb24YASABKAlCA+BBAhIRCgRwYXRoGAIgASgJQgPgQQISDwoHY29udGVudBgDIAEoCRILCgNzaGEYBCABKAkSEQoJZnJvbV9wYXRoGAUgASgJMr8MCg5Db250ZW50U2VydmljZRLuAQoLR2V0Q29udGVudHMSIS5icmFuY2hsaW5lLnYxLkdldENvbnRlbnRzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuR2V0Q29udGVudHNSZXNwb25zZSKXAZACAfqmGQcyBWVudHJ5gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAmxaMGIHZW50cmllcxIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50c2IHZW50cmllcxIvL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0S/AEKCkdldFJhd0ZpbGUSIC5icmFuY2hsaW5lLnYxLkdldFJhd0ZpbGVSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSKzAZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwKSAVosEiove293bmVyfS97cmVwb30vcmF3L2NvbW1pdC97cmVmfS97cGF0aD0qKn1aMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9tZWRpYS97cmVmX3BhdGg9Kip9Ei4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3Jhdy97cmVmX3BhdGg9Kip9MAESrAEKD0dldEVkaXRvckNvbmZpZxIlLmJyYW5jaGxpbmUudjEuR2V0RWRpdG9yQ29uZmlnUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnIlWQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCNRIzL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9lZGl0b3Jjb25maWcve3BhdGg9Kip9EsMBCgpHZXRBcmNoaXZlEiAuYnJhbmNobGluZS52MS5HZXRBcmNoaXZlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkie5ACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwJbWiYSJC97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfRIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfTABEqkBCgpDcmVhdGVGaWxlEiAuYnJhbmNobGluZS52MS5DcmVhdGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIlyQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI0OgEqIi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRKqAQoKVXBkYXRlRmlsZRIgLmJyYW5jaGxpbmUudjEuVXBkYXRlRmlsZVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkZpbGVSZXNwb25zZSJdkAIA+qYZBEICyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjQ6ASoaLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EqIBCgpEZWxldGVGaWxlEiAuYnJhbmNobGluZS52MS5EZWxldGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIlWQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjQ6ASoqLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EqIBCgtDaGFuZ2VGaWxlcxIhLmJyYW5jaGxpbmUudjEuQ2hhbmdlRmlsZXNSZXF1ZXN0GhwuYnJhbmNobGluZS52MS5GaWxlc1Jlc3BvbnNlIlKQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIqOgEqIiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_content, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of GetContents.
@@ -151,6 +151,97 @@ export const GetRawFileRequestSchema: GenMessage<GetRawFileRequest> = /*@__PURE_
   messageDesc(file_branchline_v1_content_service, 2);
 
 /**
+ * Request of GetEditorConfig.
+ *
+ * @generated from message branchline.v1.GetEditorConfigRequest
+ */
+export type GetEditorConfigRequest = Message<"branchline.v1.GetEditorConfigRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Path of a file.
+   *
+   * @generated from field: string path = 3;
+   */
+  path: string;
+
+  /**
+   * Name of a branch or tag, or id of a commit. Default: the default branch.
+   *
+   * @generated from field: string ref = 4;
+   */
+  ref: string;
+};
+
+/**
+ * Describes the message branchline.v1.GetEditorConfigRequest.
+ * Use `create(GetEditorConfigRequestSchema)` to create a new message.
+ */
+export const GetEditorConfigRequestSchema: GenMessage<GetEditorConfigRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 3);
+
+/**
+ * How editors treat a file. Empty texts: not said.
+ *
+ * @generated from message branchline.v1.EditorConfig
+ */
+export type EditorConfig = Message<"branchline.v1.EditorConfig"> & {
+  /**
+   * Encoding, such as `utf-8`.
+   *
+   * @generated from field: string charset = 1;
+   */
+  charset: string;
+
+  /**
+   * `tab` or `space`.
+   *
+   * @generated from field: string indent_style = 2;
+   */
+  indentStyle: string;
+
+  /**
+   * Columns of one level, or `tab` for the width of a tab.
+   *
+   * @generated from field: string indent_size = 3;
+   */
+  indentSize: string;
+
+  /**
+   * `lf`, `cr` or `crlf`.
+   *
+   * @generated from field: string end_of_line = 4;
+   */
+  endOfLine: string;
+
+  /**
+   * All properties, by name in lower case, also those above.
+   *
+   * @generated from field: map<string, string> properties = 5;
+   */
+  properties: { [key: string]: string };
+};
+
+/**
+ * Describes the message branchline.v1.EditorConfig.
+ * Use `create(EditorConfigSchema)` to create a new message.
+ */
+export const EditorConfigSchema: GenMessage<EditorConfig> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 4);
+
+/**
  * Request of GetArchive.
  *
  * @generated from message branchline.v1.GetArchiveRequest
@@ -192,7 +283,7 @@ export type GetArchiveRequest = Message<"branchline.v1.GetArchiveRequest"> & {
  * Use `create(GetArchiveRequestSchema)` to create a new message.
  */
 export const GetArchiveRequestSchema: GenMessage<GetArchiveRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 3);
+  messageDesc(file_branchline_v1_content_service, 5);
 
 /**
  * A person to name in a commit.
@@ -220,7 +311,7 @@ export type Identity = Message<"branchline.v1.Identity"> & {
  * Use `create(IdentitySchema)` to create a new message.
  */
 export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 4);
+  messageDesc(file_branchline_v1_content_service, 6);
 
 /**
  * Times to write into a commit.
@@ -251,7 +342,7 @@ export type CommitDates = Message<"branchline.v1.CommitDates"> & {
  * Use `create(CommitDatesSchema)` to create a new message.
  */
 export const CommitDatesSchema: GenMessage<CommitDates> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 5);
+  messageDesc(file_branchline_v1_content_service, 7);
 
 /**
  * Request of CreateFile.
@@ -349,7 +440,7 @@ export type CreateFileRequest = Message<"branchline.v1.CreateFileRequest"> & {
  * Use `create(CreateFileRequestSchema)` to create a new message.
  */
 export const CreateFileRequestSchema: GenMessage<CreateFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 6);
+  messageDesc(file_branchline_v1_content_service, 8);
 
 /**
  * Request of UpdateFile.
@@ -461,7 +552,7 @@ export type UpdateFileRequest = Message<"branchline.v1.UpdateFileRequest"> & {
  * Use `create(UpdateFileRequestSchema)` to create a new message.
  */
 export const UpdateFileRequestSchema: GenMessage<UpdateFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 7);
+  messageDesc(file_branchline_v1_content_service, 9);
 
 /**
  * Request of DeleteFile.
@@ -559,7 +650,7 @@ export type DeleteFileRequest = Message<"branchline.v1.DeleteFileRequest"> & {
  * Use `create(DeleteFileRequestSchema)` to create a new message.
  */
 export const DeleteFileRequestSchema: GenMessage<DeleteFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 8);
+  messageDesc(file_branchline_v1_content_service, 10);
 
 /**
  * Request of ChangeFiles.
@@ -650,7 +741,7 @@ export type ChangeFilesRequest = Message<"branchline.v1.ChangeFilesRequest"> & {
  * Use `create(ChangeFilesRequestSchema)` to create a new message.
  */
 export const ChangeFilesRequestSchema: GenMessage<ChangeFilesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 9);
+  messageDesc(file_branchline_v1_content_service, 11);
 
 /**
  * A change of one file.
@@ -699,7 +790,7 @@ export type FileChange = Message<"branchline.v1.FileChange"> & {
  * Use `create(FileChangeSchema)` to create a new message.
  */
 export const FileChangeSchema: GenMessage<FileChange> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 10);
+  messageDesc(file_branchline_v1_content_service, 12);
 
 /**
  * Files of repositories.
@@ -763,6 +854,28 @@ export const ContentService: GenService<{
     methodKind: "server_streaming";
     input: typeof GetRawFileRequestSchema;
     output: typeof HttpBodySchema;
+  },
+  /**
+   * Returns what the file `.editorconfig` at the root of a commit says about a file, which need not
+   * exist. See https://spec.editorconfig.org. Other files of this name do not count.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - REF_NOT_FOUND, when `ref` names no commit.
+   * - PATH_NOT_FOUND, when the commit has no `.editorconfig` at its root.
+   * - TEXT_TOO_COMPLEX, when `.editorconfig` is larger than 64 KiB.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
+   *
+   * @generated from rpc branchline.v1.ContentService.GetEditorConfig
+   */
+  getEditorConfig: {
+    methodKind: "unary";
+    input: typeof GetEditorConfigRequestSchema;
+    output: typeof EditorConfigSchema;
   },
   /**
    * Returns the files of a commit as one archive, in a directory with the name of the repository,

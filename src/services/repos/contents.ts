@@ -17,6 +17,7 @@ import {
   getRawFile,
   nameOf,
 } from '../../domain/repos/reading/contents.ts'
+import { getEditorConfig } from '../../domain/repos/reading/editorconfig.ts'
 import { parseLfsPointer } from '../../domain/repos/reading/lfs-pointers.ts'
 import { callerOf } from '../wire/call.ts'
 import { hasFile, rangeOf, setDownloadHeaders } from '../wire/downloads.ts'
@@ -27,7 +28,7 @@ import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
 /** The methods of ContentService that read. */
 export type ContentMethods = Pick<
   ServiceImpl<typeof ContentService>,
-  'getContents' | 'getRawFile' | 'getArchive'
+  'getContents' | 'getRawFile' | 'getEditorConfig' | 'getArchive'
 >
 
 const ARCHIVE_TYPES: Readonly<Record<ArchiveFormat, string>> = {
@@ -70,6 +71,25 @@ export function contentMethods(app: App): ContentMethods {
         isText ? 'text/plain; charset=utf-8' : 'application/octet-stream',
         chunks(range),
       )
+    },
+
+    async getEditorConfig({ owner, repo, path, ref }, context) {
+      const properties = await getEditorConfig(
+        app,
+        callerOf(context),
+        { owner, repo },
+        {
+          path,
+          ref,
+        },
+      )
+      return {
+        charset: properties.get('charset') ?? '',
+        indentStyle: properties.get('indent_style') ?? '',
+        indentSize: properties.get('indent_size') ?? '',
+        endOfLine: properties.get('end_of_line') ?? '',
+        properties: Object.fromEntries(properties),
+      }
     },
 
     async *getArchive({ owner, repo, archive, path }, context) {
