@@ -5,6 +5,7 @@ import {
   runGoProgram,
   runGoSdkTests,
   runNodeProgram,
+  runNpmProgram,
   runPythonProgram,
 } from './programs.mjs'
 
@@ -123,13 +124,19 @@ export const CLIENTS = [
   },
   {
     name: "semantic-release's plugin for Gitea",
-    version: 'npm',
-    unavailable: 'no program is written for the plugin yet',
+    version: '@saithodev/semantic-release-gitea 2.1.0, semantic-release 24.2.9 (npm)',
+    program: 'js/semantic-release.mjs',
+    run: () =>
+      runNpmProgram('SEMANTIC_RELEASE', 'js/semantic-release.mjs', [
+        'semantic-release@24.2.9',
+        '@saithodev/semantic-release-gitea@2.1.0',
+      ]),
   },
   {
     name: 'Renovate',
-    version: 'npm',
-    unavailable: 'present versions need Node 24',
+    version: '39.264.0 (npm), the last one for Node 20',
+    program: 'js/renovate.mjs',
+    run: () => runNpmProgram('RENOVATE', 'js/renovate.mjs', ['renovate@39.264.0']),
   },
   {
     name: "Terraform's provider for Gitea",

@@ -31,6 +31,21 @@ export function runNodeProgram(program) {
   return withServer((env) => makeCalls(process.execPath, [join(PROGRAMS, program)], env))
 }
 
+/**
+ * Installs packages without their scripts, and runs a program that starts them.
+ * @param {string} variable tells the program the folder of the packages
+ * @param {string} program
+ * @param {readonly string[]} packages
+ */
+export async function runNpmProgram(variable, program, packages) {
+  const folder = join(BUILT, variable.toLowerCase())
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save']
+  await need('npm', ['install', '--prefix', folder, ...flags, ...packages])
+  return withServer((env) =>
+    makeCalls(process.execPath, [join(PROGRAMS, program)], { ...env, [variable]: folder }),
+  )
+}
+
 /** @param {string} folder */
 export async function runGoProgram(folder) {
   const binary = join(BUILT, folder)
