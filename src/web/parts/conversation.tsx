@@ -56,7 +56,16 @@ export function Conversation(props: ConversationProps): VNode {
         )}
       </Show>
       <Checks name={name} sha={head} version={version} />
-      <MergeBox repository={repository} name={name} pull={pull} onMerged={onChange} />
+      {discussion.value && (
+        <MergeBox
+          repository={repository}
+          name={name}
+          pull={pull}
+          reviews={discussion.value.reviews}
+          version={version}
+          onChange={onChange}
+        />
+      )}
       <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
     </>
   )

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -103,7 +103,8 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await carol.page.getByText('Right, a fix follows.').waitFor()
     await expectAccessible(bob.page)
 
-    await pushFix(forge)
+    await commit(forge, 'geometry', 'Multiply', { 'src/area.ts': FIXED })
+    await push(forge, 'geometry')
     await carol.page.getByText('return width * height').waitFor()
     await bob.page.getByText('return width * height').waitFor()
     await bob.page.getByRole('button', { name: 'Resolve: line 2 of src/area.ts' }).click()
@@ -125,6 +126,73 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await bob.leave()
     await carol.leave()
   })
+
+  it('says before a merge what is missing, schedules the merge, and cancels it', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = forge
+    await ask(users.bob, 'POST', '/repos/bob/rules/branch_protections', {
+      rule_name: 'main',
+      required_approvals: 1,
+      enable_status_check: true,
+      status_check_contexts: ['ci/build'],
+    })
+    const bob = await open('/bob/rules/pulls/1', 'bob')
+    const { page } = bob
+    const box = page.getByRole('region', { name: 'Merge' })
+    await box.getByText('Does not have enough approvals: 0 of 1.').waitFor()
+    await box.getByText('Not all required status checks successful: ci/build.').waitFor()
+    await box.getByText('main has commits that the pull request does not have.').waitFor()
+    await box.getByRole('button', { name: 'Update the branch by a merge' }).click()
+    await box.getByText('has commits that the pull request').waitFor({ state: 'detached' })
+    await expectBothSizes(page)
+    await box.getByLabel('Title of the commit').fill('My merge')
+    await box.getByLabel('Delete the branch afterwards').check()
+    await box.getByRole('button', { name: 'Merge as soon as nothing is missing' }).click()
+    await box.getByText('bob has scheduled a merge (merge)').waitFor()
+    await expectAccessible(page)
+    await box.getByRole('button', { name: 'Cancel the scheduled merge' }).click()
+    await box.getByText('bob has scheduled a merge').waitFor({ state: 'detached' })
+    const { head } = await ask(users.bob, 'GET', '/repos/bob/rules/pulls/1')
+    await ask(users.bob, 'POST', `/repos/bob/rules/statuses/${head.sha}`, {
+      state: 'success',
+      context: 'ci/build',
+    })
+    // There are events about reviews, and none about statuses.
+    await ask(users.carol, 'POST', '/repos/bob/rules/pulls/1/reviews', { event: 'APPROVED' })
+    await box.getByRole('button', { name: 'Merge', exact: true }).click()
+    await box.getByText('The changes are on the target branch.').waitFor()
+    await box.getByRole('button', { name: 'Delete the branch more' }).click()
+    await box.getByRole('button', { name: 'Delete the branch more' }).waitFor({ state: 'detached' })
+    expect(bob.faults).toEqual([])
+    await bob.leave()
+  })
+
+  it('shows changes side by side, with marked words, and without white space', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const bob = await open('/bob/rules/pulls/2/files', 'bob')
+    const { page } = bob
+    const changes = page.getByRole('region', { name: 'Changes of code.txt' })
+    await changes.waitFor()
+    // The words have elements of their own.
+    await changes.getByText('one', { exact: true }).waitFor()
+    await changes.getByText('two', { exact: true }).waitFor()
+    await expect(changes.getByRole('row').count()).resolves.toBe(6)
+    await page.getByLabel('Layout').selectOption('Side by side')
+    await expect.poll(() => changes.getByRole('row').count()).toBe(4)
+    await expectBothSizes(page)
+    await page.getByLabel('White space').selectOption('Ignore all white space')
+    const indented = changes.getByRole('button', { name: 'Comment on old line 3 of code.txt' })
+    await indented.waitFor({ state: 'detached' })
+    await changes.getByRole('button', { name: 'Comment on old line 1 of code.txt' }).waitFor()
+    await page.reload()
+    await changes.waitFor()
+    // The browser remembers the layout.
+    expect(await page.getByLabel('Layout').inputValue()).toBe('split')
+    expect(bob.faults).toEqual([])
+    await bob.leave()
+  })
 })
 
 /** Expects that a page is accessible and fits, on a screen and on a phone. */
@@ -139,33 +207,57 @@ async function expectBothSizes(page: Page): Promise<void> {
   await page.setViewportSize(DESKTOP)
 }
 
-/** Bob's geometry, with a branch that is wrong; carol may write. */
-async function prepare({ server, client, users, ask }: Forge): Promise<void> {
-  const { bob } = users
-  await ask(bob, 'POST', '/user/repos', { name: 'geometry' })
-  await ask(bob, 'PUT', '/repos/bob/geometry/collaborators/carol', { permission: 'write' })
-  await client.git('.', 'init', '-q', '-b', 'main', 'geometry')
-  await mkdir(join(client.home, 'geometry/src'))
-  const git = (...args: string[]) => client.git('geometry', ...args)
-  const write = async (message: string, text: string) => {
-    await writeFile(join(client.home, 'geometry/src/area.ts'), text)
-    await git('add', '.')
-    await git('commit', '-q', '-m', message)
+/** Repositories of bob, to which carol may write. */
+async function prepare(forge: Forge): Promise<void> {
+  const { users, ask } = forge
+  for (const name of ['geometry', 'rules']) {
+    await ask(users.bob, 'POST', '/user/repos', { name })
+    const role = { permission: 'write' }
+    await ask(users.bob, 'PUT', `/repos/bob/${name}/collaborators/carol`, role)
+    await forge.client.git('.', 'init', '-q', '-b', 'main', name)
   }
-  await write('Begin', BEFORE)
-  await git('checkout', '-q', '-b', 'area')
-  await write('Compute areas', AFTER)
-  await git('push', '-q', '--all', remoteOf(server.url, 'bob/geometry', 'bob', PASSWORD))
+  await commit(forge, 'geometry', 'Begin', { 'src/area.ts': BEFORE })
+  await forge.client.git('geometry', 'checkout', '-q', '-b', 'area')
+  await commit(forge, 'geometry', 'Compute areas', { 'src/area.ts': AFTER })
+  await push(forge, 'geometry')
+  await prepareRules(forge)
 }
 
-async function pushFix({ server, client }: Forge): Promise<void> {
-  await writeFile(join(client.home, 'geometry/src/area.ts'), FIXED)
-  await client.git('geometry', 'commit', '-q', '-a', '-m', 'Multiply')
-  await client.git(
-    'geometry',
-    'push',
-    '-q',
-    remoteOf(server.url, 'bob/geometry', 'bob', PASSWORD),
-    'area',
-  )
+/** A branch that is behind, and one with different kinds of changes. */
+async function prepareRules(forge: Forge): Promise<void> {
+  const git = (...args: string[]) => forge.client.git('rules', ...args)
+  await commit(forge, 'rules', 'Begin', { 'code.txt': 'say one\nkeep\nindent\n' })
+  await git('checkout', '-q', '-b', 'more')
+  await commit(forge, 'rules', 'Add more', { 'more.txt': 'more\n' })
+  await git('checkout', '-q', '-b', 'words', 'main')
+  await commit(forge, 'rules', 'Change words', { 'code.txt': 'say two\nkeep\n  indent\n' })
+  await git('checkout', '-q', 'main')
+  await commit(forge, 'rules', 'Move on', { 'main.txt': 'main\n' })
+  await push(forge, 'rules')
+  for (const head of ['more', 'words'])
+    await forge.ask(forge.users.bob, 'POST', '/repos/bob/rules/pulls', {
+      title: `Take ${head}`,
+      head,
+      base: 'main',
+    })
+}
+
+async function commit(
+  { client }: Forge,
+  folder: string,
+  message: string,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(client.home, folder, path)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+  await client.git(folder, 'add', '.')
+  await client.git(folder, 'commit', '-q', '-m', message)
+}
+
+async function push({ server, client }: Forge, name: string): Promise<void> {
+  const remote = remoteOf(server.url, `bob/${name}`, 'bob', PASSWORD)
+  await client.git(name, 'push', '-q', '--all', remote)
 }
