@@ -10,6 +10,7 @@ import { Checks } from './checks.tsx'
 import { type Entry, EntryView } from './entry.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
 import { MergeBox } from './merge-box.tsx'
+import { PullDetails } from './pull-details.tsx'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 import { SignInLink } from './sign-in-link.tsx'
 import { useDraft } from './stored.ts'
@@ -55,6 +56,7 @@ export function Conversation(props: ConversationProps): VNode {
           </Show>
         )}
       </Show>
+      <PullDetails repository={repository} name={name} pull={pull} onChange={onChange} />
       <Checks name={name} sha={head} version={version} />
       {discussion.value && (
         <MergeBox

@@ -193,6 +193,63 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     expect(bob.faults).toEqual([])
     await bob.leave()
   })
+
+  it('changes labels, reviewers, the draft mark, the texts, and comments', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    await forge.ask(forge.users.bob, 'POST', '/repos/bob/rules/labels', {
+      name: 'urgent',
+      color: '#aa0000',
+    })
+    const bob = await open('/bob/rules/pulls/2', 'bob')
+    const { page } = bob
+    const details = page.getByRole('region', { name: 'Details' })
+    await details.getByRole('button', { name: 'Change labels' }).click()
+    await details.getByLabel('urgent').check()
+    await expectAccessible(page)
+    await details.getByRole('button', { name: 'Save labels' }).click()
+    await details.getByRole('button', { name: 'Change labels' }).waitFor()
+    await details.getByText('urgent').waitFor()
+    await details.getByRole('button', { name: 'Change reviewers' }).click()
+    await details.getByLabel('carol').check()
+    await details.getByRole('button', { name: 'Save reviewers' }).click()
+    await page.getByRole('article', { name: 'carol was asked for a review' }).waitFor()
+    await details.getByRole('button', { name: 'Change assignees' }).click()
+    await details.getByLabel('bob').check()
+    await details.getByRole('button', { name: 'Save assignees' }).click()
+    await details.getByText('bob', { exact: true }).waitFor()
+
+    await details.getByRole('button', { name: 'Mark as work in progress' }).click()
+    await page.getByRole('heading', { name: 'WIP: Take words #2' }).waitFor()
+    await page.getByText('Work in progress PRs cannot be merged.').waitFor()
+    await details.getByRole('button', { name: 'Mark as ready' }).click()
+    await page.getByRole('heading', { name: 'Take words #2' }).waitFor()
+    await details.getByRole('button', { name: 'Edit title and description' }).click()
+    await details.getByLabel('New title').fill('Take better words')
+    await details.getByLabel('New description').fill('The **words** matter.')
+    await details.getByRole('button', { name: 'Save title and description' }).click()
+    await page.getByRole('heading', { name: 'Take better words #2' }).waitFor()
+    await page.getByText('The words matter.').waitFor()
+
+    await page.getByRole('textbox', { name: 'Comment' }).fill('A first thought')
+    await page.getByRole('button', { name: 'Send the comment' }).click()
+    const comment = page.getByRole('article', { name: 'bob commented' })
+    await comment.getByRole('button', { name: 'Edit' }).click()
+    await comment.getByLabel('New text of the comment').fill('A better thought')
+    await comment.getByRole('button', { name: 'Save the comment' }).click()
+    await comment.getByText('A better thought').waitFor()
+    await comment.getByRole('button', { name: 'Delete' }).click()
+    await comment.getByRole('button', { name: 'Delete for ever' }).click()
+    await comment.waitFor({ state: 'detached' })
+
+    await details.getByRole('button', { name: 'Close without a merge' }).click()
+    await page.getByText('The pull request is closed.').waitFor()
+    await expectBothSizes(page)
+    await details.getByRole('button', { name: 'Open again' }).click()
+    await page.getByText('The pull request is closed.').waitFor({ state: 'detached' })
+    expect(bob.faults).toEqual([])
+    await bob.leave()
+  })
 })
 
 /** Expects that a page is accessible and fits, on a screen and on a phone. */
