@@ -4,15 +4,6 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 /** Elements appear before the reader has scrolled to them. */
 const MARGIN = '1000px'
 
-const waiting = new WeakMap<Element, () => void>()
-
-const observer = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) if (isIntersecting) waiting.get(target)?.()
-  },
-  { rootMargin: MARGIN },
-)
-
 /** Returns whether an element has been near the part of the page that the reader sees. */
 export function useNearView(): readonly [place: RefObject<HTMLDivElement | null>, isNear: boolean] {
   const place = useRef<HTMLDivElement>(null)
@@ -20,9 +11,14 @@ export function useNearView(): readonly [place: RefObject<HTMLDivElement | null>
   useEffect(() => {
     const element = place.current
     if (isNear || !element) return
-    waiting.set(element, () => setNear(true))
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting)) setNear(true)
+      },
+      { rootMargin: MARGIN },
+    )
     observer.observe(element)
-    return () => observer.unobserve(element)
+    return () => observer.disconnect()
   }, [isNear])
   return [place, isNear]
 }

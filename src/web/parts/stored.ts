@@ -1,8 +1,5 @@
 import { useState } from 'preact/hooks'
 
-/** A browser that stores nothing keeps the texts until the next load. */
-const memory = new Map<string, string>()
-
 function storageOf(kind: 'localStorage' | 'sessionStorage'): Storage | undefined {
   try {
     return window[kind]
@@ -14,17 +11,15 @@ function storageOf(kind: 'localStorage' | 'sessionStorage'): Storage | undefined
 
 /** Returns a text that the user has typed in this tab and not sent; empty for none. */
 export function readDraft(key: string): string {
-  return storageOf('sessionStorage')?.getItem(key) ?? memory.get(key) ?? ''
+  return storageOf('sessionStorage')?.getItem(key) ?? ''
 }
 
 /** Keeps a text that the user has typed, or forgets the text if it is empty. */
 export function writeDraft(key: string, text: string): void {
   if (text === '') {
-    memory.delete(key)
     storageOf('sessionStorage')?.removeItem(key)
     return
   }
-  memory.set(key, text)
   try {
     storageOf('sessionStorage')?.setItem(key, text)
   } catch {
@@ -34,8 +29,7 @@ export function writeDraft(key: string, text: string): void {
 
 /** Returns the keys of all kept texts that begin with a prefix. */
 export function draftKeys(prefix: string): string[] {
-  const stored = Object.keys(storageOf('sessionStorage') ?? {})
-  return [...new Set([...memory.keys(), ...stored])].filter((key) => key.startsWith(prefix))
+  return Object.keys(storageOf('sessionStorage') ?? {}).filter((key) => key.startsWith(prefix))
 }
 
 /** A text that survives a reload until the text is sent. */
