@@ -38,6 +38,11 @@ const ADVICE_BY_CODE: Readonly<Partial<Record<Code, string>>> = {
   [Code.Unknown]: 'Check the connection to the server, then reload the page.',
 }
 
+/** Returns what the user can do after a refusal for a reason. */
+export function adviceFor(reason: string): string {
+  return ADVICE[reason] ?? 'Try again.'
+}
+
 /** Returns what to tell the user about an error. */
 export function failureOf(thrown: unknown): Failure {
   const error = ConnectError.from(thrown)

@@ -2,12 +2,12 @@ import type { VNode } from 'preact'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Diff } from '../parts/diff.tsx'
+import { useDiff } from '../parts/diff-load.ts'
 import { Show, useLoad } from '../parts/load.tsx'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref, subjectOf } from '../text/addresses.ts'
-import { readText } from '../text/bytes.ts'
 
 /** One commit with its changes. */
 export default function CommitPage({ owner, repo, rest }: PageProps): VNode {
@@ -26,8 +26,8 @@ function CommitView({ name, sha }: { name: { owner: string; repo: string }; sha:
     (signal) => service.getCommit({ ...name, sha, stat: false, files: false }, { signal }),
     [sha],
   )
-  const diff = useLoad(
-    (signal) => readText(service.getCommitDiff({ ...name, sha, format: 'diff' }, { signal })),
+  const diff = useDiff(
+    (signal) => service.getCommitDiff({ ...name, sha, format: 'diff' }, { signal }),
     [sha],
   )
   return (
@@ -57,7 +57,7 @@ function CommitView({ name, sha }: { name: { owner: string; repo: string }; sha:
               {' · '}
               <a href={codeHref(name, { kind: 'commit', name: value.sha }, '')}>Files</a>
             </p>
-            <Show of={diff}>{(text) => <Diff {...text} />}</Show>
+            <Show of={diff}>{(files) => <Diff {...files} />}</Show>
           </>
         )
       }}

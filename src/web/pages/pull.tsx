@@ -6,24 +6,17 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { CommitList } from '../parts/commit-list.tsx'
 import { Conversation } from '../parts/conversation.tsx'
-import { Diff } from '../parts/diff.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { NotFound } from '../parts/not-found.tsx'
 import { Pager, pageOf } from '../parts/pager.tsx'
+import { PullFiles } from '../parts/pull-files.tsx'
 import { PullState } from '../parts/pull-state.tsx'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import { useRepositoryEvents } from '../parts/repository-events.ts'
+import type { PullName } from '../parts/reviews.ts'
 import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref } from '../text/addresses.ts'
-import { readText } from '../text/bytes.ts'
-
-/** Where a pull request is. */
-interface PullName {
-  readonly owner: string
-  readonly repo: string
-  readonly index: bigint
-}
 
 /** One pull request: the conversation, the commits, or the files. */
 export default function PullPage({ owner, repo, rest, query }: PageProps): VNode {
@@ -63,7 +56,9 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
         <>
           <PullHeader name={name} pull={value} tab={tab} />
           {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
-          {tab === 'files' && <Files key={value.head?.sha} name={name} />}
+          {tab === 'files' && (
+            <PullFiles repository={repository} name={name} pull={value} version={version} />
+          )}
           {tab === '' && (
             <Conversation
               repository={repository}
@@ -150,14 +145,4 @@ function Commits({ name, page }: { name: PullName; page: number }): VNode {
       )}
     </Show>
   )
-}
-
-function Files({ name }: { name: PullName }): VNode {
-  const { of } = useApi()
-  const diff = useLoad(
-    (signal) =>
-      readText(of(PullFileService).getPullRequestDiff({ ...name, format: 'diff' }, { signal })),
-    [],
-  )
-  return <Show of={diff}>{(text) => <Diff {...text} />}</Show>
 }

@@ -1,66 +1,87 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import type { IssueComment } from '#gen/branchline/v1/issue_comment_pb.ts'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
-import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
-import { useApi } from '../api/client.ts'
-import { codeHref, repositoryHref } from '../text/addresses.ts'
+import { type Api, useApi } from '../api/client.ts'
+import { repositoryHref } from '../text/addresses.ts'
+import { allPages, PAGE } from './all-pages.ts'
 import { Checks } from './checks.tsx'
-import { FailureNote } from './failure-note.tsx'
-import { onSubmit } from './field.tsx'
+import { type Entry, EntryView } from './entry.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
-import { Markup } from './markup.tsx'
 import { MergeBox } from './merge-box.tsx'
+import { PullDetails } from './pull-details.tsx'
+import type { PullName, ReviewWithThreads } from './reviews.ts'
 import { SignInLink } from './sign-in-link.tsx'
-import { Time } from './time.tsx'
-
-/** The API has at most so many entries on a page. */
-const PAGE = 50
+import { useDraft } from './stored.ts'
+import { TextForm } from './text-form.tsx'
+import { type PullDiscussion, useDiscussion } from './use-discussion.ts'
 
 interface ConversationProps {
   readonly repository: Repository
-  readonly name: { readonly owner: string; readonly repo: string; readonly index: bigint }
+  readonly name: PullName
   readonly pull: PullRequest
   /** Grows when something has happened. */
   readonly version: number
   readonly onChange: () => void
 }
 
-/** Something that somebody said. */
-interface Entry {
-  /** The fragment that `html_url` has. */
-  readonly key: string
-  readonly who: string
-  readonly did: string
-  readonly at: PullRequest['createdAt']
-  readonly body: string
-}
-
 /** What people said about a pull request, its checks, and how to merge it. */
 export function Conversation(props: ConversationProps): VNode {
   const { name, pull, version, repository, onChange } = props
   const api = useApi()
-  const entries = useLoad((signal) => readEntries(api, name, signal), [version])
+  const head = pull.head?.sha ?? ''
+  const discussion = useDiscussion({ repository, name, pull, head, version })
+  const comments = useLoad((signal) => readComments(api, name, signal), [version])
   return (
     <>
-      <EntryView
-        name={name}
-        entry={{
-          key: '',
-          who: pull.user?.login ?? '',
-          did: 'opened',
-          at: pull.createdAt,
-          body: pull.body,
-        }}
-      />
-      <Show of={entries}>
-        {(list) => list.map((entry) => <EntryView key={entry.key} name={name} entry={entry} />)}
+      <EntryView name={name} entry={opening(pull)} discussion={undefined} onChange={onChange} />
+      <Show of={comments}>
+        {(said) => (
+          <Show of={discussion}>
+            {(value) => (
+              <>
+                {entriesOf(said, value.reviews).map((entry) => (
+                  <EntryView
+                    key={entry.key}
+                    name={name}
+                    entry={entry}
+                    discussion={value}
+                    onChange={comments.reload}
+                  />
+                ))}
+                <PendingNote name={name} discussion={value} />
+              </>
+            )}
+          </Show>
+        )}
       </Show>
-      <Checks name={name} sha={pull.head?.sha ?? ''} version={version} />
-      <MergeBox repository={repository} name={name} pull={pull} onMerged={onChange} />
-      <NewComment name={name} onSent={entries.reload} />
+      <PullDetails repository={repository} name={name} pull={pull} onChange={onChange} />
+      <Checks name={name} sha={head} version={version} />
+      {discussion.value && (
+        <MergeBox
+          repository={repository}
+          name={name}
+          pull={pull}
+          reviews={discussion.value.reviews}
+          version={version}
+          onChange={onChange}
+        />
+      )}
+      <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />
     </>
+  )
+}
+
+function opening({ user, createdAt, body }: PullRequest): Entry {
+  return { key: '', who: user?.login ?? '', did: 'opened', at: createdAt, body, threads: [] }
+}
+
+function readComments({ of }: Api, name: PullName, signal: AbortSignal): Promise<IssueComment[]> {
+  return allPages((page) =>
+    of(IssueCommentService)
+      .listIssueComments({ ...name, page, limit: PAGE }, { signal })
+      .then(({ comments: items, total }) => ({ items, total })),
   )
 }
 
@@ -71,110 +92,84 @@ const DID: Readonly<Record<string, string>> = {
   REQUEST_REVIEW: 'was asked for a review',
 }
 
-/** Reads all comments and reviews, in the order of time. */
-async function readEntries(
-  { of }: ReturnType<typeof useApi>,
-  name: ConversationProps['name'],
-  signal: AbortSignal,
-): Promise<Entry[]> {
-  const comments = allPages((page) =>
-    of(IssueCommentService)
-      .listIssueComments({ ...name, page, limit: PAGE }, { signal })
-      .then(({ comments: items, total }) => ({ items, total })),
-  )
-  const reviews = allPages((page) =>
-    of(ReviewService)
-      .listReviews({ ...name, page, limit: PAGE }, { signal })
-      .then(({ reviews: items, total }) => ({ items, total })),
-  )
-  const [allComments, allReviews] = await Promise.all([comments, reviews])
-  const entries = [
-    ...allComments.map(({ id, user, createdAt, body }) => ({
+/** Returns all comments and submitted reviews, in the order of time. */
+function entriesOf(
+  comments: readonly IssueComment[],
+  reviews: readonly ReviewWithThreads[],
+): Entry[] {
+  const entries: Entry[] = [
+    ...comments.map(({ id, user, createdAt, body }) => ({
       key: `issuecomment-${id}`,
       who: user?.login ?? '',
       did: 'commented',
       at: createdAt,
       body,
+      comment: id,
+      threads: [],
     })),
-    ...allReviews.map(({ id, user, team, submittedAt, body, state }) => ({
-      key: `review-${id}`,
-      who: user?.login ?? team?.name ?? '',
-      did: DID[state] ?? 'reviewed',
-      at: submittedAt,
-      body,
-    })),
+    ...reviews
+      .filter(({ review }) => review.state !== 'PENDING')
+      .map(({ review: { id, user, team, submittedAt, body, state, dismissed }, threads }) => ({
+        key: `review-${id}`,
+        who: user?.login ?? team?.name ?? '',
+        did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
+        at: submittedAt,
+        body,
+        threads,
+      })),
   ]
   return entries.sort((one, other) => Number((one.at?.seconds ?? 0n) - (other.at?.seconds ?? 0n)))
 }
 
-async function allPages<Item>(
-  read: (page: number) => Promise<{ items: readonly Item[]; total: bigint }>,
-): Promise<Item[]> {
-  const all: Item[] = []
-  for (let page = 1; ; page++) {
-    const { items, total } = await read(page)
-    all.push(...items)
-    if (items.length === 0 || all.length >= total) return all
-  }
-}
-
-function EntryView({ name, entry }: { name: ConversationProps['name']; entry: Entry }): VNode {
-  const { key, who, did, at, body } = entry
-  const place = useRef<HTMLElement>(null)
-  useEffect(() => {
-    // The browser looked for the fragment before the entry was there.
-    if (key !== '' && location.hash === `#${key}`) place.current?.scrollIntoView()
-  }, [key])
-  const base = {
-    page: codeHref(name, { kind: 'branch', name: 'HEAD' }, ''),
-    raw: `${repositoryHref(name)}/raw/commit/HEAD`,
-  }
+function PendingNote(props: { name: PullName; discussion: PullDiscussion }): VNode | null {
+  const { name, discussion } = props
+  if (!discussion.pending) return null
   return (
-    <article id={key || undefined} ref={place} class="entry" aria-label={`${who} ${did}`}>
-      <header>
-        <a href={`/${who}`}>{who}</a> {did} <Time at={at} />
-      </header>
-      {body !== '' && <Markup text={body} base={base} />}
-    </article>
+    <p class="note">
+      You have a pending review.{' '}
+      <a href={`${repositoryHref(name)}/pulls/${name.index}/files`}>
+        Submit the review among the files.
+      </a>
+    </p>
   )
 }
 
-function NewComment({
-  name,
-  onSent,
-}: {
-  name: ConversationProps['name']
+function NewComment(props: {
+  name: PullName
+  discussion: PullDiscussion | undefined
   onSent: () => void
-}): VNode {
-  const { of, session } = useApi()
-  // The text stays when sending it fails.
-  const [body, setBody] = useState('')
-  const sending = useAction(async () => {
-    await of(IssueCommentService).createIssueComment({ ...name, body })
-    setBody('')
-    onSent()
-  })
+}): VNode | null {
+  const { session } = useApi()
+  const { name, discussion, onSent } = props
   if (!session.user)
     return (
       <p>
         <SignInLink /> to comment.
       </p>
     )
+  if (!discussion) return null
+  if (!discussion.canComment) return <p>The conversation takes no more comments.</p>
+  return <CommentForm name={name} draft={`${discussion.drafts}comment`} onSent={onSent} />
+}
+
+function CommentForm(props: { name: PullName; draft: string; onSent: () => void }): VNode {
+  const { of } = useApi()
+  const { name, draft, onSent } = props
+  const [body, setBody] = useDraft(draft)
+  const sending = useAction(async () => {
+    await of(IssueCommentService).createIssueComment({ ...name, body })
+    setBody('')
+    onSent()
+  })
   return (
-    <form onSubmit={onSubmit(() => sending.run())}>
-      {sending.failure && <FailureNote failure={sending.failure} />}
-      <label>
-        Comment
-        <textarea
-          rows={4}
-          required
-          value={body}
-          onInput={(event) => setBody(event.currentTarget.value)}
-        />
-      </label>
-      <button type="submit" disabled={sending.isRunning}>
-        Send the comment
-      </button>
-    </form>
+    <TextForm
+      label="Comment"
+      text={body}
+      submit="Send the comment"
+      isRunning={sending.isRunning}
+      failure={sending.failure}
+      onText={setBody}
+      onSend={() => sending.run()}
+    />
   )
 }

@@ -1,23 +1,35 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { ShownText } from '../text/bytes.ts'
-import { countLines, type DiffLine, type FileDiff, readDiff } from '../text/diff.ts'
-import { Scrolling } from './scrolling.tsx'
+import type { FileDiff } from '../text/diff.ts'
+import type { WhiteSpace } from '../text/diff-rows.ts'
+import type { DiffFiles } from '../text/diff-stream.ts'
+import { DiffFile, type DiffView, fileFragment, MAX_OPEN_LINES } from './diff-file.tsx'
+import { Field } from './field.tsx'
+import { useNearView } from './near-view.ts'
+import { useChoice } from './stored.ts'
 
-/** A file with more lines is closed at first. */
-const MAX_OPEN_LINES = 500
+/** Files that appear together when the reader comes near. */
+const FILES_OF_A_GROUP = 10
 
-/** Files after these are closed at first, so that a large diff appears at once. */
-const MAX_OPEN_FILES = 20
+/** A longer list of files is of no use without a filter, and slow. */
+const MAX_LISTED = 100
+
+/** Heights of files that are not drawn yet, for the scroll bar. */
+const [SUMMARY_REM, LINE_REM] = [4.5, 1.22]
 
 /** The changes of several files, one below the other. */
-export function Diff({ text, isCut }: ShownText): VNode {
-  const files = useMemo(() => readDiff(text), [text])
-  if (files.length === 0) return <p>No file differs.</p>
+export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
+  const [layout, setLayout] = useChoice('diff-layout', ['unified', 'split'])
+  const [whiteSpace, setWhiteSpace] = useState<WhiteSpace>('')
+  const view = useMemo(() => ({ layout, whiteSpace }), [layout, whiteSpace])
+  const [target, setTarget] = useState(targetOfAddress)
+  const groups = useMemo(() => groupsOf(files), [files])
+  if (files.length === 0) return isComplete ? <p>No file differs.</p> : <p>Loading…</p>
   return (
     <section aria-label="Changed files">
-      <p>
+      <p role="status">
         {files.length === 1 ? '1 changed file' : `${files.length.toLocaleString()} changed files`}
+        {!isComplete && ' so far. More are loading.'}
       </p>
       {isCut && (
         <p class="note">
@@ -25,59 +37,138 @@ export function Diff({ text, isCut }: ShownText): VNode {
           <code>git diff</code> to see the rest.
         </p>
       )}
-      {files.map((file, i) => (
-        <File key={file.path} file={file} isOpenAtFirst={i < MAX_OPEN_FILES} />
+      <div class="row">
+        <label>
+          Layout
+          <select
+            value={layout}
+            onChange={({ currentTarget: { value } }) =>
+              setLayout(value === 'split' ? 'split' : 'unified')
+            }
+          >
+            <option value="unified">Unified</option>
+            <option value="split">Side by side</option>
+          </select>
+        </label>
+        <label>
+          White space
+          <select
+            value={whiteSpace}
+            onChange={({ currentTarget: { value } }) => setWhiteSpace(whiteSpaceOf(value))}
+          >
+            {WHITE_SPACE.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {files.length > 1 && <FileList files={files} onChoose={setTarget} />}
+      {groups.map((group, i) => (
+        <FileGroup
+          key={group[0]?.path}
+          files={group}
+          view={view}
+          target={target}
+          isFirst={i === 0}
+        />
       ))}
     </section>
   )
 }
 
-function File({ file, isOpenAtFirst }: { file: FileDiff; isOpenAtFirst: boolean }): VNode {
-  const { path, previousPath, change, isBinary, lines } = file
-  const [isOpen, setOpen] = useState(isOpenAtFirst && lines.length <= MAX_OPEN_LINES)
-  const { added, removed } = countLines(file)
+const WHITE_SPACE: readonly (readonly [WhiteSpace, string])[] = [
+  ['', 'Show all changes'],
+  ['ignore-eol', 'Ignore changes at the end of lines'],
+  ['ignore-change', 'Ignore changes of the amount'],
+  ['ignore-all', 'Ignore all white space'],
+]
+
+function whiteSpaceOf(value: string): WhiteSpace {
+  return WHITE_SPACE.find(([known]) => known === value)?.[0] ?? ''
+}
+
+function targetOfAddress(): string {
+  const [, path = ''] = /^#file-(.+)$/.exec(location.hash) ?? []
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return ''
+  }
+}
+
+function groupsOf(files: readonly FileDiff[]): FileDiff[][] {
+  const groups: FileDiff[][] = []
+  for (let i = 0; i < files.length; i += FILES_OF_A_GROUP)
+    groups.push(files.slice(i, i + FILES_OF_A_GROUP))
+  return groups
+}
+
+/** Links to the files, found by a part of their path. */
+function FileList(props: { files: readonly FileDiff[]; onChoose: (path: string) => void }): VNode {
+  const { files, onChoose } = props
+  const [part, setPart] = useState('')
+  const [isOpen, setOpen] = useState(false)
+  const found = useMemo(
+    () => files.filter(({ path }) => path.toLowerCase().includes(part.toLowerCase())),
+    [files, part],
+  )
   return (
     <details
-      class="file"
-      open={isOpen}
+      class="box"
       onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}
     >
-      <summary>
-        <span class="path">{previousPath ? `${previousPath} → ${path}` : path}</span>
-        {change !== 'changed' && <span class="tag">{change}</span>}
-        <span class="counts">
-          <span class="plus">+{added.toLocaleString()}</span>{' '}
-          <span class="minus">−{removed.toLocaleString()}</span>
-        </span>
-      </summary>
-      {isBinary && <p class="inside">A binary file.</p>}
-      {!isBinary && lines.length === 0 && <p class="inside">The content is the same.</p>}
-      {isOpen && lines.length > 0 && (
-        <Scrolling label={`Changes of ${path}`}>
-          <table class="diff">
-            <tbody>{lines.map(line)}</tbody>
-          </table>
-        </Scrolling>
+      <summary class="inside">List of files</summary>
+      {isOpen && (
+        <nav aria-label="Changed files">
+          <Field
+            label="Filter by path"
+            type="search"
+            value={part}
+            onInput={({ currentTarget }) => setPart(currentTarget.value)}
+          />
+          <ul class="list">
+            {found.slice(0, MAX_LISTED).map(({ path }) => (
+              <li key={path}>
+                <a href={`#${fileFragment(path)}`} onClick={() => onChoose(path)}>
+                  {path}
+                </a>
+              </li>
+            ))}
+          </ul>
+          <p role="status">
+            {found.length > MAX_LISTED
+              ? `${(found.length - MAX_LISTED).toLocaleString()} more. Filter to see them.`
+              : found.length === 0 && 'No path has this part.'}
+          </p>
+        </nav>
       )}
     </details>
   )
 }
 
-const SIGNS: Readonly<Record<DiffLine['kind'], string>> = {
-  added: '+',
-  removed: '−',
-  same: ' ',
-  hunk: ' ',
-  note: ' ',
-}
-
-function line({ kind, text, oldNumber, newNumber }: DiffLine, i: number): VNode {
-  return (
-    <tr key={i} class={kind}>
-      <td class="number">{oldNumber}</td>
-      <td class="number">{newNumber}</td>
-      <td class="sign">{SIGNS[kind]}</td>
-      <td class="text">{text}</td>
-    </tr>
+/** Files that are drawn when the reader comes near, and stay then. */
+function FileGroup(props: {
+  files: readonly FileDiff[]
+  view: DiffView
+  target: string
+  isFirst: boolean
+}): VNode {
+  const { files, view, target, isFirst } = props
+  const [place, isNear] = useNearView()
+  if (isNear || isFirst || files.some(({ path }) => path === target))
+    return (
+      <>
+        {files.map((file) => (
+          <DiffFile key={file.path} file={file} view={view} isTarget={file.path === target} />
+        ))}
+      </>
+    )
+  const rems = files.reduce(
+    (sum, { lines: { length } }) =>
+      sum + SUMMARY_REM + (length <= MAX_OPEN_LINES ? length * LINE_REM : 0),
+    0,
   )
+  return <div ref={place} style={{ height: `${rems}rem` }} />
 }

@@ -1,47 +1,80 @@
 import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { FailureNote } from './failure-note.tsx'
 import { Field, fieldOf, onSubmit } from './field.tsx'
-import { useAction } from './load.tsx'
+import { Show, useAction, useLoad } from './load.tsx'
+import { finalObstacle, obstaclesOf, readTarget } from './merge-obstacles.ts'
+import type { PullName, ReviewWithThreads } from './reviews.ts'
 import { Time } from './time.tsx'
+import { UpdateBranch } from './update-branch.tsx'
 
 interface MergeProps {
   readonly repository: Repository
-  readonly name: { readonly owner: string; readonly repo: string; readonly index: bigint }
+  readonly name: PullName
   readonly pull: PullRequest
-  readonly onMerged: () => void
+  readonly onChange: () => void
 }
 
 /** How to merge a pull request, or why that is not possible. */
-export function MergeBox(props: MergeProps): VNode {
-  const { pull, repository } = props
-  const obstacle = obstacleTo(pull, repository)
+export function MergeBox(
+  props: MergeProps & { reviews: readonly ReviewWithThreads[]; version: number },
+): VNode {
+  const api = useApi()
+  const { pull, repository, name, reviews, version } = props
+  const target = useLoad(
+    (signal) => readTarget(api, name, pull, signal),
+    [pull.base?.ref, pull.head?.sha, version],
+  )
   return (
     <section class="box" aria-labelledby="merge">
       <h3 id="merge">Merge</h3>
-      {pull.autoMerge && <ScheduledMerge {...props} />}
-      {obstacle === undefined ? <MergeForm {...props} /> : <p>{obstacle}</p>}
+      <Show of={target}>
+        {(value) => {
+          const final = finalObstacle(pull, repository, value)
+          const obstacles = obstaclesOf(pull, value, reviews)
+          return (
+            <>
+              {pull.autoMerge && <ScheduledMerge {...props} canMerge={final === undefined} />}
+              {pull.state === 'open' &&
+                obstacles.map(({ message, reason, advice }) => (
+                  <div key={reason} class="note">
+                    <p>
+                      <strong>{message}</strong> {advice}
+                    </p>
+                    <p class="reason">Reason: {reason}</p>
+                  </div>
+                ))}
+              <UpdateBranch {...props} />
+              {final !== undefined && <p>{final}</p>}
+              {final === undefined && canAsk(pull, obstacles.length === 0) && (
+                <MergeForm {...props} isReady={obstacles.length === 0} />
+              )}
+            </>
+          )
+        }}
+      </Show>
       {pull.merged && (
         <p>
           Merged by {pull.mergedBy?.login} <Time at={pull.mergedAt} />.
         </p>
       )}
+      {pull.state === 'closed' && <DeleteBranch {...props} />}
     </section>
   )
 }
 
-/** Returns why nobody, or not this user, can merge now, as far as the page knows. */
-function obstacleTo(pull: PullRequest, { permissions, archived }: Repository): string | undefined {
-  if (pull.merged) return 'The changes are on the target branch.'
-  if (pull.state === 'closed') return 'The pull request is closed.'
-  if (archived) return 'The repository is archived.'
-  if (pull.draft) return 'The title marks the work as unfinished. Remove the mark to merge.'
-  if (!permissions?.push) return 'Somebody who may write to the repository can merge.'
-  return undefined
+/** Returns whether a merge can happen, or be scheduled. The user sees what is missing. */
+function canAsk({ draft, autoMerge }: PullRequest, isReady: boolean): boolean {
+  return !draft && (isReady || !autoMerge)
 }
+
+/** Styles that create a commit, which has a message. */
+const STYLES_WITH_MESSAGE: ReadonlySet<string> = new Set(['merge', 'rebase-merge', 'squash'])
 
 /** The merge styles of a repository, with the names of the API. */
 function stylesOf(repository: Repository): readonly (readonly [style: string, text: string])[] {
@@ -55,20 +88,24 @@ function stylesOf(repository: Repository): readonly (readonly [style: string, te
   return all.filter(([, , isAllowed]) => isAllowed).map(([style, text]) => [style, text])
 }
 
-function MergeForm({ repository, name, pull, onMerged }: MergeProps): VNode {
+function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
+  const { repository, name, pull, onChange, isReady } = props
   const { of } = useApi()
+  const styles = stylesOf(repository)
+  const [chosen, setStyle] = useState(repository.defaultMergeStyle)
+  const style = styles.some(([known]) => known === chosen) ? chosen : (styles[0]?.[0] ?? '')
   const merge = useAction(async (form: HTMLFormElement) => {
     await of(PullMergeService).mergePullRequest({
       ...name,
-      do: fieldOf(form, 'style'),
+      do: style,
       mergeTitleField: fieldOf(form, 'title'),
       mergeMessageField: fieldOf(form, 'message'),
       // What arrives after this page was shown is not merged unseen.
       headCommitId: pull.head?.sha ?? '',
-      mergeWhenChecksSucceed: fieldOf(form, 'later') === 'on',
+      mergeWhenChecksSucceed: !isReady || fieldOf(form, 'later') === 'on',
       deleteBranchAfterMerge: fieldOf(form, 'delete') === 'on',
     })
-    onMerged()
+    onChange()
   })
   return (
     <form onSubmit={onSubmit(merge.run)}>
@@ -81,19 +118,25 @@ function MergeForm({ repository, name, pull, onMerged }: MergeProps): VNode {
       {merge.failure && <FailureNote failure={merge.failure} />}
       <label>
         Style
-        <select name="style" defaultValue={repository.defaultMergeStyle}>
-          {stylesOf(repository).map(([style, text]) => (
-            <option key={style} value={style} selected={style === repository.defaultMergeStyle}>
+        <select value={style} onChange={({ currentTarget }) => setStyle(currentTarget.value)}>
+          {styles.map(([value, text]) => (
+            <option key={value} value={value}>
               {text}
             </option>
           ))}
         </select>
       </label>
-      <Field label="Title of the commit (empty: the usual one)" name="title" />
-      <label>
-        Message of the commit (empty: the usual one)
-        <textarea name="message" rows={3} />
-      </label>
+      {STYLES_WITH_MESSAGE.has(style) ? (
+        <>
+          <Field label="Title of the commit (empty: the usual one)" name="title" />
+          <label>
+            Message of the commit (empty: the usual one)
+            <textarea name="message" rows={3} />
+          </label>
+        </>
+      ) : (
+        <p class="hint">The commits keep their messages.</p>
+      )}
       <label class="choice">
         <input
           type="checkbox"
@@ -102,31 +145,61 @@ function MergeForm({ repository, name, pull, onMerged }: MergeProps): VNode {
         />{' '}
         Delete the branch afterwards
       </label>
-      <label class="choice">
-        <input type="checkbox" name="later" /> Merge as soon as the checks succeed
-      </label>
+      {isReady && !pull.autoMerge && (
+        <label class="choice">
+          <input type="checkbox" name="later" /> Merge as soon as the checks succeed
+        </label>
+      )}
       <button class="main" type="submit" disabled={merge.isRunning}>
-        Merge
+        {isReady ? 'Merge' : 'Merge as soon as nothing is missing'}
       </button>
     </form>
   )
 }
 
-function ScheduledMerge({ name, pull, onMerged }: MergeProps): VNode {
+function ScheduledMerge(props: MergeProps & { canMerge: boolean }): VNode {
   const { of, session } = useApi()
+  const { name, pull, onChange, canMerge } = props
   const cancel = useAction(async () => {
     await of(PullMergeService).cancelAutoMerge(name)
-    onMerged()
+    onChange()
   })
+  const who = pull.autoMerge?.user?.login
   return (
     <>
-      <p>{pull.autoMerge?.user?.login} has scheduled a merge for when the checks have succeeded.</p>
+      <p>
+        {who} has scheduled a merge ({pull.autoMerge?.style}) for when the checks have succeeded.
+      </p>
       {cancel.failure && <FailureNote failure={cancel.failure} />}
-      {session.user && (
+      {session.user && (canMerge || session.user.username === who) && (
         <button type="button" disabled={cancel.isRunning} onClick={() => cancel.run()}>
           Cancel the scheduled merge
         </button>
       )}
     </>
+  )
+}
+
+/** Deletes the head branch of a pull request that needs the branch no more. */
+function DeleteBranch({ pull, onChange }: MergeProps): VNode | null {
+  const { of } = useApi()
+  const { ref = '', repo } = pull.head ?? {}
+  const deletion = useAction(async () => {
+    await of(BranchService).deleteBranch({
+      owner: repo?.owner?.login ?? '',
+      repo: repo?.name ?? '',
+      branch: ref,
+    })
+    onChange()
+  })
+  const isGone = ref.startsWith('refs/pull/')
+  if (!repo?.permissions?.push || repo.archived || isGone || ref === repo.defaultBranch) return null
+  return (
+    <p>
+      {deletion.failure && <FailureNote failure={deletion.failure} />}
+      <button type="button" disabled={deletion.isRunning} onClick={() => deletion.run()}>
+        Delete the branch {ref}
+      </button>
+    </p>
   )
 }

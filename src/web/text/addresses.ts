@@ -31,3 +31,11 @@ export function codeHref(
 export function subjectOf(message: string): string {
   return message.split('\n', 1)[0] ?? ''
 }
+
+/** Returns where relative addresses lead in a text of a conversation. */
+export function markupBase(name: { owner: string; repo: string }): { page: string; raw: string } {
+  return {
+    page: codeHref(name, { kind: 'branch', name: 'HEAD' }, ''),
+    raw: `${repositoryHref(name)}/raw/commit/HEAD`,
+  }
+}

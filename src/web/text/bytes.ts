@@ -1,27 +1,3 @@
-import type { HttpBody } from '#gen/google/api/httpbody_pb.ts'
-
-/** A browser shows this much text without a pause. The rest is for `git` and the API. */
-const MAX_SHOWN_BYTES = 2 * 1024 * 1024
-
-/** A text that may be only the beginning of a longer one. */
-export interface ShownText {
-  readonly text: string
-  readonly isCut: boolean
-}
-
-/** Reads the beginning of a streamed text, and ends the stream after it. */
-export async function readText(stream: AsyncIterable<HttpBody>): Promise<ShownText> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  for await (const { data } of stream) {
-    text += decoder.decode(data, { stream: true })
-    bytes += data.length
-    if (bytes >= MAX_SHOWN_BYTES) return { text, isCut: true }
-  }
-  return { text: text + decoder.decode(), isCut: false }
-}
-
 /** Returns the bytes of a text in base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

@@ -1,0 +1,159 @@
+import type { VNode } from 'preact'
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { countLines, type FileDiff } from '../text/diff.ts'
+import { linesToShow, type MarkedLine, type WhiteSpace } from '../text/diff-rows.ts'
+import { type Remarks, SplitTable, UnifiedTable } from './diff-table.tsx'
+import { DiscussionContext } from './discussion.ts'
+import { placeKey, placeOfKey, type Thread } from './reviews.ts'
+import { Scrolling } from './scrolling.tsx'
+import { draftKeys } from './stored.ts'
+import { ThreadView } from './thread.tsx'
+
+/** A file with more lines is closed at first. */
+export const MAX_OPEN_LINES = 500
+
+/** More lines make a browser slow. */
+const MAX_SHOWN_LINES = 10_000
+
+/** How to show changes. */
+export interface DiffView {
+  readonly layout: 'unified' | 'split'
+  readonly whiteSpace: WhiteSpace
+}
+
+interface FileProps {
+  readonly file: FileDiff
+  readonly view: DiffView
+  /** Whether the user has chosen the file from the list. */
+  readonly isTarget: boolean
+}
+
+/** Returns the fragment that leads to a file. */
+export function fileFragment(path: string): string {
+  return `file-${encodeURIComponent(path)}`
+}
+
+/** The changes of one file. */
+export function DiffFile({ file, view, isTarget }: FileProps): VNode {
+  const { path, previousPath, change, isBinary, lines } = file
+  const threads = useContext(DiscussionContext)?.threads.get(path)
+  const isShort = lines.length <= MAX_OPEN_LINES
+  const [isOpen, setOpen] = useState(isShort)
+  const place = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    if (!isTarget) return
+    place.current?.scrollIntoView()
+    place.current?.querySelector('summary')?.focus({ preventScroll: true })
+  }, [isTarget])
+  const { added, removed } = useMemo(() => countLines(file), [file])
+  return (
+    <details
+      class="file"
+      id={fileFragment(path)}
+      ref={place}
+      open={isOpen}
+      onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}
+    >
+      <summary>
+        <span class="path">{previousPath ? `${previousPath} → ${path}` : path}</span>
+        {change !== 'changed' && <span class="tag">{change}</span>}
+        {!isShort && !isOpen && <span class="tag">large</span>}
+        {threads && (
+          <span class="tag">{threads.length === 1 ? '1 thread' : `${threads.length} threads`}</span>
+        )}
+        <span class="counts">
+          <span class="plus">+{added.toLocaleString()}</span>{' '}
+          <span class="minus">−{removed.toLocaleString()}</span>
+        </span>
+      </summary>
+      {isBinary && <p class="inside">A binary file.</p>}
+      {!isBinary && lines.length === 0 && <p class="inside">The content is the same.</p>}
+      {isOpen && <FileLines file={file} view={view} threads={threads ?? NO_THREADS} />}
+    </details>
+  )
+}
+
+const NO_THREADS: readonly Thread[] = []
+
+function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Thread[] }): VNode {
+  const { file, view, threads } = props
+  const { path } = file
+  const discussion = useContext(DiscussionContext)
+  const lines = useMemo(
+    () => linesToShow(file.lines.slice(0, MAX_SHOWN_LINES), view.whiteSpace),
+    [file, view.whiteSpace],
+  )
+  const [byLine, elsewhere] = useMemo(
+    () => divide(threads, lines, discussion?.head),
+    [threads, lines, discussion?.head],
+  )
+  const forms = useForms(path, discussion?.drafts)
+  const remarks: Remarks = { path, threads: byLine, ...forms }
+  const Table = view.layout === 'split' ? SplitTable : UnifiedTable
+  return (
+    <>
+      {lines.length > 0 && (
+        <Scrolling label={`Changes of ${path}`}>
+          <Table lines={lines} remarks={remarks} />
+        </Scrolling>
+      )}
+      {file.lines.length > MAX_SHOWN_LINES && (
+        <p class="note">
+          Only the first {MAX_SHOWN_LINES.toLocaleString()} lines are shown. A clone has the rest.
+        </p>
+      )}
+      {discussion &&
+        elsewhere.map((thread) => (
+          <ThreadView
+            key={String(thread.comments[0]?.id)}
+            discussion={discussion}
+            thread={thread}
+          />
+        ))}
+    </>
+  )
+}
+
+/** Separates the threads on lines that are shown from all others. */
+function divide(
+  threads: readonly Thread[],
+  lines: readonly MarkedLine[],
+  head: string | undefined,
+): readonly [Map<string, Thread[]>, Thread[]] {
+  const isShown = ({ place, comments: [first] }: Thread) =>
+    lines.some(({ kind, oldNumber, newNumber }) =>
+      place.side === 'old'
+        ? kind === 'removed' && oldNumber === place.line
+        : newNumber === place.line && first?.commitId === head,
+    )
+  const byLine = new Map<string, Thread[]>()
+  const elsewhere: Thread[] = []
+  for (const thread of threads) {
+    const key = placeKey(thread.place)
+    if (isShown(thread)) byLine.set(key, [...(byLine.get(key) ?? []), thread])
+    else elsewhere.push(thread)
+  }
+  return [byLine, elsewhere]
+}
+
+/** The open forms of a file. Forms with a text that was not sent are open after a reload. */
+function useForms(
+  path: string,
+  drafts: string | undefined,
+): Pick<Remarks, 'forms' | 'onOpen' | 'onClose'> {
+  const [forms, setForms] = useState<ReadonlyMap<string, boolean>>(() => {
+    const keys =
+      drafts === undefined ? [] : draftKeys(drafts).map((key) => key.slice(drafts.length))
+    return new Map(keys.filter((key) => placeOfKey(key).path === path).map((key) => [key, false]))
+  })
+  return {
+    forms,
+    onOpen: (place) => setForms((before) => new Map(before).set(placeKey(place), true)),
+    onClose: (place) =>
+      setForms((before) => {
+        const after = new Map(before)
+        after.delete(placeKey(place))
+        return after
+      }),
+  }
+}

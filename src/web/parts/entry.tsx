@@ -1,0 +1,177 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
+import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { useApi } from '../api/client.ts'
+import { markupBase } from '../text/addresses.ts'
+import { readDiff } from '../text/diff.ts'
+import type { Discussion } from './discussion.ts'
+import { FailureNote } from './failure-note.tsx'
+import { useAction } from './load.tsx'
+import { Markup } from './markup.tsx'
+import { type PullName, placeText, type Thread } from './reviews.ts'
+import { Scrolling } from './scrolling.tsx'
+import { TextForm } from './text-form.tsx'
+import { ThreadView } from './thread.tsx'
+import { Time } from './time.tsx'
+
+/** Something that somebody said. */
+export interface Entry {
+  /** The fragment that `html_url` has. */
+  readonly key: string
+  readonly who: string
+  readonly did: string
+  readonly at: PullRequest['createdAt']
+  readonly body: string
+  /** The number of the comment, if the entry is one. */
+  readonly comment?: bigint
+  readonly threads: readonly Thread[]
+}
+
+interface EntryProps {
+  readonly name: PullName
+  readonly entry: Entry
+  readonly discussion: Discussion | undefined
+  readonly onChange: () => void
+}
+
+/** A comment or a review in a conversation. */
+export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
+  const { session } = useApi()
+  const { key, who, did, at, body, comment, threads } = entry
+  const [isEdited, setEdited] = useState(false)
+  const place = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // The browser looked for the fragment before the entry was there.
+    if (key !== '' && location.hash === `#${key}`) place.current?.scrollIntoView()
+  }, [key])
+  const canChange =
+    discussion?.canComment && (discussion.canModerate || session.user?.username === who)
+  return (
+    <article id={key || undefined} ref={place} class="entry" aria-label={`${who} ${did}`}>
+      <header>
+        <a href={`/${who}`}>{who}</a> {did} <Time at={at} />{' '}
+        {comment !== undefined && canChange && !isEdited && (
+          <CommentActions
+            name={name}
+            comment={comment}
+            onEdit={() => setEdited(true)}
+            onChange={onChange}
+          />
+        )}
+      </header>
+      {comment !== undefined && isEdited ? (
+        <CommentEditor
+          name={name}
+          comment={comment}
+          body={body}
+          onClose={() => setEdited(false)}
+          onChange={onChange}
+        />
+      ) : (
+        body !== '' && <Markup text={body} base={markupBase(name)} />
+      )}
+      {discussion &&
+        threads.map((thread) => (
+          <div key={String(thread.comments[0]?.id)}>
+            <Hunk thread={thread} />
+            <ThreadView discussion={discussion} thread={thread} />
+          </div>
+        ))}
+    </article>
+  )
+}
+
+interface CommentProps {
+  readonly name: PullName
+  readonly comment: bigint
+  readonly onChange: () => void
+}
+
+function CommentActions(props: CommentProps & { onEdit: () => void }): VNode {
+  const { of } = useApi()
+  const { name, comment, onEdit, onChange } = props
+  const [isAsked, setAsked] = useState(false)
+  const deletion = useAction(async () => {
+    await of(IssueCommentService).deleteIssueComment({
+      owner: name.owner,
+      repo: name.repo,
+      id: comment,
+    })
+    onChange()
+  })
+  return (
+    <>
+      <button type="button" class="small" onClick={onEdit}>
+        Edit
+      </button>{' '}
+      {isAsked ? (
+        <button
+          type="button"
+          class="small"
+          disabled={deletion.isRunning}
+          onClick={() => deletion.run()}
+        >
+          Delete for ever
+        </button>
+      ) : (
+        <button type="button" class="small" onClick={() => setAsked(true)}>
+          Delete
+        </button>
+      )}
+      {deletion.failure && <FailureNote failure={deletion.failure} />}
+    </>
+  )
+}
+
+function CommentEditor(props: CommentProps & { body: string; onClose: () => void }): VNode {
+  const { of } = useApi()
+  const { name, comment, body, onClose, onChange } = props
+  const [text, setText] = useState(body)
+  const saving = useAction(async () => {
+    const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
+    await of(IssueCommentService).editIssueComment(request)
+    onClose()
+    onChange()
+  })
+  return (
+    <TextForm
+      label="New text of the comment"
+      text={text}
+      submit="Save the comment"
+      isRunning={saving.isRunning}
+      failure={saving.failure}
+      onText={setText}
+      onSend={() => saving.run()}
+    >
+      <button type="button" onClick={onClose}>
+        Cancel
+      </button>
+    </TextForm>
+  )
+}
+
+/** A reader of the conversation needs the line and a few before it. */
+const HUNK_LINES = 4
+
+/** The line that a thread is about, with the lines before it. */
+function Hunk({ thread }: { thread: Thread }): VNode | null {
+  const hunk = thread.comments[0]?.diffHunk ?? ''
+  const [file] = readDiff(`diff --git a/x b/x\n${hunk}`)
+  const lines = file?.lines.filter(({ kind }) => kind !== 'hunk').slice(-HUNK_LINES) ?? []
+  if (lines.length === 0) return null
+  return (
+    <Scrolling label={`Changes before ${placeText(thread.place)}`}>
+      <table class="diff">
+        <tbody>
+          {lines.map(({ kind, text, oldNumber, newNumber }, i) => (
+            <tr key={i} class={kind}>
+              <td class="number">{newNumber ?? oldNumber}</td>
+              <td class="text">{text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolling>
+  )
+}

@@ -1,0 +1,98 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import type { Discussion } from './discussion.ts'
+import { FailureNote } from './failure-note.tsx'
+import { onSubmit } from './field.tsx'
+import { useAction } from './load.tsx'
+import { useDraft } from './stored.ts'
+
+type Verdict = 'COMMENT' | 'APPROVED' | 'REQUEST_CHANGES'
+
+const VERDICTS: readonly (readonly [Verdict, string])[] = [
+  ['COMMENT', 'Comment'],
+  ['APPROVED', 'Approve'],
+  ['REQUEST_CHANGES', 'Request changes'],
+]
+
+interface ReviewBoxProps {
+  readonly discussion: Discussion
+  /** Whether the user may approve and reject: the pull request is open, and of somebody else. */
+  readonly canVote: boolean
+}
+
+/** The review that the user has begun, and its submission. */
+export function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
+  const { of } = useApi()
+  const { name, head, pending, drafts, reload } = discussion
+  const [body, setBody] = useDraft(`${drafts}summary`)
+  const [verdict, setVerdict] = useState<Verdict>('COMMENT')
+  const [sent, setSent] = useState(false)
+  const count = Number(pending?.commentsCount ?? 0n)
+  const submission = useAction(async () => {
+    setSent(false)
+    // Submits the pending review with it. What arrives after this page was shown is not approved.
+    await of(ReviewService).createReview({ ...name, event: verdict, body, commitId: head })
+    setBody('')
+    setVerdict('COMMENT')
+    setSent(true)
+    reload()
+  })
+  const discarding = useAction(async () => {
+    if (pending) await of(ReviewService).deleteReview({ ...name, id: pending.id })
+    reload()
+  })
+  const isBodyRequired = verdict === 'REQUEST_CHANGES' || (verdict === 'COMMENT' && count === 0)
+  return (
+    <section class="box" aria-labelledby="review">
+      <h3 id="review">Your review</h3>
+      <p>
+        {pending
+          ? `${count === 1 ? '1 comment waits' : `${count} comments wait`} for the submission. Nobody else sees a pending review.`
+          : 'Choose the number of a line to comment on the line.'}
+      </p>
+      <form onSubmit={onSubmit(() => submission.run())}>
+        {submission.failure && <FailureNote failure={submission.failure} />}
+        <label>
+          {isBodyRequired ? 'Summary' : 'Summary (optional)'}
+          <textarea
+            rows={3}
+            required={isBodyRequired}
+            value={body}
+            onInput={(event) => setBody(event.currentTarget.value)}
+          />
+        </label>
+        {canVote && (
+          <fieldset>
+            <legend>Verdict</legend>
+            {VERDICTS.map(([value, text]) => (
+              <label key={value} class="choice">
+                <input
+                  type="radio"
+                  name="verdict"
+                  value={value}
+                  checked={verdict === value}
+                  onChange={() => setVerdict(value)}
+                />{' '}
+                {text}
+              </label>
+            ))}
+          </fieldset>
+        )}
+        <p class="buttons">
+          <button class="main" type="submit" disabled={submission.isRunning}>
+            Submit the review
+          </button>{' '}
+          {pending && (
+            <button type="button" disabled={discarding.isRunning} onClick={() => discarding.run()}>
+              Discard the pending review
+            </button>
+          )}
+        </p>
+        {discarding.failure && <FailureNote failure={discarding.failure} />}
+      </form>
+      <p role="status">{sent && 'The review is submitted.'}</p>
+    </section>
+  )
+}

@@ -1,0 +1,67 @@
+import { useState } from 'preact/hooks'
+
+function storageOf(kind: 'localStorage' | 'sessionStorage'): Storage | undefined {
+  try {
+    return window[kind]
+  } catch {
+    // Browsers throw when the user forbids storage.
+    return undefined
+  }
+}
+
+/** Returns a text that the user has typed in this tab and not sent; empty for none. */
+export function readDraft(key: string): string {
+  return storageOf('sessionStorage')?.getItem(key) ?? ''
+}
+
+/** Keeps a text that the user has typed, or forgets the text if it is empty. */
+export function writeDraft(key: string, text: string): void {
+  if (text === '') {
+    storageOf('sessionStorage')?.removeItem(key)
+    return
+  }
+  try {
+    storageOf('sessionStorage')?.setItem(key, text)
+  } catch {
+    // The storage is full. The text stays in the form.
+  }
+}
+
+/** Returns the keys of all kept texts that begin with a prefix. */
+export function draftKeys(prefix: string): string[] {
+  return Object.keys(storageOf('sessionStorage') ?? {}).filter((key) => key.startsWith(prefix))
+}
+
+/** A text that survives a reload until the text is sent. */
+export function useDraft(key: string): readonly [text: string, set: (text: string) => void] {
+  const [text, setText] = useState(() => readDraft(key))
+  return [
+    text,
+    (next) => {
+      writeDraft(key, next)
+      setText(next)
+    },
+  ]
+}
+
+/** A choice that the browser remembers for all pages. */
+export function useChoice<Choice extends string>(
+  key: string,
+  choices: readonly [Choice, ...Choice[]],
+): readonly [choice: Choice, set: (choice: Choice) => void] {
+  const [choice, setChoice] = useState(() => {
+    const stored = storageOf('localStorage')?.getItem(key)
+    return choices.find((known) => known === stored) ?? choices[0]
+  })
+  return [
+    choice,
+    (next) => {
+      setChoice(next)
+      try {
+        storageOf('localStorage')?.setItem(key, next)
+      } catch {
+        // The choice holds for this page.
+      }
+    },
+  ]
+}

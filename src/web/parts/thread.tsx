@@ -1,0 +1,134 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
+import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { markupBase } from '../text/addresses.ts'
+import type { Discussion } from './discussion.ts'
+import { FailureNote } from './failure-note.tsx'
+import { useAction } from './load.tsx'
+import { Markup } from './markup.tsx'
+import { placeText, type Thread } from './reviews.ts'
+import { useDraft } from './stored.ts'
+import { TextForm } from './text-form.tsx'
+import { Time } from './time.tsx'
+
+interface ThreadProps {
+  readonly discussion: Discussion
+  readonly thread: Thread
+}
+
+/** The comments on a line, with an answer and the mark that the matter is resolved. */
+export function ThreadView({ discussion, thread }: ThreadProps): VNode | null {
+  const { of } = useApi()
+  const { name, pending, canComment, canResolve, head, reload } = discussion
+  const [first] = thread.comments
+  const isResolved = first?.resolver !== undefined
+  const resolving = useAction(async () => {
+    if (!first) return
+    const request = { owner: name.owner, repo: name.repo, comment: first.id }
+    await (isResolved
+      ? of(ReviewService).unresolveReviewComment(request)
+      : of(ReviewService).resolveReviewComment(request))
+    reload()
+  })
+  if (!first) return null
+  const isPending = first.pullRequestReviewId === pending?.id
+  const title = placeText(thread.place)
+  return (
+    <details class="remark" open={!isResolved}>
+      <summary>
+        {title}
+        {isPending && <span class="tag">pending</span>}
+        {first.resolver && <span class="tag">resolved by {first.resolver.login}</span>}
+        {first.commitId !== head && <span class="tag">outdated</span>}
+      </summary>
+      {thread.comments.map((comment) => (
+        <LineComment key={String(comment.id)} discussion={discussion} comment={comment} />
+      ))}
+      {resolving.failure && <FailureNote failure={resolving.failure} />}
+      {!isPending && canComment && <Reply discussion={discussion} first={first} title={title} />}
+      {!isPending && canResolve && (
+        <button
+          type="button"
+          aria-label={`${isResolved ? 'Open again' : 'Resolve'}: ${title}`}
+          disabled={resolving.isRunning}
+          onClick={() => resolving.run()}
+        >
+          {isResolved ? 'Open again' : 'Resolve'}
+        </button>
+      )}
+    </details>
+  )
+}
+
+function LineComment(props: { discussion: Discussion; comment: PullReviewComment }): VNode {
+  const { of, session } = useApi()
+  const { discussion, comment } = props
+  const { id, user, body, createdAt, pullRequestReviewId } = comment
+  const { name, canModerate, reload } = discussion
+  const deletion = useAction(async () => {
+    const request = { ...name, id: pullRequestReviewId, comment: id }
+    await of(ReviewService).deleteReviewComment(request)
+    reload()
+  })
+  const canDelete = canModerate || (session.user && session.user.username === user?.login)
+  return (
+    <div class="said">
+      <p class="facts">
+        <a href={`/${user?.login}`}>{user?.login}</a> <Time at={createdAt} />{' '}
+        {canDelete && (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Delete the comment on ${comment.path} by ${user?.login}`}
+            disabled={deletion.isRunning}
+            onClick={() => deletion.run()}
+          >
+            Delete
+          </button>
+        )}
+      </p>
+      {deletion.failure && <FailureNote failure={deletion.failure} />}
+      <Markup text={body} base={markupBase(name)} />
+    </div>
+  )
+}
+
+function Reply(props: { discussion: Discussion; first: PullReviewComment; title: string }): VNode {
+  const { of } = useApi()
+  const { discussion, first, title } = props
+  const { name, drafts, reload } = discussion
+  const [body, setBody] = useDraft(`${drafts}reply ${first.id}`)
+  const [isOpen, setOpen] = useState(body !== '')
+  const close = () => {
+    setBody('')
+    setOpen(false)
+  }
+  const sending = useAction(async () => {
+    await of(ReviewService).replyToReviewComment({ ...name, comment: first.id, body })
+    close()
+    reload()
+  })
+  if (!isOpen)
+    return (
+      <button type="button" aria-label={`Reply: ${title}`} onClick={() => setOpen(true)}>
+        Reply
+      </button>
+    )
+  return (
+    <TextForm
+      label={`Reply on ${title}`}
+      text={body}
+      submit="Send the reply"
+      isRunning={sending.isRunning}
+      failure={sending.failure}
+      onText={setBody}
+      onSend={() => sending.run()}
+    >
+      <button type="button" onClick={close}>
+        Cancel
+      </button>
+    </TextForm>
+  )
+}
