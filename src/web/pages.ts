@@ -19,6 +19,10 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   pulls: () => import('./pages/pulls.tsx'),
   pull: () => import('./pages/pull.tsx'),
   compare: () => import('./pages/compare.tsx'),
+  'general-settings': () => import('./pages/general-settings.tsx'),
+  'branch-rules': () => import('./pages/branch-rules.tsx'),
+  collaborators: () => import('./pages/collaborators.tsx'),
+  webhooks: () => import('./pages/webhooks.tsx'),
 }
 
 /** Loads the script of a page. */

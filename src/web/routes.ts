@@ -23,6 +23,10 @@ export type PageName =
   | 'pulls'
   | 'pull'
   | 'compare'
+  | 'general-settings'
+  | 'branch-rules'
+  | 'collaborators'
+  | 'webhooks'
 
 /** The page of an address. */
 export interface Route {
@@ -42,6 +46,14 @@ const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   compare: 'compare',
 }
 
+/** The pages of the settings of a repository. */
+const SETTINGS_PAGES: Readonly<Record<string, PageName>> = {
+  '': 'general-settings',
+  branches: 'branch-rules',
+  collaborators: 'collaborators',
+  hooks: 'webhooks',
+}
+
 const FIXED: Readonly<Record<string, PageName>> = {
   '': 'home',
   explore: 'explore',
@@ -58,6 +70,11 @@ export function routeOf({ pathname, searchParams: query }: URL): Route | undefin
   const props = { owner, repo, rest, query }
   if (repo === '') return { name: 'account', props }
   if (folder === undefined) return { name: 'code', props }
+  if (folder === 'settings') {
+    const [page = '', ...below] = rest
+    const settings = SETTINGS_PAGES[page]
+    return settings && { name: settings, props: { ...props, rest: below } }
+  }
   const name = REPOSITORY_PAGES[folder]
   if (name === undefined) return undefined
   return { name: name === 'pulls' && rest.length > 0 ? 'pull' : name, props }

@@ -28,6 +28,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
   'compare',
   'pulls',
   'releases',
+  'settings',
   'src',
   'tags',
 ])

@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { FailureNote } from './failure-note.tsx'
 import { Field, fieldOf, onSubmit } from './field.tsx'
 import { useAction } from './load.tsx'
+import { MERGE_STYLES } from './merge-styles.ts'
 import { Time } from './time.tsx'
 
 interface MergeProps {
@@ -45,14 +46,10 @@ function obstacleTo(pull: PullRequest, { permissions, archived }: Repository): s
 
 /** The merge styles of a repository, with the names of the API. */
 function stylesOf(repository: Repository): readonly (readonly [style: string, text: string])[] {
-  const all = [
-    ['merge', 'Merge commit', repository.allowMergeCommits],
-    ['rebase', 'Rebase', repository.allowRebase],
-    ['rebase-merge', 'Rebase, then a merge commit', repository.allowRebaseExplicit],
-    ['squash', 'One commit (squash)', repository.allowSquashMerge],
-    ['fast-forward-only', 'Fast-forward only', repository.allowFastForwardOnlyMerge],
-  ] as const
-  return all.filter(([, , isAllowed]) => isAllowed).map(([style, text]) => [style, text])
+  return MERGE_STYLES.filter(([, , setting]) => repository[setting]).map(([style, text]) => [
+    style,
+    text,
+  ])
 }
 
 function MergeForm({ repository, name, pull, onMerged }: MergeProps): VNode {

@@ -3,11 +3,20 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { repositoryHref } from '../text/addresses.ts'
+import { ActionButton } from './action-form.tsx'
 import { Show, useLoad } from './load.tsx'
+import { goTo } from './navigation.ts'
 import { NotFound, useIsKnownMissing } from './not-found.tsx'
 import { useTitle } from './page-title.ts'
 
-export type Tab = 'Code' | 'Pull requests' | 'Commits' | 'Branches' | 'Tags' | 'Releases'
+export type Tab =
+  | 'Code'
+  | 'Pull requests'
+  | 'Commits'
+  | 'Branches'
+  | 'Tags'
+  | 'Releases'
+  | 'Settings'
 
 interface FrameProps {
   readonly owner: string
@@ -15,7 +24,7 @@ interface FrameProps {
   readonly tab: Tab
   /** What the page shows, for its title. */
   readonly title: string
-  readonly children: (repository: Repository) => ComponentChildren
+  readonly children: (repository: Repository, reload: () => void) => ComponentChildren
 }
 
 /** What all pages of a repository have around them. */
@@ -35,7 +44,8 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
       {(value) => (
         <>
           <RepositoryHeader repository={value} tab={tab} />
-          {children(value)}
+          <OfferedTransfer repository={value} />
+          {children(value, repository.reload)}
         </>
       )}
     </Show>
@@ -54,6 +64,7 @@ function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Ta
     ['Branches', `${base}/branches`],
     ['Tags', `${base}/tags`],
     ['Releases', `${base}/releases`],
+    ...(repository.permissions?.admin ? [['Settings', `${base}/settings`] as const] : []),
   ]
   const marks = [
     repository.private && 'private',
@@ -83,5 +94,34 @@ function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Ta
         ))}
       </nav>
     </header>
+  )
+}
+
+/** A transfer that waits for the user. */
+function OfferedTransfer({ repository }: { repository: Repository }): VNode | null {
+  const { of, session } = useApi()
+  const { owner, name, repoTransfer } = repository
+  if (!session.user || repoTransfer?.recipient?.login !== session.user.username) return null
+  const request = { owner: owner?.login ?? '', repo: name }
+  return (
+    <div class="note">
+      <p>{repoTransfer.doer?.login} offers you this repository.</p>
+      <p class="row">
+        <ActionButton
+          text="Take the repository"
+          act={async () => {
+            const { fullName } = await of(RepositoryService).acceptRepositoryTransfer(request)
+            goTo(`/${fullName}`)
+          }}
+        />
+        <ActionButton
+          text="Refuse"
+          act={async () => {
+            await of(RepositoryService).rejectRepositoryTransfer(request)
+            goTo('/')
+          }}
+        />
+      </p>
+    </div>
   )
 }
