@@ -103,6 +103,7 @@ function Change(props: {
       <ActionForm
         label={`Access of ${login}`}
         submit="Change"
+        isRow
         act={async (form) => {
           const permission = fieldOf(form, 'level')
           await of(CollaboratorService).addCollaborator({

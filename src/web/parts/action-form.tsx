@@ -15,12 +15,23 @@ interface ActionFormProps {
   /** Whether the fields are emptied after the action. */
   readonly isEmptied?: boolean
   readonly isDisabled?: boolean
+  /** Whether the button is beside the fields, not below. */
+  readonly isRow?: boolean
   readonly children?: ComponentChildren
 }
 
 /** A form that is sent by script. The fields keep their text when the action fails. */
 export function ActionForm(props: ActionFormProps): VNode {
-  const { submit, act, label, done = '', isEmptied = false, isDisabled = false, children } = props
+  const {
+    submit,
+    act,
+    label,
+    done = '',
+    isEmptied = false,
+    isDisabled = false,
+    isRow,
+    children,
+  } = props
   const [isDone, setDone] = useState(false)
   const action = useAction(async (form: HTMLFormElement) => {
     setDone(false)
@@ -29,7 +40,12 @@ export function ActionForm(props: ActionFormProps): VNode {
     setDone(true)
   })
   return (
-    <form aria-label={label} onSubmit={onSubmit(action.run)} onInput={() => setDone(false)}>
+    <form
+      class={isRow ? 'row' : undefined}
+      aria-label={label}
+      onSubmit={onSubmit(action.run)}
+      onInput={() => setDone(false)}
+    >
       {action.failure && <FailureNote failure={action.failure} />}
       {children}
       <button type="submit" disabled={action.isRunning || isDisabled}>

@@ -8,6 +8,7 @@ import { Show, useLoad } from './load.tsx'
 import { goTo } from './navigation.ts'
 import { NotFound, useIsKnownMissing } from './not-found.tsx'
 import { useTitle } from './page-title.ts'
+import { RepositoryActions } from './repository-actions.tsx'
 
 export type Tab =
   | 'Code'
@@ -43,7 +44,7 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
     <Show of={repository} isPage>
       {(value) => (
         <>
-          <RepositoryHeader repository={value} tab={tab} />
+          <RepositoryHeader repository={value} tab={tab} reload={repository.reload} />
           <OfferedTransfer repository={value} />
           {children(value, repository.reload)}
         </>
@@ -52,18 +53,20 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
   )
 }
 
-function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Tab }): VNode {
+function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () => void }): VNode {
+  const { session } = useApi()
+  const { repository, tab, reload } = props
   const { owner, name, description, archived, fork, mirror, openPrCounter } = repository
   const login = owner?.login ?? ''
   const base = repositoryHref({ owner: login, repo: name })
   const branch = encodeURIComponent(repository.defaultBranch)
   const tabs: readonly (readonly [Tab, string])[] = [
     ['Code', base],
-    ['Pull requests', `${base}/pulls`],
+    ...(repository.hasPullRequests ? [['Pull requests', `${base}/pulls`] as const] : []),
     ['Commits', `${base}/commits/branch/${branch}`],
     ['Branches', `${base}/branches`],
     ['Tags', `${base}/tags`],
-    ['Releases', `${base}/releases`],
+    ...(repository.hasReleases ? [['Releases', `${base}/releases`] as const] : []),
     ...(repository.permissions?.admin ? [['Settings', `${base}/settings`] as const] : []),
   ]
   const marks = [
@@ -83,6 +86,14 @@ function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Ta
         ))}
       </h1>
       {description !== '' && <p>{description}</p>}
+      {tab === 'Code' && session.user && (
+        <RepositoryActions
+          name={{ owner: login, repo: name }}
+          repository={repository}
+          user={session.user.username}
+          reload={reload}
+        />
+      )}
       <nav class="tabs" aria-label="Repository">
         {tabs.map(([name, href]) => (
           <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>

@@ -229,6 +229,29 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     expect(faults).toEqual([])
   })
 
+  it('star, watch and fork a repository', async () => {
+    const { page, faults, leave } = await open('/bob/tools', 'carol')
+    await page.getByRole('button', { name: 'Star (0)' }).click()
+    await page.getByRole('button', { name: 'Unstar (1)' }).waitFor()
+    const watching = page.getByRole('button', { name: /^(Watch|Unwatch) / })
+    const before = (await watching.textContent()) ?? ''
+    await watching.click()
+    await page
+      .getByRole('button', { name: before.startsWith('Watch') ? /^Unwatch / : /^Watch / })
+      .waitFor()
+    await page.reload()
+    await page.getByRole('button', { name: 'Unstar (1)' }).click()
+    await page.getByRole('button', { name: 'Star (0)' }).waitFor()
+    await page.getByText('Fork (0)').click()
+    await page.getByLabel('Name of the fork').fill('my-tools')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Create the fork' }).click()
+    await page.getByRole('heading', { name: 'carol / my-tools' }).waitFor()
+    await page.getByRole('heading', { level: 1 }).getByText('fork', { exact: true }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('ask the new owner before a transfer', async () => {
     const { page, faults } = bob
     await page.goto('/bob/gift/settings')
