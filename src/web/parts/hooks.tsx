@@ -1,38 +1,12 @@
 import type { VNode } from 'preact'
-import type { Hook, HookDelivery } from '#gen/branchline/v1/hook_pb.ts'
+import type { Hook } from '#gen/branchline/v1/hook_pb.ts'
 import { ConfirmedForm } from './confirmed-form.tsx'
 import { Deliveries } from './hook-deliveries.tsx'
-import { type HookDraft, HookForm } from './hook-form.tsx'
+import { HookForm } from './hook-form.tsx'
+import type { HookStore } from './hook-store.ts'
 import { Show, useLoad } from './load.tsx'
 import { goTo } from './navigation.ts'
 import { Pager } from './pager.tsx'
-
-/** The webhooks of a repository or an organisation. */
-export interface HookStore {
-  /** The address of the list of webhooks. */
-  readonly base: string
-  list(
-    page: number,
-    signal: AbortSignal,
-  ): Promise<{ readonly hooks: readonly Hook[]; readonly total: bigint; readonly limit: number }>
-  get(id: bigint, signal: AbortSignal): Promise<Hook>
-  create(draft: HookDraft): Promise<Hook>
-  edit(id: bigint, draft: HookDraft): Promise<Hook>
-  remove(id: bigint): Promise<unknown>
-  /** Sends a delivery to try a webhook. Undefined where nothing could be sent. */
-  readonly test: ((id: bigint) => Promise<unknown>) | undefined
-  deliveries(
-    id: bigint,
-    page: number,
-    signal: AbortSignal,
-  ): Promise<{
-    readonly deliveries: readonly HookDelivery[]
-    readonly total: bigint
-    readonly limit: number
-  }>
-  delivery(id: bigint, deliveryId: string, signal: AbortSignal): Promise<HookDelivery>
-  redeliver(id: bigint, deliveryId: string): Promise<unknown>
-}
 
 /** The list of webhooks, the form of a new one, or one with its deliveries. */
 export function Hooks(props: {

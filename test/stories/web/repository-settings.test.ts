@@ -1,4 +1,4 @@
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
 import {
@@ -8,12 +8,11 @@ import {
   hasChromium,
   openBrowser,
   type Visitor,
-  visit,
   WEB_FOLDER,
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
-import { PASSWORD } from '../../support/server.ts'
+import { confirmBy, visitAs } from '../../support/web-visitors.ts'
 
 const PHONE = { width: 360, height: 740 }
 
@@ -41,16 +40,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await forge?.stop()
   })
 
-  /** Opens a window as somebody, on a page that somebody has a link to. */
-  const open = async (path: string, who: string): Promise<Visitor> => {
-    const visitor = await visit(browser, forge.server.url)
-    const { page } = visitor
-    await page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
-    await page.getByLabel('Username').fill(who)
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    return visitor
-  }
+  const open = (path: string, who: string) => visitAs(browser, forge.server.url, path, who)
 
   it.each([
     ['/bob/tools/settings', 'General', 'Save the topics'],
@@ -172,7 +162,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await page.getByRole('button', { name: 'Save the rule' }).click()
     await page.getByText('no pushes, 2 approvals, signed commits').waitFor()
     await page.getByRole('link', { name: 'release/*' }).click()
-    await confirm(page, 'Delete the rule', 'release/*')
+    await confirmBy(page, 'Delete the rule', 'release/*')
     await page.getByText('No rules.').waitFor()
     expect(faults).toEqual([])
   })
@@ -201,7 +191,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await page.getByLabel('Active').uncheck()
     await page.getByRole('button', { name: 'Save the webhook' }).click()
     await page.getByRole('button', { name: 'Send a test' }).waitFor({ state: 'detached' })
-    await confirm(page, 'Delete the webhook', receiver.url)
+    await confirmBy(page, 'Delete the webhook', receiver.url)
     await page.getByText('No webhooks.').waitFor()
     expect(receiver.received[0]?.headers['x-gitea-signature']).toMatch(/^[0-9a-f]{64}$/)
     expect(faults).toEqual([])
@@ -213,17 +203,17 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await page.getByText('Rename the repository').first().click()
     const renaming = page.getByRole('form', { name: 'Rename the repository' })
     await renaming.getByLabel('New name').fill('moved')
-    await confirm(page, 'Rename the repository', 'bob/moving')
+    await confirmBy(page, 'Rename the repository', 'bob/moving')
     await page.getByRole('heading', { name: 'bob / moved' }).waitFor()
     expect(new URL(page.url()).pathname).toBe('/bob/moved/settings')
 
-    await confirm(page, 'Archive the repository', 'bob/moved')
+    await confirmBy(page, 'Archive the repository', 'bob/moved')
     await page.getByRole('button', { name: 'Restore the repository' }).waitFor()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Restore the repository' }).click()
     await page.getByText('Archive the repository').first().waitFor()
 
-    await confirm(page, 'Delete the repository', 'bob/moved')
+    await confirmBy(page, 'Delete the repository', 'bob/moved')
     await page.getByRole('heading', { name: 'Your repositories' }).waitFor()
     expect((await forge.rest(forge.users.bob, 'GET', '/repos/bob/moved')).status).toBe(404)
     expect(faults).toEqual([])
@@ -258,7 +248,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await page.getByText('Transfer the repository').first().click()
     const transfer = page.getByRole('form', { name: 'Transfer the repository' })
     await transfer.getByLabel('New owner').fill('carol')
-    await confirm(page, 'Transfer the repository', 'bob/gift')
+    await confirmBy(page, 'Transfer the repository', 'bob/gift')
     await page.getByText('carol has been asked to take the repository.').waitFor()
     await expectAccessible(page)
     const carol = await open('/bob/gift', 'carol')
@@ -275,16 +265,4 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
 async function save(form: Locator): Promise<void> {
   await form.getByRole('button').click()
   await form.getByText('Saved.').waitFor()
-}
-
-/** Opens a dangerous action if it is closed, types the name, and sends the action. */
-async function confirm(page: Page, action: string, name: string): Promise<void> {
-  const form = page.getByRole('form', { name: action })
-  const typed = form.getByLabel(`Type ${name} to confirm`)
-  if (!(await typed.isVisible())) await page.getByText(action).first().click()
-  const button = form.getByRole('button', { name: action })
-  await typed.fill(`${name}x`)
-  expect(await button.isDisabled()).toBe(true)
-  await typed.fill(name)
-  await button.click()
 }
