@@ -19,6 +19,18 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   pulls: () => import('./pages/pulls.tsx'),
   pull: () => import('./pages/pull.tsx'),
   compare: () => import('./pages/compare.tsx'),
+  'general-settings': () => import('./pages/general-settings.tsx'),
+  'branch-rules': () => import('./pages/branch-rules.tsx'),
+  collaborators: () => import('./pages/collaborators.tsx'),
+  webhooks: () => import('./pages/webhooks.tsx'),
+  organizations: () => import('./pages/organizations.tsx'),
+  'organization-general': () => import('./pages/organization-general.tsx'),
+  'organization-members': () => import('./pages/organization-members.tsx'),
+  'organization-teams': () => import('./pages/organization-teams.tsx'),
+  'organization-webhooks': () => import('./pages/organization-webhooks.tsx'),
+  administration: () => import('./pages/administration.tsx'),
+  'administration-account': () => import('./pages/administration-account.tsx'),
+  import: () => import('./pages/import.tsx'),
 }
 
 /** Loads the script of a page. */

@@ -23,6 +23,18 @@ export type PageName =
   | 'pulls'
   | 'pull'
   | 'compare'
+  | 'general-settings'
+  | 'branch-rules'
+  | 'collaborators'
+  | 'webhooks'
+  | 'organizations'
+  | 'organization-general'
+  | 'organization-members'
+  | 'organization-teams'
+  | 'organization-webhooks'
+  | 'administration'
+  | 'administration-account'
+  | 'import'
 
 /** The page of an address. */
 export interface Route {
@@ -42,9 +54,28 @@ const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   compare: 'compare',
 }
 
+/** The pages of the settings of a repository. */
+const SETTINGS_PAGES: Readonly<Record<string, PageName>> = {
+  '': 'general-settings',
+  branches: 'branch-rules',
+  collaborators: 'collaborators',
+  hooks: 'webhooks',
+}
+
+/** The pages of the settings of an organisation. */
+const ORGANIZATION_PAGES: Readonly<Record<string, PageName>> = {
+  '': 'organization-general',
+  members: 'organization-members',
+  teams: 'organization-teams',
+  hooks: 'organization-webhooks',
+}
+
 const FIXED: Readonly<Record<string, PageName>> = {
   '': 'home',
   explore: 'explore',
+  '-/admin': 'administration',
+  '-/import': 'import',
+  '-/organizations': 'organizations',
   'user/login': 'login',
   'user/settings': 'settings',
 }
@@ -52,15 +83,36 @@ const FIXED: Readonly<Record<string, PageName>> = {
 /** Returns the page of an address of this server; undefined if the address has none. */
 export function routeOf({ pathname, searchParams: query }: URL): Route | undefined {
   const path = pathname.replace(/^\/+|\/+$/g, '')
-  const fixed = FIXED[path]
+  const fixed = entryOf(FIXED, path)
   if (fixed) return { name: fixed, props: { owner: '', repo: '', rest: [], query } }
   const [owner = '', repo = '', folder, ...rest] = path.split('/').map(decoded)
   const props = { owner, repo, rest, query }
+  if (owner === '-') return ownRoute(props, folder)
   if (repo === '') return { name: 'account', props }
   if (folder === undefined) return { name: 'code', props }
-  const name = REPOSITORY_PAGES[folder]
+  if (folder === 'settings') {
+    const [page = '', ...below] = rest
+    const settings = entryOf(SETTINGS_PAGES, page)
+    return settings && { name: settings, props: { ...props, rest: below } }
+  }
+  const name = entryOf(REPOSITORY_PAGES, folder)
   if (name === undefined) return undefined
   return { name: name === 'pulls' && rest.length > 0 ? 'pull' : name, props }
+}
+
+/** Returns the page of an address below `/-/`, which no account can be named. */
+function ownRoute(props: PageProps, folder = ''): Route | undefined {
+  if (props.repo === 'admin' && folder === 'accounts')
+    return { name: 'administration-account', props }
+  if (props.repo !== 'organizations') return undefined
+  const [page = '', ...rest] = props.rest
+  const name = entryOf(ORGANIZATION_PAGES, page)
+  return name && { name, props: { ...props, owner: folder, repo: '', rest } }
+}
+
+/** Looks a segment up, which may be the name of something that all objects have. */
+function entryOf(pages: Readonly<Record<string, PageName>>, segment: string): PageName | undefined {
+  return Object.hasOwn(pages, segment) ? pages[segment] : undefined
 }
 
 function decoded(segment: string): string {

@@ -28,6 +28,7 @@ const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
   'compare',
   'pulls',
   'releases',
+  'settings',
   'src',
   'tags',
 ])
@@ -37,6 +38,13 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/user/login': 'Sign in',
   '/user/settings': 'Settings',
 }
+
+/** Pages below `/-/`, which no account can be named. They show a stranger the same for every name. */
+const OWN_PAGES: ReadonlyMap<string, string> = new Map([
+  ['admin', 'Administration'],
+  ['import', 'Import a repository'],
+  ['organizations', 'Organisations'],
+])
 
 /**
  * Reads the path of a navigation. Returns undefined if the path belongs to another part of the
@@ -51,6 +59,10 @@ export function readPageAddress(path: string): PageAddress | undefined {
   if (title !== undefined) return { kind: 'fixed', title }
   const [owner = '', repo, folder] = trimmed.slice(1).split('/').map(decoded)
   if (OTHER_PATHS.has(owner)) return undefined
+  if (owner === '-') {
+    const title = OWN_PAGES.get(repo ?? '')
+    return title === undefined ? { kind: 'unknown' } : { kind: 'fixed', title }
+  }
   if (repo === undefined) return { kind: 'account', owner }
   if (folder === undefined || REPOSITORY_PAGES.has(folder))
     return { kind: 'repository', owner, repo }

@@ -3,6 +3,7 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Show, useLoad } from '../parts/load.tsx'
 import { NotFound, useIsKnownMissing } from '../parts/not-found.tsx'
+import { OrganizationSummary } from '../parts/organization-summary.tsx'
 import { useTitle } from '../parts/page-title.ts'
 import { Pager, pageOf } from '../parts/pager.tsx'
 import { RepositoryList } from '../parts/repository-list.tsx'
@@ -26,6 +27,7 @@ function Repositories({ owner, query }: PageProps): VNode {
       {({ repositories, total, limit }) => (
         <>
           <h1>{owner}</h1>
+          <OrganizationSummary name={owner} />
           <RepositoryList repositories={repositories} />
           <Pager page={page} limit={limit} total={total} />
         </>

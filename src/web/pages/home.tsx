@@ -2,11 +2,9 @@ import type { VNode } from 'preact'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
-import { FailureNote } from '../parts/failure-note.tsx'
-import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
 import { FirstRun } from '../parts/first-run.tsx'
-import { Show, useAction, useLoad } from '../parts/load.tsx'
-import { goTo } from '../parts/navigation.ts'
+import { Show, useLoad } from '../parts/load.tsx'
+import { NewRepository } from '../parts/new-repository.tsx'
 import { NextSteps } from '../parts/next-steps.tsx'
 import { useTitle } from '../parts/page-title.ts'
 import { Pager, pageOf } from '../parts/pager.tsx'
@@ -46,6 +44,10 @@ function Dashboard({ user, page }: { user: User; page: number }): VNode {
     <>
       <h1>Your repositories</h1>
       <NewRepository />
+      <p>
+        <a href="/-/import">Import a repository</a>,{' '}
+        <a href="/-/organizations">your organisations</a>
+      </p>
       <Show of={list}>
         {({ repositories, total, limit }) => (
           <>
@@ -56,37 +58,5 @@ function Dashboard({ user, page }: { user: User; page: number }): VNode {
         )}
       </Show>
     </>
-  )
-}
-
-function NewRepository(): VNode {
-  const { of } = useApi()
-  const creation = useAction(async (form: HTMLFormElement) => {
-    const { fullName } = await of(RepositoryService).createUserRepository({
-      name: fieldOf(form, 'name'),
-      description: fieldOf(form, 'description'),
-      private: fieldOf(form, 'private') === 'on',
-      autoInit: fieldOf(form, 'readme') === 'on',
-    })
-    goTo(`/${fullName}`)
-  })
-  return (
-    <details>
-      <summary>New repository</summary>
-      <form class="narrow" onSubmit={onSubmit(creation.run)}>
-        {creation.failure && <FailureNote failure={creation.failure} />}
-        <Field label="Name" name="name" autocapitalize="none" required />
-        <Field label="Description (optional)" name="description" />
-        <label class="choice">
-          <input type="checkbox" name="private" /> Private
-        </label>
-        <label class="choice">
-          <input type="checkbox" name="readme" /> Begin with a README
-        </label>
-        <button class="main" type="submit" disabled={creation.isRunning}>
-          Create the repository
-        </button>
-      </form>
-    </details>
   )
 }

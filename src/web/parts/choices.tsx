@@ -1,72 +1,72 @@
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
-import { FailureNote } from './failure-note.tsx'
-import { onSubmit } from './field.tsx'
-import { Show, useAction, useLoad } from './load.tsx'
+import { fieldOf } from './field.tsx'
 
-interface ChoicesProps {
-  /** What is chosen, such as “labels”. */
-  readonly what: string
-  readonly chosen: readonly string[]
-  /** Reads what the user may choose. */
-  readonly load: (signal: AbortSignal) => Promise<readonly string[]>
-  readonly save: (chosen: readonly string[]) => Promise<unknown>
-}
-
-/** A form that chooses several of a list. The list is loaded when the form opens. */
-export function Choices(props: ChoicesProps): VNode {
-  const { what } = props
-  const [isOpen, setOpen] = useState(false)
-  if (!isOpen)
-    return (
-      <button type="button" class="small" onClick={() => setOpen(true)}>
-        Change {what}
-      </button>
-    )
-  return <ChoicesForm {...props} onClose={() => setOpen(false)} />
-}
-
-function ChoicesForm(props: ChoicesProps & { onClose: () => void }): VNode {
-  const { what, chosen, load, save, onClose } = props
-  const options = useLoad(load, [])
-  const saving = useAction(async (form: HTMLFormElement) => {
-    await save(new FormData(form).getAll('choice').map(String))
-    onClose()
-  })
+/** A box that is checked or not. */
+export function Checkbox(props: {
+  label: string
+  name: string
+  isChecked?: boolean
+  hint?: string
+}): VNode {
+  const { label, name, isChecked = false, hint } = props
   return (
-    <form onSubmit={onSubmit(saving.run)}>
-      {saving.failure && <FailureNote failure={saving.failure} />}
-      <Show of={options}>
-        {(names) => {
-          // What is chosen may be missing in the list, such as a label of the organisation.
-          const all = [...new Set([...names, ...chosen])]
-          return (
-            <fieldset>
-              <legend>Choose {what}</legend>
-              {all.length === 0 && <p>There are none.</p>}
-              {all.map((name) => (
-                <label key={name} class="choice">
-                  <input
-                    type="checkbox"
-                    name="choice"
-                    value={name}
-                    defaultChecked={chosen.includes(name)}
-                  />{' '}
-                  {name}
-                </label>
-              ))}
-            </fieldset>
-          )
-        }}
-      </Show>
-      <p class="buttons">
-        <button type="submit" disabled={saving.isRunning || options.value === undefined}>
-          Save {what}
-        </button>{' '}
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-      </p>
-    </form>
+    <label class="choice">
+      <input type="checkbox" name={name} defaultChecked={isChecked} /> {label}
+      {hint !== undefined && <span class="hint"> {hint}</span>}
+    </label>
   )
+}
+
+/** Returns whether a box of a form that is sent is checked. */
+export function isChecked(form: HTMLFormElement, name: string): boolean {
+  return fieldOf(form, name) === 'on'
+}
+
+/** One of several values. */
+export function Select(props: {
+  label: string
+  name: string
+  value: string
+  options: readonly (readonly [value: string, text: string])[]
+  /** Whether only screen readers need the label, since the place says what the value is. */
+  isLabelHidden?: boolean
+}): VNode {
+  const { label, name, value, options, isLabelHidden = false } = props
+  return (
+    <label>
+      <span class={isLabelHidden ? 'hidden' : undefined}>{label}</span>
+      <select name={name} defaultValue={value}>
+        {options.map(([option, text]) => (
+          <option key={option} value={option} selected={option === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** A list as a text with one entry on each line. */
+export function Lines(props: {
+  label: string
+  name: string
+  lines: readonly string[]
+  hint?: string
+}): VNode {
+  const { label, name, lines, hint = 'One on each line.' } = props
+  return (
+    <label>
+      {label}
+      <textarea name={name} rows={2} defaultValue={lines.join('\n')} />
+      <span class="hint">{hint}</span>
+    </label>
+  )
+}
+
+/** Returns the entries of a list of a form that is sent. */
+export function linesOf(form: HTMLFormElement, name: string): string[] {
+  return fieldOf(form, name)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
 }

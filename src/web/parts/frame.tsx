@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact'
-import type { User } from '#gen/branchline/v1/user_pb.ts'
+import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
 import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
@@ -45,6 +45,7 @@ function UserLinks({ user }: { user: User }): VNode {
     <>
       <a href={`/${user.username}`}>{user.username}</a>
       <a href="/user/settings">Settings</a>
+      {user.role === User_Role.ADMIN && <a href="/-/admin">Administration</a>}
       <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
         Sign out
       </button>

@@ -9,6 +9,7 @@ import { FailureNote } from './failure-note.tsx'
 import { Field, fieldOf, onSubmit } from './field.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
 import { finalObstacle, obstaclesOf, readTarget } from './merge-obstacles.ts'
+import { MERGE_STYLES } from './merge-styles.ts'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 import { Time } from './time.tsx'
 import { UpdateBranch } from './update-branch.tsx'
@@ -78,14 +79,10 @@ const STYLES_WITH_MESSAGE: ReadonlySet<string> = new Set(['merge', 'rebase-merge
 
 /** The merge styles of a repository, with the names of the API. */
 function stylesOf(repository: Repository): readonly (readonly [style: string, text: string])[] {
-  const all = [
-    ['merge', 'Merge commit', repository.allowMergeCommits],
-    ['rebase', 'Rebase', repository.allowRebase],
-    ['rebase-merge', 'Rebase, then a merge commit', repository.allowRebaseExplicit],
-    ['squash', 'One commit (squash)', repository.allowSquashMerge],
-    ['fast-forward-only', 'Fast-forward only', repository.allowFastForwardOnlyMerge],
-  ] as const
-  return all.filter(([, , isAllowed]) => isAllowed).map(([style, text]) => [style, text])
+  return MERGE_STYLES.filter(([, , setting]) => repository[setting]).map(([style, text]) => [
+    style,
+    text,
+  ])
 }
 
 function MergeForm(props: MergeProps & { isReady: boolean }): VNode {

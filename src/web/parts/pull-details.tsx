@@ -8,7 +8,7 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { allPages, PAGE } from './all-pages.ts'
-import { Choices } from './choices.tsx'
+import { Choices } from './chosen-names.tsx'
 import { PullEditor } from './pull-editor.tsx'
 import type { PullName } from './reviews.ts'
 

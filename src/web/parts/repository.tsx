@@ -3,11 +3,21 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { repositoryHref } from '../text/addresses.ts'
+import { ActionButton } from './action-form.tsx'
 import { Show, useLoad } from './load.tsx'
+import { goTo } from './navigation.ts'
 import { NotFound, useIsKnownMissing } from './not-found.tsx'
 import { useTitle } from './page-title.ts'
+import { RepositoryActions } from './repository-actions.tsx'
 
-export type Tab = 'Code' | 'Pull requests' | 'Commits' | 'Branches' | 'Tags' | 'Releases'
+export type Tab =
+  | 'Code'
+  | 'Pull requests'
+  | 'Commits'
+  | 'Branches'
+  | 'Tags'
+  | 'Releases'
+  | 'Settings'
 
 interface FrameProps {
   readonly owner: string
@@ -15,7 +25,7 @@ interface FrameProps {
   readonly tab: Tab
   /** What the page shows, for its title. */
   readonly title: string
-  readonly children: (repository: Repository) => ComponentChildren
+  readonly children: (repository: Repository, reload: () => void) => ComponentChildren
 }
 
 /** What all pages of a repository have around them. */
@@ -34,26 +44,30 @@ function FoundRepository({ owner, repo, tab, title, children }: FrameProps): VNo
     <Show of={repository} isPage>
       {(value) => (
         <>
-          <RepositoryHeader repository={value} tab={tab} />
-          {children(value)}
+          <RepositoryHeader repository={value} tab={tab} reload={repository.reload} />
+          <OfferedTransfer repository={value} />
+          {children(value, repository.reload)}
         </>
       )}
     </Show>
   )
 }
 
-function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Tab }): VNode {
+function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () => void }): VNode {
+  const { session } = useApi()
+  const { repository, tab, reload } = props
   const { owner, name, description, archived, fork, mirror, openPrCounter } = repository
   const login = owner?.login ?? ''
   const base = repositoryHref({ owner: login, repo: name })
   const branch = encodeURIComponent(repository.defaultBranch)
   const tabs: readonly (readonly [Tab, string])[] = [
     ['Code', base],
-    ['Pull requests', `${base}/pulls`],
+    ...(repository.hasPullRequests ? [['Pull requests', `${base}/pulls`] as const] : []),
     ['Commits', `${base}/commits/branch/${branch}`],
     ['Branches', `${base}/branches`],
     ['Tags', `${base}/tags`],
-    ['Releases', `${base}/releases`],
+    ...(repository.hasReleases ? [['Releases', `${base}/releases`] as const] : []),
+    ...(repository.permissions?.admin ? [['Settings', `${base}/settings`] as const] : []),
   ]
   const marks = [
     repository.private && 'private',
@@ -72,6 +86,14 @@ function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Ta
         ))}
       </h1>
       {description !== '' && <p>{description}</p>}
+      {tab === 'Code' && session.user && (
+        <RepositoryActions
+          name={{ owner: login, repo: name }}
+          repository={repository}
+          user={session.user.username}
+          reload={reload}
+        />
+      )}
       <nav class="tabs" aria-label="Repository">
         {tabs.map(([name, href]) => (
           <a key={name} href={href} aria-current={name === tab ? 'page' : undefined}>
@@ -83,5 +105,34 @@ function RepositoryHeader({ repository, tab }: { repository: Repository; tab: Ta
         ))}
       </nav>
     </header>
+  )
+}
+
+/** A transfer that waits for the user. */
+function OfferedTransfer({ repository }: { repository: Repository }): VNode | null {
+  const { of, session } = useApi()
+  const { owner, name, repoTransfer } = repository
+  if (!session.user || repoTransfer?.recipient?.login !== session.user.username) return null
+  const request = { owner: owner?.login ?? '', repo: name }
+  return (
+    <div class="note">
+      <p>{repoTransfer.doer?.login} offers you this repository.</p>
+      <p class="row">
+        <ActionButton
+          text="Take the repository"
+          act={async () => {
+            const { fullName } = await of(RepositoryService).acceptRepositoryTransfer(request)
+            goTo(`/${fullName}`)
+          }}
+        />
+        <ActionButton
+          text="Refuse"
+          act={async () => {
+            await of(RepositoryService).rejectRepositoryTransfer(request)
+            goTo('/')
+          }}
+        />
+      </p>
+    </div>
   )
 }

@@ -44,6 +44,8 @@ describe('a navigation', () => {
     '/bob/open/pulls',
     '/bob/open/pulls/1/files',
     '/bob/open/compare/main...topic',
+    '/bob/open/settings',
+    '/bob/open/settings/hooks/1',
     '/bob/open/',
     '/BOB/Open',
   ])('finds the repository of %s', async (path) => {
@@ -57,6 +59,9 @@ describe('a navigation', () => {
     ['/explore', 'Explore · Branchline'],
     ['/user/login', 'Sign in · Branchline'],
     ['/user/settings', 'Settings · Branchline'],
+    ['/-/admin', 'Administration · Branchline'],
+    ['/-/import', 'Import a repository · Branchline'],
+    ['/-/organizations/anything/teams', 'Organisations · Branchline'],
     ['/bob', 'bob · Branchline'],
   ])('finds %s', async (path, title) => {
     const { status, text } = await get(path)
@@ -65,7 +70,14 @@ describe('a navigation', () => {
   })
 
   it('does not tell a private repository from a missing one', async () => {
-    const paths = ['/bob/secret', '/bob/missing', '/nobody/missing', '/nobody', '/bob/open/unknown']
+    const paths = [
+      '/bob/secret',
+      '/bob/missing',
+      '/nobody/missing',
+      '/nobody',
+      '/bob/open/unknown',
+      '/-/unknown',
+    ]
     const answers = await Promise.all(paths.map((path) => get(path)))
     expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 404))
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)

@@ -1,0 +1,132 @@
+import type { VNode } from 'preact'
+import type { BranchProtection } from '#gen/branchline/v1/branch_protection_pb.ts'
+import { BranchProtectionService } from '#gen/branchline/v1/branch_protection_service_pb.ts'
+import { useApi } from '../api/client.ts'
+import { ConfirmedForm } from '../parts/confirmed-form.tsx'
+import { Show, useLoad } from '../parts/load.tsx'
+import { goTo } from '../parts/navigation.ts'
+import { RepositorySettings } from '../parts/repository-settings.tsx'
+import { RuleForm } from '../parts/rule-form.tsx'
+import type { PageProps } from '../routes.ts'
+import { repositoryHref } from '../text/addresses.ts'
+
+/** The branch protection rules of a repository. The address names the rule that the user edits. */
+export default function BranchRulesPage({ owner, repo, rest, query }: PageProps): VNode {
+  const place = { owner, repo, isNew: rest[0] === 'new', rule: query.get('rule') ?? '' }
+  return (
+    <RepositorySettings owner={owner} repo={repo} page="Branch rules">
+      {({ archived }) => <Rules {...place} isFrozen={archived} />}
+    </RepositorySettings>
+  )
+}
+
+interface RulesProps {
+  readonly owner: string
+  readonly repo: string
+  /** Whether the user makes a rule. */
+  readonly isNew: boolean
+  /** The name of the rule that the user edits; empty for the list. */
+  readonly rule: string
+  readonly isFrozen: boolean
+}
+
+function Rules({ owner, repo, isNew, rule, isFrozen }: RulesProps): VNode {
+  const { of } = useApi()
+  const name = { owner, repo }
+  const base = `${repositoryHref(name)}/settings/branches`
+  const list = useLoad(
+    (signal) => of(BranchProtectionService).listBranchProtections(name, { signal }),
+    [],
+  )
+  if (isNew && !isFrozen) return <RuleForm name={name} onSaved={() => goTo(base)} />
+  return (
+    <Show of={list}>
+      {({ branchProtections }) => {
+        if (rule === '' || isFrozen)
+          return <RuleList rules={branchProtections} base={base} isFrozen={isFrozen} />
+        const edited = branchProtections.find(({ ruleName }) => ruleName === rule)
+        return edited ? (
+          <OneRule name={name} rule={edited} base={base} />
+        ) : (
+          <p>
+            There is no rule {rule}. <a href={base}>All rules</a>
+          </p>
+        )
+      }}
+    </Show>
+  )
+}
+
+function RuleList(props: {
+  rules: readonly BranchProtection[]
+  base: string
+  isFrozen: boolean
+}): VNode {
+  const { rules, base, isFrozen } = props
+  return (
+    <>
+      <p>The first rule that matches the name of a branch applies, and no other rule.</p>
+      {rules.length === 0 && <p>No rules.</p>}
+      <ol class="list">
+        {rules.map((rule) => (
+          <li key={rule.ruleName}>
+            {isFrozen ? (
+              rule.ruleName
+            ) : (
+              <a href={`${base}?rule=${encodeURIComponent(rule.ruleName)}`}>{rule.ruleName}</a>
+            )}
+            <p class="facts">{factsOf(rule).join(', ')}</p>
+          </li>
+        ))}
+      </ol>
+      {!isFrozen && <a href={`${base}/new`}>New rule</a>}
+    </>
+  )
+}
+
+/** Returns what a rule demands, in words. */
+function factsOf(rule: BranchProtection): string[] {
+  const { requiredApprovals: approvals, enablePush, enablePushWhitelist } = rule
+  const pushes = enablePushWhitelist ? 'pushes by some' : 'pushes allowed'
+  const facts = [
+    enablePush ? pushes : 'no pushes',
+    approvals > 0n && `${approvals} ${approvals === 1n ? 'approval' : 'approvals'}`,
+    rule.enableStatusCheck && 'checks',
+    rule.requireSignedCommits && 'signed commits',
+    rule.enableMergeWhitelist && 'merges by some',
+  ]
+  return facts.filter((fact) => fact !== false)
+}
+
+function OneRule(props: {
+  name: { owner: string; repo: string }
+  rule: BranchProtection
+  base: string
+}): VNode {
+  const { of } = useApi()
+  const { name, rule, base } = props
+  return (
+    <>
+      <p>
+        <a href={base}>All rules</a>
+      </p>
+      <RuleForm name={name} rule={rule} onSaved={() => goTo(base)} />
+      <section class="box" aria-labelledby="danger">
+        <h3 id="danger">Danger zone</h3>
+        <ConfirmedForm
+          action="Delete the rule"
+          name={rule.ruleName}
+          act={async () => {
+            await of(BranchProtectionService).deleteBranchProtection({
+              ...name,
+              name: rule.ruleName,
+            })
+            goTo(base)
+          }}
+        >
+          <p>The branches that only this rule matches are not protected afterwards.</p>
+        </ConfirmedForm>
+      </section>
+    </>
+  )
+}

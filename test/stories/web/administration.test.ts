@@ -1,0 +1,155 @@
+import type { ServerResponse } from 'node:http'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts'
+import {
+  browserSuite,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  openBrowser,
+  type Visitor,
+  WEB_FOLDER,
+} from '../../support/chromium.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
+import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
+import { confirmBy, visitAs } from '../../support/web-visitors.ts'
+
+const PHONE = { width: 360, height: 740 }
+
+describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () => {
+  let browser: Browser
+  let forge: Forge
+  let ada: Visitor
+
+  beforeAll(async () => {
+    forge = await startForge({
+      webFolder: WEB_FOLDER,
+      webhookAllowedHosts: parseAllowedHosts('127.0.0.1'),
+    })
+    browser = await openBrowser()
+    ada = await visitAs(browser, forge.server.url, '/-/admin', 'ada')
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await forge?.stop()
+  })
+
+  it.each([
+    ['/-/admin', 'Largest file of a release'],
+    ['/-/admin/accounts/bob', 'Set the password'],
+    ['/-/admin/accounts/ada', 'Another administrator can'],
+    ['/-/import', 'Import the repository'],
+  ])('are accessible and fit a phone: %s', async (path, text) => {
+    const { page, faults } = ada
+    await page.goto(path)
+    await page
+      .getByText(text)
+      .or(page.getByRole('button', { name: text }))
+      .first()
+      .waitFor()
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    for (const summary of await page.locator('summary').all()) await summary.click()
+    await expectAccessible(page)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    const size = page.viewportSize()
+    await page.setViewportSize(PHONE)
+    await expectAccessible(page)
+    await expectFits(page)
+    await page.emulateMedia({ colorScheme: 'light' })
+    if (size) await page.setViewportSize(size)
+    expect(faults).toEqual([])
+  })
+
+  it('create an account, give and take rights, rename and delete the account', async () => {
+    const { page, faults } = ada
+    await page.goto('/')
+    await page.getByRole('link', { name: 'Administration' }).click()
+    await page.getByText('New account').click()
+    await page.getByLabel('Username').fill('dora')
+    await page.getByLabel('E-mail address').fill('dora@example.org')
+    await page.getByLabel('Password').fill('a long password of dora')
+    await page.getByRole('button', { name: 'Create the account' }).click()
+    await page.getByRole('heading', { name: 'Account dora' }).waitFor()
+    await page.getByLabel('Administrator of the server').check()
+    await page.getByLabel('Active').uncheck()
+    await page.getByRole('button', { name: 'Save the account' }).click()
+    await page.getByText('Saved.').waitFor()
+    await page.getByRole('link', { name: 'All accounts' }).click()
+    const dora = page.getByRole('listitem').filter({ hasText: 'dora' })
+    await dora.getByText('administrator').waitFor()
+    await dora.getByText('archived').waitFor()
+    await dora.getByRole('link', { name: 'dora' }).click()
+    await page.getByText('Rename the account').first().click()
+    await page.getByLabel('New name').fill('dorothea')
+    await confirmBy(page, 'Rename the account', 'dora')
+    await page.getByRole('heading', { name: 'Account dorothea' }).waitFor()
+    await confirmBy(page, 'Delete the account', 'dorothea')
+    await page.getByRole('link', { name: 'bob' }).waitFor()
+    expect(await page.getByRole('link', { name: 'dorothea' }).count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  it('say why a weak password is refused', async () => {
+    const { page, leave } = await visitAs(browser, forge.server.url, '/-/admin/accounts/bob', 'ada')
+    await page.getByLabel('New password').fill('bob')
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await page.getByRole('alert').getByText('Reason: WEAK_PASSWORD').waitFor()
+    expect(await page.getByLabel('New password').inputValue()).toBe('bob')
+    await leave()
+  })
+
+  it('show nothing to other users', async () => {
+    const { page, faults, leave } = await visitAs(browser, forge.server.url, '/-/admin', 'bob')
+    await page.getByText('This page is for administrators').waitFor()
+    expect(await page.getByRole('link', { name: 'Administration' }).count()).toBe(0)
+    await expectAccessible(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  describe('and the import of a repository', () => {
+    let upstream: GitUpstream
+
+    beforeAll(async () => {
+      upstream = await startGitUpstream()
+      upstream.commit('main', 'The first commit')
+    })
+    afterAll(() => upstream?.stop())
+
+    it('show that the import runs, cancel it, and import', async () => {
+      const { page, faults, leave } = await visitAs(browser, forge.server.url, '/', 'bob')
+      await page.getByRole('link', { name: 'Import a repository' }).click()
+      await page.getByLabel('Address').fill(upstream.url)
+      await page.getByLabel('Name of the new repository').fill('engine')
+      const held: ServerResponse[] = []
+      upstream.intercept = (_, response) => held.push(response) > 0
+      const send = page.getByRole('button', { name: 'Import the repository' })
+      await send.click()
+      await page.getByRole('progressbar').waitFor()
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Cancel the import' }).click()
+      await page.getByRole('progressbar').waitFor({ state: 'detached' })
+      upstream.intercept = undefined
+      for (const response of held) response.destroy()
+      await send.click()
+      await page.getByRole('heading', { name: 'bob / engine' }).waitFor()
+      await page.getByRole('link', { name: 'Commits' }).click()
+      await page.getByText('The first commit').waitFor()
+      expect(faults).toEqual([])
+      await leave()
+    })
+
+    it('say why an import fails, and keep the form', async () => {
+      const { page, leave } = await visitAs(browser, forge.server.url, '/-/import', 'bob')
+      upstream.intercept = (_, response) => response.writeHead(404).end() === response
+      await page.getByLabel('Address').fill(upstream.url)
+      await page.getByLabel('Name of the new repository').fill('missing')
+      await page.getByRole('button', { name: 'Import the repository' }).click()
+      await page.getByRole('alert').getByText('Reason: CLONE_FAILED').waitFor()
+      expect(await page.getByLabel('Name of the new repository').inputValue()).toBe('missing')
+      await expectAccessible(page)
+      await leave()
+    })
+  })
+})
