@@ -19,6 +19,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   pulls: () => import('./pages/pulls.tsx'),
   pull: () => import('./pages/pull.tsx'),
   compare: () => import('./pages/compare.tsx'),
+  api: () => import('./pages/api.tsx'),
 }
 
 /** Loads the script of a page. */

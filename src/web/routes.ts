@@ -23,6 +23,7 @@ export type PageName =
   | 'pulls'
   | 'pull'
   | 'compare'
+  | 'api'
 
 /** The page of an address. */
 export interface Route {
@@ -55,6 +56,10 @@ export function routeOf({ pathname, searchParams: query }: URL): Route | undefin
   const fixed = FIXED[path]
   if (fixed) return { name: fixed, props: { owner: '', repo: '', rest: [], query } }
   const [owner = '', repo = '', folder, ...rest] = path.split('/').map(decoded)
+  if (owner === '-' && repo === 'api') {
+    const names = folder === undefined ? [] : [folder, ...rest]
+    return { name: 'api', props: { owner: '', repo: '', rest: names, query } }
+  }
   const props = { owner, repo, rest, query }
   if (repo === '') return { name: 'account', props }
   if (folder === undefined) return { name: 'code', props }

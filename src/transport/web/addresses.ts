@@ -50,6 +50,7 @@ export function readPageAddress(path: string): PageAddress | undefined {
   const title = FIXED_PAGES[trimmed]
   if (title !== undefined) return { kind: 'fixed', title }
   const [owner = '', repo, folder] = trimmed.slice(1).split('/').map(decoded)
+  if (owner === '-' && repo === 'api') return { kind: 'fixed', title: 'API' }
   if (OTHER_PATHS.has(owner)) return undefined
   if (repo === undefined) return { kind: 'account', owner }
   if (folder === undefined || REPOSITORY_PAGES.has(folder))

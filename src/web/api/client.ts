@@ -5,6 +5,7 @@ import {
   ConnectError,
   createClient,
   type Interceptor,
+  type Transport,
 } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-web'
 import { createContext } from 'preact'
@@ -14,6 +15,8 @@ import { Session } from './session.ts'
 /** The API of the server, as the user of this browser sees it. */
 export interface Api {
   readonly session: Session
+  /** Sends calls as the user, for methods that are known at run time only. */
+  readonly transport: Transport
   /** Returns a client of a service. A page imports the schema of the services that it calls. */
   of<Service extends DescService>(service: Service): Client<Service>
 }
@@ -27,7 +30,7 @@ export function createApi(onSessionChange: () => void): Api {
   const options = { baseUrl: location.origin, useBinaryFormat: true }
   const session = new Session(createConnectTransport(options), onSessionChange)
   const transport = createConnectTransport({ ...options, interceptors: [authorizedBy(session)] })
-  return { session, of: (service) => createClient(service, transport) }
+  return { session, transport, of: (service) => createClient(service, transport) }
 }
 
 /** Adds the access token. A token that the server refuses is replaced once. */
