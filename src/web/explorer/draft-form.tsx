@@ -22,6 +22,7 @@ import {
 } from './draft.ts'
 import { isSecret } from './example.ts'
 import { firstParagraph } from './method-facts.ts'
+import { Prose } from './prose.tsx'
 
 /** Returns the comment of an element by its full name. */
 export const CommentContext = createContext<(fullName: string) => string>(() => '')
@@ -278,7 +279,8 @@ function FieldHint({ field }: { field: DescField }): VNode {
     <>
       <code>{typeText(field)}</code>
       {isRequired(field) && ', required'}
-      {text !== '' && `: ${text}`}
+      {text !== '' && ': '}
+      <Prose text={text} />
     </>
   )
 }

@@ -28,7 +28,7 @@ export function exampleOf(
 }
 
 /** Fields with secrets, in the spelling of JSON. The token of a page is none. */
-const SECRET = /password|passcode|secret|recoveryCode|(?<!page)token$/i
+const SECRET = /password|passcode|secret|recoveryCode|authorizationHeader|(?<!page)token$/i
 
 function withoutSecrets(json: JsonValue): JsonValue {
   if (Array.isArray(json)) return json.map(withoutSecrets)

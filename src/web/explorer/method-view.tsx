@@ -4,6 +4,7 @@ import { Markup } from '../parts/markup.tsx'
 import { useTitle } from '../parts/page-title.ts'
 import { CommentContext } from './draft-form.tsx'
 import { accessOf, bindingsOf, firstParagraph, readMethodComment } from './method-facts.ts'
+import { Prose } from './prose.tsx'
 import { RequestForm } from './request-form.tsx'
 import { type ApiSchema, fullNameOf, serviceHref } from './schema.ts'
 import { Closed } from './type-view.tsx'
@@ -32,10 +33,12 @@ export function MethodView({ method, schema }: { method: DescMethod; schema: Api
                 <code>{reasons.join(', ')}</code>
               </dt>,
               <dd key={`${reasons} ${condition}`}>
-                {condition}
+                <Prose text={condition} />
                 {reasons.map((reason) => (
                   <p key={reason} class="facts">
-                    {firstParagraph(schema.comment(`branchline.v1.ErrorReason.${reason}`))}
+                    <Prose
+                      text={firstParagraph(schema.comment(`branchline.v1.ErrorReason.${reason}`))}
+                    />
                   </p>
                 ))}
               </dd>,

@@ -164,7 +164,7 @@ function Examples({ method, json }: { method: DescMethod; json: JsonObject }): V
         {example.credentials === 'token' && 'Put a personal access token into the variable TOKEN. '}
         {example.credentials === 'password' &&
           'Put the name of the account into the variable USERNAME, and its password into PASSWORD where the text names it. '}
-        Secrets of the form are not in the text: replace SECRET.
+        {shown.text.includes('SECRET') && 'Replace SECRET by the secret of the form.'}
       </p>
     </section>
   )

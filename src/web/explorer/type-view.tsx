@@ -4,6 +4,7 @@ import { useContext, useState } from 'preact/hooks'
 import { isComposite, valueTypeOf } from './draft.ts'
 import { CommentContext, typeText } from './draft-form.tsx'
 import { firstParagraph } from './method-facts.ts'
+import { Prose } from './prose.tsx'
 
 /** The fields of a type with their comments. Types of fields open when somebody asks for them. */
 export function TypeView({ type }: { type: DescMessage }): VNode {
@@ -18,7 +19,7 @@ export function TypeView({ type }: { type: DescMessage }): VNode {
             <code>{field.name}</code> {typeText(field)}
           </dt>,
           <dd key={field.name}>
-            {firstParagraph(comment(`${type.typeName}.${field.name}`))}
+            <Prose text={firstParagraph(comment(`${type.typeName}.${field.name}`))} />
             {typeof inner === 'object' && inner.kind === 'enum' && (
               <> One of {inner.values.map(({ name }) => name).join(', ')}.</>
             )}

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { bindingsOf, firstParagraph, readMethodComment } from '../explorer/method-facts.ts'
 import { MethodView, NO_FILES } from '../explorer/method-view.tsx'
+import { Prose } from '../explorer/prose.tsx'
 import {
   type ApiSchema,
   fullNameOf,
@@ -18,14 +19,18 @@ import { useTitle } from '../parts/page-title.ts'
 import type { PageProps } from '../routes.ts'
 
 /** The API: all services, one service, or one method. */
-export default function ApiPage({ rest }: PageProps): VNode {
+export default function ApiPage({ rest, query }: PageProps): VNode {
   const schema = useLoad(loadSchema, [])
-  return <Show of={schema}>{(loaded) => <Part schema={loaded} rest={rest} />}</Show>
+  return <Show of={schema}>{(loaded) => <Part schema={loaded} rest={rest} query={query} />}</Show>
 }
 
-function Part({ schema, rest }: { schema: ApiSchema; rest: readonly string[] }): VNode {
+function Part({
+  schema,
+  rest,
+  query,
+}: Pick<PageProps, 'rest' | 'query'> & { schema: ApiSchema }): VNode {
   const [serviceName, methodName] = rest
-  if (serviceName === undefined) return <Services schema={schema} />
+  if (serviceName === undefined) return <Services schema={schema} query={query} />
   const service = schema.services.find(({ typeName }) => typeName === serviceName)
   if (methodName === undefined)
     return service ? <ServiceView schema={schema} service={service} /> : <NotFound />
@@ -34,9 +39,18 @@ function Part({ schema, rest }: { schema: ApiSchema; rest: readonly string[] }):
 }
 
 /** All services, or the methods that somebody looks for. */
-function Services({ schema }: { schema: ApiSchema }): VNode {
+function Services({ schema, query }: { schema: ApiSchema; query: URLSearchParams }): VNode {
   useTitle('API')
-  const [sought, setSought] = useState('')
+  const [sought, setSought] = useState(query.get('q') ?? '')
+  const seek = (text: string) => {
+    setSought(text)
+    // The way back leads to the same search.
+    history.replaceState(
+      history.state,
+      '',
+      text === '' ? '/-/api' : `/-/api?q=${encodeURIComponent(text)}`,
+    )
+  }
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean)
   const methods = schema.services.flatMap((service) => service.methods)
   const found = methods.filter((method) => {
@@ -58,7 +72,7 @@ function Services({ schema }: { schema: ApiSchema }): VNode {
           hint="Words of a name, a path, a comment or a reason"
           type="search"
           value={sought}
-          onInput={(event) => setSought(event.currentTarget.value)}
+          onInput={(event) => seek(event.currentTarget.value)}
         />
       </search>
       <p role="status">
@@ -71,7 +85,9 @@ function Services({ schema }: { schema: ApiSchema }): VNode {
           {schema.services.map((service) => (
             <li key={service.typeName}>
               <a href={serviceHref(service)}>{service.name}</a>
-              <p>{firstParagraph(schema.comment(service.typeName))}</p>
+              <p>
+                <Prose text={firstParagraph(schema.comment(service.typeName))} />
+              </p>
             </li>
           ))}
         </ul>
@@ -122,7 +138,9 @@ function MethodList(props: { schema: ApiSchema; methods: readonly DescMethod[] }
             <a href={methodHref(method)}>
               {method.parent.name}.{method.name}
             </a>
-            <p>{readMethodComment(schema.comment(fullNameOf(method))).summary}</p>
+            <p>
+              <Prose text={readMethodComment(schema.comment(fullNameOf(method))).summary} />
+            </p>
             {binding && (
               <p class="facts">
                 <code>

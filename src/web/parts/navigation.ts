@@ -1,12 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { routeOf } from '../routes.ts'
+import { beginEntry, keepPlaces } from './places.ts'
 
 /** Dispatched on the window when the address has changed without a load. */
 const MOVED = 'branchline-moved'
 
 /** Goes to an address of this server without a load. */
 export function goTo(href: string): void {
-  history.pushState(null, '', href)
+  history.pushState(beginEntry(), '', href)
   dispatchEvent(new Event(MOVED))
   scrollTo(0, 0)
 }
@@ -29,10 +30,12 @@ export function useNavigation(): string {
       event.preventDefault()
       goTo(target)
     }
+    const stopKeeping = keepPlaces()
     addEventListener('popstate', update)
     addEventListener(MOVED, update)
     document.addEventListener('click', click)
     return () => {
+      stopKeeping()
       removeEventListener('popstate', update)
       removeEventListener(MOVED, update)
       document.removeEventListener('click', click)

@@ -82,6 +82,28 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
     await leave()
   })
 
+  it('keep the search and the place on the way back, and after a reload', async () => {
+    const { page, faults, leave } = await open('/-/api')
+    await page.getByLabel('Search methods').fill('repository')
+    const far = page.getByRole('link', { name: /^RepositoryService\.TransferRepository$/ })
+    await far.scrollIntoViewIfNeeded()
+    const place = await page.evaluate<number>('scrollY')
+    expect(place).toBeGreaterThan(500)
+    await far.click()
+    await page.getByRole('heading', { name: 'TransferRepository' }).waitFor()
+    expect(await page.evaluate('scrollY')).toBe(0)
+    await page.goBack()
+    await expectPlace(page, place)
+    expect(await page.getByLabel('Search methods').inputValue()).toBe('repository')
+    await page.reload()
+    await expectPlace(page, place)
+    await page.goForward()
+    await page.getByRole('heading', { name: 'TransferRepository' }).waitFor()
+    await expectPlace(page, 0)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('call a method as the user, and show the response with its headers', async () => {
     const { page, faults, leave } = await open(
       '/-/api/branchline.v1.RepositoryService/GetRepository',
@@ -227,6 +249,10 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
     })
   })
 })
+
+async function expectPlace(page: Page, place: number): Promise<void> {
+  await expect.poll(() => page.evaluate<number>('scrollY'), { timeout: 20_000 }).toBe(place)
+}
 
 async function copyOf(page: Page, language: string): Promise<string> {
   await page.getByLabel('Language').selectOption(language)
