@@ -21,7 +21,7 @@ export type Draft =
 /** An element of a list, whose key is empty, or of a map. */
 export interface DraftEntry {
   /** Tells the elements apart while others come and go. */
-  readonly id: number
+  readonly id: symbol
   readonly key: string
   readonly value: Draft
 }
@@ -32,11 +32,8 @@ export type DraftFields = Readonly<Record<string, Draft>>
 /** The type of a value: of a singular field, or of an element of a list or map. */
 export type ValueType = ScalarType | DescEnum | DescMessage
 
-let lastId = 0
-
 export function newEntry(key: string, value: Draft): DraftEntry {
-  lastId += 1
-  return { id: lastId, key, value }
+  return { id: Symbol(), key, value }
 }
 
 /** Returns the type of the values of a field. */

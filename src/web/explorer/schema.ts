@@ -17,21 +17,11 @@ export interface ApiSchema {
   comment(fullName: string): string
 }
 
-let loaded: Promise<ApiSchema> | undefined
-
 /**
  * Loads the descriptors from the server, and the comments, which the descriptors lack. Both are
  * large, and only the pages of the API need them.
  */
-export function loadSchema(): Promise<ApiSchema> {
-  loaded ??= load().catch((error: unknown) => {
-    loaded = undefined
-    throw error
-  })
-  return loaded
-}
-
-async function load(): Promise<ApiSchema> {
+export async function loadSchema(): Promise<ApiSchema> {
   const [bytes, { comments }] = await Promise.all([descriptors(), import('#gen/comments.ts')])
   const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes))
   const services = [...registry]

@@ -1,16 +1,11 @@
 import type { DescMethod, DescService } from '@bufbuild/protobuf'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
+import { useApi } from '../api/client.ts'
 import { bindingsOf, firstParagraph, readMethodComment } from '../explorer/method-facts.ts'
 import { MethodView, NO_FILES } from '../explorer/method-view.tsx'
 import { Prose } from '../explorer/prose.tsx'
-import {
-  type ApiSchema,
-  fullNameOf,
-  loadSchema,
-  methodHref,
-  serviceHref,
-} from '../explorer/schema.ts'
+import { type ApiSchema, fullNameOf, methodHref, serviceHref } from '../explorer/schema.ts'
 import { Field } from '../parts/field.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { Markup } from '../parts/markup.tsx'
@@ -20,7 +15,8 @@ import type { PageProps } from '../routes.ts'
 
 /** The API: all services, one service, or one method. */
 export default function ApiPage({ rest, query }: PageProps): VNode {
-  const schema = useLoad(loadSchema, [])
+  const api = useApi()
+  const schema = useLoad(() => api.schema(), [])
   return <Show of={schema}>{(loaded) => <Part schema={loaded} rest={rest} query={query} />}</Show>
 }
 
@@ -52,11 +48,16 @@ function Services({ schema, query }: { schema: ApiSchema; query: URLSearchParams
     )
   }
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean)
-  const methods = schema.services.flatMap((service) => service.methods)
-  const found = methods.filter((method) => {
-    const text = searchedText(schema, method)
-    return words.every((word) => text.includes(word))
-  })
+  const methods = useMemo(
+    () =>
+      schema.services.flatMap((service) =>
+        service.methods.map((method) => ({ method, text: searchedText(schema, method) })),
+      ),
+    [schema],
+  )
+  const found = methods
+    .filter(({ text }) => words.every((word) => text.includes(word)))
+    .map(({ method }) => method)
   return (
     <>
       <h1>API</h1>
@@ -96,17 +97,11 @@ function Services({ schema, query }: { schema: ApiSchema; query: URLSearchParams
   )
 }
 
-/** What a search looks at, by the full names of the methods. */
-const searchedTexts = new Map<string, string>()
-
+/** What a search looks at. */
 function searchedText(schema: ApiSchema, method: DescMethod): string {
   const name = fullNameOf(method)
-  const known = searchedTexts.get(name)
-  if (known !== undefined) return known
   const paths = bindingsOf(method).map(({ verb, template }) => `${verb} ${template}`)
-  const text = [name, ...paths, schema.comment(name)].join(' ').toLowerCase()
-  searchedTexts.set(name, text)
-  return text
+  return [name, ...paths, schema.comment(name)].join(' ').toLowerCase()
 }
 
 function ServiceView({ schema, service }: { schema: ApiSchema; service: DescService }): VNode {

@@ -80,20 +80,15 @@ function Source({ text, path }: { text: string; path: string }): VNode {
   const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
   const [colours, setColours] = useState<DocumentFragment>()
   useEffect(() => {
-    let isCurrent = true
-    if (shown.length <= MAX_COLOURED_CHARACTERS)
-      import('../text/highlight.ts')
-        .then(async ({ highlight }) => {
-          const coloured = await highlight(shown, path)
-          if (isCurrent) setColours(coloured)
-        })
-        .catch(
-          // The plain text stays.
-          () => undefined,
-        )
-    return () => {
-      isCurrent = false
+    const ended = new AbortController()
+    const colour = async () => {
+      const { highlight } = await import('../text/highlight.ts')
+      const coloured = await highlight(shown, path, ended.signal)
+      if (!ended.signal.aborted) setColours(coloured)
     }
+    // The plain text stays.
+    if (shown.length <= MAX_COLOURED_CHARACTERS) colour().catch(() => undefined)
+    return () => ended.abort()
   }, [shown, path])
   const count = shown.replace(/\n$/, '').split('\n').length
   const numbers = Array.from({ length: count }, (_, i) => i + 1).join('\n')

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { routeOf } from '../routes.ts'
-import { beginEntry, keepPlaces } from './places.ts'
+import { Places } from './places.ts'
 
 /** Dispatched on the window when the address has changed without a load. */
 const MOVED = 'branchline-moved'
 
 /** Goes to an address of this server without a load. */
 export function goTo(href: string): void {
-  history.pushState(beginEntry(), '', href)
+  history.pushState(null, '', href)
   dispatchEvent(new Event(MOVED))
   scrollTo(0, 0)
 }
@@ -19,7 +19,9 @@ export function goTo(href: string): void {
 export function useNavigation(): string {
   const [href, setHref] = useState(currentAddress)
   useEffect(() => {
+    const places = new Places()
     const update = () => {
+      places.arrive()
       // The server said so about the first address.
       delete document.documentElement.dataset.page
       setHref(currentAddress())
@@ -30,12 +32,11 @@ export function useNavigation(): string {
       event.preventDefault()
       goTo(target)
     }
-    const stopKeeping = keepPlaces()
     addEventListener('popstate', update)
     addEventListener(MOVED, update)
     document.addEventListener('click', click)
     return () => {
-      stopKeeping()
+      places.stop()
       removeEventListener('popstate', update)
       removeEventListener(MOVED, update)
       document.removeEventListener('click', click)

@@ -1,14 +1,7 @@
-/** A text that gets colours. */
+/** A text that gets colours. The answer is its HTML; undefined if there are no colours. */
 export interface HighlightRequest {
-  readonly id: number
   readonly text: string
   readonly language: string
-}
-
-/** Its HTML; undefined if the language is not known or the text cannot be read. */
-export interface HighlightAnswer {
-  readonly id: number
-  readonly html: string | undefined
 }
 
 /** The address of this script. A page loads the script for that alone, and a worker runs it. */
@@ -17,9 +10,7 @@ export const workerUrl = import.meta.url
 if (typeof document === 'undefined') addEventListener('message', answer)
 
 async function answer({ data }: MessageEvent<HighlightRequest>): Promise<void> {
-  const html = await highlighted(data).catch(() => undefined)
-  const message: HighlightAnswer = { id: data.id, html }
-  postMessage(message)
+  postMessage(await highlighted(data).catch(() => undefined))
 }
 
 async function highlighted({ text, language }: HighlightRequest): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import type { HighlightAnswer, HighlightRequest } from './highlight-worker.ts'
+import type { HighlightRequest } from './highlight-worker.ts'
 import { sanitisedSpans } from './sanitised.ts'
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -23,59 +23,49 @@ interface AddressPolicy {
   createScriptURL(url: string): string
 }
 
-let policy: AddressPolicy | undefined
-let worker: Promise<Worker> | undefined
-let lastId = 0
+// Imported by its name, so that the bundler makes a file of it.
+const { workerUrl } = await import('./highlight-worker.ts')
+
+/** Permits the address of the worker. A page can declare a policy once only. */
+const policy =
+  typeof trustedTypes === 'undefined'
+    ? undefined
+    : trustedTypes.createPolicy('branchline-worker', {
+        createScriptURL(url) {
+          if (url !== workerUrl) throw new TypeError('the page has one kind of worker only')
+          return url
+        },
+      })
 
 /**
  * Returns the coloured text of a file; undefined if its language is not known or the colours take
  * too long. A worker looks for them, so that the page can be used meanwhile.
+ *
+ * @param signal ends the search.
  */
-export async function highlight(text: string, path: string): Promise<DocumentFragment | undefined> {
+export async function highlight(
+  text: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<DocumentFragment | undefined> {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
   const extension = name.slice(name.lastIndexOf('.') + 1)
-  worker ??= startWorker().catch((error: unknown) => {
-    worker = undefined
-    throw error
-  })
-  const html = await ask(await worker, text, NAMES[extension] ?? extension)
+  const html = await askWorker({ text, language: NAMES[extension] ?? extension }, signal)
   return html === undefined ? undefined : sanitisedSpans(html)
 }
 
-async function startWorker(): Promise<Worker> {
-  const { workerUrl } = await import('./highlight-worker.ts')
-  if (typeof trustedTypes === 'undefined') return new Worker(workerUrl, { type: 'module' })
-  policy ??= trustedTypes.createPolicy('branchline-worker', {
-    createScriptURL(url) {
-      if (url !== workerUrl) throw new TypeError('the page starts one worker only')
-      return url
-    },
-  })
-  return new Worker(policy.createScriptURL(workerUrl), { type: 'module' })
-}
-
-function ask(asked: Worker, text: string, language: string): Promise<string | undefined> {
-  lastId += 1
-  const request: HighlightRequest = { id: lastId, text, language }
+function askWorker(request: HighlightRequest, signal: AbortSignal): Promise<string | undefined> {
+  const address = policy?.createScriptURL(workerUrl) ?? workerUrl
+  const worker = new Worker(address, { type: 'module' })
   return new Promise((resolve) => {
     const finish = (html: string | undefined) => {
-      clearTimeout(timer)
-      asked.removeEventListener('message', receive)
-      asked.removeEventListener('error', stop)
+      worker.terminate()
       resolve(html)
     }
-    const receive = ({ data }: MessageEvent<HighlightAnswer>) => {
-      if (data.id === request.id) finish(data.html)
-    }
-    const stop = () => {
-      // The next text gets a new one.
-      worker = undefined
-      asked.terminate()
-      finish(undefined)
-    }
-    const timer = setTimeout(stop, MAX_MS)
-    asked.addEventListener('message', receive)
-    asked.addEventListener('error', stop)
-    asked.postMessage(request)
+    const stop = () => finish(undefined)
+    AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]).addEventListener('abort', stop)
+    worker.addEventListener('error', stop)
+    worker.addEventListener('message', ({ data }: MessageEvent<string | undefined>) => finish(data))
+    worker.postMessage(request)
   })
 }
