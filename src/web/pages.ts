@@ -31,6 +31,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   administration: () => import('./pages/administration.tsx'),
   'administration-account': () => import('./pages/administration-account.tsx'),
   import: () => import('./pages/import.tsx'),
+  api: () => import('./pages/api.tsx'),
 }
 
 /** Loads the script of a page. */

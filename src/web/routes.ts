@@ -35,6 +35,7 @@ export type PageName =
   | 'administration'
   | 'administration-account'
   | 'import'
+  | 'api'
 
 /** The page of an address. */
 export interface Route {
@@ -104,6 +105,10 @@ export function routeOf({ pathname, searchParams: query }: URL): Route | undefin
 function ownRoute(props: PageProps, folder = ''): Route | undefined {
   if (props.repo === 'admin' && folder === 'accounts')
     return { name: 'administration-account', props }
+  if (props.repo === 'api') {
+    const names = folder === '' ? [] : [folder, ...props.rest]
+    return { name: 'api', props: { ...props, owner: '', repo: '', rest: names } }
+  }
   if (props.repo !== 'organizations') return undefined
   const [page = '', ...rest] = props.rest
   const name = entryOf(ORGANIZATION_PAGES, page)

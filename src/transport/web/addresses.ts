@@ -58,6 +58,7 @@ export function readPageAddress(path: string): PageAddress | undefined {
   const title = FIXED_PAGES[trimmed]
   if (title !== undefined) return { kind: 'fixed', title }
   const [owner = '', repo, folder] = trimmed.slice(1).split('/').map(decoded)
+  if (owner === '-' && repo === 'api') return { kind: 'fixed', title: 'API' }
   if (OTHER_PATHS.has(owner)) return undefined
   if (owner === '-') {
     const title = OWN_PAGES.get(repo ?? '')

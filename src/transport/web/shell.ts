@@ -27,7 +27,12 @@ export interface ShellHints {
 
 /**
  * Only the scripts of this server run, styles are files, and no other server is asked for anything.
- * Texts become HTML only through the sanitiser, which has the one policy of Trusted Types.
+ * Texts become HTML only through the sanitiser. The other policy of Trusted Types permits the address
+ * of one worker, which colours files.
+ *
+ * Pictures may be blobs, which are the pictures of private repositories: the script loads them with
+ * the token. It gives them a type of a picture without scripts, and a page cannot be made of them,
+ * since an image element runs nothing and frames are not permitted.
  */
 export const SHELL_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
@@ -35,13 +40,13 @@ export const SHELL_HEADERS: Readonly<Record<string, string>> = {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data:",
+    "img-src 'self' data: blob:",
     "connect-src 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "require-trusted-types-for 'script'",
-    'trusted-types dompurify',
+    'trusted-types dompurify branchline-worker',
   ].join('; '),
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',

@@ -5,15 +5,21 @@ import {
   ConnectError,
   createClient,
   type Interceptor,
+  type Transport,
 } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-web'
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { ApiSchema } from '../explorer/schema.ts'
 import { Session } from './session.ts'
 
 /** The API of the server, as the user of this browser sees it. */
 export interface Api {
   readonly session: Session
+  /** Sends calls as the user, for methods that are known at run time only. */
+  readonly transport: Transport
+  /** Describes the API itself. Loaded once, when somebody asks. */
+  schema(): Promise<ApiSchema>
   /** Returns a client of a service. A page imports the schema of the services that it calls. */
   of<Service extends DescService>(service: Service): Client<Service>
 }
@@ -27,7 +33,21 @@ export function createApi(onSessionChange: () => void): Api {
   const options = { baseUrl: location.origin, useBinaryFormat: true }
   const session = new Session(createConnectTransport(options), onSessionChange)
   const transport = createConnectTransport({ ...options, interceptors: [authorizedBy(session)] })
-  return { session, of: (service) => createClient(service, transport) }
+  let schema: Promise<ApiSchema> | undefined
+  const loadSchema = async () => (await import('../explorer/schema.ts')).loadSchema()
+  return {
+    session,
+    transport,
+    schema() {
+      schema ??= loadSchema().catch((error: unknown) => {
+        // The next page tries again.
+        schema = undefined
+        throw error
+      })
+      return schema
+    },
+    of: (service) => createClient(service, transport),
+  }
 }
 
 /** Adds the access token. A token that the server refuses is replaced once. */

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, sizeText, textOf } from '../text/bytes.ts'
+import { pictureType } from '../text/pictures.ts'
 import { Fragment } from './fragment.tsx'
 import { Markup } from './markup.tsx'
 import { Scrolling } from './scrolling.tsx'
@@ -12,16 +13,6 @@ const MAX_COLOURED_CHARACTERS = 200_000
 
 /** Longer files are cut, since a browser lays out so many lines slowly. */
 const MAX_SHOWN_CHARACTERS = 1_000_000
-
-/** Pictures that browsers show without running anything that is in them. */
-const PICTURES: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  svg: 'image/svg+xml',
-}
 
 interface FileProps {
   readonly name: { readonly owner: string; readonly repo: string }
@@ -69,13 +60,12 @@ function Download({ name, bytes }: { name: string; bytes: Uint8Array<ArrayBuffer
 
 function Content(props: FileProps & { bytes: Uint8Array }): VNode {
   const { name, at, entry, bytes } = props
-  const extension = entry.name.slice(entry.name.lastIndexOf('.') + 1).toLowerCase()
-  const picture = PICTURES[extension]
+  const picture = pictureType(entry.name)
   const text = textOf(bytes)
   if (picture !== undefined)
     return <img class="picture" src={`data:${picture};base64,${entry.content}`} alt={entry.name} />
   if (text === undefined) return <p class="note">A binary file.</p>
-  if (!/^(md|markdown)$/.test(extension)) return <Source text={text} path={entry.path} />
+  if (!/\.(md|markdown)$/i.test(entry.name)) return <Source text={text} path={entry.path} />
   const folder = entry.path.split('/').slice(0, -1).join('/')
   const raw = `${repositoryHref(name)}/raw/commit/${encodeURIComponent(at.name)}`
   const base = {
@@ -90,16 +80,15 @@ function Source({ text, path }: { text: string; path: string }): VNode {
   const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
   const [colours, setColours] = useState<DocumentFragment>()
   useEffect(() => {
-    let isCurrent = true
-    if (shown.length <= MAX_COLOURED_CHARACTERS)
-      import('../text/highlight.ts').then(
-        ({ highlight }) => isCurrent && setColours(highlight(shown, path)),
-        // The plain text stays.
-        () => undefined,
-      )
-    return () => {
-      isCurrent = false
+    const ended = new AbortController()
+    const colour = async () => {
+      const { highlight } = await import('../text/highlight.ts')
+      const coloured = await highlight(shown, path, ended.signal)
+      if (!ended.signal.aborted) setColours(coloured)
     }
+    // The plain text stays.
+    if (shown.length <= MAX_COLOURED_CHARACTERS) colour().catch(() => undefined)
+    return () => ended.abort()
   }, [shown, path])
   const count = shown.replace(/\n$/, '').split('\n').length
   const numbers = Array.from({ length: count }, (_, i) => i + 1).join('\n')

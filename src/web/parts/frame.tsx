@@ -24,6 +24,7 @@ export function Frame(props: {
             Branchline
           </a>
           <a href="/explore">Explore</a>
+          <a href="/-/api">API</a>
           <span class="space" />
           {user ? <UserLinks user={user} /> : !isLoading && <SignInLink />}
         </nav>

@@ -1,28 +1,63 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { type Api, useApi } from '../api/client.ts'
+import { type HeldPicture, holdPictures, loadPicture } from '../text/pictures.ts'
 import type { LinkBase } from '../text/sanitised.ts'
 import { Fragment } from './fragment.tsx'
 
 /** A text in Markdown. Until its script has loaded, the text is plain. */
 export function Markup({ text, base }: { text: string; base: LinkBase }): VNode {
+  const { session } = useApi()
   const [content, setContent] = useState<DocumentFragment>()
   const { page, raw } = base
   useEffect(() => {
-    let isCurrent = true
-    import('../text/markdown.ts').then(
-      ({ renderMarkdown }) => isCurrent && setContent(renderMarkdown(text, { page, raw })),
-      // The plain text stays.
-      () => undefined,
-    )
-    return () => {
-      isCurrent = false
+    const ended = new AbortController()
+    const { signal } = ended
+    const show = async () => {
+      const { renderMarkdown } = await import('../text/markdown.ts')
+      const rendered = renderMarkdown(text, { page, raw })
+      // A browser sends no token for a picture, so that those of private repositories would fail.
+      const held = session.user ? holdPictures(rendered) : []
+      if (!signal.aborted) setContent(rendered)
+      if (held.length === 0) return
+      await showPictures(held, session, signal)
+      // A copy, since Preact compares.
+      if (!signal.aborted) setContent(copyOf(rendered))
     }
-  }, [text, page, raw])
+    // The plain text stays.
+    show().catch(() => undefined)
+    return () => ended.abort()
+  }, [text, page, raw, session])
   return content ? (
     <Fragment of={content} tag="div" />
   ) : (
     <div class="markup plain" aria-busy="true">
       {text}
     </div>
+  )
+}
+
+function copyOf(content: DocumentFragment): DocumentFragment {
+  const copy = document.createDocumentFragment()
+  copy.append(content.cloneNode(true))
+  return copy
+}
+
+/** Gives pictures what the user may see of them, until the signal. */
+async function showPictures(
+  held: readonly HeldPicture[],
+  session: Api['session'],
+  signal: AbortSignal,
+): Promise<void> {
+  const token = await session.token()
+  if (token === undefined) return
+  await Promise.all(
+    held.map(async (picture) => {
+      const blob = await loadPicture(picture, token, signal).catch(() => undefined)
+      if (blob === undefined || signal.aborted) return
+      const href = URL.createObjectURL(blob)
+      signal.addEventListener('abort', () => URL.revokeObjectURL(href))
+      picture.element.src = href
+    }),
   )
 }

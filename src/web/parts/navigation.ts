@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { routeOf } from '../routes.ts'
+import { Places } from './places.ts'
 
 /** Dispatched on the window when the address has changed without a load. */
 const MOVED = 'branchline-moved'
@@ -18,7 +19,9 @@ export function goTo(href: string): void {
 export function useNavigation(): string {
   const [href, setHref] = useState(currentAddress)
   useEffect(() => {
+    const places = new Places()
     const update = () => {
+      places.arrive()
       // The server said so about the first address.
       delete document.documentElement.dataset.page
       setHref(currentAddress())
@@ -33,6 +36,7 @@ export function useNavigation(): string {
     addEventListener(MOVED, update)
     document.addEventListener('click', click)
     return () => {
+      places.stop()
       removeEventListener('popstate', update)
       removeEventListener(MOVED, update)
       document.removeEventListener('click', click)

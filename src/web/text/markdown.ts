@@ -6,5 +6,31 @@ const parser = markdownIt({ html: true, linkify: true })
 
 /** Returns the HTML of a text in Markdown. */
 export function renderMarkdown(text: string, base: LinkBase): DocumentFragment {
-  return sanitisedMarkup(parser.render(text), base)
+  const content = sanitisedMarkup(parser.render(text), base)
+  markTasks(content)
+  return content
+}
+
+/** What a task begins with (GitHub Flavored Markdown 5.3). */
+const TASK = /^\s*\[([ xX])\]\s+/
+
+/** Shows tasks of lists as check boxes. Nobody can change them, since the text is in a file. */
+function markTasks(content: DocumentFragment): void {
+  for (const item of content.querySelectorAll('li')) {
+    const first = item.firstElementChild
+    // The items of a list with blank lines are paragraphs.
+    const isParagraph = first?.tagName === 'P' && !item.firstChild?.textContent?.trim()
+    const text = isParagraph ? first.firstChild : item.firstChild
+    const [beginning, mark] = (text instanceof Text && TASK.exec(text.data)) || []
+    if (beginning === undefined || !(text instanceof Text)) continue
+    text.data = text.data.slice(beginning.length)
+    const box = document.createElement('input')
+    box.type = 'checkbox'
+    box.disabled = true
+    // An attribute, since a copy of the element has only these.
+    box.toggleAttribute('checked', mark !== ' ')
+    box.setAttribute('aria-label', mark === ' ' ? 'Open task' : 'Completed task')
+    text.before(box, ' ')
+    item.className = 'task'
+  }
 }

@@ -1,0 +1,124 @@
+import { type DescMethod, getOption, hasOption } from '@bufbuild/protobuf'
+import { Audience, access } from '#gen/branchline/access/v1/access_pb.ts'
+import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
+import { http } from '#gen/google/api/annotations_pb.ts'
+import type { HttpRule } from '#gen/google/api/http_pb.ts'
+import { method as restMethod } from '#gen/rest/v1/rest_pb.ts'
+
+/** The parts of the comment of a method. */
+export interface MethodComment {
+  /** The first paragraph, in one line. */
+  readonly summary: string
+  /** Everything before the failures, in Markdown. */
+  readonly prose: string
+  readonly failures: readonly { readonly reasons: readonly string[]; readonly condition: string }[]
+}
+
+/** `- REASON, when …`, `- ONE, TWO or THREE, when …`. */
+const FAILURE = /^([A-Z][A-Z0-9_]+(?:(?:, | or )[A-Z][A-Z0-9_]+)*), (.+)$/
+
+/** Reads the comment of a method. */
+export function readMethodComment(comment: string): MethodComment {
+  const [prose = '', list = ''] = comment.split('Fails with:\n')
+  const items = list.trim() === '' ? [] : list.trim().replace(/^- /, '').split('\n- ')
+  return {
+    summary: firstParagraph(prose),
+    prose: prose.trim(),
+    failures: items.map((item) => {
+      const text = inOneLine(item)
+      const [, reasons = '', condition = text] = FAILURE.exec(text) ?? []
+      return { reasons: reasons.split(/, | or /).filter(Boolean), condition }
+    }),
+  }
+}
+
+/** Returns the first paragraph of a comment, in one line. */
+export function firstParagraph(comment: string): string {
+  return inOneLine(comment.trim().split('\n\n', 1)[0] ?? '')
+}
+
+function inOneLine(text: string): string {
+  return text.replace(/\n\s*/g, ' ')
+}
+
+/** A path of REST that leads to a method. */
+export interface RestBinding {
+  readonly verb: string
+  readonly template: string
+  /** The field that the content fills; `*` for all that are not in the path, empty for none. */
+  readonly body: string
+}
+
+/** Returns the REST bindings of a method, the main one first. */
+export function bindingsOf(method: DescMethod): readonly RestBinding[] {
+  const main = hasOption(method, http) ? getOption(method, http) : undefined
+  const rules = main ? [main, ...main.additionalBindings] : []
+  return [...rules, ...getOption(method, restMethod).bindings].map(bindingOf)
+}
+
+function bindingOf({ pattern, body }: HttpRule): RestBinding {
+  if (pattern.case === undefined) return { verb: '', template: '', body }
+  if (pattern.case === 'custom')
+    return { verb: pattern.value.kind, template: pattern.value.path, body }
+  return { verb: pattern.case.toUpperCase(), template: pattern.value, body }
+}
+
+const AUDIENCES: Readonly<Record<Audience, string>> = {
+  [Audience.AUDIENCE_UNSPECIFIED]: 'Everyone.',
+  [Audience.ALWAYS_PUBLIC]: 'Everyone, without an account too, also on a private instance.',
+  [Audience.PUBLIC]: 'Everyone, without an account too, unless the instance is private.',
+  [Audience.SIGNED_IN]: 'Signed-in users.',
+  [Audience.SELF]: 'The account that the request names.',
+  [Audience.SELF_OR_ADMIN]: 'The account that the request names, and administrators.',
+  [Audience.ADMINISTRATORS]: 'Administrators.',
+}
+
+/** Who may call a method, and with what. */
+export interface AccessFacts {
+  /** Sentences for readers. */
+  readonly sentences: readonly string[]
+  /** The scopes that a personal access token needs. */
+  readonly scopes: readonly string[]
+  readonly needsUser: boolean
+  readonly needsAdministrator: boolean
+  readonly needsPassword: boolean
+  readonly ignoresCredentials: boolean
+}
+
+/** Reads the access rule of a method. */
+export function accessOf(method: DescMethod): AccessFacts {
+  const rule = getOption(method, access)
+  const { audience, scope, sessionOnly, privateData, ignoresCredentials, passwordOnly } = rule
+  const sentences = [
+    AUDIENCES[audience],
+    passwordOnly && 'Only the password of the account is accepted, by Basic authentication.',
+    sessionOnly && 'Personal access tokens are not accepted.',
+    privateData && 'Personal access tokens for public data only are not accepted.',
+    ignoresCredentials && 'Credentials are ignored.',
+  ].filter((sentence) => sentence !== false)
+  return {
+    sentences,
+    scopes: scope === '' ? [] : scope.split(' '),
+    needsUser: audience >= Audience.SIGNED_IN,
+    needsAdministrator: audience === Audience.ADMINISTRATORS,
+    needsPassword: passwordOnly,
+    ignoresCredentials,
+  }
+}
+
+/** Returns why this page cannot call a method; undefined if it can. */
+export function obstacleTo(
+  method: DescMethod,
+  user: User | undefined,
+): { readonly text: string; readonly isSignedOut: boolean } | undefined {
+  const { needsUser, needsAdministrator, needsPassword } = accessOf(method)
+  const because = (text: string, isSignedOut = false) => ({ text, isSignedOut })
+  if (method.methodKind !== 'unary' && method.methodKind !== 'server_streaming')
+    return because('A browser cannot send a stream of messages. Use the command below.')
+  if (needsPassword)
+    return because('The method needs the password, which this page does not keep. Use a command.')
+  if (needsUser && !user) return because('The method is for signed-in users:', true)
+  if (needsAdministrator && user?.role !== User_Role.ADMIN)
+    return because('Only administrators may call the method.')
+  return undefined
+}

@@ -1,0 +1,53 @@
+import {
+  createFileRegistry,
+  type DescMethod,
+  type DescService,
+  type FileRegistry,
+  fromBinary,
+} from '@bufbuild/protobuf'
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
+import { Code, ConnectError } from '@connectrpc/connect'
+
+/** The API, as the server describes it. */
+export interface ApiSchema {
+  readonly registry: FileRegistry
+  /** Sorted by their names. */
+  readonly services: readonly DescService[]
+  /** Returns the comment of an element by its full name; empty without one. */
+  comment(fullName: string): string
+}
+
+/**
+ * Loads the descriptors from the server, and the comments, which the descriptors lack. Both are
+ * large, and only the pages of the API need them.
+ */
+export async function loadSchema(): Promise<ApiSchema> {
+  const [bytes, { comments }] = await Promise.all([descriptors(), import('#gen/comments.ts')])
+  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes))
+  const services = [...registry]
+    .filter((element) => element.kind === 'service')
+    .sort((a, b) => (a.typeName < b.typeName ? -1 : 1))
+  return { registry, services, comment: (name) => comments.get(name) ?? '' }
+}
+
+async function descriptors(): Promise<Uint8Array> {
+  const response = await fetch('/schema/branchline.binpb')
+  if (!response.ok)
+    throw new ConnectError('the schema of the API cannot be loaded', Code.Unavailable)
+  return new Uint8Array(await response.arrayBuffer())
+}
+
+/** Returns the full name of a method, as the comments have it. */
+export function fullNameOf(method: DescMethod): string {
+  return `${method.parent.typeName}.${method.name}`
+}
+
+/** Returns the address of the page of a method. */
+export function methodHref(method: DescMethod): string {
+  return `${serviceHref(method.parent)}/${method.name}`
+}
+
+/** Returns the address of the page of a service. */
+export function serviceHref(service: DescService): string {
+  return `/-/api/${service.typeName}`
+}

@@ -1,0 +1,128 @@
+import { Buffer } from 'node:buffer'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  browserSuite,
+  expectAccessible,
+  hasChromium,
+  openBrowser,
+  type Visitor,
+  visit,
+  WEB_FOLDER,
+} from '../../support/chromium.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
+import { PASSWORD } from '../../support/server.ts'
+
+const README = `# Plans
+
+- [x] Write the **first** page
+- [ ] Write the [second](second.ts) page
+  - [ ] its beginning
+
+- \`[ ]\` is no task
+
+1. [X] A numbered task
+
+![a dot](images/dot.png) ![a drawing](drawing.svg) ![a lie](lie.png)
+`
+
+/** One pixel. */
+const DOT =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+const FILES: Readonly<Record<string, string>> = {
+  'README.md': base64(README),
+  'images/dot.png': DOT,
+  'drawing.svg': base64(SVG),
+  'lie.png': base64(SVG),
+  'second.ts': base64('export const second = 2\n'),
+  'large.ts': base64('export const many = 1\n'.repeat(10_000)),
+}
+
+describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'), () => {
+  let browser: Browser
+  let forge: Forge
+  let bob: Visitor
+
+  beforeAll(async () => {
+    forge = await startForge({ webFolder: WEB_FOLDER })
+    const { ask, users } = forge
+    await ask(users.bob, 'POST', '/user/repos', { name: 'plans', private: true })
+    await ask(users.bob, 'POST', '/repos/bob/plans/contents', {
+      message: 'Begin',
+      branch: 'main',
+      files: Object.entries(FILES).map(([path, content]) => ({
+        operation: 'create',
+        path,
+        content,
+      })),
+    })
+    browser = await openBrowser()
+    bob = await visit(browser, forge.server.url)
+    await bob.page.goto('/user/login?redirect_to=/bob/plans')
+    await bob.page.getByLabel('Username').fill('bob')
+    await bob.page.getByLabel('Password').fill(PASSWORD)
+    await bob.page.getByRole('button', { name: 'Sign in' }).click()
+  })
+  afterAll(async () => {
+    await bob?.leave()
+    await browser?.close()
+    await forge?.stop()
+  })
+
+  it('show the tasks of a README as check boxes that nobody can change', async () => {
+    const { page } = bob
+    const done = page.getByRole('checkbox', { name: 'Completed task' })
+    const open = page.getByRole('checkbox', { name: 'Open task' })
+    await done.first().waitFor()
+    expect([await done.count(), await open.count()]).toEqual([2, 2])
+    expect(await done.first().isChecked()).toBe(true)
+    expect(await open.first().isChecked()).toBe(false)
+    expect(await open.first().isDisabled()).toBe(true)
+    await page.getByText('[ ]', { exact: true }).waitFor()
+    await expectAccessible(page)
+    expect(bob.faults).toEqual([])
+  })
+
+  it('show the pictures of a README, but no SVG', async () => {
+    const { page } = bob
+    await expect.poll(() => widthOf(page, 'a dot'), { timeout: 20_000 }).toBe(1)
+    expect(await addressOf(page, 'a dot')).toMatch(/^blob:/)
+    expect(await addressOf(page, 'a drawing')).toBe('')
+    // Its bytes have the type that its name says.
+    await expect.poll(() => addressOf(page, 'a lie'), { timeout: 20_000 }).toMatch(/^blob:/)
+    expect(await widthOf(page, 'a lie')).toBe(0)
+    expect(bob.dialogs).toEqual([])
+    expect(bob.faults).toEqual([])
+  })
+
+  it('have colours from a worker, unless they are large', async () => {
+    const { page } = bob
+    const worker = page.waitForEvent('worker')
+    await page.getByRole('link', { name: 'second.ts', exact: true }).click()
+    await worker
+    const source = page.getByRole('region', { name: 'Content of second.ts' })
+    await expect.poll(() => source.innerHTML(), { timeout: 20_000 }).toContain('hljs-keyword')
+    expect(await source.textContent()).toContain('export const second = 2')
+    await page.goBack()
+    await page.getByRole('link', { name: 'large.ts' }).click()
+    const large = page.getByRole('region', { name: 'Content of large.ts' })
+    await large.waitFor()
+    expect(await large.innerHTML()).not.toContain('hljs-')
+    expect(bob.faults).toEqual([])
+  })
+})
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}
+
+function widthOf(page: Page, alt: string): Promise<number> {
+  return page.evaluate(`document.querySelector('img[alt="${alt}"]').naturalWidth`)
+}
+
+function addressOf(page: Page, alt: string): Promise<string> {
+  return page.evaluate(`document.querySelector('img[alt="${alt}"]').src`)
+}
