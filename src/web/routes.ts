@@ -12,7 +12,9 @@ export type PageName =
   | 'home'
   | 'explore'
   | 'login'
-  | 'settings'
+  | 'profile'
+  | 'tokens'
+  | 'keys'
   | 'account'
   | 'code'
   | 'commits'
@@ -46,7 +48,9 @@ const FIXED: Readonly<Record<string, PageName>> = {
   '': 'home',
   explore: 'explore',
   'user/login': 'login',
-  'user/settings': 'settings',
+  'user/settings': 'profile',
+  'user/settings/tokens': 'tokens',
+  'user/settings/keys': 'keys',
 }
 
 /** Returns the page of an address of this server; undefined if the address has none. */

@@ -36,6 +36,8 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/explore': 'Explore',
   '/user/login': 'Sign in',
   '/user/settings': 'Settings',
+  '/user/settings/tokens': 'Access tokens',
+  '/user/settings/keys': 'Keys',
 }
 
 /**

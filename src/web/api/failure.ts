@@ -16,16 +16,28 @@ const ADVICE: Readonly<Record<string, string>> = {
   APPROVALS_MISSING: 'Ask a reviewer to approve the changes.',
   BAD_CREDENTIALS: 'Check the name and the password, then try again.',
   CHANGES_REQUESTED: 'Make the requested changes, or ask the reviewer to review again.',
+  EMAIL_TAKEN: 'Use another address.',
   FIRST_ACCOUNT_REFUSED: 'Open the page on the machine of the server, or use the command below.',
+  GPG_KEY_EMAIL_UNKNOWN:
+    'Add the signature that proves that the key is yours, or set your e-mail address to one of the key.',
+  GPG_SIGNATURE_INVALID: 'Run the command again, and paste all of its output.',
   HEAD_BEHIND_BASE: 'Update the branch of the pull request from its target first.',
   HEAD_COMMIT_DIFFERS: 'New commits have arrived. Look at them, then merge again.',
+  INVALID_EMAIL_TOKEN: 'Add the address again, and open the link of the new mail.',
+  INVALID_GPG_KEY: 'Paste the whole output of the command, with its first and last line.',
+  INVALID_SSH_KEY: 'Paste the one line of the file that ends in .pub.',
+  LAST_ADMIN: 'Make another user an administrator first.',
+  MAIL_NOT_CONFIGURED: 'Ask the administrator to configure mail.',
   MERGE_CONFLICT: 'Merge the target branch into this one, resolve the conflicts, and push.',
   MERGE_DENIED: 'Ask somebody who may write to the repository.',
   PROTECTED_FILES_CHANGED: 'Leave the protected files as they are, or ask an administrator.',
   PULL_REQUEST_WORK_IN_PROGRESS: 'Remove the mark of unfinished work from the title first.',
   REBASE_CONFLICT: 'Rebase the branch, resolve the conflicts, and push.',
   REVIEWS_MISSING: 'Wait for the requested reviews.',
+  SSH_KEY_IN_USE: 'Use a key of its own for each account.',
   STATUS_CHECKS_MISSING: 'Wait until the required checks have succeeded.',
+  TWO_FACTOR_INVALID: 'Type the six digits that the app shows now. Each of them works once.',
+  WEAK_PASSWORD: 'Choose a longer password that is not the username.',
 }
 
 const ADVICE_BY_CODE: Readonly<Partial<Record<Code, string>>> = {

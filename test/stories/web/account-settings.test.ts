@@ -1,0 +1,194 @@
+import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  browserSuite,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  openBrowser,
+  type Visitor,
+  visit,
+  WEB_FOLDER,
+} from '../../support/chromium.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
+import { PASSWORD } from '../../support/server.ts'
+import { newSshSigner } from '../../support/ssh-signing.ts'
+
+const NEW_PASSWORD = 'a longer battery of horses'
+
+/** The smallest PNG: one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => {
+  let browser: Browser
+  let forge: Forge
+
+  beforeAll(async () => {
+    forge = await startForge({ webFolder: WEB_FOLDER })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await forge?.stop()
+  })
+
+  /** Opens a page as somebody. */
+  const open = async (path: string, who: string, password = PASSWORD): Promise<Visitor> => {
+    const visitor = await visit(browser, forge.server.url)
+    const { page } = visitor
+    await page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
+    await page.getByLabel('Username').fill(who)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+    return visitor
+  }
+
+  it('are for signed-in users', async () => {
+    const { page, faults, leave } = await visit(browser, forge.server.url)
+    await page.goto('/user/settings/tokens')
+    await page.getByText('Settings are for signed-in users').waitFor()
+    await expectAccessible(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('change the profile and the picture', async () => {
+    const { page, faults, leave } = await open('/user/settings', 'carol')
+    await page.getByLabel('Display name').fill('Carol Keys')
+    await page.getByLabel('Description').fill('Writes tools.')
+    await page.getByRole('button', { name: 'Save the profile' }).click()
+    await page.getByText('The profile is saved.').waitFor()
+    await page
+      .getByLabel('New picture')
+      .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: PIXEL })
+    await page.getByRole('button', { name: 'Upload the picture' }).click()
+    await page.getByRole('img', { name: 'The present one' }).waitFor()
+    await expectAccessible(page)
+    await page.reload()
+    await page.getByLabel('Display name').waitFor()
+    expect(await page.getByLabel('Display name').inputValue()).toBe('Carol Keys')
+    await page.getByRole('button', { name: 'Remove the picture' }).click()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Yes, remove the picture' }).click()
+    await page.getByRole('img', { name: 'The present one' }).waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('change the password, which ends the other sessions', async () => {
+    const other = await open('/user/settings', 'carol')
+    const { page, faults, leave } = await open('/user/settings', 'carol')
+    await page.getByLabel('New password', { exact: true }).fill(NEW_PASSWORD)
+    await page.getByLabel('New password again').fill('another one')
+    await page.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByRole('alert').getByText('The two passwords differ').waitFor()
+    await page.getByLabel('New password again').fill(NEW_PASSWORD)
+    await page.getByRole('button', { name: 'Change the password' }).click()
+    await page.getByText('All other sessions have ended.').waitFor()
+    await page.getByRole('link', { name: 'Access tokens' }).click()
+    await page.getByText('You have no tokens.').waitFor()
+    await other.page.reload()
+    await other.page.getByText('Settings are for signed-in users').waitFor()
+    expect(faults).toEqual([])
+    await Promise.all([leave(), other.leave()])
+    await (await open('/user/settings', 'carol', NEW_PASSWORD)).leave()
+  })
+
+  it('create a token, show it once, and delete it', async () => {
+    const { page, faults, leave } = await open('/user/settings/tokens', 'bob')
+    await page.getByText('You have no tokens.').waitFor()
+    await page.getByLabel('Name').fill('laptop')
+    await page.getByRole('button', { name: 'Create the token' }).click()
+    await page.getByRole('alert').getByText('choose a scope').waitFor()
+    await expectAccessible(page)
+    expect(await page.getByLabel('Name').inputValue()).toBe('laptop')
+    await page.getByLabel('Your account').selectOption('read')
+    await page.getByLabel('Repositories').selectOption('read and change')
+    await page.getByRole('button', { name: 'Create the token' }).click()
+    const region = page.getByRole('region', { name: 'Token', exact: true })
+    await region.waitFor()
+    await expectAccessible(page)
+    const token = (await region.textContent()) ?? ''
+    const answer = await fetch(`${forge.server.url}/api/v1/user`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(await answer.json()).toMatchObject({ login: 'bob' })
+    await page.getByText('May: read your account; read and change repositories').waitFor()
+    await page.reload()
+    await page.getByText('May: read your account').waitFor()
+    expect(await region.count()).toBe(0)
+    await page.getByRole('button', { name: 'Delete the token laptop' }).click()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Yes, delete the token laptop' }).click()
+    await page.getByText('You have no tokens.').waitFor()
+    await expectFitsPhone(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('add an SSH key, and delete it', async () => {
+    const { page, faults, leave } = await open('/user/settings/keys', 'bob')
+    await page.getByText('You have no SSH keys.').waitFor()
+    await page.getByLabel('Name of the SSH key').fill('laptop')
+    await page.getByLabel('Public SSH key').fill('not a key')
+    await page.getByRole('button', { name: 'Add the SSH key' }).click()
+    await page.getByRole('alert').getByText('Reason: INVALID_SSH_KEY').waitFor()
+    await expectAccessible(page)
+    expect(await page.getByLabel('Name of the SSH key').inputValue()).toBe('laptop')
+    await page.getByLabel('Public SSH key').fill(newSshSigner('ssh-ed25519').line)
+    await page.getByRole('button', { name: 'Add the SSH key' }).click()
+    await page.getByText('The SSH key is added.').waitFor()
+    await page.getByText('SHA256:').waitFor()
+    await expectFitsPhone(page)
+    await page.getByRole('button', { name: 'Delete the SSH key laptop' }).click()
+    await page.getByRole('button', { name: 'Yes, delete the SSH key laptop' }).click()
+    await page.getByText('You have no SSH keys.').waitFor()
+    // The key that is none.
+    expect(faults).toEqual(['400 POST /branchline.v1.PublicKeyService/CreatePublicKey'])
+    await leave()
+  })
+
+  it('add a GPG key, verify it by a signature, and delete it', async () => {
+    const { privateKey } = await generateKey({
+      userIDs: [{ name: 'Bob', email: 'bob@example.org' }],
+      format: 'object',
+    })
+    const { page, faults, leave } = await open('/user/settings/keys', 'bob')
+    await page.getByLabel('Public GPG key').fill(privateKey.toPublic().armor())
+    await page.getByRole('button', { name: 'Add the GPG key' }).click()
+    await page.getByText('not verified').waitFor()
+    await page.getByText('Prove that the key is yours').click()
+    const command = page.getByRole('region', { name: /Command that signs by [0-9A-F]{16}/ })
+    const [, text = ''] = /'(.*)'/.exec((await command.textContent()) ?? '') ?? []
+    await page
+      .getByLabel('Signature', { exact: false })
+      .first()
+      .fill(await signed(privateKey, text))
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Verify the GPG key' }).click()
+    await page.getByText('verified', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Delete the GPG key' }).click()
+    await page.getByRole('button', { name: 'Yes, delete the GPG key' }).click()
+    await page.getByText('You have no GPG keys.').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+})
+
+async function expectFitsPhone(page: Visitor['page']): Promise<void> {
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await expectAccessible(page)
+  await expectFits(page)
+}
+
+/** Returns what `gpg --armor --detach-sign` prints. */
+async function signed(key: PrivateKey, text: string): Promise<string> {
+  const message = await createMessage({ binary: Buffer.from(text) })
+  return String(await sign({ message, signingKeys: key, detached: true }))
+}
