@@ -15,6 +15,7 @@ export type PageName =
   | 'profile'
   | 'tokens'
   | 'keys'
+  | 'security'
   | 'account'
   | 'code'
   | 'commits'
@@ -51,6 +52,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/settings': 'profile',
   'user/settings/tokens': 'tokens',
   'user/settings/keys': 'keys',
+  'user/settings/security': 'security',
 }
 
 /** Returns the page of an address of this server; undefined if the address has none. */

@@ -8,6 +8,7 @@ const TABS = {
   Profile: '/user/settings',
   'Access tokens': '/user/settings/tokens',
   Keys: '/user/settings/keys',
+  Security: '/user/settings/security',
 } as const
 
 /** What the pages of an account have around them. Their content is for signed-in users. */

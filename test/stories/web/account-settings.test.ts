@@ -1,6 +1,7 @@
 import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/server/app.ts'
 import {
   browserSuite,
   expectAccessible,
@@ -12,6 +13,7 @@ import {
   WEB_FOLDER,
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
+import { passcodeAt } from '../../support/passcodes.ts'
 import { PASSWORD } from '../../support/server.ts'
 import { newSshSigner } from '../../support/ssh-signing.ts'
 
@@ -176,6 +178,39 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await page.getByRole('button', { name: 'Yes, delete the GPG key' }).click()
     await page.getByText('You have no GPG keys.').waitFor()
     expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('turn a second factor on, with a QR code and recovery codes, and off', async () => {
+    const { page, faults, leave } = await open('/user/settings/security', 'bob')
+    await page.getByLabel('Your password').fill('wrong password')
+    await page.getByRole('button', { name: 'Set up the second factor' }).click()
+    await page.getByRole('alert').getByText('Reason: BAD_CREDENTIALS').waitFor()
+    await expectAccessible(page)
+    await page.getByLabel('Your password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Set up the second factor' }).click()
+    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
+    await expectAccessible(page)
+    const secret = await page
+      .getByRole('region', { name: 'Secret for the authenticator app' })
+      .textContent()
+    const passcode = (steps: number) => passcodeAt(secret ?? '', systemClock, steps)
+    await page.getByLabel('Passcode').fill(passcode(0))
+    await page.getByRole('button', { name: 'Turn the second factor on' }).click()
+    const codes = page.getByRole('region', { name: 'Recovery codes' })
+    await page.getByText('10 recovery codes are left.').waitFor()
+    const first = await codes.textContent()
+    await expectFitsPhone(page)
+    await page.getByLabel('Passcode', { exact: false }).first().fill(passcode(1))
+    await page.getByRole('button', { name: 'Create recovery codes' }).click()
+    await expect.poll(() => codes.textContent()).not.toBe(first)
+    const [code = ''] = ((await codes.textContent()) ?? '').split('\n')
+    await page.getByLabel('Your password').fill(PASSWORD)
+    await page.getByLabel('Passcode or recovery code').fill(code)
+    await page.getByRole('button', { name: 'Turn the second factor off' }).click()
+    await page.getByText('The second factor is off.').waitFor()
+    // The wrong password, which is sent once.
+    expect(faults).toEqual(['401 POST /branchline.v1.TwoFactorService/EnrollTwoFactor'])
     await leave()
   })
 })
