@@ -11,6 +11,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   profile: () => import('./pages/profile.tsx'),
   tokens: () => import('./pages/tokens.tsx'),
   keys: () => import('./pages/keys.tsx'),
+  notifications: () => import('./pages/notifications.tsx'),
   security: () => import('./pages/security.tsx'),
   account: () => import('./pages/account.tsx'),
   code: () => import('./pages/code.tsx'),

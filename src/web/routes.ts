@@ -15,6 +15,7 @@ export type PageName =
   | 'profile'
   | 'tokens'
   | 'keys'
+  | 'notifications'
   | 'security'
   | 'account'
   | 'code'
@@ -52,6 +53,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/settings': 'profile',
   'user/settings/tokens': 'tokens',
   'user/settings/keys': 'keys',
+  notifications: 'notifications',
   'user/settings/security': 'security',
 }
 

@@ -35,6 +35,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'healthz',
   'login',
   'metrics',
+  'notifications',
   'openapi.json',
   'readyz',
   'schema',
