@@ -15,6 +15,9 @@ export type PageName =
   | 'profile'
   | 'tokens'
   | 'keys'
+  | 'verify-email'
+  | 'applications'
+  | 'emails'
   | 'notifications'
   | 'security'
   | 'account'
@@ -53,6 +56,9 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/settings': 'profile',
   'user/settings/tokens': 'tokens',
   'user/settings/keys': 'keys',
+  'verify-email': 'verify-email',
+  'user/settings/applications': 'applications',
+  'user/settings/emails': 'emails',
   notifications: 'notifications',
   'user/settings/security': 'security',
 }

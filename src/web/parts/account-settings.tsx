@@ -8,6 +8,8 @@ const TABS = {
   Profile: '/user/settings',
   'Access tokens': '/user/settings/tokens',
   Keys: '/user/settings/keys',
+  Applications: '/user/settings/applications',
+  'E-mail': '/user/settings/emails',
   Security: '/user/settings/security',
 } as const
 

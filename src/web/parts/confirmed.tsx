@@ -13,7 +13,10 @@ export function Confirmed(props: {
 }): VNode {
   const { label, question, act } = props
   const [isAsking, setAsking] = useState(false)
-  const action = useAction(act)
+  const action = useAction(async () => {
+    await act()
+    setAsking(false)
+  })
   const focus = useCallback((button: HTMLButtonElement | null) => button?.focus(), [])
   if (!isAsking)
     return (

@@ -73,10 +73,19 @@ export function scopesText(scopes: readonly string[]): string {
   return scopes.map(scopeText).join('; ')
 }
 
+/** Scopes that are no pair of a level and a category. */
+const OTHER_SCOPES: Readonly<Record<string, string>> = {
+  all: 'everything',
+  'public-only': 'only what everybody may see',
+  openid: 'know who you are',
+  profile: 'know your profile',
+  email: 'know your e-mail address',
+  groups: 'know your organisations',
+}
+
 function scopeText(scope: string): string {
-  if (scope === 'all') return 'everything'
-  if (scope === 'public-only') return 'only what everybody may see'
-  const [level, category = ''] = scope.split(':')
+  const [level, category] = scope.split(':')
+  if (category === undefined) return OTHER_SCOPES[scope] ?? scope
   const subject = new Map<string, string>(Object.entries(CATEGORIES)).get(category) ?? category
   return `${level === 'write' ? 'read and change' : 'read'} ${subject.split(':')[0]?.toLowerCase()}`
 }

@@ -1,3 +1,6 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createMessage, generateKey, type PrivateKey, sign } from 'openpgp'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -13,6 +16,7 @@ import {
   WEB_FOLDER,
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
+import { register, tokensOf } from '../../support/oauth-clients.ts'
 import { passcodeAt } from '../../support/passcodes.ts'
 import { PASSWORD } from '../../support/server.ts'
 import { newSshSigner } from '../../support/ssh-signing.ts'
@@ -28,14 +32,17 @@ const PIXEL = Buffer.from(
 describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => {
   let browser: Browser
   let forge: Forge
+  let mailDir: string
 
   beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
+    mailDir = await mkdtemp(join(tmpdir(), 'branchline-mails-'))
+    forge = await startForge({ webFolder: WEB_FOLDER, mailDir })
     browser = await openBrowser()
   })
   afterAll(async () => {
     await browser?.close()
     await forge?.stop()
+    await rm(mailDir, { recursive: true })
   })
 
   /** Opens a page as somebody. */
@@ -213,6 +220,73 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     expect(faults).toEqual(['401 POST /branchline.v1.TwoFactorService/EnrollTwoFactor'])
     await leave()
   })
+
+  it('change the mails, add an address, and verify the address by the mail', async () => {
+    const { page, faults, leave } = await open('/user/settings/emails', 'bob')
+    await page.getByLabel('Send me mails').selectOption('when somebody mentions you')
+    await page.getByLabel('Keep my address').check()
+    await page.getByRole('button', { name: 'Save the settings' }).click()
+    await page.getByText('The settings are saved.').waitFor()
+    await page.getByLabel('Another address').fill('bob@elsewhere.example')
+    await page.getByRole('button', { name: 'Add the address' }).click()
+    await page.getByText('bob@elsewhere.example').waitFor()
+    await expectAccessible(page)
+    await page.goto(await verificationPath(forge, mailDir))
+    await page.getByRole('button', { name: 'Confirm the address for bob' }).click()
+    await page.getByText('The address is verified.').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'list of your addresses' }).click()
+    await page.getByText('bob@elsewhere.example').waitFor()
+    expect(await page.getByLabel('Send me mails').inputValue()).toBe('onmention')
+    expect(await page.getByText('not verified').count()).toBe(0)
+    await page.getByRole('button', { name: 'Remove bob@elsewhere.example' }).click()
+    await page.getByRole('button', { name: 'Yes, remove bob@elsewhere.example' }).click()
+    await page.getByText('bob@elsewhere.example').waitFor({ state: 'detached' })
+    await expectFitsPhone(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('create an application, show its secret once, and delete it', async () => {
+    const { page, faults, leave } = await open('/user/settings/applications', 'bob')
+    await page.getByText('You have no applications.').waitFor()
+    await page.getByText('No application acts for you.').waitFor()
+    await page.getByLabel('Name of the application').fill('wiki')
+    await page.getByLabel('Redirect URIs').fill('https://wiki.example.org/callback')
+    await page.getByRole('button', { name: 'Create the application' }).click()
+    await page.getByText('https://wiki.example.org/callback').waitFor()
+    const first = await page
+      .getByRole('region', { name: 'Client secret', exact: true })
+      .textContent()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Replace the client secret of wiki' }).click()
+    await page.getByRole('button', { name: 'Yes, replace the client secret of wiki' }).click()
+    const second = page.getByRole('region', { name: 'New client secret of wiki' })
+    expect(await second.textContent()).not.toBe(first)
+    await page.getByText('Delete the application wiki').first().click()
+    await page.getByLabel('Type wiki to go on').fill('wike')
+    await page.getByRole('button', { name: 'Delete the application wiki' }).click()
+    await page.getByRole('alert').getByText('The typed name differs').waitFor()
+    await expectFitsPhone(page)
+    await page.getByLabel('Type wiki to go on').fill('wiki')
+    await page.getByRole('button', { name: 'Delete the application wiki' }).click()
+    await page.getByText('You have no applications.').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('list the applications that act for the user, and revoke their access', async () => {
+    const { users, server } = forge
+    await tokensOf(server.url, 'bob', await register(forge, users.ada, { name: 'board' }))
+    const { page, faults, leave } = await open('/user/settings/applications', 'bob')
+    await page.getByText('board', { exact: true }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Revoke the access of board' }).click()
+    await page.getByRole('button', { name: 'Yes, revoke the access of board' }).click()
+    await page.getByText('No application acts for you.').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
 })
 
 async function expectFitsPhone(page: Visitor['page']): Promise<void> {
@@ -226,4 +300,11 @@ async function expectFitsPhone(page: Visitor['page']): Promise<void> {
 async function signed(key: PrivateKey, text: string): Promise<string> {
   const message = await createMessage({ binary: Buffer.from(text) })
   return String(await sign({ message, signingKeys: key, detached: true }))
+}
+
+/** Returns where the link of the one mail leads. */
+async function verificationPath({ server }: Forge, mailDir: string): Promise<string> {
+  await expect.poll(() => server.app.db.selectFrom('mails').select('id').execute()).toEqual([])
+  const [name = ''] = await readdir(mailDir)
+  return /\/verify-email\?token=\S+/.exec(await readFile(join(mailDir, name), 'utf8'))?.[0] ?? ''
 }

@@ -57,6 +57,8 @@ describe('a navigation', () => {
     ['/explore', 'Explore · Branchline'],
     ['/user/login', 'Sign in · Branchline'],
     ['/user/settings', 'Settings · Branchline'],
+    ['/user/settings/tokens', 'Access tokens · Branchline'],
+    ['/notifications', 'Notifications · Branchline'],
     ['/bob', 'bob · Branchline'],
   ])('finds %s', async (path, title) => {
     const { status, text } = await get(path)

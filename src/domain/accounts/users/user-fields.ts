@@ -41,6 +41,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'schema',
   'settings',
   'user',
+  'verify-email',
   // Files that browsers and crawlers ask every site for.
   'favicon.ico',
   'manifest.json',
