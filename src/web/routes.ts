@@ -15,6 +15,7 @@ export type PageName =
   | 'profile'
   | 'tokens'
   | 'keys'
+  | 'memos'
   | 'verify-email'
   | 'applications'
   | 'emails'
@@ -56,6 +57,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/settings': 'profile',
   'user/settings/tokens': 'tokens',
   'user/settings/keys': 'keys',
+  memos: 'memos',
   'verify-email': 'verify-email',
   'user/settings/applications': 'applications',
   'user/settings/emails': 'emails',

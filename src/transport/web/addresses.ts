@@ -38,6 +38,7 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/user/settings': 'Settings',
   '/user/settings/tokens': 'Access tokens',
   '/user/settings/keys': 'Keys',
+  '/memos': 'Memos',
   '/verify-email': 'Confirm your address',
   '/user/settings/applications': 'Applications',
   '/user/settings/emails': 'E-mail',

@@ -46,6 +46,7 @@ function UserLinks({ user }: { user: User }): VNode {
     <>
       <a href={`/${user.username}`}>{user.username}</a>
       <NotificationsLink href={location.href} />
+      <a href="/memos">Memos</a>
       <a href="/user/settings">Settings</a>
       <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>
         Sign out

@@ -34,6 +34,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'file',
   'healthz',
   'login',
+  'memos',
   'metrics',
   'notifications',
   'openapi.json',
