@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { SettingsFrame } from '../parts/account-settings.tsx'
 import { ActionForm } from '../parts/action-form.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
+import { ConfirmedForm } from '../parts/confirmed-form.tsx'
 import { Field, fieldOf } from '../parts/field.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { Pager, pageOf } from '../parts/pager.tsx'
@@ -13,7 +14,6 @@ import { scopesText } from '../parts/scopes.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { TextArea } from '../parts/text-area.tsx'
 import { Time } from '../parts/time.tsx'
-import { TypedName } from '../parts/typed-name.tsx'
 import type { PageProps } from '../routes.ts'
 
 /** The most grants of one answer. */
@@ -73,7 +73,8 @@ function GrantItem({ grant, onRevoked }: { grant: OAuth2Grant; onRevoked: () => 
         Since <Time at={grant.createdAt} />, last sign-in <Time at={grant.updatedAt} />
       </p>
       <Confirmed
-        label={`Revoke the access of ${grant.applicationName}`}
+        action="Revoke the access"
+        about={`of ${grant.applicationName}`}
         question="The tokens of the application stop working at once."
         act={revoke}
       />
@@ -146,17 +147,15 @@ function ApplicationItem(props: { application: OAuth2Application; onDeleted: () 
       {secret !== '' && <ShownOnce name={`New client secret of ${name}`} secret={secret} />}
       {application.confidentialClient && (
         <Confirmed
-          label={`Replace the client secret of ${name}`}
+          action="Replace the client secret"
+          about={`of ${name}`}
           question="The application has to use the new secret. The old one stops working at once."
           act={renew}
         />
       )}
-      <TypedName
-        label={`Delete the application ${name}`}
-        name={name}
-        loss="Nobody can sign in by the application any more, and its tokens stop working at once."
-        act={remove}
-      />
+      <ConfirmedForm action={`Delete the application ${name}`} name={name} act={remove}>
+        <p>Nobody can sign in by the application any more. Its tokens stop working at once.</p>
+      </ConfirmedForm>
     </li>
   )
 }
@@ -177,7 +176,7 @@ function NewApplication({ onCreated }: { onCreated: () => void }): VNode {
     <>
       <h3>New application</h3>
       {secret !== '' && <ShownOnce name="Client secret" secret={secret} />}
-      <ActionForm act={create} button="Create the application" done="It is in the list." clears>
+      <ActionForm act={create} submit="Create the application" done="It is in the list." isEmptied>
         <Field label="Name of the application" name="name" maxLength={255} required />
         <TextArea
           label="Redirect URIs, one on each line"

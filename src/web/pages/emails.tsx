@@ -68,7 +68,7 @@ function MailForm(props: { name: string; settings: UserSetting_GeneralSetting })
       },
     })
   return (
-    <ActionForm act={save} button="Save the settings" done="The settings are saved.">
+    <ActionForm act={save} submit="Save the settings" done="The settings are saved.">
       <label>
         Send me mails about pull requests
         <select name="mails">
@@ -119,9 +119,9 @@ function Addresses(): VNode {
       </Show>
       <ActionForm
         act={add}
-        button="Add the address"
+        submit="Add the address"
         done="The server sends a mail. Open its link to verify the address."
-        clears
+        isEmptied
       >
         <Field label="Another address" name="email" type="email" autocomplete="email" required />
       </ActionForm>
@@ -143,13 +143,14 @@ function AddressItem(props: { email: UserEmail; onDeleted: () => void }): VNode 
         {email.verified ? 'verified' : 'not verified'}
       </span>
       {!email.primary && (
-        <p>
+        <div>
           <Confirmed
-            label={`Remove ${email.email}`}
+            action="Remove"
+            about={email.email}
             question="Commits with the address are not shown as yours any more."
             act={remove}
           />
-        </p>
+        </div>
       )}
     </li>
   )

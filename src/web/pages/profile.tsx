@@ -78,7 +78,7 @@ function ProfileForm({ user }: { user: User }): VNode {
   return (
     <section aria-labelledby="profile">
       <h2 id="profile">Profile</h2>
-      <ActionForm act={save} button="Save the profile" done="The profile is saved.">
+      <ActionForm act={save} submit="Save the profile" done="The profile is saved.">
         <Field
           label="Display name"
           name="displayName"
@@ -123,7 +123,7 @@ function Avatar({ user }: { user: User }): VNode {
       {user.avatarUrl.startsWith('/file/') && (
         <Picture key={String(user.updateTime?.seconds)} name={user.name} />
       )}
-      <ActionForm act={upload} button="Upload the picture" done="The picture is saved." clears>
+      <ActionForm act={upload} submit="Upload the picture" done="The picture is saved." isEmptied>
         <Field
           label="New picture (PNG, JPEG, GIF or WebP, at most 1 MiB)"
           name="avatar"
@@ -134,7 +134,7 @@ function Avatar({ user }: { user: User }): VNode {
       </ActionForm>
       {user.avatarUrl !== '' && (
         <Confirmed
-          label="Remove the picture"
+          action="Remove the picture"
           question="The account gets a generated picture again."
           act={() => change({ name: user.name, avatarUrl: '' })}
         />
@@ -172,9 +172,9 @@ function PasswordForm({ user }: { user: User }): VNode {
       </p>
       <ActionForm
         act={save}
-        button="Change the password"
+        submit="Change the password"
         done="The password is changed. All other sessions have ended."
-        clears
+        isEmptied
       >
         <Field
           label="New password"

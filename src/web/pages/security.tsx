@@ -77,7 +77,8 @@ function IdentityItem(props: {
       <strong>{title}</strong>
       <p class="facts">You are {identity.externUid} there.</p>
       <Confirmed
-        label={`Unlink ${title}`}
+        action="Unlink"
+        about={title}
         question="The provider does not sign you in any more."
         act={unlink}
       />

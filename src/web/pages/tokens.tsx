@@ -18,9 +18,10 @@ import { Time } from '../parts/time.tsx'
 /** The most tokens of one answer. */
 const MAX_TOKENS = 1000
 
+/** The first one is the default. */
 const LIFETIMES: readonly (readonly [days: number, text: string])[] = [
-  [7, 'in 7 days'],
   [30, 'in 30 days'],
+  [7, 'in 7 days'],
   [90, 'in 90 days'],
   [365, 'in a year'],
   [0, 'never'],
@@ -91,7 +92,7 @@ function NewToken({ user, onCreated }: { user: User; onCreated: () => void }): V
           />
         </ShownOnce>
       )}
-      <ActionForm act={create} button="Create the token" clears>
+      <ActionForm act={create} submit="Create the token" isEmptied>
         <Field
           label="Name"
           name="description"
@@ -103,7 +104,7 @@ function NewToken({ user, onCreated }: { user: User; onCreated: () => void }): V
           Expires
           <select name="days">
             {LIFETIMES.map(([days, text]) => (
-              <option key={days} value={days} selected={days === 30}>
+              <option key={days} value={days}>
                 {text}
               </option>
             ))}
@@ -133,7 +134,8 @@ function TokenItem(props: { token: PersonalAccessToken; onDeleted: () => void })
         {token.lastUsedAt ? <Time at={token.lastUsedAt} /> : 'never'}
       </p>
       <Confirmed
-        label={`Delete the token ${name}`}
+        action="Delete"
+        about={`the token ${name}`}
         question="Programs that use the token lose their access at once."
         act={remove}
       />

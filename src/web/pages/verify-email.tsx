@@ -20,7 +20,7 @@ export default function VerifyEmailPage({ query }: PageProps): VNode {
       {session.user ? (
         <ActionForm
           act={() => of(UserEmailService).verifyUserEmail({ token })}
-          button={`Confirm the address for ${session.user.username}`}
+          submit={`Confirm the address for ${session.user.username}`}
           done="The address is verified."
         >
           <p>

@@ -6,11 +6,11 @@ import { SignInLink } from './sign-in-link.tsx'
 
 const TABS = {
   Profile: '/user/settings',
+  Security: '/user/settings/security',
+  'E-mail': '/user/settings/emails',
   'Access tokens': '/user/settings/tokens',
   Keys: '/user/settings/keys',
   Applications: '/user/settings/applications',
-  'E-mail': '/user/settings/emails',
-  Security: '/user/settings/security',
 } as const
 
 /** What the pages of an account have around them. Their content is for signed-in users. */
@@ -22,7 +22,7 @@ export function SettingsFrame(props: {
   const { user } = useApi().session
   useTitle(`${tab} · Settings`)
   return (
-    <>
+    <div class="account">
       <h1>Settings</h1>
       {user ? (
         <>
@@ -40,6 +40,6 @@ export function SettingsFrame(props: {
           Settings are for signed-in users: <SignInLink />
         </p>
       )}
-    </>
+    </div>
   )
 }

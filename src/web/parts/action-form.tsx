@@ -4,32 +4,75 @@ import { FailureNote } from './failure-note.tsx'
 import { onSubmit } from './field.tsx'
 import { useAction } from './load.tsx'
 
-/** A form with its failure, its button, and a word about its success. */
-export function ActionForm(props: {
-  act: (form: HTMLFormElement) => Promise<unknown>
-  button: string
-  /** What to say afterwards; empty if the page shows the result. */
-  done?: string
-  /** Whether the form is empty again afterwards. A failure keeps its text. */
-  clears?: boolean
-  children?: ComponentChildren
-}): VNode {
-  const { act, button, done = '', clears = false, children } = props
+interface ActionFormProps {
+  /** The text of the button. */
+  readonly submit: string
+  readonly act: (form: HTMLFormElement) => Promise<unknown>
+  /** The name of the form for screen readers, where a page has several forms. */
+  readonly label?: string
+  /** What a form that stays says when the action has succeeded. */
+  readonly done?: string
+  /** Whether the fields are emptied after the action. */
+  readonly isEmptied?: boolean
+  readonly isDisabled?: boolean
+  /** Whether the button is beside the fields, not below. */
+  readonly isRow?: boolean
+  readonly children?: ComponentChildren
+}
+
+/** A form that is sent by script. The fields keep their text when the action fails. */
+export function ActionForm(props: ActionFormProps): VNode {
+  const {
+    submit,
+    act,
+    label,
+    done = '',
+    isEmptied = false,
+    isDisabled = false,
+    isRow,
+    children,
+  } = props
   const [isDone, setDone] = useState(false)
   const action = useAction(async (form: HTMLFormElement) => {
     setDone(false)
     await act(form)
-    if (clears) form.reset()
+    if (isEmptied) form.reset()
     setDone(true)
   })
   return (
-    <form class="narrow" onSubmit={onSubmit(action.run)}>
+    <form
+      class={isRow ? 'row' : undefined}
+      aria-label={label}
+      onSubmit={onSubmit(action.run)}
+      onInput={() => setDone(false)}
+    >
       {action.failure && <FailureNote failure={action.failure} />}
       {children}
-      <button class="main" type="submit" disabled={action.isRunning}>
-        {button}
-      </button>
-      <p role="status">{isDone && done}</p>
+      <button type="submit" disabled={action.isRunning || isDisabled}>
+        {submit}
+      </button>{' '}
+      <span role="status">{isDone && done}</span>
     </form>
+  )
+}
+
+interface ActionButtonProps {
+  readonly text: string
+  /** What the action is about, for screen readers, where a page has several such buttons. */
+  readonly about?: string
+  readonly act: () => Promise<unknown>
+}
+
+/** A button with an action. A failure appears beside the button. */
+export function ActionButton({ text, about, act }: ActionButtonProps): VNode {
+  const action = useAction(act)
+  return (
+    <>
+      <button type="button" disabled={action.isRunning} onClick={() => action.run()}>
+        {text}
+        {about !== undefined && <span class="hidden"> {about}</span>}
+      </button>
+      {action.failure && <FailureNote failure={action.failure} />}
+    </>
   )
 }

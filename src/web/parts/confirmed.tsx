@@ -5,13 +5,16 @@ import { useAction } from './load.tsx'
 
 /** A button for something that cannot be undone. It asks before it acts. */
 export function Confirmed(props: {
-  /** What the button does, with the name of what it changes. */
-  label: string
+  /** What the button does. */
+  action: string
+  /** What the action is about, for screen readers, where a page has several such buttons. */
+  about?: string
   /** What is lost. */
   question: string
   act: () => Promise<unknown>
 }): VNode {
-  const { label, question, act } = props
+  const { action: text, about = '', question, act } = props
+  const hidden = about !== '' && <span class="hidden"> {about}</span>
   const [isAsking, setAsking] = useState(false)
   const action = useAction(async () => {
     await act()
@@ -21,16 +24,18 @@ export function Confirmed(props: {
   if (!isAsking)
     return (
       <button type="button" onClick={() => setAsking(true)}>
-        {label}
+        {text}
+        {hidden}
       </button>
     )
   return (
-    <section class="note" aria-label={label}>
+    <section class="note" aria-label={`${text} ${about}`}>
       <p>{question}</p>
       {action.failure && <FailureNote failure={action.failure} />}
       <p class="row">
         <button type="button" disabled={action.isRunning} onClick={() => action.run()}>
-          Yes, {label.charAt(0).toLowerCase() + label.slice(1)}
+          Yes, {text.charAt(0).toLowerCase() + text.slice(1)}
+          {hidden}
         </button>
         <button type="button" ref={focus} onClick={() => setAsking(false)}>
           No, keep it

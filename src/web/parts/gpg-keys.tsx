@@ -83,13 +83,14 @@ function GpgKeyItem(props: {
         <details>
           <summary>Prove that the key is yours</summary>
           <SignCommand text={text} keyId={gpgKey.keyId} />
-          <ActionForm act={verify} button="Verify the GPG key">
+          <ActionForm act={verify} submit="Verify the GPG key">
             <SignatureArea label="Signature" required />
           </ActionForm>
         </details>
       )}
       <Confirmed
-        label={`Delete the GPG key ${gpgKey.keyId}`}
+        action="Delete"
+        about={`the GPG key ${gpgKey.keyId}`}
         question="Signatures by the key are not shown as yours any more."
         act={remove}
       />
@@ -113,7 +114,7 @@ function NewGpgKey({ text, onAdded }: { text: string; onAdded: () => void }): VN
         label="Command that shows a GPG key"
         text="gpg --armor --export --export-options export-minimal KEY"
       />
-      <ActionForm act={add} button="Add the GPG key" done="The GPG key is added." clears>
+      <ActionForm act={add} submit="Add the GPG key" done="The GPG key is added." isEmptied>
         <TextArea label="Public GPG key" name="key" rows={6} required spellcheck={false} />
         <details>
           <summary>The key does not have your e-mail address</summary>

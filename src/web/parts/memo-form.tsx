@@ -21,7 +21,7 @@ export function NewMemo({ onSaved }: { onSaved: () => void }): VNode {
     onSaved()
   }
   return (
-    <ActionForm act={create} button="Save the memo" done="The memo is saved." clears>
+    <ActionForm act={create} submit="Save the memo" done="The memo is saved." isEmptied>
       <MemoFields label="New memo" />
     </ActionForm>
   )
@@ -38,7 +38,7 @@ export function EditMemo({ memo, onSaved }: { memo: Memo; onSaved: () => void })
     onSaved()
   }
   return (
-    <ActionForm act={save} button="Save the changes">
+    <ActionForm act={save} submit="Save the changes">
       <MemoFields label="Text" memo={memo} />
     </ActionForm>
   )

@@ -48,7 +48,7 @@ export function MemoItem({ memo, onChange }: { memo: Memo; onChange: () => void 
         <Markup text={memo.content} base={{ page: '/', raw: '/' }} />
       )}
       {change.failure && <FailureNote failure={change.failure} />}
-      <p class="row">
+      <div class="row">
         <button type="button" aria-expanded={isEditing} onClick={() => setEditing(!isEditing)}>
           Edit <span class="hidden">{label}</span>
         </button>
@@ -61,12 +61,13 @@ export function MemoItem({ memo, onChange }: { memo: Memo; onChange: () => void 
         >
           {isArchived ? 'Restore' : 'Archive'} <span class="hidden">{label}</span>
         </button>
-      </p>
-      <Confirmed
-        label={`Delete ${label}`}
-        question="The memo and all comments on it are deleted."
-        act={remove}
-      />
+        <Confirmed
+          action="Delete"
+          about={label}
+          question="The memo and all comments on it are deleted."
+          act={remove}
+        />
+      </div>
     </article>
   )
 }

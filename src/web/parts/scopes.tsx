@@ -1,6 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
 
 /** What the scopes of a category permit, in words. */
 const CATEGORIES = {
@@ -21,29 +20,22 @@ function categoriesFor(isAdmin: boolean): readonly (readonly [name: string, text
 
 /** The part of a form that chooses what a token permits. */
 export function ScopeFields({ isAdmin }: { isAdmin: boolean }): VNode {
-  const [isAll, setAll] = useState(false)
   return (
     <fieldset>
       <legend>What the token may do</legend>
       <label class="choice">
-        <input
-          type="checkbox"
-          name="all"
-          onChange={(event) => setAll(event.currentTarget.checked)}
-        />{' '}
-        Everything that you may do
+        <input type="checkbox" name="all" /> Everything that you may do, whatever is chosen below
       </label>
-      {!isAll &&
-        categoriesFor(isAdmin).map(([name, text]) => (
-          <label key={name}>
-            {text}
-            <select name={`scope-${name}`}>
-              <option value="">nothing</option>
-              <option value="read">read</option>
-              <option value="write">read and change</option>
-            </select>
-          </label>
-        ))}
+      {categoriesFor(isAdmin).map(([name, text]) => (
+        <label key={name}>
+          {text}
+          <select name={`scope-${name}`}>
+            <option value="">nothing</option>
+            <option value="read">read</option>
+            <option value="write">read and change</option>
+          </select>
+        </label>
+      ))}
       <label class="choice">
         <input type="checkbox" name="public-only" /> Only what everybody may see
       </label>

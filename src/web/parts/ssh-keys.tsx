@@ -56,7 +56,8 @@ function SshKeyItem(props: { sshKey: PublicKey; onDeleted: () => void }): VNode 
         {sshKey.key.split(' ', 1)[0]}, added <Time at={sshKey.createdAt} />
       </p>
       <Confirmed
-        label={`Delete the SSH key ${sshKey.title}`}
+        action="Delete"
+        about={`the SSH key ${sshKey.title}`}
         question="Signatures by the key are not shown as yours any more."
         act={remove}
       />
@@ -78,7 +79,7 @@ function NewSshKey({ onAdded }: { onAdded: () => void }): VNode {
       <Command label="Command that shows an SSH key" text="cat ~/.ssh/id_ed25519.pub" />
       <p>Without a key, create one first:</p>
       <Command label="Command that creates an SSH key" text="ssh-keygen -t ed25519" />
-      <ActionForm act={add} button="Add the SSH key" done="The SSH key is added." clears>
+      <ActionForm act={add} submit="Add the SSH key" done="The SSH key is added." isEmptied>
         <Field
           label="Name of the SSH key"
           name="title"

@@ -76,7 +76,7 @@ function Enrolment({ name, onChange }: FactorProps): VNode {
     return (
       <>
         <p>The second factor is off.</p>
-        <ActionForm act={enrol} button="Set up the second factor">
+        <ActionForm act={enrol} submit="Set up the second factor">
           <PasswordField />
         </ActionForm>
       </>
@@ -87,7 +87,7 @@ function Enrolment({ name, onChange }: FactorProps): VNode {
       <QrCode text={offer.otpauthUri} label="QR code for the authenticator app" />
       <p>Or type the secret into the app:</p>
       <Command text={offer.secret} label="Secret for the authenticator app" />
-      <ActionForm act={confirm} button="Turn the second factor on">
+      <ActionForm act={confirm} submit="Turn the second factor on">
         <PasscodeField hint="The six digits that the app shows. They prove that the app has the secret." />
       </ActionForm>
     </>
@@ -114,11 +114,11 @@ function Enabled({ factor, name, onChange }: FactorProps & { factor: TwoFactor }
       </p>
       <h3>New recovery codes</h3>
       <p>The present recovery codes stop working.</p>
-      <ActionForm act={regenerate} button="Create recovery codes" clears>
+      <ActionForm act={regenerate} submit="Create recovery codes" isEmptied>
         <PasscodeField />
       </ActionForm>
       <h3>Turn the second factor off</h3>
-      <ActionForm act={disable} button="Turn the second factor off">
+      <ActionForm act={disable} submit="Turn the second factor off">
         <PasswordField />
         <Field
           label="Passcode or recovery code"

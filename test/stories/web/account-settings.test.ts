@@ -264,11 +264,12 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     const second = page.getByRole('region', { name: 'New client secret of wiki' })
     expect(await second.textContent()).not.toBe(first)
     await page.getByText('Delete the application wiki').first().click()
-    await page.getByLabel('Type wiki to go on').fill('wike')
-    await page.getByRole('button', { name: 'Delete the application wiki' }).click()
-    await page.getByRole('alert').getByText('The typed name differs').waitFor()
+    await page.getByLabel('Type wiki to confirm').fill('wike')
+    expect(
+      await page.getByRole('button', { name: 'Delete the application wiki' }).isDisabled(),
+    ).toBe(true)
     await expectFitsPhone(page)
-    await page.getByLabel('Type wiki to go on').fill('wiki')
+    await page.getByLabel('Type wiki to confirm').fill('wiki')
     await page.getByRole('button', { name: 'Delete the application wiki' }).click()
     await page.getByText('You have no applications.').waitFor()
     expect(faults).toEqual([])
