@@ -15,6 +15,7 @@ export type PageName =
   | 'profile'
   | 'tokens'
   | 'keys'
+  | 'reset-password'
   | 'memos'
   | 'verify-email'
   | 'applications'
@@ -57,6 +58,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/settings': 'profile',
   'user/settings/tokens': 'tokens',
   'user/settings/keys': 'keys',
+  'reset-password': 'reset-password',
   memos: 'memos',
   'verify-email': 'verify-email',
   'user/settings/applications': 'applications',

@@ -25,6 +25,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   HEAD_COMMIT_DIFFERS: 'New commits have arrived. Look at them, then merge again.',
   INVALID_EMAIL_TOKEN: 'Add the address again, and open the link of the new mail.',
   INVALID_GPG_KEY: 'Paste the whole output of the command, with its first and last line.',
+  INVALID_RESET_TOKEN: 'Ask for a new mail.',
   INVALID_SSH_KEY: 'Paste the one line of the file that ends in .pub.',
   LAST_ADMIN: 'Make another user an administrator first.',
   MAIL_NOT_CONFIGURED: 'Ask the administrator to configure mail.',

@@ -62,6 +62,9 @@ export default function Login({ query }: PageProps): VNode {
           Sign in
         </button>
       </form>
+      <p>
+        <a href="/reset-password">Forgotten password</a>
+      </p>
     </>
   )
 }

@@ -8,6 +8,7 @@ import { ActionForm } from '../parts/action-form.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
 import { Field, fieldOf } from '../parts/field.tsx'
 import { useLoad } from '../parts/load.tsx'
+import { NewPasswordFields, newPasswordOf } from '../parts/new-password.tsx'
 import { TextArea } from '../parts/text-area.tsx'
 import { Time } from '../parts/time.tsx'
 import { toBase64 } from '../text/bytes.ts'
@@ -158,10 +159,7 @@ function Picture({ name }: { name: string }): VNode | null {
 function PasswordForm({ user }: { user: User }): VNode {
   const change = useUserChange()
   const save = async (form: HTMLFormElement) => {
-    const password = fieldOf(form, 'password')
-    if (password !== fieldOf(form, 'again'))
-      throw new ConnectError('the two passwords differ', Code.InvalidArgument)
-    await change({ name: user.name, password })
+    await change({ name: user.name, password: newPasswordOf(form) })
   }
   return (
     <section aria-labelledby="password">
@@ -176,20 +174,7 @@ function PasswordForm({ user }: { user: User }): VNode {
         done="The password is changed. All other sessions have ended."
         isEmptied
       >
-        <Field
-          label="New password"
-          name="password"
-          type="password"
-          autocomplete="new-password"
-          required
-        />
-        <Field
-          label="New password again"
-          name="again"
-          type="password"
-          autocomplete="new-password"
-          required
-        />
+        <NewPasswordFields />
       </ActionForm>
     </section>
   )

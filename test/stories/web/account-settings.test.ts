@@ -22,6 +22,7 @@ import { PASSWORD } from '../../support/server.ts'
 import { newSshSigner } from '../../support/ssh-signing.ts'
 
 const NEW_PASSWORD = 'a longer battery of horses'
+const RESET_PASSWORD = 'the longest battery of horses'
 
 /** The smallest PNG: one pixel. */
 const PIXEL = Buffer.from(
@@ -231,7 +232,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     await page.getByRole('button', { name: 'Add the address' }).click()
     await page.getByText('bob@elsewhere.example').waitFor()
     await expectAccessible(page)
-    await page.goto(await verificationPath(forge, mailDir))
+    await page.goto(await mailedPath(forge, mailDir, 'verify-email'))
     await page.getByRole('button', { name: 'Confirm the address for bob' }).click()
     await page.getByText('The address is verified.').waitFor()
     await expectAccessible(page)
@@ -288,6 +289,26 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of an account'), () => 
     expect(faults).toEqual([])
     await leave()
   })
+
+  it('are reached again with a new password after a mail', async () => {
+    const { page, faults, leave } = await visit(browser, forge.server.url)
+    await page.goto('/user/login')
+    await page.getByRole('link', { name: 'Forgotten password' }).click()
+    await page.getByLabel('Username or e-mail address').fill('carol@example.org')
+    await page.getByRole('button', { name: 'Send the mail' }).click()
+    await page.getByText('a mail with a link is on its way').waitFor()
+    await expectAccessible(page)
+    await page.goto(await mailedPath(forge, mailDir, 'reset-password'))
+    await page.getByLabel('New password', { exact: true }).fill(RESET_PASSWORD)
+    await page.getByLabel('New password again').fill(RESET_PASSWORD)
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await page.getByText('The password is set').waitFor()
+    await expectAccessible(page)
+    expect(faults).toEqual([])
+    await leave()
+    await (await open('/user/settings', 'carol', RESET_PASSWORD)).leave()
+  })
 })
 
 async function expectFitsPhone(page: Visitor['page']): Promise<void> {
@@ -303,9 +324,11 @@ async function signed(key: PrivateKey, text: string): Promise<string> {
   return String(await sign({ message, signingKeys: key, detached: true }))
 }
 
-/** Returns where the link of the one mail leads. */
-async function verificationPath({ server }: Forge, mailDir: string): Promise<string> {
+/** Returns where the link of a mail leads. */
+async function mailedPath({ server }: Forge, mailDir: string, page: string): Promise<string> {
+  await server.app.background.settled()
   await expect.poll(() => server.app.db.selectFrom('mails').select('id').execute()).toEqual([])
-  const [name = ''] = await readdir(mailDir)
-  return /\/verify-email\?token=\S+/.exec(await readFile(join(mailDir, name), 'utf8'))?.[0] ?? ''
+  const names = await readdir(mailDir)
+  const mails = await Promise.all(names.map((name) => readFile(join(mailDir, name), 'utf8')))
+  return new RegExp(`/${page}\\?token=\\S+`).exec(mails.join('\n'))?.[0] ?? ''
 }

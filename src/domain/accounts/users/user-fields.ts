@@ -39,6 +39,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'notifications',
   'openapi.json',
   'readyz',
+  'reset-password',
   'schema',
   'settings',
   'user',
