@@ -12,7 +12,16 @@ export type PageName =
   | 'home'
   | 'explore'
   | 'login'
-  | 'settings'
+  | 'profile'
+  | 'tokens'
+  | 'keys'
+  | 'reset-password'
+  | 'memos'
+  | 'verify-email'
+  | 'applications'
+  | 'emails'
+  | 'notifications'
+  | 'security'
   | 'account'
   | 'code'
   | 'commits'
@@ -78,7 +87,16 @@ const FIXED: Readonly<Record<string, PageName>> = {
   '-/import': 'import',
   '-/organizations': 'organizations',
   'user/login': 'login',
-  'user/settings': 'settings',
+  'user/settings': 'profile',
+  'user/settings/tokens': 'tokens',
+  'user/settings/keys': 'keys',
+  'reset-password': 'reset-password',
+  memos: 'memos',
+  'verify-email': 'verify-email',
+  'user/settings/applications': 'applications',
+  'user/settings/emails': 'emails',
+  notifications: 'notifications',
+  'user/settings/security': 'security',
 }
 
 /** Returns the page of an address of this server; undefined if the address has none. */

@@ -37,6 +37,15 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/explore': 'Explore',
   '/user/login': 'Sign in',
   '/user/settings': 'Settings',
+  '/user/settings/tokens': 'Access tokens',
+  '/user/settings/keys': 'Keys',
+  '/reset-password': 'Set a new password',
+  '/memos': 'Memos',
+  '/verify-email': 'Confirm your address',
+  '/user/settings/applications': 'Applications',
+  '/user/settings/emails': 'E-mail',
+  '/notifications': 'Notifications',
+  '/user/settings/security': 'Security',
 }
 
 /** Pages below `/-/`, which no account can be named. They show a stranger the same for every name. */

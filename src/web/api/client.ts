@@ -4,6 +4,8 @@ import {
   Code,
   ConnectError,
   createClient,
+  createContextKey,
+  createContextValues,
   type Interceptor,
   type Transport,
 } from '@connectrpc/connect'
@@ -50,6 +52,14 @@ export function createApi(onSessionChange: () => void): Api {
   }
 }
 
+const MAY_REPEAT = createContextKey(true)
+
+/**
+ * Options of a call with a password or passcode. A wrong one fails as a wrong token does, and counts
+ * against the limit of the server, so that the call is sent once only.
+ */
+export const SENT_ONCE = { contextValues: createContextValues().set(MAY_REPEAT, false) }
+
 /** Adds the access token. A token that the server refuses is replaced once. */
 function authorizedBy(session: Session): Interceptor {
   return (next) => async (request) => {
@@ -59,7 +69,8 @@ function authorizedBy(session: Session): Interceptor {
     try {
       return await next(request)
     } catch (error) {
-      if (ConnectError.from(error).code !== Code.Unauthenticated || request.stream) throw error
+      const isRefused = ConnectError.from(error).code === Code.Unauthenticated
+      if (!isRefused || request.stream || !request.contextValues.get(MAY_REPEAT)) throw error
       const renewed = await session.replace(token)
       if (renewed === undefined) throw error
       request.header.set('authorization', `Bearer ${renewed}`)

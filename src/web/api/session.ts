@@ -64,7 +64,17 @@ export class Session {
     return this.#token?.text
   }
 
-  /** Replaces a token that the server has refused, for example after a change of the password. */
+  /** Takes over what the user has changed in the profile. */
+  changeUser(user: User): void {
+    this.#enter(user)
+  }
+
+  /** Replaces the token, which ends with a change of the password. The session goes on. */
+  async renew(): Promise<void> {
+    await this.#renew()
+  }
+
+  /** Replaces a token that the server has refused, for example after it was ended elsewhere. */
   async replace(refused: string): Promise<string | undefined> {
     if (this.#token?.text === refused) await this.#renew()
     return this.#token?.text

@@ -8,6 +8,7 @@ import { useAction } from '../parts/load.tsx'
 import { goTo } from '../parts/navigation.ts'
 import { useTitle } from '../parts/page-title.ts'
 import type { PageProps } from '../routes.ts'
+import { factorOf } from '../text/second-factor.ts'
 
 /** Sign-in by password, and by a second factor where the account has one. */
 export default function Login({ query }: PageProps): VNode {
@@ -61,16 +62,11 @@ export default function Login({ query }: PageProps): VNode {
           Sign in
         </button>
       </form>
+      <p>
+        <a href="/reset-password">Forgotten password</a>
+      </p>
     </>
   )
-}
-
-/** Passcodes are digits, and recovery codes have other characters too. */
-function factorOf(text: string): { passcode: string; recoveryCode: string } {
-  const code = text.replaceAll(' ', '')
-  return /^\d*$/.test(code)
-    ? { passcode: code, recoveryCode: '' }
-    : { passcode: '', recoveryCode: code }
 }
 
 /** Returns a path of this server, so that no link through the sign-in leads to another one. */

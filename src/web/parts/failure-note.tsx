@@ -1,10 +1,14 @@
 import type { VNode } from 'preact'
+import { useApi } from '../api/client.ts'
 import type { Failure } from '../api/failure.ts'
 import { SignInLink } from './sign-in-link.tsx'
 
 /** A failure: what happened, why, and what to do. */
 export function FailureNote({ failure }: { failure: Failure }): VNode {
-  const { message, reason, advice, isSignedOut } = failure
+  const { session } = useApi()
+  const { message, reason, advice } = failure
+  // A wrong passcode is such a failure too, of a user who has a session.
+  const isSignedOut = failure.isSignedOut && session.user === undefined
   return (
     <div class="note problem" role="alert">
       <p>

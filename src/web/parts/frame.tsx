@@ -4,6 +4,7 @@ import { useApi } from '../api/client.ts'
 import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
 import { goTo } from './navigation.ts'
+import { NotificationsLink } from './notifications-link.tsx'
 import { SignInLink } from './sign-in-link.tsx'
 
 /** What all pages have around them. */
@@ -45,6 +46,8 @@ function UserLinks({ user }: { user: User }): VNode {
   return (
     <>
       <a href={`/${user.username}`}>{user.username}</a>
+      <NotificationsLink href={location.href} />
+      <a href="/memos">Memos</a>
       <a href="/user/settings">Settings</a>
       {user.role === User_Role.ADMIN && <a href="/-/admin">Administration</a>}
       <button type="button" disabled={signOut.isRunning} onClick={() => signOut.run()}>

@@ -14,11 +14,17 @@ export function NextSteps({ username }: { username: string }): VNode {
         text={`git remote add origin ${origin}/${username}/NAME.git\ngit push -u origin HEAD`}
       />
       <h3>Create a token for scripts</h3>
+      <p>
+        On the page of <a href="/user/settings/tokens">access tokens</a>, or by a command:
+      </p>
       <Command
         label="Command that creates a token"
         text={`curl -u ${username} -H 'content-type: application/json' \\\n  -d '{"name":"scripts","scopes":["write:repository"]}' \\\n  ${origin}/api/v1/users/${username}/tokens`}
       />
       <h3>Add an SSH key that signs your commits</h3>
+      <p>
+        On the page of <a href="/user/settings/keys">keys</a>, or by a command:
+      </p>
       <Command
         label="Command that adds a key"
         text={`curl -u ${username} -H 'content-type: application/json' \\\n  -d "{\\"title\\":\\"laptop\\",\\"key\\":\\"$(cat ~/.ssh/id_ed25519.pub)\\"}" \\\n  ${origin}/api/v1/user/keys`}

@@ -27,6 +27,12 @@ export function codeHref(
   return `${repositoryHref(repository)}/src/${kind}/${encodeURIComponent(name)}${end}`
 }
 
+/** Returns the address on this server of a URL below the public URL, which may have another host. */
+export function ownHref(url: string): string {
+  const { pathname, search, hash } = new URL(url)
+  return pathname + search + hash
+}
+
 /** Returns the first line of a commit message. */
 export function subjectOf(message: string): string {
   return message.split('\n', 1)[0] ?? ''

@@ -3,6 +3,14 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
 }
 
+/** Returns bytes in base64. */
+export function toBase64(bytes: Uint8Array): string {
+  // In a loop, since the arguments of one call have a maximum number.
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return btoa(text)
+}
+
 /** Returns the text of a file; undefined for a binary one, which Git recognises in the same way. */
 export function textOf(bytes: Uint8Array): string | undefined {
   // buffer_is_binary in xdiff-interface.c of Git

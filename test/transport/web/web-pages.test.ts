@@ -62,6 +62,8 @@ describe('a navigation', () => {
     ['/-/admin', 'Administration · Branchline'],
     ['/-/import', 'Import a repository · Branchline'],
     ['/-/organizations/anything/teams', 'Organisations · Branchline'],
+    ['/user/settings/tokens', 'Access tokens · Branchline'],
+    ['/notifications', 'Notifications · Branchline'],
     ['/bob', 'bob · Branchline'],
   ])('finds %s', async (path, title) => {
     const { status, text } = await get(path)

@@ -1,0 +1,78 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  browserSuite,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  openBrowser,
+  visit,
+  WEB_FOLDER,
+} from '../../support/chromium.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
+import { PASSWORD } from '../../support/server.ts'
+
+describe.skipIf(!hasChromium)(browserSuite('the page of memos'), () => {
+  let browser: Browser
+  let forge: Forge
+
+  beforeAll(async () => {
+    forge = await startForge({ webFolder: WEB_FOLDER })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await forge?.stop()
+  })
+
+  it('writes, finds, changes, archives and deletes memos', async () => {
+    const { page, faults, leave } = await visit(browser, forge.server.url)
+    await page.goto('/memos')
+    await page.getByText('Memos are for signed-in users').waitFor()
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+    await page.getByLabel('Username').fill('bob')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('No memos.').waitFor()
+    await page.getByLabel('New memo').fill('Buy **milk** #shop/food')
+    await page.getByRole('button', { name: 'Save the memo' }).click()
+    await page.getByText('The memo is saved.').waitFor()
+    const milk = page.getByRole('article', { name: 'Buy milk' })
+    await milk.getByText('seen by only you').waitFor()
+    expect(await page.getByLabel('New memo').inputValue()).toBe('')
+    await page.getByLabel('New memo').fill('Call the "plumber" #home')
+    await page.getByLabel('Who sees it').selectOption('everybody')
+    await page.getByRole('button', { name: 'Save the memo' }).click()
+    const plumber = page.getByRole('article', { name: 'Call the "plumber"' })
+    await plumber.getByText('seen by everybody').waitFor()
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+    await expectAccessible(page)
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expectAccessible(page)
+    await expectFits(page)
+
+    await page.getByRole('link', { name: '#shop/food' }).click()
+    await plumber.waitFor({ state: 'detached' })
+    await page.goBack()
+    await plumber.waitFor()
+    await page.getByLabel('Search your memos').fill('"plumber"')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await milk.waitFor({ state: 'detached' })
+    await plumber.getByRole('button', { name: 'Edit' }).click()
+    await plumber.getByLabel('Text').fill('Call the "plumber" today')
+    await expectAccessible(page)
+    await plumber.getByRole('button', { name: 'Save the changes' }).click()
+    await page.getByRole('article', { name: 'Call the "plumber" today' }).waitFor()
+    await plumber.getByRole('button', { name: 'Pin' }).click()
+    await plumber.getByText('pinned', { exact: true }).waitFor()
+    await plumber.getByRole('button', { name: 'Archive' }).click()
+    await page.getByText('No memos.').waitFor()
+    await page.getByRole('link', { name: 'Archived' }).click()
+    await plumber.getByRole('button', { name: 'Delete' }).click()
+    await plumber.getByRole('button', { name: 'Yes, delete' }).click()
+    await page.getByText('No memos.').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+})
