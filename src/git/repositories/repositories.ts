@@ -170,11 +170,14 @@ export function repositoryCacheOf<T extends { readonly bytes: number }>(
 
 /**
  * Creates the folder if necessary and removes incomplete repositories that a crash left in the
- * scratch folder. Only the server that owns the scratch folder may call this function.
+ * scratch folder.
+ *
+ * The scratch folder of a server that shares the repositories is new, and has the lock by which other
+ * servers know that its owner runs.
  */
 export async function prepareRepositories(repositories: Repositories): Promise<void> {
-  const { scratch } = repositories
-  await rm(scratch, { recursive: true, force: true })
+  const { scratch, isShared } = repositories
+  if (!isShared) await rm(scratch, { recursive: true, force: true })
   await mkdir(scratch, { recursive: true, mode: 0o700 })
   await installHooks(hooksFolder(repositories))
 }

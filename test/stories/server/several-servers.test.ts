@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -205,6 +208,19 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
     expect(ids).toHaveLength(memos.length)
     expect(new Set(ids).size).toBe(memos.length)
+  })
+
+  it('keep the temporary files of each other when one of them starts', async () => {
+    const folder = join(group.data, 'repositories', 'scratch')
+    const present = await readdir(folder)
+    const marks = present.map((name) => join(folder, name, 'mark'))
+    for (const mark of marks) await writeFile(mark, '')
+    await group.replace(1)
+    // The files of the server that was killed are gone, and no others.
+    const kept = marks.filter((mark) => existsSync(mark))
+    expect(kept).toHaveLength(SERVERS - 1)
+    await group.replace(1)
+    expect(marks.filter((mark) => existsSync(mark))).toEqual(kept)
   })
 
   it('keep what was acknowledged when they are killed in turn', async () => {
