@@ -9,7 +9,7 @@ import { Conversation } from '../parts/conversation.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { NotFound } from '../parts/not-found.tsx'
 import { Pager, pageOf } from '../parts/pager.tsx'
-import { PullFiles } from '../parts/pull-files.tsx'
+import type { PullFilesProps } from '../parts/pull-files.tsx'
 import { PullState } from '../parts/pull-state.tsx'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import { useRepositoryEvents } from '../parts/repository-events.ts'
@@ -57,7 +57,7 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
           <PullHeader name={name} pull={value} tab={tab} />
           {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
           {tab === 'files' && (
-            <PullFiles repository={repository} name={name} pull={value} version={version} />
+            <Files repository={repository} name={name} pull={value} version={version} />
           )}
           {tab === '' && (
             <Conversation
@@ -72,6 +72,12 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
       )}
     </Show>
   )
+}
+
+/** The changes, whose script is loaded when the user asks for them. */
+function Files(props: PullFilesProps): VNode {
+  const part = useLoad(() => import('../parts/pull-files.tsx'), [])
+  return <Show of={part}>{({ PullFiles }) => <PullFiles {...props} />}</Show>
 }
 
 function PullHeader({
