@@ -1,7 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { type Visitor, visit } from './chromium.ts'
+import { expectAccessible, expectFits, type Visitor, visit } from './chromium.ts'
 import { PASSWORD } from './server.ts'
+
+const PHONE = { width: 360, height: 740 }
 
 /** Opens a window as somebody, who comes to a page through the sign-in. */
 export async function visitAs(
@@ -30,4 +32,22 @@ export async function confirmBy(page: Page, action: string, name: string): Promi
   expect(await button.isDisabled()).toBe(true)
   await typed.fill(name)
   await button.click()
+}
+
+/**
+ * Expects that axe finds no fault in a page with everything opened, in both colours, and that the
+ * page fits a phone.
+ */
+export async function expectReadable(page: Page): Promise<void> {
+  await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+  // A summary has no role by which it could be found.
+  for (const summary of await page.locator('summary').all()) await summary.click()
+  await expectAccessible(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const size = page.viewportSize()
+  await page.setViewportSize(PHONE)
+  await expectAccessible(page)
+  await expectFits(page)
+  await page.emulateMedia({ colorScheme: 'light' })
+  if (size) await page.setViewportSize(size)
 }

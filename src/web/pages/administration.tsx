@@ -83,7 +83,7 @@ function Accounts({ page }: { page: number }): VNode {
       <Show of={list}>
         {({ users, total, limit }) => (
           <>
-            <p>{total.toLocaleString()} accounts</p>
+            <p>{total === 1n ? '1 account' : `${total.toLocaleString()} accounts`}</p>
             <ul class="list">
               {users.map(({ login, fullName, isAdmin, active, restricted, email, created }) => (
                 <li key={login}>

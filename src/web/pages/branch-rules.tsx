@@ -5,6 +5,7 @@ import { useApi } from '../api/client.ts'
 import { ConfirmedForm } from '../parts/confirmed-form.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { goTo } from '../parts/navigation.ts'
+import { findOrganization } from '../parts/organization-lookup.ts'
 import { RepositorySettings } from '../parts/repository-settings.tsx'
 import { RuleForm } from '../parts/rule-form.tsx'
 import type { PageProps } from '../routes.ts'
@@ -31,22 +32,26 @@ interface RulesProps {
 }
 
 function Rules({ owner, repo, isNew, rule, isFrozen }: RulesProps): VNode {
-  const { of } = useApi()
+  const api = useApi()
   const name = { owner, repo }
   const base = `${repositoryHref(name)}/settings/branches`
-  const list = useLoad(
-    (signal) => of(BranchProtectionService).listBranchProtections(name, { signal }),
-    [],
-  )
-  if (isNew && !isFrozen) return <RuleForm name={name} onSaved={() => goTo(base)} />
+  const loaded = useLoad(async (signal) => {
+    const service = api.of(BranchProtectionService)
+    const { branchProtections } = await service.listBranchProtections(name, { signal })
+    const hasTeams = (await findOrganization(api, owner, signal)) !== null
+    return { rules: branchProtections, hasTeams }
+  }, [])
   return (
-    <Show of={list}>
-      {({ branchProtections }) => {
+    <Show of={loaded}>
+      {({ rules, hasTeams }) => {
+        const props = { name, hasTeams, base }
+        if (isNew && !isFrozen)
+          return <RuleForm name={name} hasTeams={hasTeams} onSaved={() => goTo(base)} />
         if (rule === '' || isFrozen)
-          return <RuleList rules={branchProtections} base={base} isFrozen={isFrozen} />
-        const edited = branchProtections.find(({ ruleName }) => ruleName === rule)
+          return <RuleList rules={rules} base={base} isFrozen={isFrozen} />
+        const edited = rules.find(({ ruleName }) => ruleName === rule)
         return edited ? (
-          <OneRule name={name} rule={edited} base={base} />
+          <OneRule {...props} rule={edited} />
         ) : (
           <p>
             There is no rule {rule}. <a href={base}>All rules</a>
@@ -101,16 +106,17 @@ function factsOf(rule: BranchProtection): string[] {
 function OneRule(props: {
   name: { owner: string; repo: string }
   rule: BranchProtection
+  hasTeams: boolean
   base: string
 }): VNode {
   const { of } = useApi()
-  const { name, rule, base } = props
+  const { name, rule, hasTeams, base } = props
   return (
     <>
       <p>
         <a href={base}>All rules</a>
       </p>
-      <RuleForm name={name} rule={rule} onSaved={() => goTo(base)} />
+      <RuleForm name={name} rule={rule} hasTeams={hasTeams} onSaved={() => goTo(base)} />
       <section class="box" aria-labelledby="danger">
         <h3 id="danger">Danger zone</h3>
         <ConfirmedForm

@@ -45,10 +45,6 @@ interface SettingsProps {
 
 function Description({ name, repository, reload }: SettingsProps): VNode {
   const { of } = useApi()
-  const branches = useLoad(
-    (signal) => of(BranchService).listBranches({ ...name, limit: 50 }, { signal }),
-    [],
-  )
   const save = async (form: HTMLFormElement) => {
     await of(RepositoryService).editRepository({
       ...name,
@@ -84,25 +80,40 @@ function Description({ name, repository, reload }: SettingsProps): VNode {
           ['private', 'Private: the owner, collaborators and teams'],
         ]}
       />
-      <Field
-        label="Default branch"
-        name="branch"
-        list="branches"
-        autocomplete="off"
-        required
-        defaultValue={repository.defaultBranch}
-      />
-      <datalist id="branches">
-        {branches.value?.branches.map((branch) => (
-          <option key={branch.name} value={branch.name} />
-        ))}
-      </datalist>
+      <DefaultBranch name={name} branch={repository.defaultBranch} />
       <Checkbox
         label="New repositories may begin as a copy of this one (template)"
         name="template"
         isChecked={repository.template}
       />
     </ActionForm>
+  )
+}
+
+/** The branches are offered, as many as the API has on one page. */
+function DefaultBranch(props: { name: SettingsProps['name']; branch: string }): VNode {
+  const { of } = useApi()
+  const { name, branch } = props
+  const branches = useLoad(
+    (signal) => of(BranchService).listBranches({ ...name, limit: 50 }, { signal }),
+    [],
+  )
+  return (
+    <>
+      <Field
+        label="Default branch"
+        name="branch"
+        list="branches"
+        autocomplete="off"
+        required
+        defaultValue={branch}
+      />
+      <datalist id="branches">
+        {branches.value?.branches.map((known) => (
+          <option key={known.name} value={known.name} />
+        ))}
+      </datalist>
+    </>
   )
 }
 

@@ -6,10 +6,10 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { CommitList } from '../parts/commit-list.tsx'
 import { Conversation } from '../parts/conversation.tsx'
+import { Later } from '../parts/later.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { NotFound } from '../parts/not-found.tsx'
 import { Pager, pageOf } from '../parts/pager.tsx'
-import type { PullFilesProps } from '../parts/pull-files.tsx'
 import { PullState } from '../parts/pull-state.tsx'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import { useRepositoryEvents } from '../parts/repository-events.ts'
@@ -17,6 +17,8 @@ import type { PullName } from '../parts/reviews.ts'
 import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref } from '../text/addresses.ts'
+
+const loadFiles = async () => (await import('../parts/pull-files.tsx')).PullFiles
 
 /** One pull request: the conversation, the commits, or the files. */
 export default function PullPage({ owner, repo, rest, query }: PageProps): VNode {
@@ -57,7 +59,7 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
           <PullHeader name={name} pull={value} tab={tab} />
           {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
           {tab === 'files' && (
-            <Files repository={repository} name={name} pull={value} version={version} />
+            <Later load={loadFiles} with={{ repository, name, pull: value, version }} />
           )}
           {tab === '' && (
             <Conversation
@@ -72,12 +74,6 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
       )}
     </Show>
   )
-}
-
-/** The changes, whose script is loaded when the user asks for them. */
-function Files(props: PullFilesProps): VNode {
-  const part = useLoad(() => import('../parts/pull-files.tsx'), [])
-  return <Show of={part}>{({ PullFiles }) => <PullFiles {...props} />}</Show>
 }
 
 function PullHeader({

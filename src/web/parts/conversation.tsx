@@ -8,8 +8,8 @@ import { repositoryHref } from '../text/addresses.ts'
 import { allPages, PAGE } from './all-pages.ts'
 import { Checks } from './checks.tsx'
 import { type Entry, EntryView } from './entry.tsx'
+import { Later } from './later.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
-import { MergeBox } from './merge-box.tsx'
 import { PullDetails } from './pull-details.tsx'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 import { SignInLink } from './sign-in-link.tsx'
@@ -25,6 +25,8 @@ interface ConversationProps {
   readonly version: number
   readonly onChange: () => void
 }
+
+const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
 
 /** What people said about a pull request, its checks, and how to merge it. */
 export function Conversation(props: ConversationProps): VNode {
@@ -59,13 +61,9 @@ export function Conversation(props: ConversationProps): VNode {
       <PullDetails repository={repository} name={name} pull={pull} onChange={onChange} />
       <Checks name={name} sha={head} version={version} />
       {discussion.value && (
-        <MergeBox
-          repository={repository}
-          name={name}
-          pull={pull}
-          reviews={discussion.value.reviews}
-          version={version}
-          onChange={onChange}
+        <Later
+          load={loadMergeBox}
+          with={{ repository, name, pull, reviews: discussion.value.reviews, version, onChange }}
         />
       )}
       <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />

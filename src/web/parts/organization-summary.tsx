@@ -1,12 +1,10 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
-import type { Organization } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
-import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { type Api, useApi } from '../api/client.ts'
+import { useApi } from '../api/client.ts'
 import { Show, useLoad } from './load.tsx'
 import { NewRepository } from './new-repository.tsx'
+import { findOrganization } from './organization-lookup.ts'
 import { organizationRights } from './organization-rights.ts'
 
 /** The most entries that the API has on one page. */
@@ -38,23 +36,6 @@ export function OrganizationSummary({ name }: { name: string }): VNode {
       }
     </Show>
   )
-}
-
-/** Returns an organisation; null if the name is that of a user. */
-async function findOrganization(
-  { of }: Api,
-  name: string,
-  signal: AbortSignal,
-): Promise<Organization | null> {
-  const { users } = await of(UserService).batchGetUsers({ usernames: [name] }, { signal })
-  if (users.length > 0) return null
-  try {
-    return await of(OrganizationService).getOrganization({ org: name }, { signal })
-  } catch (error) {
-    // The name is that of an archived user.
-    if (ConnectError.from(error).code === Code.NotFound) return null
-    throw error
-  }
 }
 
 /** What signed-in users see, and what the user may do. */

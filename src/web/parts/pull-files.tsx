@@ -13,7 +13,7 @@ import type { PullName } from './reviews.ts'
 import { SignInLink } from './sign-in-link.tsx'
 import { useDiscussion } from './use-discussion.ts'
 
-export interface PullFilesProps {
+interface PullFilesProps {
   readonly repository: Repository
   readonly name: PullName
   readonly pull: PullRequest

@@ -28,10 +28,12 @@ export function RuleForm(props: {
   name: { owner: string; repo: string }
   /** Undefined for a new rule. */
   rule?: BranchProtection
+  /** Whether the owner is an organisation. */
+  hasTeams: boolean
   onSaved: () => void
 }): VNode {
   const { of } = useApi()
-  const { name, rule, onSaved } = props
+  const { name, rule, hasTeams, onSaved } = props
   const service = of(BranchProtectionService)
   const save = async (form: HTMLFormElement) => {
     const { flags, lists } = readRule(form, rule)
@@ -61,29 +63,16 @@ export function RuleForm(props: {
           hint="A name or a pattern, such as main, release/* or **."
         />
       )}
-      <Teams rule={rule} />
-      <Pushes rule={rule} />
-      <Merges rule={rule} />
+      <Pushes rule={rule} hasTeams={hasTeams} />
+      <Merges rule={rule} hasTeams={hasTeams} />
       <Files rule={rule} />
     </ActionForm>
   )
 }
 
-type RuleProps = { rule: BranchProtection | undefined }
+type RuleProps = { rule: BranchProtection | undefined; hasTeams: boolean }
 
-/** The form cannot change teams. */
-function Teams({ rule }: RuleProps): VNode | null {
-  const teams = new Set([
-    ...(rule?.pushWhitelistTeams ?? []),
-    ...(rule?.forcePushAllowlistTeams ?? []),
-    ...(rule?.mergeWhitelistTeams ?? []),
-    ...(rule?.approvalsWhitelistTeams ?? []),
-  ])
-  if (teams.size === 0) return null
-  return <p class="note">The rule also names teams, which stay: {[...teams].join(', ')}.</p>
-}
-
-function Pushes({ rule }: RuleProps): VNode {
+function Pushes({ rule, hasTeams }: RuleProps): VNode {
   return (
     <fieldset>
       <legend>Pushes</legend>
@@ -99,6 +88,9 @@ function Pushes({ rule }: RuleProps): VNode {
         lines={rule?.pushWhitelistUsernames ?? []}
         hint="One on each line, for the choice “Only those below”."
       />
+      {hasTeams && (
+        <Lines label="Teams who may push" name="pushTeams" lines={rule?.pushWhitelistTeams ?? []} />
+      )}
       <Checkbox
         label="Deploy keys that may write may push too"
         name="pushKeys"
@@ -116,11 +108,18 @@ function Pushes({ rule }: RuleProps): VNode {
         lines={rule?.forcePushAllowlistUsernames ?? []}
         hint="One on each line, for the choice “Only those below”."
       />
+      {hasTeams && (
+        <Lines
+          label="Teams who may force pushes"
+          name="forceTeams"
+          lines={rule?.forcePushAllowlistTeams ?? []}
+        />
+      )}
     </fieldset>
   )
 }
 
-function Merges({ rule }: RuleProps): VNode {
+function Merges({ rule, hasTeams }: RuleProps): VNode {
   return (
     <fieldset>
       <legend>Pull requests</legend>
@@ -142,8 +141,15 @@ function Merges({ rule }: RuleProps): VNode {
         label="Users who may merge"
         name="mergeUsers"
         lines={rule?.mergeWhitelistUsernames ?? []}
-        hint="One on each line. Empty: everybody who may write to the repository."
+        hint="One on each line. Without users and teams: everybody who may write to the repository."
       />
+      {hasTeams && (
+        <Lines
+          label="Teams who may merge"
+          name="mergeTeams"
+          lines={rule?.mergeWhitelistTeams ?? []}
+        />
+      )}
       {SWITCHES.map(([field, text]) => (
         <Checkbox key={field} label={text} name={field} isChecked={rule?.[field] ?? false} />
       ))}
@@ -151,7 +157,7 @@ function Merges({ rule }: RuleProps): VNode {
   )
 }
 
-function Files({ rule }: RuleProps): VNode {
+function Files({ rule }: Pick<RuleProps, 'rule'>): VNode {
   return (
     <fieldset>
       <legend>Files</legend>
@@ -176,13 +182,11 @@ function who(isAllowed = false, isLimited = false): (typeof WHO)[number][0] {
   return isLimited ? 'some' : 'writers'
 }
 
-/**
- * Reads what a form says. The form has no teams, so that a list of teams stays in force. Without
- * names of checks, a rule that demands checks goes on to do so.
- */
+/** Reads what a form says. Without names of checks, a rule that demands checks goes on to do so. */
 function readRule(form: HTMLFormElement, rule: BranchProtection | undefined) {
   const [push, force] = [fieldOf(form, 'push'), fieldOf(form, 'force')]
-  const [checks, mergeUsers] = [linesOf(form, 'checks'), linesOf(form, 'mergeUsers')]
+  const checks = linesOf(form, 'checks')
+  const [mergeUsers, mergeTeams] = [linesOf(form, 'mergeUsers'), linesOf(form, 'mergeTeams')]
   const switches = SWITCHES.map(([field]) => [field, isChecked(form, field)] as const)
   const flags = {
     ...(Object.fromEntries(switches) as Record<(typeof SWITCHES)[number][0], boolean>),
@@ -191,7 +195,7 @@ function readRule(form: HTMLFormElement, rule: BranchProtection | undefined) {
     pushWhitelistDeployKeys: isChecked(form, 'pushKeys'),
     enableForcePush: force !== 'nobody',
     enableForcePushAllowlist: force === 'some',
-    enableMergeWhitelist: mergeUsers.length > 0 || (rule?.mergeWhitelistTeams.length ?? 0) > 0,
+    enableMergeWhitelist: mergeUsers.length + mergeTeams.length > 0,
     enableStatusCheck:
       checks.length > 0 ||
       (rule?.enableStatusCheck === true && rule.statusCheckContexts.length === 0),
@@ -203,6 +207,9 @@ function readRule(form: HTMLFormElement, rule: BranchProtection | undefined) {
     pushWhitelistUsernames: linesOf(form, 'pushUsers'),
     forcePushAllowlistUsernames: linesOf(form, 'forceUsers'),
     mergeWhitelistUsernames: mergeUsers,
+    pushWhitelistTeams: linesOf(form, 'pushTeams'),
+    forcePushAllowlistTeams: linesOf(form, 'forceTeams'),
+    mergeWhitelistTeams: mergeTeams,
     statusCheckContexts: checks,
   }
   return { flags, lists }

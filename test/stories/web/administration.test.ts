@@ -5,7 +5,6 @@ import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts
 import {
   browserSuite,
   expectAccessible,
-  expectFits,
   hasChromium,
   openBrowser,
   type Visitor,
@@ -13,9 +12,7 @@ import {
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
-import { confirmBy, visitAs } from '../../support/web-visitors.ts'
-
-const PHONE = { width: 360, height: 740 }
+import { confirmBy, expectReadable, visitAs } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () => {
   let browser: Browser
@@ -48,16 +45,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
       .or(page.getByRole('button', { name: text }))
       .first()
       .waitFor()
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-    for (const summary of await page.locator('summary').all()) await summary.click()
-    await expectAccessible(page)
-    await page.emulateMedia({ colorScheme: 'dark' })
-    const size = page.viewportSize()
-    await page.setViewportSize(PHONE)
-    await expectAccessible(page)
-    await expectFits(page)
-    await page.emulateMedia({ colorScheme: 'light' })
-    if (size) await page.setViewportSize(size)
+    await expectReadable(page)
     expect(faults).toEqual([])
   })
 

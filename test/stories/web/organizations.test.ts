@@ -4,7 +4,6 @@ import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts
 import {
   browserSuite,
   expectAccessible,
-  expectFits,
   hasChromium,
   openBrowser,
   type Visitor,
@@ -12,9 +11,7 @@ import {
   WEB_FOLDER,
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
-import { confirmBy, visitAs } from '../../support/web-visitors.ts'
-
-const PHONE = { width: 360, height: 740 }
+import { confirmBy, expectReadable, visitAs } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the pages of organisations'), () => {
   let browser: Browser
@@ -52,16 +49,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of organisations'), () => 
       .or(page.getByRole('button', { name: text }))
       .first()
       .waitFor()
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-    for (const summary of await page.locator('summary').all()) await summary.click()
-    await expectAccessible(page)
-    await page.emulateMedia({ colorScheme: 'dark' })
-    const size = page.viewportSize()
-    await page.setViewportSize(PHONE)
-    await expectAccessible(page)
-    await expectFits(page)
-    await page.emulateMedia({ colorScheme: 'light' })
-    if (size) await page.setViewportSize(size)
+    await expectReadable(page)
     expect(faults).toEqual([])
   })
 
@@ -106,6 +94,23 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of organisations'), () => 
     await confirmBy(page, 'Delete the team', 'builders')
     await page.getByRole('link', { name: 'New team' }).waitFor()
     expect(await page.getByRole('link', { name: 'builders' }).count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  it('let a team push to a protected branch', async () => {
+    const { page, faults } = bob
+    await page.goto('/works/engine/settings/branches/new')
+    await page.getByLabel('Branches').fill('main')
+    await page.getByRole('combobox', { name: 'Who may push' }).selectOption('some')
+    await page.getByLabel('Teams who may push').fill('Owners')
+    await page.getByLabel('Teams who may merge').fill('Owners')
+    await page.getByRole('button', { name: 'Create the rule' }).click()
+    await page.getByText('pushes by some, merges by some').waitFor()
+    await page.getByRole('link', { name: 'main', exact: true }).click()
+    expect(await page.getByLabel('Teams who may push').inputValue()).toBe('Owners')
+    await page.getByLabel('Teams who may merge').fill('')
+    await page.getByRole('button', { name: 'Save the rule' }).click()
+    await page.getByText('pushes by some', { exact: true }).waitFor()
     expect(faults).toEqual([])
   })
 

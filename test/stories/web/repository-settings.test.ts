@@ -4,7 +4,6 @@ import { parseAllowedHosts } from '../../../src/domain/outbound/allowed-hosts.ts
 import {
   browserSuite,
   expectAccessible,
-  expectFits,
   hasChromium,
   openBrowser,
   type Visitor,
@@ -12,9 +11,7 @@ import {
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
-import { confirmBy, visitAs } from '../../support/web-visitors.ts'
-
-const PHONE = { width: 360, height: 740 }
+import { confirmBy, expectReadable, visitAs } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () => {
   let browser: Browser
@@ -54,16 +51,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await page.goto(path)
     await page.getByRole('heading', { name: heading }).waitFor()
     if (button) await page.getByRole('button', { name: button }).waitFor()
-    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
-    for (const summary of await page.locator('summary').all()) await summary.click()
-    await expectAccessible(page)
-    await page.emulateMedia({ colorScheme: 'dark' })
-    const size = page.viewportSize()
-    await page.setViewportSize(PHONE)
-    await expectAccessible(page)
-    await expectFits(page)
-    await page.emulateMedia({ colorScheme: 'light' })
-    if (size) await page.setViewportSize(size)
+    await expectReadable(page)
     expect(faults).toEqual([])
   })
 
