@@ -150,9 +150,11 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
           <input type="checkbox" name="later" /> Merge as soon as the checks succeed
         </label>
       )}
-      <button class="main" type="submit" disabled={merge.isRunning}>
-        {isReady ? 'Merge' : 'Merge as soon as nothing is missing'}
-      </button>
+      <p class="buttons">
+        <button class="main" type="submit" disabled={merge.isRunning}>
+          {isReady ? 'Merge' : 'Merge as soon as nothing is missing'}
+        </button>
+      </p>
     </form>
   )
 }

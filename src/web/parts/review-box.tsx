@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { ConfirmButton } from './confirm-button.tsx'
 import type { Discussion } from './discussion.ts'
 import { FailureNote } from './failure-note.tsx'
 import { onSubmit } from './field.tsx'
@@ -83,11 +84,14 @@ export function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
         <p class="buttons">
           <button class="main" type="submit" disabled={submission.isRunning}>
             Submit the review
-          </button>{' '}
+          </button>
           {pending && (
-            <button type="button" disabled={discarding.isRunning} onClick={() => discarding.run()}>
-              Discard the pending review
-            </button>
+            <ConfirmButton
+              text="Discard the pending review"
+              confirmation="Delete all comments of the pending review"
+              isRunning={discarding.isRunning}
+              onConfirm={() => discarding.run()}
+            />
           )}
         </p>
         {discarding.failure && <FailureNote failure={discarding.failure} />}
