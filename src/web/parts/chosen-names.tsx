@@ -62,7 +62,7 @@ function ChoicesForm(props: ChoicesProps & { onClose: () => void }): VNode {
       <p class="buttons">
         <button type="submit" disabled={saving.isRunning || options.value === undefined}>
           Save {what}
-        </button>{' '}
+        </button>
         <button type="button" onClick={onClose}>
           Cancel
         </button>

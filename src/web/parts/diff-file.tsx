@@ -2,9 +2,10 @@ import type { VNode } from 'preact'
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { countLines, type FileDiff } from '../text/diff.ts'
 import { linesToShow, type MarkedLine, type WhiteSpace } from '../text/diff-rows.ts'
-import { type Remarks, SplitTable, UnifiedTable } from './diff-table.tsx'
+import { placeOf, type Remarks, SplitTable, UnifiedTable } from './diff-table.tsx'
 import { DiscussionContext } from './discussion.ts'
-import { placeKey, placeOfKey, type Thread } from './reviews.ts'
+import { LineForm } from './line-form.tsx'
+import { type Place, placeKey, placeOfKey, type Thread } from './reviews.ts'
 import { Scrolling } from './scrolling.tsx'
 import { draftKeys } from './stored.ts'
 import { ThreadView } from './thread.tsx'
@@ -88,7 +89,8 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
     [threads, lines, discussion?.head],
   )
   const forms = useForms(path, discussion?.drafts)
-  const remarks: Remarks = { path, threads: byLine, ...forms }
+  const entry = useMemo(() => lines.find((line) => placeOf(line, path)), [lines, path])
+  const remarks: Remarks = { path, entry, threads: byLine, ...forms }
   const Table = view.layout === 'split' ? SplitTable : UnifiedTable
   return (
     <>
@@ -102,6 +104,16 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
           Only the first {MAX_SHOWN_LINES.toLocaleString()} lines are shown. A clone has the rest.
         </p>
       )}
+      {discussion &&
+        hiddenForms(forms.forms, lines, path).map((place) => (
+          <LineForm
+            key={placeKey(place)}
+            discussion={discussion}
+            place={place}
+            isFocused={false}
+            onClose={() => forms.onClose(place)}
+          />
+        ))}
       {discussion &&
         elsewhere.map((thread) => (
           <ThreadView
@@ -134,6 +146,19 @@ function divide(
     else elsewhere.push(thread)
   }
   return [byLine, elsewhere]
+}
+
+/** Returns the places of open forms whose lines have left the changes. */
+function hiddenForms(
+  forms: Remarks['forms'],
+  lines: readonly MarkedLine[],
+  path: string,
+): readonly Place[] {
+  if (forms.size === 0) return []
+  const shown = new Set(
+    lines.map((line) => placeOf(line, path)).map((place) => place && placeKey(place)),
+  )
+  return [...forms.keys()].filter((key) => !shown.has(key)).map(placeOfKey)
 }
 
 /** The open forms of a file. Forms with a text that was not sent are open after a reload. */

@@ -10,6 +10,8 @@ import { ThreadView } from './thread.tsx'
 /** The lines of a file that have remarks. */
 export interface Remarks {
   readonly path: string
+  /** The line that the tab key reaches. From there, the arrow keys go to the others. */
+  readonly entry: MarkedLine | undefined
   readonly threads: ReadonlyMap<string, readonly Thread[]>
   /** Lines with a form, and whether the user has just opened the form. */
   readonly forms: ReadonlyMap<string, boolean>
@@ -30,7 +32,8 @@ export function UnifiedTable({ lines, remarks }: TableProps): VNode {
         {lines.map((line, i) => {
           const place = placeOf(line, remarks.path)
           return (
-            <Group key={i}>
+            // A form keeps its line when other lines come or go.
+            <Group key={place ? placeKey(place) : i}>
               <tr class={line.kind}>
                 <td class="number">
                   {line.kind === 'removed' ? (
@@ -61,13 +64,19 @@ export function SplitTable({ lines, remarks }: TableProps): VNode {
     <table class="diff split" onKeyDown={moveAmongLines}>
       <tbody>
         {rows.map((row, i) => (
-          <Group key={i}>
+          <Group key={rowKey(row, remarks.path) ?? i}>
             {'whole' in row ? <WholeRow line={row.whole} /> : <Pair row={row} remarks={remarks} />}
           </Group>
         ))}
       </tbody>
     </table>
   )
+}
+
+function rowKey(row: SplitRow, path: string): string | undefined {
+  const line = 'whole' in row ? row.whole : (row.right ?? row.left)
+  const place = line && placeOf(line, path)
+  return place && placeKey(place)
 }
 
 function WholeRow({ line }: { line: MarkedLine }): VNode {
@@ -128,7 +137,7 @@ function LineText({ line }: { line: MarkedLine | undefined }): VNode {
 }
 
 /** The place that a comment on a line has; undefined for lines between the changes. */
-function placeOf({ oldNumber, newNumber }: DiffLine, path: string): Place | undefined {
+export function placeOf({ oldNumber, newNumber }: DiffLine, path: string): Place | undefined {
   if (newNumber !== undefined) return { path, side: 'new', line: newNumber }
   if (oldNumber !== undefined) return { path, side: 'old', line: oldNumber }
   return undefined
@@ -150,6 +159,7 @@ function LineNumber(props: {
     <button
       type="button"
       class="pick"
+      tabIndex={line === remarks.entry ? 0 : -1}
       aria-label={`Comment on ${placeText(place)}`}
       onClick={() => remarks.onOpen(place)}
     >
@@ -167,6 +177,8 @@ function moveAmongLines(event: KeyboardEvent & { currentTarget: HTMLTableElement
   const next = all[all.indexOf(target) + step]
   if (!next) return
   event.preventDefault()
+  target.tabIndex = -1
+  next.tabIndex = 0
   next.focus()
 }
 

@@ -5,6 +5,7 @@ import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import { useApi } from '../api/client.ts'
 import { markupBase } from '../text/addresses.ts'
 import { readDiff } from '../text/diff.ts'
+import { ConfirmButton } from './confirm-button.tsx'
 import type { Discussion } from './discussion.ts'
 import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
@@ -91,7 +92,6 @@ interface CommentProps {
 function CommentActions(props: CommentProps & { onEdit: () => void }): VNode {
   const { of } = useApi()
   const { name, comment, onEdit, onChange } = props
-  const [isAsked, setAsked] = useState(false)
   const deletion = useAction(async () => {
     await of(IssueCommentService).deleteIssueComment({
       owner: name.owner,
@@ -105,20 +105,13 @@ function CommentActions(props: CommentProps & { onEdit: () => void }): VNode {
       <button type="button" class="small" onClick={onEdit}>
         Edit
       </button>{' '}
-      {isAsked ? (
-        <button
-          type="button"
-          class="small"
-          disabled={deletion.isRunning}
-          onClick={() => deletion.run()}
-        >
-          Delete for ever
-        </button>
-      ) : (
-        <button type="button" class="small" onClick={() => setAsked(true)}>
-          Delete
-        </button>
-      )}
+      <ConfirmButton
+        text="Delete"
+        confirmation="Delete for ever"
+        isSmall
+        isRunning={deletion.isRunning}
+        onConfirm={() => deletion.run()}
+      />
       {deletion.failure && <FailureNote failure={deletion.failure} />}
     </>
   )

@@ -58,15 +58,13 @@ export function LineForm({ discussion, place, isFocused, onClose }: LineFormProp
       >
         {/* With a pending review, the API would submit all of it. */}
         {!pending && (
-          <>
-            <button
-              type="button"
-              disabled={sending.isRunning || body.trim() === ''}
-              onClick={() => sending.run('COMMENT')}
-            >
-              Comment at once
-            </button>{' '}
-          </>
+          <button
+            type="button"
+            disabled={sending.isRunning || body.trim() === ''}
+            onClick={() => sending.run('COMMENT')}
+          >
+            Comment at once
+          </button>
         )}
         <button type="button" onClick={close}>
           Cancel

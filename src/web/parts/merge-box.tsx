@@ -123,17 +123,7 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
           ))}
         </select>
       </label>
-      {STYLES_WITH_MESSAGE.has(style) ? (
-        <>
-          <Field label="Title of the commit (empty: the usual one)" name="title" />
-          <label>
-            Message of the commit (empty: the usual one)
-            <textarea name="message" rows={3} />
-          </label>
-        </>
-      ) : (
-        <p class="hint">The commits keep their messages.</p>
-      )}
+      <MergeMessage style={style} />
       <label class="choice">
         <input
           type="checkbox"
@@ -147,10 +137,25 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
           <input type="checkbox" name="later" /> Merge as soon as the checks succeed
         </label>
       )}
-      <button class="main" type="submit" disabled={merge.isRunning}>
-        {isReady ? 'Merge' : 'Merge as soon as nothing is missing'}
-      </button>
+      <p class="buttons">
+        <button class="main" type="submit" disabled={merge.isRunning}>
+          {isReady ? 'Merge' : 'Merge as soon as nothing is missing'}
+        </button>
+      </p>
     </form>
+  )
+}
+
+function MergeMessage({ style }: { style: string }): VNode {
+  if (!STYLES_WITH_MESSAGE.has(style)) return <p class="hint">The commits keep their messages.</p>
+  return (
+    <>
+      <Field label="Title of the commit (empty: the usual one)" name="title" />
+      <label>
+        Message of the commit (empty: the usual one)
+        <textarea name="message" rows={3} />
+      </label>
+    </>
   )
 }
 

@@ -35,7 +35,7 @@ export function PullEditor(props: EditorProps): VNode {
       <p class="buttons">
         <button type="button" onClick={() => setOpen(true)}>
           Edit title and description
-        </button>{' '}
+        </button>
         {canToggle && toggled !== '' && (
           <button
             type="button"
@@ -44,7 +44,7 @@ export function PullEditor(props: EditorProps): VNode {
           >
             {pull.draft ? 'Mark as ready' : 'Mark as work in progress'}
           </button>
-        )}{' '}
+        )}
         {!pull.merged && (
           <button
             type="button"
@@ -81,7 +81,7 @@ function TextEditor(props: EditorProps & { onClose: () => void }): VNode {
       <p class="buttons">
         <button class="main" type="submit" disabled={saving.isRunning}>
           Save title and description
-        </button>{' '}
+        </button>
         <button type="button" onClick={onClose}>
           Cancel
         </button>

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { ConfirmButton } from './confirm-button.tsx'
 import type { Discussion } from './discussion.ts'
 import { FailureNote } from './failure-note.tsx'
 import { onSubmit } from './field.tsx'
@@ -39,10 +40,6 @@ export function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
     setSent(true)
     reload()
   })
-  const discarding = useAction(async () => {
-    if (pending) await of(ReviewService).deleteReview({ ...name, id: pending.id })
-    reload()
-  })
   const isBodyRequired = verdict === 'REQUEST_CHANGES' || (verdict === 'COMMENT' && count === 0)
   return (
     <section class="box" aria-labelledby="review">
@@ -63,36 +60,56 @@ export function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
             onInput={(event) => setBody(event.currentTarget.value)}
           />
         </label>
-        {canVote && (
-          <fieldset>
-            <legend>Verdict</legend>
-            {VERDICTS.map(([value, text]) => (
-              <label key={value} class="choice">
-                <input
-                  type="radio"
-                  name="verdict"
-                  value={value}
-                  checked={verdict === value}
-                  onChange={() => setVerdict(value)}
-                />{' '}
-                {text}
-              </label>
-            ))}
-          </fieldset>
-        )}
+        {canVote && <Verdicts chosen={verdict} onChoose={setVerdict} />}
         <p class="buttons">
           <button class="main" type="submit" disabled={submission.isRunning}>
             Submit the review
-          </button>{' '}
-          {pending && (
-            <button type="button" disabled={discarding.isRunning} onClick={() => discarding.run()}>
-              Discard the pending review
-            </button>
-          )}
+          </button>
+          {pending && <Discard discussion={discussion} id={pending.id} />}
         </p>
-        {discarding.failure && <FailureNote failure={discarding.failure} />}
       </form>
       <p role="status">{sent && 'The review is submitted.'}</p>
     </section>
+  )
+}
+
+function Verdicts(props: { chosen: Verdict; onChoose: (verdict: Verdict) => void }): VNode {
+  const { chosen, onChoose } = props
+  return (
+    <fieldset>
+      <legend>Verdict</legend>
+      {VERDICTS.map(([value, text]) => (
+        <label key={value} class="choice">
+          <input
+            type="radio"
+            name="verdict"
+            value={value}
+            checked={chosen === value}
+            onChange={() => onChoose(value)}
+          />{' '}
+          {text}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+function Discard({ discussion, id }: { discussion: Discussion; id: bigint }): VNode {
+  const { of } = useApi()
+  const { name, reload } = discussion
+  const discarding = useAction(async () => {
+    await of(ReviewService).deleteReview({ ...name, id })
+    reload()
+  })
+  return (
+    <>
+      <ConfirmButton
+        text="Discard the pending review"
+        confirmation="Delete all comments of the pending review"
+        isRunning={discarding.isRunning}
+        onConfirm={() => discarding.run()}
+      />
+      {discarding.failure && <FailureNote failure={discarding.failure} />}
+    </>
   )
 }

@@ -33,7 +33,7 @@ export function TextForm(props: TextFormProps): VNode {
       <p class="buttons">
         <button class="main" type="submit" disabled={isRunning}>
           {submit}
-        </button>{' '}
+        </button>
         {children}
       </p>
     </form>

@@ -4,6 +4,7 @@ import type { PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { markupBase } from '../text/addresses.ts'
+import { ConfirmButton } from './confirm-button.tsx'
 import type { Discussion } from './discussion.ts'
 import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
@@ -35,28 +36,34 @@ export function ThreadView({ discussion, thread }: ThreadProps): VNode | null {
   if (!first) return null
   const isPending = first.pullRequestReviewId === pending?.id
   const title = placeText(thread.place)
+  // Lines of the base stay, whatever is pushed.
+  const isOutdated = thread.place.side === 'new' && first.commitId !== head
   return (
     <details class="remark" open={!isResolved}>
       <summary>
         {title}
         {isPending && <span class="tag">pending</span>}
         {first.resolver && <span class="tag">resolved by {first.resolver.login}</span>}
-        {first.commitId !== head && <span class="tag">outdated</span>}
+        {isOutdated && <span class="tag">outdated</span>}
       </summary>
       {thread.comments.map((comment) => (
         <LineComment key={String(comment.id)} discussion={discussion} comment={comment} />
       ))}
       {resolving.failure && <FailureNote failure={resolving.failure} />}
-      {!isPending && canComment && <Reply discussion={discussion} first={first} title={title} />}
-      {!isPending && canResolve && (
-        <button
-          type="button"
-          aria-label={`${isResolved ? 'Open again' : 'Resolve'}: ${title}`}
-          disabled={resolving.isRunning}
-          onClick={() => resolving.run()}
-        >
-          {isResolved ? 'Open again' : 'Resolve'}
-        </button>
+      {!isPending && (
+        <div class="buttons">
+          {canComment && <Reply discussion={discussion} first={first} title={title} />}
+          {canResolve && (
+            <button
+              type="button"
+              aria-label={`${isResolved ? 'Open again' : 'Resolve'}: ${title}`}
+              disabled={resolving.isRunning}
+              onClick={() => resolving.run()}
+            >
+              {isResolved ? 'Open again' : 'Resolve'}
+            </button>
+          )}
+        </div>
       )}
     </details>
   )
@@ -78,15 +85,14 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
       <p class="facts">
         <a href={`/${user?.login}`}>{user?.login}</a> <Time at={createdAt} />{' '}
         {canDelete && (
-          <button
-            type="button"
-            class="small"
-            aria-label={`Delete the comment on ${comment.path} by ${user?.login}`}
-            disabled={deletion.isRunning}
-            onClick={() => deletion.run()}
-          >
-            Delete
-          </button>
+          <ConfirmButton
+            text="Delete"
+            confirmation="Delete for ever"
+            about={`comment on ${comment.path} by ${user?.login}`}
+            isSmall
+            isRunning={deletion.isRunning}
+            onConfirm={() => deletion.run()}
+          />
         )}
       </p>
       {deletion.failure && <FailureNote failure={deletion.failure} />}

@@ -35,7 +35,7 @@ export function UpdateBranch({ repository, name, pull, onChange }: UpdateProps):
             <button type="button" disabled={update.isRunning} onClick={() => update.run('merge')}>
               Update the branch by a merge
             </button>
-          )}{' '}
+          )}
           {repository.allowRebaseUpdate && (
             <button type="button" disabled={update.isRunning} onClick={() => update.run('rebase')}>
               Update the branch by a rebase

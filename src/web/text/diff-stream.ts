@@ -41,7 +41,8 @@ export async function readDiffFiles(
         onArrival({ files, isCut: false, isComplete: false })
       }
     }
-    if (bytes >= MAX_DIFF_BYTES) return { files, isCut: true, isComplete: true }
+    if (bytes >= MAX_DIFF_BYTES)
+      return { files: files.concat(readDiff(rest)), isCut: true, isComplete: true }
   }
   rest += decoder.decode()
   return { files: files.concat(readDiff(rest)), isCut: false, isComplete: true }

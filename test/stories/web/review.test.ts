@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   browserSuite,
@@ -60,27 +60,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await bob.page.getByRole('heading', { name: 'Compute areas #1' }).waitFor()
 
     const carol = await open('/bob/geometry/pulls/1/files', 'carol')
-    await carol.page.getByRole('button', { name: 'Comment on line 2 of src/area.ts' }).click()
-    await carol.page
-      .getByRole('textbox', { name: 'Comment on line 2 of src/area.ts' })
-      .fill('An area is a **product**.')
-    await carol.page.getByRole('button', { name: 'Begin a review' }).click()
-    await carol.page.getByText('1 comment waits for the submission.').waitFor()
-    await carol.page.getByText('An area is a product.').waitFor()
-    await carol.page.getByRole('button', { name: 'Comment on old line 2 of src/area.ts' }).click()
-    await carol.page
-      .getByRole('textbox', { name: 'Comment on old line 2 of src/area.ts' })
-      .fill('This was a sum.')
-    await expectAccessible(carol.page)
-
-    // The server has the first comment, and the browser the text of the second one.
-    await carol.page.reload()
-    await carol.page.getByText('An area is a product.').waitFor()
-    const kept = carol.page.getByRole('textbox', { name: 'Comment on old line 2 of src/area.ts' })
-    await kept.waitFor()
-    expect(await kept.inputValue()).toBe('This was a sum.')
-    await carol.page.getByRole('button', { name: 'Add to the review' }).click()
-    await carol.page.getByText('2 comments wait for the submission.').waitFor()
+    await beginReview(carol.page)
 
     // A pending review is for its author only.
     await bob.page.getByRole('link', { name: 'Files' }).click()
@@ -190,6 +170,18 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await changes.waitFor()
     // The browser remembers the layout.
     expect(await page.getByLabel('Layout').inputValue()).toBe('split')
+
+    await commentAndDelete(page, changes)
+
+    // A text stays when the line leaves the changes.
+    await changes.getByRole('button', { name: 'Comment on old line 3 of code.txt' }).click()
+    const kept = page.getByRole('textbox', { name: 'Comment on old line 3 of code.txt' })
+    await kept.fill('About white space')
+    await page.getByLabel('White space').selectOption('Ignore all white space')
+    await indented.waitFor({ state: 'detached' })
+    expect(await kept.inputValue()).toBe('About white space')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await kept.waitFor({ state: 'detached' })
     expect(bob.faults).toEqual([])
     await bob.leave()
   })
@@ -251,6 +243,55 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await bob.leave()
   })
 })
+
+/** Comments on two lines, and reloads the page in between. */
+async function beginReview(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Comment on line 2 of src/area.ts' }).click()
+  await page
+    .getByRole('textbox', { name: 'Comment on line 2 of src/area.ts' })
+    .fill('An area is a **product**.')
+  await page.getByRole('button', { name: 'Begin a review' }).click()
+  await page.getByText('1 comment waits for the submission.').waitFor()
+  await page.getByText('An area is a product.').waitFor()
+  await page.getByRole('button', { name: 'Comment on old line 2 of src/area.ts' }).click()
+  await page
+    .getByRole('textbox', { name: 'Comment on old line 2 of src/area.ts' })
+    .fill('This was a sum.')
+  await expectAccessible(page)
+
+  // The server has the first comment, and the browser the text of the second one.
+  await page.reload()
+  await page.getByText('An area is a product.').waitFor()
+  const kept = page.getByRole('textbox', { name: 'Comment on old line 2 of src/area.ts' })
+  await kept.waitFor()
+  expect(await kept.inputValue()).toBe('This was a sum.')
+  await page.getByRole('button', { name: 'Add to the review' }).click()
+  await page.getByText('2 comments wait for the submission.').waitFor()
+}
+
+/** Comments by keys at once and in a review, and deletes both. */
+async function commentAndDelete(page: Page, changes: Locator): Promise<void> {
+  // The arrow keys go from line to line.
+  await changes.getByRole('button', { name: 'Comment on old line 1 of code.txt' }).focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  const text = changes.getByRole('textbox', { name: 'Comment on line 1 of code.txt' })
+  await expect.poll(() => text.evaluate((field) => field.matches(':focus'))).toBe(true)
+  await page.keyboard.type('Written by keys')
+  await changes.getByRole('button', { name: 'Comment at once' }).click()
+  await text.waitFor({ state: 'detached' })
+  await changes.getByText('Written by keys').waitFor()
+  await expectBothSizes(page)
+  await changes.getByRole('button', { name: 'Comment on old line 1 of code.txt' }).click()
+  await page.keyboard.type('Thought better of')
+  await changes.getByRole('button', { name: 'Begin a review' }).click()
+  await page.getByRole('button', { name: 'Discard the pending review' }).click()
+  await page.getByRole('button', { name: 'Delete all comments of the pending' }).click()
+  await changes.getByText('Thought better of').waitFor({ state: 'detached' })
+  await changes.getByRole('button', { name: 'Delete: comment on code.txt by bob' }).click()
+  await changes.getByRole('button', { name: 'Delete for ever: comment on code' }).click()
+  await changes.getByText('Written by keys').waitFor({ state: 'detached' })
+}
 
 /** Expects that a page is accessible and fits, on a screen and on a phone. */
 async function expectBothSizes(page: Page): Promise<void> {
