@@ -27,6 +27,9 @@ import { Prose } from './prose.tsx'
 /** Returns the comment of an element by its full name. */
 export const CommentContext = createContext<(fullName: string) => string>(() => '')
 
+/** Returns whether the method of the form needs a field. */
+export const NeedContext = createContext<(field: DescField) => boolean>(isRequired)
+
 type Change<Value> = (value: Value) => void
 
 /** The fields of a message as a part of a form. */
@@ -236,7 +239,7 @@ function TextInput(props: {
   input: { id: string; 'aria-describedby': string | undefined }
 }): VNode {
   const { field, type, text, onChange, input } = props
-  const isMandatory = isRequired(field) && field.oneof === undefined
+  const isMandatory = useContext(NeedContext)(field) && field.oneof === undefined
   const common = {
     ...input,
     value: text,
@@ -273,12 +276,12 @@ function namesOf(type: DescEnum): readonly string[] {
 
 /** The type of a field, and what its comment begins with. */
 function FieldHint({ field }: { field: DescField }): VNode {
-  const comment = useContext(CommentContext)
+  const [comment, needs] = [useContext(CommentContext), useContext(NeedContext)]
   const text = firstParagraph(comment(`${field.parent.typeName}.${field.name}`))
   return (
     <>
       <code>{typeText(field)}</code>
-      {isRequired(field) && ', required'}
+      {needs(field) && ', required'}
       {text !== '' && ': '}
       <Prose text={text} />
     </>

@@ -56,6 +56,20 @@ export function bindingsOf(method: DescMethod): readonly RestBinding[] {
   return [...rules, ...getOption(method, restMethod).bindings].map(bindingOf)
 }
 
+/**
+ * Returns the names of the fields that every path of a method contains. Calls without them fail,
+ * also where the schema does not call them required.
+ */
+export function fieldsInPaths(method: DescMethod): ReadonlySet<string> {
+  const inPaths = bindingsOf(method).map(({ template }) => {
+    // A variable of several segments may be empty.
+    const variables = [...template.matchAll(/\{(\w+)(?:=[^}]*)?\}/g)]
+    return variables.filter(([text]) => !text.includes('**')).map(([, name = '']) => name)
+  })
+  const [first = [], ...others] = inPaths
+  return new Set(first.filter((name) => others.every((names) => names.includes(name))))
+}
+
 function bindingOf({ pattern, body }: HttpRule): RestBinding {
   if (pattern.case === undefined) return { verb: '', template: '', body }
   if (pattern.case === 'custom')

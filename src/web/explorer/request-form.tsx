@@ -1,4 +1,5 @@
 import {
+  type DescField,
   type DescMessage,
   type DescMethod,
   fromJson,
@@ -14,12 +15,12 @@ import { useApi } from '../api/client.ts'
 import { Command } from '../parts/command.tsx'
 import { onSubmit } from '../parts/field.tsx'
 import { SignInLink } from '../parts/sign-in-link.tsx'
-import { type DraftFields, fieldsOfJson, jsonOfFields } from './draft.ts'
-import { DraftForm } from './draft-form.tsx'
+import { type DraftFields, fieldsOfJson, isRequired, jsonOfFields } from './draft.ts'
+import { DraftForm, NeedContext } from './draft-form.tsx'
 import { exampleOf } from './example.ts'
 import { isObject } from './json.ts'
 import { exampleText, LANGUAGES, type Language } from './languages.ts'
-import { obstacleTo } from './method-facts.ts'
+import { fieldsInPaths, obstacleTo } from './method-facts.ts'
 import { OutcomeView } from './outcome-view.tsx'
 import { type Call, useCall } from './sending.ts'
 
@@ -39,6 +40,9 @@ export function RequestForm({
   const { transport } = useApi()
   const [written, setWritten] = useState<Written>({ mode: 'form', fields: {} })
   const [mistake, setMistake] = useState('')
+  const inPaths = fieldsInPaths(method)
+  const needs = (field: DescField) =>
+    isRequired(field) || (field.parent === method.input && inPaths.has(field.name))
   const call = useCall(transport, registry, method)
   /** Says what is wrong with the request instead of using it. */
   const use = (act: (message: Message, json: JsonValue) => void) => {
@@ -62,7 +66,9 @@ export function RequestForm({
           <button type="button" onClick={changeMode}>
             {written.mode === 'form' ? 'Write the request as JSON' : 'Write the request as a form'}
           </button>
-          <Editor type={method.input} written={written} onChange={setWritten} />
+          <NeedContext.Provider value={needs}>
+            <Editor type={method.input} written={written} onChange={setWritten} />
+          </NeedContext.Provider>
           {mistake !== '' && (
             <p class="note problem" role="alert">
               The request is not valid: {mistake}

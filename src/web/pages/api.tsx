@@ -82,18 +82,24 @@ function Services({ schema, query }: { schema: ApiSchema; query: URLSearchParams
       {words.length > 0 ? (
         <MethodList schema={schema} methods={found} />
       ) : (
-        <ul class="list">
-          {schema.services.map((service) => (
-            <li key={service.typeName}>
-              <a href={serviceHref(service)}>{service.name}</a>
-              <p>
-                <Prose text={firstParagraph(schema.comment(service.typeName))} />
-              </p>
-            </li>
-          ))}
-        </ul>
+        <ServiceList schema={schema} />
       )}
     </>
+  )
+}
+
+function ServiceList({ schema }: { schema: ApiSchema }): VNode {
+  return (
+    <ul class="list">
+      {schema.services.map((service) => (
+        <li key={service.typeName}>
+          <a href={serviceHref(service)}>{service.name}</a>
+          <p>
+            <Prose text={firstParagraph(schema.comment(service.typeName))} />
+          </p>
+        </li>
+      ))}
+    </ul>
   )
 }
 

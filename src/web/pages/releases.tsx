@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import type { Release } from '#gen/branchline/v1/release_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { AssetUpload } from '../parts/asset-upload.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { Markup } from '../parts/markup.tsx'
 import { Pager, pageOf } from '../parts/pager.tsx'
@@ -17,23 +18,26 @@ export default function ReleasesPage({ owner, repo, rest, query }: PageProps): V
   const tag = rest[0] === 'tag' ? rest.slice(1).join('/') : undefined
   return (
     <RepositoryFrame {...name} tab="Releases" title={tag ?? 'Releases'}>
-      {() =>
-        tag === undefined ? (
-          <Releases name={name} page={pageOf(query)} />
+      {({ permissions, archived }) => {
+        const canWrite = permissions?.push === true && !archived
+        return tag === undefined ? (
+          <Releases name={name} canWrite={canWrite} page={pageOf(query)} />
         ) : (
-          <OneRelease name={name} tag={tag} />
+          <OneRelease name={name} canWrite={canWrite} tag={tag} />
         )
-      }
+      }}
     </RepositoryFrame>
   )
 }
 
-interface Name {
-  readonly owner: string
-  readonly repo: string
+interface Place {
+  readonly name: { readonly owner: string; readonly repo: string }
+  /** Whether the user may add files. */
+  readonly canWrite: boolean
 }
 
-function Releases({ name, page }: { name: Name; page: number }): VNode {
+function Releases({ page, ...place }: Place & { page: number }): VNode {
+  const { name } = place
   const { of } = useApi()
   const list = useLoad(
     (signal) => of(ReleaseService).listReleases({ ...name, page }, { signal }),
@@ -45,7 +49,12 @@ function Releases({ name, page }: { name: Name; page: number }): VNode {
         <>
           {releases.length === 0 && <p>No releases.</p>}
           {releases.map((release) => (
-            <ReleaseView key={String(release.id)} name={name} release={release} />
+            <ReleaseView
+              key={String(release.id)}
+              {...place}
+              release={release}
+              onChange={list.reload}
+            />
           ))}
           <Pager page={page} limit={limit} total={total} />
         </>
@@ -54,16 +63,22 @@ function Releases({ name, page }: { name: Name; page: number }): VNode {
   )
 }
 
-function OneRelease({ name, tag }: { name: Name; tag: string }): VNode {
+function OneRelease({ tag, ...place }: Place & { tag: string }): VNode {
+  const { name } = place
   const { of } = useApi()
   const release = useLoad(
     (signal) => of(ReleaseService).getReleaseByTag({ ...name, tag }, { signal }),
     [tag],
   )
-  return <Show of={release}>{(value) => <ReleaseView name={name} release={value} />}</Show>
+  return (
+    <Show of={release}>
+      {(value) => <ReleaseView {...place} release={value} onChange={release.reload} />}
+    </Show>
+  )
 }
 
-function ReleaseView({ name, release }: { name: Name; release: Release }): VNode {
+function ReleaseView(props: Place & { release: Release; onChange: () => void }): VNode {
+  const { name, canWrite, release, onChange } = props
   const { tagName, draft, prerelease, assets, author, publishedAt, body } = release
   const title = release.name || tagName
   const base = {
@@ -92,6 +107,9 @@ function ReleaseView({ name, release }: { name: Name; release: Release }): VNode
             </li>
           ))}
         </ul>
+      )}
+      {canWrite && (
+        <AssetUpload name={name} release={{ id: release.id, title }} onUploaded={onChange} />
       )}
     </article>
   )

@@ -130,6 +130,8 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
     const { page, faults, leave } = await open(
       '/-/api/branchline.v1.RepositoryService/GetRepository',
     )
+    // The path needs both names, so that the form asks for them first.
+    await page.getByRole('button', { name: 'Send GetRepository' }).click()
     await page.getByLabel('owner', { exact: true }).fill('bob')
     await page.getByLabel('repo', { exact: true }).fill('none')
     await page.getByRole('button', { name: 'Send GetRepository' }).click()
