@@ -11,6 +11,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   profile: () => import('./pages/profile.tsx'),
   tokens: () => import('./pages/tokens.tsx'),
   keys: () => import('./pages/keys.tsx'),
+  'login-callback': () => import('./pages/login-callback.tsx'),
   'reset-password': () => import('./pages/reset-password.tsx'),
   memos: () => import('./pages/memos.tsx'),
   'verify-email': () => import('./pages/verify-email.tsx'),

@@ -15,6 +15,7 @@ export type PageName =
   | 'profile'
   | 'tokens'
   | 'keys'
+  | 'login-callback'
   | 'reset-password'
   | 'memos'
   | 'verify-email'
@@ -90,6 +91,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/settings': 'profile',
   'user/settings/tokens': 'tokens',
   'user/settings/keys': 'keys',
+  'user/login/callback': 'login-callback',
   'reset-password': 'reset-password',
   memos: 'memos',
   'verify-email': 'verify-email',

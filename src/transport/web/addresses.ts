@@ -39,6 +39,7 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/user/settings': 'Settings',
   '/user/settings/tokens': 'Access tokens',
   '/user/settings/keys': 'Keys',
+  '/user/login/callback': 'Sign in',
   '/reset-password': 'Set a new password',
   '/memos': 'Memos',
   '/verify-email': 'Confirm your address',

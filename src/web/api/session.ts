@@ -2,8 +2,10 @@ import { type Client, Code, ConnectError, createClient, type Transport } from '@
 import {
   AuthService,
   type SignInRequest_PasswordCredentials,
+  type SignInResponse,
 } from '#gen/branchline/v1/auth_service_pb.ts'
 import type { User } from '#gen/branchline/v1/user_pb.ts'
+import type { Redemption } from './single-sign-on.ts'
 
 /** Time before its expiry at which a token is replaced: longer than a call waits for its turn. */
 const RENEW_BEFORE_MS = 30_000
@@ -44,9 +46,12 @@ export class Session {
   }
 
   async signIn(value: PasswordSignIn): Promise<void> {
-    const answer = await this.#auth.signIn({ credentials: { case: 'passwordCredentials', value } })
-    this.#keep(answer.accessToken, answer.accessTokenExpiresAt?.seconds)
-    this.#enter(answer.user)
+    this.#begin(await this.#auth.signIn({ credentials: { case: 'passwordCredentials', value } }))
+  }
+
+  /** Signs in by what another provider has answered. */
+  async signInBy(value: Redemption): Promise<void> {
+    this.#begin(await this.#auth.signIn({ credentials: { case: 'ssoCredentials', value } }))
   }
 
   async signOut(): Promise<void> {
@@ -98,6 +103,11 @@ export class Session {
       this.#token = undefined
       this.#enter(undefined)
     }
+  }
+
+  #begin({ user, accessToken, accessTokenExpiresAt }: SignInResponse): void {
+    this.#keep(accessToken, accessTokenExpiresAt?.seconds)
+    this.#enter(user)
   }
 
   #keep(text: string, expirySeconds = 0n): void {

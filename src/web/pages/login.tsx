@@ -1,21 +1,27 @@
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { failureOf } from '../api/failure.ts'
 import { FailureNote } from '../parts/failure-note.tsx'
 import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
-import { useAction } from '../parts/load.tsx'
+import { Show, useAction, useLoad } from '../parts/load.tsx'
 import { goTo } from '../parts/navigation.ts'
 import { useTitle } from '../parts/page-title.ts'
+import { ProviderButtons } from '../parts/providers.tsx'
 import type { PageProps } from '../routes.ts'
 import { factorOf } from '../text/second-factor.ts'
 
 /** Sign-in by password, and by a second factor where the account has one. */
 export default function Login({ query }: PageProps): VNode {
-  const { session } = useApi()
+  const { of, session } = useApi()
   useTitle('Sign in')
   const [needsCode, setNeedsCode] = useState(false)
   const target = ownPath(query.get('redirect_to') ?? '/')
+  const providers = useLoad(
+    (signal) => of(IdentityProviderService).listIdentityProviders({}, { signal }),
+    [],
+  )
   const isSignedIn = session.user !== undefined
   useEffect(() => {
     if (isSignedIn) goTo(target)
@@ -62,6 +68,11 @@ export default function Login({ query }: PageProps): VNode {
           Sign in
         </button>
       </form>
+      <Show of={providers}>
+        {({ identityProviders }) => (
+          <ProviderButtons providers={identityProviders} purpose="sign-in" target={target} />
+        )}
+      </Show>
       <p>
         <a href="/reset-password">Forgotten password</a>
       </p>

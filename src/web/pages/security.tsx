@@ -6,6 +6,7 @@ import { useApi } from '../api/client.ts'
 import { SettingsFrame } from '../parts/account-settings.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
+import { ProviderButtons } from '../parts/providers.tsx'
 import { TwoFactorSection } from '../parts/two-factor.tsx'
 
 /** How the user signs in, besides the password. */
@@ -35,10 +36,12 @@ function Identities({ user }: { user: string }): VNode {
         of(IdentityProviderService).listIdentityProviders({}, { signal }),
       ])
       const titles = new Map(identityProviders.map(({ name, title }) => [name, title]))
-      return linkedIdentities.map((identity) => ({
+      const identities = linkedIdentities.map((identity) => ({
         identity,
         title: titles.get(identity.idpName) ?? identity.idpName,
       }))
+      const linked = new Set(linkedIdentities.map(({ idpName }) => idpName))
+      return { identities, others: identityProviders.filter(({ name }) => !linked.has(name)) }
     },
     [user],
   )
@@ -46,7 +49,7 @@ function Identities({ user }: { user: string }): VNode {
     <section aria-labelledby="identities">
       <h2 id="identities">Single sign-on</h2>
       <Show of={list}>
-        {(identities) => (
+        {({ identities, others }) => (
           <>
             {identities.length === 0 && <p>No other provider signs you in.</p>}
             <ul class="list">
@@ -54,6 +57,7 @@ function Identities({ user }: { user: string }): VNode {
                 <IdentityItem key={entry.identity.name} {...entry} onDeleted={list.reload} />
               ))}
             </ul>
+            <ProviderButtons providers={others} purpose="link" target="/user/settings/security" />
           </>
         )}
       </Show>
