@@ -14,14 +14,10 @@ import { factorOf } from '../text/second-factor.ts'
 
 /** Sign-in by password, and by a second factor where the account has one. */
 export default function Login({ query }: PageProps): VNode {
-  const { of, session } = useApi()
+  const { session } = useApi()
   useTitle('Sign in')
   const [needsCode, setNeedsCode] = useState(false)
   const target = ownPath(query.get('redirect_to') ?? '/')
-  const providers = useLoad(
-    (signal) => of(IdentityProviderService).listIdentityProviders({}, { signal }),
-    [],
-  )
   const isSignedIn = session.user !== undefined
   useEffect(() => {
     if (isSignedIn) goTo(target)
@@ -68,6 +64,20 @@ export default function Login({ query }: PageProps): VNode {
           Sign in
         </button>
       </form>
+      <OtherWays target={target} />
+    </>
+  )
+}
+
+/** Other providers, and the mail for a new password. */
+function OtherWays({ target }: { target: string }): VNode {
+  const { of } = useApi()
+  const providers = useLoad(
+    (signal) => of(IdentityProviderService).listIdentityProviders({}, { signal }),
+    [],
+  )
+  return (
+    <>
       <Show of={providers}>
         {({ identityProviders }) => (
           <ProviderButtons providers={identityProviders} purpose="sign-in" target={target} />
