@@ -39,7 +39,7 @@ export async function* archiveEntries(input: Readable): AsyncGenerator<ArchiveEn
   read.catch(() => {})
   const digest = new EntriesDigest()
   try {
-    for await (const entry of archive) yield new DigestedEntry(entry, digest)
+    for await (const entry of archive) yield new DigestedEntry(entry, digest, read)
     await read
   } catch (error) {
     throw unreadable(error)
@@ -56,10 +56,13 @@ function unreadable(error: unknown): unknown {
 class DigestedEntry implements ArchiveEntry {
   readonly #entry: TarEntry
   readonly #digest: EntriesDigest
+  /** Ends with the archive. */
+  readonly #read: Promise<void>
 
-  constructor(entry: TarEntry, digest: EntriesDigest) {
+  constructor(entry: TarEntry, digest: EntriesDigest, read: Promise<void>) {
     this.#entry = entry
     this.#digest = digest
+    this.#read = read
   }
 
   get head(): EntryHead {
@@ -74,9 +77,7 @@ class DigestedEntry implements ArchiveEntry {
     if ((this.#entry.header.size ?? 0) > maxBytes)
       throw new RestoreError('this is not a backup of Branchline')
     this.#digest.begin(this.head)
-    const content = await buffer(this.#entry).catch((error: unknown) => {
-      throw unreadable(error)
-    })
+    const content = await this.#readBy(buffer)
     this.#digest.add(content)
     this.#digest.end(content.length)
     return content
@@ -94,15 +95,27 @@ class DigestedEntry implements ArchiveEntry {
         done(null, chunk)
       },
     })
-    const file = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true })
-    await pipeline(this.#entry, digested, file).catch((error: unknown) => {
-      throw unreadable(error)
-    })
+    const options = { flags: 'wx', mode: 0o600, flush: true }
+    await this.#readBy((entry) => pipeline(entry, digested, createWriteStream(path, options)))
     digest.end(bytes)
   }
 
   async skip(): Promise<void> {
     await this.content(0)
+  }
+
+  /**
+   * Reads the content. An archive that ends too early may have ended the entry already. Node would wait
+   * for ever for the end of such an entry, which is no stream of Node.
+   */
+  async #readBy<T>(work: (entry: TarEntry) => Promise<T>): Promise<T> {
+    try {
+      if (!this.#entry.destroyed) return await work(this.#entry)
+      await this.#read
+      throw new Error('an entry ends too early')
+    } catch (error) {
+      throw unreadable(error)
+    }
   }
 }
 

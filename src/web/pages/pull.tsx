@@ -15,6 +15,7 @@ import { RepositoryFrame } from '../parts/repository.tsx'
 import { useRepositoryEvents } from '../parts/repository-events.ts'
 import type { PullName } from '../parts/reviews.ts'
 import { Time } from '../parts/time.tsx'
+import { useSettledPull } from '../parts/use-settled-pull.ts'
 import type { PageProps } from '../routes.ts'
 import { codeHref, repositoryHref } from '../text/addresses.ts'
 
@@ -52,6 +53,7 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
   const { of } = useApi()
   const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
   const version = useRepositoryEvents(name, name.index, pull.reload)
+  useSettledPull(pull.value, pull.reload)
   return (
     <Show of={pull} isPage>
       {(value) => (

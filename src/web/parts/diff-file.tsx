@@ -166,11 +166,14 @@ function useForms(
   path: string,
   drafts: string | undefined,
 ): Pick<Remarks, 'forms' | 'onOpen' | 'onClose'> {
-  const [forms, setForms] = useState<ReadonlyMap<string, boolean>>(() => {
-    const keys =
-      drafts === undefined ? [] : draftKeys(drafts).map((key) => key.slice(drafts.length))
-    return new Map(keys.filter((key) => placeOfKey(key).path === path).map((key) => [key, false]))
-  })
+  const [forms, setForms] = useState<ReadonlyMap<string, boolean>>(new Map())
+  // The changes can be there before it is known who reads them.
+  useEffect(() => {
+    if (drafts === undefined) return
+    const keys = draftKeys(drafts).map((key) => key.slice(drafts.length))
+    const kept = keys.filter((key) => placeOfKey(key).path === path)
+    setForms((before) => new Map([...kept.map((key) => [key, false] as const), ...before]))
+  }, [path, drafts])
   return {
     forms,
     onOpen: (place) => setForms((before) => new Map(before).set(placeKey(place), true)),

@@ -8,7 +8,7 @@ import { Diff } from './diff.tsx'
 import { useDiff } from './diff-load.ts'
 import { DiscussionContext } from './discussion.ts'
 import { Show } from './load.tsx'
-import { ReviewBox } from './review-box.tsx'
+import { ReviewBox, ReviewHint } from './review-box.tsx'
 import type { PullName } from './reviews.ts'
 import { SignInLink } from './sign-in-link.tsx'
 import { useDiscussion } from './use-discussion.ts'
@@ -35,9 +35,7 @@ export function PullFiles({ repository, name, pull, version }: PullFilesProps): 
   const canVote = pull.state === 'open' && session.user?.username !== pull.user?.login
   return (
     <DiscussionContext.Provider value={discussion.value}>
-      {discussion.value?.canComment && (
-        <ReviewBox discussion={discussion.value} canVote={canVote} />
-      )}
+      {discussion.value?.canComment && <ReviewHint pending={discussion.value.pending} />}
       {!session.user && (
         <p>
           <SignInLink /> to review the changes.
@@ -45,6 +43,9 @@ export function PullFiles({ repository, name, pull, version }: PullFilesProps): 
       )}
       <Show of={discussion}>{() => null}</Show>
       <Show of={diff}>{(files) => <Diff {...files} />}</Show>
+      {discussion.value?.canComment && (
+        <ReviewBox discussion={discussion.value} canVote={canVote} />
+      )}
     </DiscussionContext.Provider>
   )
 }

@@ -23,6 +23,19 @@ interface ReviewBoxProps {
   readonly canVote: boolean
 }
 
+/** What the user can do above the changes. The review is below them, since the user reads them first. */
+export function ReviewHint({ pending }: Pick<Discussion, 'pending'>): VNode {
+  const count = Number(pending?.commentsCount ?? 0n)
+  return (
+    <p>
+      {pending
+        ? `${count === 1 ? '1 comment waits' : `${count} comments wait`} for the submission. Nobody else sees a pending review. `
+        : 'Choose the number of a line to comment on the line. '}
+      <a href="#review">Go to your review</a>
+    </p>
+  )
+}
+
 /** The review that the user has begun, and its submission. */
 export function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
   const { of } = useApi()
@@ -44,11 +57,6 @@ export function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
   return (
     <section class="box" aria-labelledby="review">
       <h3 id="review">Your review</h3>
-      <p>
-        {pending
-          ? `${count === 1 ? '1 comment waits' : `${count} comments wait`} for the submission. Nobody else sees a pending review.`
-          : 'Choose the number of a line to comment on the line.'}
-      </p>
       <form onSubmit={onSubmit(() => submission.run())}>
         {submission.failure && <FailureNote failure={submission.failure} />}
         <label>

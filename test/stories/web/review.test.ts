@@ -19,6 +19,9 @@ import { PASSWORD } from '../../support/server.ts'
 /** Two browsers on a busy machine. */
 const STORY_TIMEOUT_MS = 120_000
 
+/** As patient as the steps of a page. */
+const POLL = { timeout: 20_000 }
+
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 360, height: 740 }
 
@@ -287,8 +290,9 @@ async function commentAndDelete(page: Page, changes: Locator): Promise<void> {
   await changes.getByRole('button', { name: 'Begin a review' }).click()
   await page.getByRole('button', { name: 'Discard the pending review' }).click()
   await page.getByRole('button', { name: 'Delete all comments of the pending' }).click()
-  await changes.getByText('Thought better of').waitFor({ state: 'detached' })
-  await changes.getByRole('button', { name: 'Delete: comment on code.txt by bob' }).click()
+  const deletion = changes.getByRole('button', { name: 'Delete: comment on code.txt by bob' })
+  await expect.poll(() => deletion.count(), POLL).toBe(1)
+  await deletion.click()
   await changes.getByRole('button', { name: 'Delete for ever: comment on code' }).click()
   await changes.getByText('Written by keys').waitFor({ state: 'detached' })
 }
