@@ -8,6 +8,9 @@ import { type GitClient, openGitClient, remoteOf } from '../../support/git-clien
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
+/** Patience for background work on a busy machine. */
+const PATIENCE = { timeout: 20_000 }
+
 let server: TestServer
 let users: PullTestUsers
 let forge: ReturnType<typeof pullForge>
@@ -56,6 +59,8 @@ async function proposed(name: string) {
     base: 'main',
     title: 'Theirs',
   })
+  await recorded(base.id, 1, own)
+  await recorded(base.id, 2, theirs)
   await client.git('.', 'clone', '-q', remote(base.path, 'bob'), name)
   await client.git('.', 'clone', '-q', '-b', 'theirs', remote(fork.path, 'eve'), `${name}-fork`)
   return {
@@ -76,6 +81,11 @@ const rowOf = (id: number, number: number) =>
     .where('repository_id', '=', id)
     .where('number', '=', number)
     .executeTakeFirstOrThrow()
+
+/** Waits until the server has moved the ref of a pull request to its head, which it does by itself. */
+async function recorded(id: number, number: number, commit: string): Promise<void> {
+  await expect.poll(async () => (await rowOf(id, number)).head_ref_commit, PATIENCE).toBe(commit)
+}
 
 describe('the head of a pull request', () => {
   it('follows every push to its branch, in the repository and in a fork', async () => {
@@ -143,6 +153,7 @@ describe('the head of a pull request', () => {
     const { path, id, fork, forkGit, read } = await proposed('orphaned')
     const last = await client.commit('orphaned-fork', 'last')
     await forkGit('push', '-q')
+    await recorded(id, 2, last)
     // As if the server had not come to it yet.
     await transaction(server.app.db, (tx) =>
       tx
