@@ -866,7 +866,8 @@ export const ContentService: GenService<{
    *   code.
    * - REF_NOT_FOUND, when `ref` names no commit.
    * - PATH_NOT_FOUND, when the commit has no `.editorconfig` at its root.
-   * - TEXT_TOO_COMPLEX, when `.editorconfig` is larger than 64 KiB.
+   * - TEXT_TOO_COMPLEX, when `.editorconfig` is larger than 64 KiB, or its globs have more than 4096
+   *   characters together.
    * - SERVER_BUSY, when too many Git processes run.
    * - GIT_TIMEOUT, when Git takes too long.
    *

@@ -16,7 +16,11 @@ import type { RefPath } from './ref-paths.ts'
 /** The longest file that is read. */
 const MAX_BYTES = 64 * 1024
 
-const MAX_SECTIONS = 100
+/**
+ * The most characters of all globs together. Common files have fewer than a hundred. The longest globs
+ * take milliseconds to compile.
+ */
+const MAX_GLOB_CHARACTERS = 4096
 
 /** The most numbers of a range such as `{1..9}`. A section with more of them matches no file. */
 const MAX_RANGE = 64
@@ -44,7 +48,7 @@ interface Section {
  * Returns what `.editorconfig` at the root of a commit says about a file, which need not exist.
  *
  * @throws as `getRawFile`; PATH_NOT_FOUND for a path that no file can have; TEXT_TOO_COMPLEX for a
- *   large `.editorconfig`
+ *   large `.editorconfig`, or one with long globs
  */
 export async function getEditorConfig(
   app: ReposApp,
@@ -66,6 +70,7 @@ export async function getEditorConfig(
  * case. Later sections win. `unset` removes a property.
  *
  * @param path from the root, with slashes
+ * @throws TEXT_TOO_COMPLEX
  */
 export function editorConfigOf(text: string, path: string): Properties {
   const properties: Properties = new Map()
@@ -82,20 +87,30 @@ export function editorConfigOf(text: string, path: string): Properties {
   return properties
 }
 
-/** Returns the first sections of a file. Lines that are neither section nor property do not count. */
+/**
+ * Returns the sections of a file. Lines that are neither section nor property do not count. Regular
+ * expressions would take time in proportion to the square of the spaces in a line.
+ *
+ * @throws TEXT_TOO_COMPLEX
+ */
 function sectionsOf(text: string): Section[] {
   const sections: Section[] = []
-  for (const line of text.replace(/^\ufeff/, '').split(/\r?\n/)) {
-    const [, glob] = /^\s*\[(.+)\]\s*$/.exec(line) ?? []
-    if (glob !== undefined) {
-      if (sections.length === MAX_SECTIONS) break
+  let globCharacters = 0
+  for (const line of text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .map((untrimmed) => untrimmed.trim())) {
+    if (line.length > 2 && line.startsWith('[') && line.endsWith(']')) {
+      const glob = line.slice(1, -1)
+      globCharacters += glob.length
+      if (globCharacters > MAX_GLOB_CHARACTERS) throw new DomainError('TEXT_TOO_COMPLEX')
       sections.push({ glob, properties: new Map() })
       continue
     }
-    const [, name = '', value = ''] = /^\s*([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line) ?? []
-    const key = name.toLowerCase()
-    if (key !== '')
-      sections.at(-1)?.properties.set(key, LOWER_CASE.has(key) ? value.toLowerCase() : value)
+    const equals = line.indexOf('=')
+    if (equals < 1 || line.startsWith('#') || line.startsWith(';')) continue
+    const [key, value] = [line.slice(0, equals).trim().toLowerCase(), line.slice(equals + 1).trim()]
+    sections.at(-1)?.properties.set(key, LOWER_CASE.has(key) ? value.toLowerCase() : value)
   }
   return sections
 }

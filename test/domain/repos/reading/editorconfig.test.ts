@@ -63,10 +63,19 @@ describe('the properties of a file', () => {
     expect(of('main.go')).toEqual({ charset: 'utf-8', indent_style: 'tab', max_line_length: 'off' })
   })
 
-  it('take little time for a hostile file', () => {
-    const nested = `[${'{a,'.repeat(80)}${'}'.repeat(80)}]\na = 1\n`
-    const wide = '[{0..999999999}{0..999999999}]\na = 1\n'
-    const hostile = (nested + wide).repeat(500)
-    expect(editorConfigOf(hostile, 'a'.repeat(4000)).size).toBe(0)
+  it.each([
+    ['nested braces', `[${'{a,'.repeat(80)}${'}'.repeat(80)}]\na = 1\n`],
+    ['wide ranges', '[{0..999999999}{0..999999999}]\na = 1\n'],
+    ['many wildcards', `[/${'*a'.repeat(120)}b]\na = 1\n`.repeat(16)],
+    ['spaces in a name', `[*]\nx${' '.repeat(65_000)}y\n`],
+    ['spaces in a value', `[b]\nx=y${' '.repeat(65_000)}y\n`],
+    ['spaces in a section', `[x${' '.repeat(65_000)}y\n`],
+  ])('are none in a hostile file: %s', (_, text) => {
+    expect(editorConfigOf(text, 'a'.repeat(4000)).size).toBe(0)
+  })
+
+  it('are refused if the globs are long', () => {
+    const text = `[${'a'.repeat(250)}]\n`.repeat(20)
+    expect(() => editorConfigOf(text, 'a')).toThrow('TEXT_TOO_COMPLEX')
   })
 })
