@@ -1,7 +1,6 @@
 // `npm run screenshots`: writes the pictures of the web pages into docs/screenshots. Needs Chromium.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { PASSWORD, startClientServer } from './clients/server.mjs'
 import { root } from './setup/child-process.mjs'
 import { explainFailure, printLine } from './setup/progress.mjs'
@@ -69,6 +68,7 @@ const SLOW_DOME = `export async function open(dome) {
 
 await explainFailure(async () => {
   await setUp('test')
+  const { chromium } = await import('playwright-core')
   await mkdir(FOLDER, { recursive: true })
   const server = await startClientServer(ACCOUNTS, { tokenName: 'laptop' })
   const browser = await chromium.launch({
