@@ -733,6 +733,7 @@ export const UNTOLD: readonly DescMethod[] = [
   mirrors.getPushMirror,
   mirrors.deletePushMirror,
   commits.getCommitDiff,
+  commits.getComparisonDiff,
   // Hundreds of licences, which a new version of the package changes.
   templates.listLicenseTemplates,
   contents.getRawFile,

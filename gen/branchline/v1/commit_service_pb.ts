@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/commit_service.proto.
  */
 export const file_branchline_v1_commit_service: GenFile = /*@__PURE__*/
-  fileDesc("CiJicmFuY2hsaW5lL3YxL2NvbW1pdF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrICChJMaXN0Q29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkSDAoEcGF0aBgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKBHN0YXQYByABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YCCABKAhIAYgBARISCgVmaWxlcxgJIAEoCEgCiAEBEgsKA25vdBgKIAEoCRIMCgRwYWdlGAsgASgFEg0KBWxpbWl0GAwgASgFQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlsKE0xpc3RDb21taXRzUmVzcG9uc2USJgoHY29tbWl0cxgBIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqIBChBHZXRDb21taXRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEhEKBHN0YXQYBCABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YBSABKAhIAYgBARISCgVmaWxlcxgGIAEoCEgCiAEBQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlAKFEdldENvbW1pdERpZmZSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEg4KBmZvcm1hdBgEIAEoCSJjChVDb21wYXJlQ29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghiYXNlaGVhZBgDIAEoCRIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIkgKB0NvbXBhcmUSFQoNdG90YWxfY29tbWl0cxgBIAEoAxImCgdjb21taXRzGAIgAygLMhUuYnJhbmNobGluZS52MS5Db21taXQy7AUKDUNvbW1pdFNlcnZpY2USvwEKC0xpc3RDb21taXRzEiEuYnJhbmNobGluZS52MS5MaXN0Q29tbWl0c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkxpc3RDb21taXRzUmVzcG9uc2UiaZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAi9iB2NvbW1pdHMSJC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29tbWl0cxKVAQoJR2V0Q29tbWl0Eh8uYnJhbmNobGluZS52MS5HZXRDb21taXRSZXF1ZXN0GhUuYnJhbmNobGluZS52MS5Db21taXQiUJACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIwEi4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2dpdC9jb21taXRzL3tzaGF9ErIBCg1HZXRDb21taXREaWZmEiMuYnJhbmNobGluZS52MS5HZXRDb21taXREaWZmUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiZJACAfqmGUYSRBJCL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvY29tbWl0cy97c2hhfS57Zm9ybWF0PWRpZmZ8cGF0Y2h9gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnkwARKkAQoOQ29tcGFyZUNvbW1pdHMSJC5icmFuY2hsaW5lLnYxLkNvbXBhcmVDb21taXRzUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQ29tcGFyZSJUkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjQSMi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29tcGFyZS97YmFzZWhlYWQ9Kip9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_commit, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiJicmFuY2hsaW5lL3YxL2NvbW1pdF9zZXJ2aWNlLnByb3RvEg1icmFuY2hsaW5lLnYxIrICChJMaXN0Q29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRILCgNzaGEYAyABKAkSDAoEcGF0aBgEIAEoCRIpCgVzaW5jZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKBHN0YXQYByABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YCCABKAhIAYgBARISCgVmaWxlcxgJIAEoCEgCiAEBEgsKA25vdBgKIAEoCRIMCgRwYWdlGAsgASgFEg0KBWxpbWl0GAwgASgFQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlsKE0xpc3RDb21taXRzUmVzcG9uc2USJgoHY29tbWl0cxgBIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIqIBChBHZXRDb21taXRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEhEKBHN0YXQYBCABKAhIAIgBARIZCgx2ZXJpZmljYXRpb24YBSABKAhIAYgBARISCgVmaWxlcxgGIAEoCEgCiAEBQgcKBV9zdGF0Qg8KDV92ZXJpZmljYXRpb25CCAoGX2ZpbGVzIlAKFEdldENvbW1pdERpZmZSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCwoDc2hhGAMgASgJEg4KBmZvcm1hdBgEIAEoCSJjChVDb21wYXJlQ29tbWl0c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIQCghiYXNlaGVhZBgDIAEoCRIMCgRwYWdlGAQgASgFEg0KBWxpbWl0GAUgASgFIlkKGEdldENvbXBhcmlzb25EaWZmUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEhAKCGJhc2VoZWFkGAMgASgJEg4KBmZvcm1hdBgEIAEoCSJICgdDb21wYXJlEhUKDXRvdGFsX2NvbW1pdHMYASABKAMSJgoHY29tbWl0cxgCIAMoCzIVLmJyYW5jaGxpbmUudjEuQ29tbWl0MpcHCg1Db21taXRTZXJ2aWNlEr8BCgtMaXN0Q29tbWl0cxIhLmJyYW5jaGxpbmUudjEuTGlzdENvbW1pdHNSZXF1ZXN0GiIuYnJhbmNobGluZS52MS5MaXN0Q29tbWl0c1Jlc3BvbnNlImmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIvYgdjb21taXRzEiQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbW1pdHMSlQEKCUdldENvbW1pdBIfLmJyYW5jaGxpbmUudjEuR2V0Q29tbWl0UmVxdWVzdBoVLmJyYW5jaGxpbmUudjEuQ29tbWl0IlCQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMBIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9naXQvY29tbWl0cy97c2hhfRKyAQoNR2V0Q29tbWl0RGlmZhIjLmJyYW5jaGxpbmUudjEuR2V0Q29tbWl0RGlmZlJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5ImSQAgH6phlGEkQSQi9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZ2l0L2NvbW1pdHMve3NoYX0ue2Zvcm1hdD1kaWZmfHBhdGNofYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5MAESpAEKDkNvbXBhcmVDb21taXRzEiQuYnJhbmNobGluZS52MS5Db21wYXJlQ29tbWl0c1JlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkNvbXBhcmUiVJACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwI0EjIvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbXBhcmUve2Jhc2VoZWFkPSoqfRKoAQoRR2V0Q29tcGFyaXNvbkRpZmYSJy5icmFuY2hsaW5lLnYxLkdldENvbXBhcmlzb25EaWZmUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiUpACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIyEjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2RpZmZzL3tiYXNlaGVhZD0qKn0wARol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_commit, file_google_api_annotations, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListCommits.
@@ -303,6 +303,48 @@ export const CompareCommitsRequestSchema: GenMessage<CompareCommitsRequest> = /*
   messageDesc(file_branchline_v1_commit_service, 4);
 
 /**
+ * Request of GetComparisonDiff.
+ *
+ * @generated from message branchline.v1.GetComparisonDiffRequest
+ */
+export type GetComparisonDiffRequest = Message<"branchline.v1.GetComparisonDiffRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Base and head, as for CompareCommits. Two and three dots mean the same.
+   *
+   * @generated from field: string basehead = 3;
+   */
+  basehead: string;
+
+  /**
+   * `diff` or `patch`. Default `diff`.
+   *
+   * @generated from field: string format = 4;
+   */
+  format: string;
+};
+
+/**
+ * Describes the message branchline.v1.GetComparisonDiffRequest.
+ * Use `create(GetComparisonDiffRequestSchema)` to create a new message.
+ */
+export const GetComparisonDiffRequestSchema: GenMessage<GetComparisonDiffRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_commit_service, 5);
+
+/**
  * The commits that the head has and the base does not have.
  *
  * @generated from message branchline.v1.Compare
@@ -328,7 +370,7 @@ export type Compare = Message<"branchline.v1.Compare"> & {
  * Use `create(CompareSchema)` to create a new message.
  */
 export const CompareSchema: GenMessage<Compare> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_commit_service, 5);
+  messageDesc(file_branchline_v1_commit_service, 6);
 
 /**
  * Commits of repositories.
@@ -427,6 +469,29 @@ export const CommitService: GenService<{
     methodKind: "unary";
     input: typeof CompareCommitsRequestSchema;
     output: typeof CompareSchema;
+  },
+  /**
+   * Returns what the head changes since its merge base with the base, as text: the output of `git
+   * diff`, or the mails of `git format-patch`. When both have no common history, everything in the
+   * head is new.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - INVALID_FIELD, when the format is unknown.
+   * - REF_NOT_FOUND, when a side names no commit, or a repository that the caller may not read.
+   * - DIFF_TOO_LARGE, when the text would be too long.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
+   *
+   * @generated from rpc branchline.v1.CommitService.GetComparisonDiff
+   */
+  getComparisonDiff: {
+    methodKind: "server_streaming";
+    input: typeof GetComparisonDiffRequestSchema;
+    output: typeof HttpBodySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_commit_service, 0);

@@ -32,7 +32,8 @@ const MAX_RECORD_BYTES = 64 * 1024
  * Returns the best common ancestor of two commits, the first of git-merge-base(1) when there are
  * several, or undefined when there is none. The result never changes and is cached.
  *
- * @param one, other ids of commits in the repository.
+ * @param one, other ids of commits in the repository, or in the other one.
+ * @param alsoFrom id of another repository that has one of the commits.
  * @throws GitError NOT_FOUND, BUSY, TIMEOUT
  */
 export function findMergeBase(
@@ -40,17 +41,22 @@ export function findMergeBase(
   id: number,
   one: string,
   other: string,
+  alsoFrom?: number,
 ): Promise<string | undefined> {
   if (!isObjectId(one) || !isObjectId(other)) throw new Error(`no ids of commits: ${one}, ${other}`)
   return resultsOf<string | undefined>(repositories, 'merge bases', MAX_MERGE_BASES_BYTES).get(
     id,
-    `${one} ${other}`,
+    `${one} ${other}${alsoFrom === undefined ? '' : ` ${alsoFrom}`}`,
     async () => {
-      const sole = await soleMergeBase(repositories, id, one, other)
+      const isOne = alsoFrom === undefined
+      const sole = isOne ? await soleMergeBase(repositories, id, one, other) : undefined
       if (sole !== undefined) return sole ?? undefined
+      const sources = isOne ? {} : { alsoFrom }
       // Prints both commits and, with the prefix `^`, their merge bases (gitrevisions(7)). Unlike
       // git-merge-base(1), succeeds when there is none.
-      const text = await textOf(readGit(repositories, id, ['rev-parse', `${one}...${other}`]))
+      const text = await textOf(
+        readGit(repositories, id, ['rev-parse', `${one}...${other}`], sources),
+      )
       return /^\^([0-9a-f]{40})$/m.exec(text)?.[1]
     },
   )

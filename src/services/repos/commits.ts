@@ -28,7 +28,11 @@ import {
   getCommitDiff,
   listCommits,
 } from '../../domain/repos/reading/commits.ts'
-import { compareCommits, parseComparison } from '../../domain/repos/reading/comparisons.ts'
+import {
+  compareCommits,
+  getComparisonDiff,
+  parseComparison,
+} from '../../domain/repos/reading/comparisons.ts'
 import { accountMessage, NEVER } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
@@ -103,6 +107,17 @@ function commitService(app: App): ServiceImpl<typeof CommitService> {
         },
       })
       return { totalCommits: BigInt(found.total), commits: commitMessages(app, caller, found) }
+    },
+
+    async *getComparisonDiff({ owner, repo, basehead, format }, context) {
+      const chunks = await getComparisonDiff(
+        app,
+        callerOf(context),
+        { owner, repo },
+        parseComparison(basehead),
+        diffFormatOf(format === '' ? 'diff' : format),
+      )
+      yield* plainText(context, chunks)
     },
   }
 }

@@ -221,6 +221,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(commits.getCommit, readers, { sha: NO_OBJECT }),
   row(commits.getCommitDiff, readers, { sha: NO_OBJECT, format: 'diff' }),
   row(commits.compareCommits, readers, { basehead: `${NOTHING}...${NOTHING}` }),
+  row(commits.getComparisonDiff, readers, { basehead: `${NOTHING}...${NOTHING}` }),
   row(statuses.listCommitStatuses, readers, { ref: NOTHING }),
   row(statuses.getCombinedStatus, readers, { ref: NOTHING }),
   row(statuses.createCommitStatus, writers, { sha: NO_OBJECT, state: 'success' }),

@@ -1,9 +1,11 @@
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommitService } from '#gen/branchline/v1/commit_service_pb.ts'
+import { EMPTY_TREE } from '../../../src/git/core/object-ids.ts'
 import { openForge } from '../../support/forge.ts'
+import { remoteOf } from '../../support/git-client.ts'
 import { pushSample, type Sample, SIGNATURE } from '../../support/sample-repository.ts'
-import { createToken, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
+import { createToken, PASSWORD, RPC_PROTOCOLS, transportTo } from '../../support/server.ts'
 
 const { server, users, rest, ask } = await openForge()
 let sample: Sample
@@ -16,6 +18,12 @@ afterAll(() => sample.remove())
 
 const idOf = (message: string) => sample.ids[message] ?? ''
 const get = (path: string, who = users.bob) => rest(who, 'GET', `/repos/bob/engine${path}`)
+/** Returns a difference without its last line feed. */
+const diffOf = async (basehead: string) => {
+  const response = await fetch(`${server.url}/api/v1/repos/bob/engine/diffs/${basehead}`)
+  expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  return (await response.text()).trimEnd()
+}
 const messagesOf = (list: { commit: { message: string } }[]) =>
   list.map(({ commit }) => commit.message)
 
@@ -135,6 +143,8 @@ describe('commits', () => {
     ['/engine/compare/main...nothing', 404, 'not found'],
     ['/engine/compare/nothing...main', 404, 'not found'],
     ['/engine/compare/main...nobody:main', 404, 'not found'],
+    ['/engine/diffs/main...nothing', 404, 'not found'],
+    ['/engine/diffs/--output=x...main', 404, 'not found'],
     ['/nothing/commits', 404, 'not found'],
   ])('cannot be read at %s', async (path, status, message) => {
     const refused = await rest(users.carol, 'GET', `/repos/bob${path}`)
@@ -197,6 +207,35 @@ describe('a comparison', () => {
     ])
   })
 
+  it.each(['main...feature/x', 'main..feature/x', 'feature/x...main', 'v1...main'])(
+    '%s has the changes that Git shows since the merge base',
+    async (basehead) => {
+      const sides = basehead.replace(/\.+/, '...')
+      expect(await diffOf(basehead)).toBe(await sample.git('engine', 'diff', sides))
+    },
+  )
+
+  it('is available as mails, which have the commits of the head', async () => {
+    const mails = await diffOf('v1...main?format=patch')
+    expect(mails.match(/^Subject: .*$/gm)).toEqual([
+      'Subject: [PATCH 1/2] third',
+      'Subject: [PATCH 2/2] odds',
+    ])
+    const { status, body } = await get('/diffs/v1...main?format=html')
+    expect([status, body.message]).toEqual([422, expect.stringContaining('format')])
+  })
+
+  it('of histories without a common commit has everything in the head', async () => {
+    await sample.git('engine', 'checkout', '-q', '--orphan', 'other')
+    await sample.git('engine', 'rm', '-rfq', '.')
+    await sample.commit('engine', 'alone')
+    const remote = remoteOf(server.url, 'bob/engine', 'bob', PASSWORD)
+    await sample.git('engine', 'push', '-q', remote, 'other')
+    expect(await diffOf('main...other')).toBe(
+      await sample.git('engine', 'diff', EMPTY_TREE, 'other'),
+    )
+  })
+
   it('includes forks that the caller can read', async () => {
     await rest(users.carol, 'POST', '/repos/bob/engine/forks', {})
     await sample.git('engine', 'checkout', '-q', 'feature/x')
@@ -209,6 +248,9 @@ describe('a comparison', () => {
         'forked\n',
         'strange',
       ])
+      expect(await diffOf(`main...${head}`)).toBe(
+        await sample.git('engine', 'diff', 'main...feature/x'),
+      )
     }
     expect(
       messagesOf(
@@ -221,8 +263,10 @@ describe('a comparison', () => {
       .set({ private: 1 })
       .where('parent_id', 'is not', null)
       .execute()
-    expect((await get('/compare/main...carol:topic')).status).toBe(404)
-    expect((await get('/compare/main...carol/engine:topic')).status).toBe(404)
+    for (const path of ['compare', 'diffs']) {
+      expect((await get(`/${path}/main...carol:topic`)).status).toBe(404)
+      expect((await get(`/${path}/main...carol/engine:topic`)).status).toBe(404)
+    }
   })
 })
 
@@ -234,23 +278,26 @@ describe('the commits of a private repository', () => {
   })
   afterAll(() => secret.remove())
 
-  it.each(['/commits', '/git/commits/main', '/git/commits/main.diff', '/compare/main...feature/x'])(
-    'are hidden from other users: %s',
-    async (path) => {
-      const url = `${server.url}/api/v1/repos/bob/secret${path}`
-      const statusFor = async (authorization?: string) =>
-        (await fetch(url, { headers: authorization === undefined ? {} : { authorization } })).status
-      const token = async (...scopes: string[]) =>
-        `token ${await createToken(server.url, users.bob, scopes)}`
-      expect(await statusFor(users.bob.authorization)).toBe(200)
-      expect(await statusFor(await token('read:repository'))).toBe(200)
-      expect(await statusFor(users.ada.authorization)).toBe(200)
-      expect(await statusFor(users.carol.authorization)).toBe(404)
-      expect(await statusFor()).toBe(404)
-      expect(await statusFor(await token('read:repository', 'public-only'))).toBe(404)
-      expect(await statusFor(await token('read:user'))).toBe(403)
-    },
-  )
+  it.each([
+    '/commits',
+    '/git/commits/main',
+    '/git/commits/main.diff',
+    '/compare/main...feature/x',
+    '/diffs/main...feature/x',
+  ])('are hidden from other users: %s', async (path) => {
+    const url = `${server.url}/api/v1/repos/bob/secret${path}`
+    const statusFor = async (authorization?: string) =>
+      (await fetch(url, { headers: authorization === undefined ? {} : { authorization } })).status
+    const token = async (...scopes: string[]) =>
+      `token ${await createToken(server.url, users.bob, scopes)}`
+    expect(await statusFor(users.bob.authorization)).toBe(200)
+    expect(await statusFor(await token('read:repository'))).toBe(200)
+    expect(await statusFor(users.ada.authorization)).toBe(200)
+    expect(await statusFor(users.carol.authorization)).toBe(404)
+    expect(await statusFor()).toBe(404)
+    expect(await statusFor(await token('read:repository', 'public-only'))).toBe(404)
+    expect(await statusFor(await token('read:user'))).toBe(403)
+  })
 })
 
 describe('over RPC', () => {

@@ -1,3 +1,6 @@
+import { EMPTY_TREE } from '../../../git/core/object-ids.ts'
+import { streamDiff, streamPatch } from '../../../git/diffs/patches.ts'
+import { findMergeBase } from '../../../git/history/history.ts'
 import { findOwnerByNameKey } from '../../../storage/accounts/owners.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
@@ -6,9 +9,8 @@ import { DomainError } from '../../core/errors.ts'
 import { nameKey, type RepositoryName } from '../../core/names.ts'
 import { type OpenRepository, openRepository, openRepositoryById } from '../access/permissions.ts'
 import type { ReposApp } from '../ports.ts'
-import type { CommitPageQuery } from './commits.ts'
-import { type CommitPage, readPage } from './commits.ts'
-import { commitIdOf, notFound } from './git-reading.ts'
+import { type CommitPage, type CommitPageQuery, type DiffFormat, readPage } from './commits.ts'
+import { commitIdOf, notFound, reading, readingStream } from './git-reading.ts'
 
 /** The head of a comparison, which may be in another repository. */
 export interface ComparedRef {
@@ -59,13 +61,61 @@ export async function compareCommits(
   { base, head }: Comparison,
   { parts, page }: CommitPageQuery,
 ): Promise<CommitPage> {
+  const { other, from, without, withoutIn } = await openSides(app, caller, name, { base, head })
+  const history = { from, without, ...(withoutIn !== undefined && { withoutIn }) }
+  return readPage(app, caller, other, history, { parts, page })
+}
+
+/**
+ * Returns what the head changes since its merge base with the base, as text: a diff for
+ * git-apply(1), or mails for git-am(1). Without a common history, everything in the head is new.
+ *
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_MOVED, REPOSITORY_UNIT_CLOSED; REF_NOT_FOUND, also for a
+ *   head in a repository that the caller may not read; SERVER_BUSY, GIT_TIMEOUT; DIFF_TOO_LARGE
+ *   while reading
+ */
+export async function getComparisonDiff(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  comparison: Comparison,
+  format: DiffFormat,
+): Promise<AsyncIterable<Buffer>> {
+  const { other, from, without, withoutIn } = await openSides(app, caller, name, comparison)
+  const { id } = other.repository
+  const base = await reading(findMergeBase(app.git, id, without, from, withoutIn))
+  // The repository of the head has the merge base, which is an ancestor of the head.
+  return readingStream(
+    format === 'diff'
+      ? streamDiff(app.git, id, base ?? EMPTY_TREE, from, { binary: false })
+      : streamPatch(app.git, id, base, from),
+  )
+}
+
+/** The commits of a comparison. */
+interface Sides {
+  /** The repository of the head. */
+  readonly other: OpenRepository
+  /** Id of the commit of the head. */
+  readonly from: string
+  /** Id of the commit of the base. */
+  readonly without: string
+  /** Id of the repository of the base, when the head is in another one. */
+  readonly withoutIn: number | undefined
+}
+
+async function openSides(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  { base, head }: Comparison,
+): Promise<Sides> {
   const open = await openRepository(app, caller, name, 'read')
   const without = await commitIdOf(app, open.repository, base)
   const other = await openHead(app, caller, open, head)
   const from = await commitIdOf(app, other.repository, head.ref)
   const isElsewhere = other.repository.id !== open.repository.id
-  const history = { from, without, ...(isElsewhere && { withoutIn: open.repository.id }) }
-  return readPage(app, caller, other, history, { parts, page })
+  return { other, from, without, withoutIn: isElsewhere ? open.repository.id : undefined }
 }
 
 /** @throws REF_NOT_FOUND for any failure, so that the existence of a repository is not disclosed */
