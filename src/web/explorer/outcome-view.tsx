@@ -2,6 +2,7 @@ import type { JsonValue } from '@bufbuild/protobuf'
 import type { VNode } from 'preact'
 import { FailureNote } from '../parts/failure-note.tsx'
 import { Scrolling } from '../parts/scrolling.tsx'
+import { counted } from '../text/counts.ts'
 import type { Outcome } from './sending.ts'
 
 /** Longer answers are cut, since a browser lays them out slowly. */
@@ -25,7 +26,7 @@ export function OutcomeView({ outcome, isStream }: { outcome: Outcome; isStream:
       </p>
       {isStream && (
         <p class="facts">
-          {new Intl.NumberFormat().format(count)} {count === 1 ? 'message' : 'messages'}
+          {counted(count, 'message')}
           {count > messages.length && `, of which the last ${messages.length} are shown`}
         </p>
       )}

@@ -1,33 +1,102 @@
 import type { VNode } from 'preact'
-import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
+import {
+  type ListRepositoriesResponse,
+  RepositoryService,
+} from '#gen/branchline/v1/repository_service_pb.ts'
+import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
+import type { User } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
+import { AccountPicture, hasPicture } from '../parts/account-picture.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { NotFound, useIsKnownMissing } from '../parts/not-found.tsx'
 import { OrganizationSummary } from '../parts/organization-summary.tsx'
+import { findOwner } from '../parts/owner-lookup.ts'
 import { useTitle } from '../parts/page-title.ts'
 import { Pager, pageOf } from '../parts/pager.tsx'
 import { RepositoryList } from '../parts/repository-list.tsx'
+import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
 
-/** The repositories of a user or an organisation. */
-export default function Account(props: PageProps): VNode {
-  return useIsKnownMissing() ? <NotFound /> : <Repositories {...props} />
+/** A user or an organisation, and the repositories. */
+export default function AccountPage(props: PageProps): VNode {
+  return useIsKnownMissing() ? <NotFound /> : <Account {...props} />
 }
 
-function Repositories({ owner, query }: PageProps): VNode {
-  const { of } = useApi()
-  const page = pageOf(query)
+function Account({ owner, query }: PageProps): VNode {
+  const api = useApi()
   useTitle(owner)
+  const account = useLoad((signal) => findOwner(api, owner, signal), [owner])
+  const page = pageOf(query)
+  const areStarred = query.get('tab') === 'starred'
+  return (
+    <Show of={account} isPage>
+      {(found) => (
+        <>
+          <h1>{owner}</h1>
+          {found?.$typeName === 'branchline.v1.Organization' ? (
+            <>
+              <OrganizationSummary organization={found} />
+              <h2>Repositories</h2>
+            </>
+          ) : (
+            <>
+              {found && <UserSummary user={found} />}
+              <UserTabs owner={owner} areStarred={areStarred} />
+            </>
+          )}
+          <Repositories owner={owner} page={page} areStarred={areStarred} />
+        </>
+      )}
+    </Show>
+  )
+}
+
+/** What a user tells about themselves. */
+function UserSummary({ user }: { user: User }): VNode {
+  const { name, displayName, description, createTime } = user
+  return (
+    <>
+      {hasPicture(user) && <AccountPicture name={name} alt="" />}
+      {displayName !== '' && <p>{displayName}</p>}
+      {description !== '' && <p>{description}</p>}
+      <p class="facts">
+        Joined <Time at={createTime} />
+      </p>
+    </>
+  )
+}
+
+function UserTabs({ owner, areStarred }: { owner: string; areStarred: boolean }): VNode {
+  const current = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)
+  return (
+    <nav class="tabs" aria-label="Repositories">
+      <a href={`/${owner}`} aria-current={current(!areStarred)}>
+        Repositories
+      </a>
+      <a href={`/${owner}?tab=starred`} aria-current={current(areStarred)}>
+        Starred
+      </a>
+    </nav>
+  )
+}
+
+/** What the responses of both lists have. */
+type RepositoryPage = Pick<ListRepositoriesResponse, 'repositories' | 'total' | 'limit'>
+
+function Repositories(props: { owner: string; page: number; areStarred: boolean }): VNode {
+  const { of } = useApi()
+  const { owner: username, page, areStarred } = props
   const list = useLoad(
-    (signal) => of(RepositoryService).listUserRepositories({ username: owner, page }, { signal }),
-    [owner, page],
+    (signal): Promise<RepositoryPage> =>
+      areStarred
+        ? of(StarService).listUserStarredRepositories({ username, page }, { signal })
+        : of(RepositoryService).listUserRepositories({ username, page }, { signal }),
+    [username, page, areStarred],
   )
   return (
     <Show of={list} isPage>
       {({ repositories, total, limit }) => (
         <>
-          <h1>{owner}</h1>
-          <OrganizationSummary name={owner} />
           <RepositoryList repositories={repositories} />
           <Pager page={page} limit={limit} total={total} />
         </>

@@ -12,6 +12,7 @@ import { goTo } from '../parts/navigation.ts'
 import { Pager, pageOf } from '../parts/pager.tsx'
 import { Time } from '../parts/time.tsx'
 import type { PageProps } from '../routes.ts'
+import { counted } from '../text/counts.ts'
 
 /** The accounts of the instance, and facts about the instance. For its administrators. */
 export default function AdministrationPage({ query }: PageProps): VNode {
@@ -83,7 +84,7 @@ function Accounts({ page }: { page: number }): VNode {
       <Show of={list}>
         {({ users, total, limit }) => (
           <>
-            <p>{total === 1n ? '1 account' : `${total.toLocaleString()} accounts`}</p>
+            <p>{counted(total, 'account')}</p>
             <ul class="list">
               {users.map(({ login, fullName, isAdmin, active, restricted, email, created }) => (
                 <li key={login}>

@@ -12,6 +12,7 @@ import { Markup } from '../parts/markup.tsx'
 import { NotFound } from '../parts/not-found.tsx'
 import { useTitle } from '../parts/page-title.ts'
 import type { PageProps } from '../routes.ts'
+import { counted } from '../text/counts.ts'
 
 /** The API: all services, one service, or one method. */
 export default function ApiPage({ rest, query }: PageProps): VNode {
@@ -76,9 +77,7 @@ function Services({ schema, query }: { schema: ApiSchema; query: URLSearchParams
           onInput={(event) => seek(event.currentTarget.value)}
         />
       </search>
-      <p role="status">
-        {new Intl.NumberFormat().format(found.length)} {found.length === 1 ? 'method' : 'methods'}
-      </p>
+      <p role="status">{counted(found.length, 'method')}</p>
       {words.length > 0 ? (
         <MethodList schema={schema} methods={found} />
       ) : (

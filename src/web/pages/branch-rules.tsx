@@ -5,11 +5,12 @@ import { useApi } from '../api/client.ts'
 import { ConfirmedForm } from '../parts/confirmed-form.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { goTo } from '../parts/navigation.ts'
-import { findOrganization } from '../parts/organization-lookup.ts'
+import { isOrganization } from '../parts/owner-lookup.ts'
 import { RepositorySettings } from '../parts/repository-settings.tsx'
 import { RuleForm } from '../parts/rule-form.tsx'
 import type { PageProps } from '../routes.ts'
 import { repositoryHref } from '../text/addresses.ts'
+import { counted } from '../text/counts.ts'
 
 /** The branch protection rules of a repository. The address names the rule that the user edits. */
 export default function BranchRulesPage({ owner, repo, rest, query }: PageProps): VNode {
@@ -38,7 +39,7 @@ function Rules({ owner, repo, isNew, rule, isFrozen }: RulesProps): VNode {
   const loaded = useLoad(async (signal) => {
     const service = api.of(BranchProtectionService)
     const { branchProtections } = await service.listBranchProtections(name, { signal })
-    const hasTeams = (await findOrganization(api, owner, signal)) !== null
+    const hasTeams = await isOrganization(api, owner, signal)
     return { rules: branchProtections, hasTeams }
   }, [])
   return (
@@ -95,7 +96,7 @@ function factsOf(rule: BranchProtection): string[] {
   const pushes = enablePushWhitelist ? 'pushes by some' : 'pushes allowed'
   const facts = [
     enablePush ? pushes : 'no pushes',
-    approvals > 0n && `${approvals} ${approvals === 1n ? 'approval' : 'approvals'}`,
+    approvals > 0n && counted(approvals, 'approval'),
     rule.enableStatusCheck && 'checks',
     rule.requireSignedCommits && 'signed commits',
     rule.enableMergeWhitelist && 'merges by some',

@@ -7,10 +7,11 @@ import { Command } from '../parts/command.tsx'
 import { FileView } from '../parts/file-view.tsx'
 import { FolderView } from '../parts/folder-view.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
+import { RefChoice } from '../parts/ref-choice.tsx'
 import { findRef, type RefAndPath } from '../parts/refs.ts'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import type { PageProps } from '../routes.ts'
-import { codeHref, repositoryHref } from '../text/addresses.ts'
+import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 
 /** The files of a repository: one folder, or one file. */
 export default function CodePage({ owner, repo, rest }: PageProps): VNode {
@@ -73,25 +74,46 @@ function Contents({
       {({ ref, path, entry, entries, truncated }) => (
         <>
           <div class="bar">
+            <RefChoice name={name} place={{ ref, path }} />
             <Breadcrumbs name={name} place={{ ref, path }} />
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
               History
             </a>
           </div>
+          {path === '' && <CloneAndDownload repository={repository} at={ref} />}
           {entry ? (
             <FileView name={name} at={ref} entry={entry} />
           ) : (
             <FolderView name={name} place={{ ref, path }} entries={entries} isCut={truncated} />
           )}
-          {path === '' && (
-            <Command
-              label="Command that clones the repository"
-              text={`git clone ${repository.cloneUrl}`}
-            />
-          )}
         </>
       )}
     </Show>
+  )
+}
+
+/** How a reader gets all files. A download says nobody who asks, so private ones have no link. */
+function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode {
+  const { repository, at } = props
+  const archive = `/${repository.fullName}/archive/${encodePath(at.name)}`
+  return (
+    <details>
+      <summary>Clone or download</summary>
+      <Command
+        label="Command that clones the repository"
+        text={`git clone ${repository.cloneUrl}`}
+      />
+      {!repository.private && (
+        <p class="names">
+          <a href={`${archive}.zip`} download>
+            ZIP archive
+          </a>
+          <a href={`${archive}.tar.gz`} download>
+            tar.gz archive
+          </a>
+        </p>
+      )}
+    </details>
   )
 }
 
@@ -100,10 +122,6 @@ function Breadcrumbs(props: { name: { owner: string; repo: string }; place: RefA
   const parts = place.path === '' ? [] : place.path.split('/')
   return (
     <nav class="path" aria-label="Path">
-      <span class="tag">
-        {place.ref.kind}{' '}
-        {place.ref.kind === 'commit' ? place.ref.name.slice(0, 10) : place.ref.name}
-      </span>{' '}
       <a href={codeHref(name, place.ref, '')}>{name.repo}</a>
       {parts.map((part, i) => {
         const path = parts.slice(0, i + 1).join('/')

@@ -4,6 +4,8 @@ import { PullRequestService } from '#gen/branchline/v1/pull_request_service_pb.t
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { CommitList } from '../parts/commit-list.tsx'
+import { Diff } from '../parts/diff.tsx'
+import { useDiff } from '../parts/diff-load.ts'
 import { FailureNote } from '../parts/failure-note.tsx'
 import { Field, fieldOf, onSubmit } from '../parts/field.tsx'
 import { Show, useAction, useLoad } from '../parts/load.tsx'
@@ -11,6 +13,7 @@ import { goTo } from '../parts/navigation.ts'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import type { PageProps } from '../routes.ts'
 import { repositoryHref, subjectOf } from '../text/addresses.ts'
+import { counted } from '../text/counts.ts'
 
 /** What a branch has that another one lacks, and the form that proposes to merge it. */
 export default function ComparePage({ owner, repo, rest }: PageProps): VNode {
@@ -29,9 +32,13 @@ function Comparison({ repository, basehead }: { repository: Repository; basehead
   const [base, head] = basehead.includes('...')
     ? basehead.split('...')
     : [repository.defaultBranch, basehead]
+  const request = { ...name, basehead: `${base}...${head}` }
   const comparison = useLoad(
-    (signal) =>
-      of(CommitService).compareCommits({ ...name, basehead: `${base}...${head}` }, { signal }),
+    (signal) => of(CommitService).compareCommits(request, { signal }),
+    [basehead],
+  )
+  const diff = useDiff(
+    (signal) => of(CommitService).getComparisonDiff({ ...request, format: 'diff' }, { signal }),
     [basehead],
   )
   return (
@@ -50,8 +57,12 @@ function Comparison({ repository, basehead }: { repository: Repository; basehead
                 title={subjectOf(commits.at(-1)?.commit?.message ?? '')}
               />
             )}
-            <p>{totalCommits.toLocaleString()} commits</p>
+            <h3>{counted(totalCommits, 'commit')}</h3>
             <CommitList {...name} commits={commits} />
+            {totalCommits > commits.length && (
+              <p class="note">Only the newest {counted(commits.length, 'commit')} are listed.</p>
+            )}
+            {totalCommits > 0n && <Show of={diff}>{(files) => <Diff {...files} />}</Show>}
           </>
         )}
       </Show>

@@ -3,11 +3,11 @@ import type { VNode } from 'preact'
 import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { AccountPicture, hasPicture } from '../parts/account-picture.tsx'
 import { SettingsFrame } from '../parts/account-settings.tsx'
 import { ActionForm } from '../parts/action-form.tsx'
 import { Confirmed } from '../parts/confirmed.tsx'
 import { Field, fieldOf } from '../parts/field.tsx'
-import { useLoad } from '../parts/load.tsx'
 import { NewPasswordFields, newPasswordOf } from '../parts/new-password.tsx'
 import { TextArea } from '../parts/text-area.tsx'
 import { Time } from '../parts/time.tsx'
@@ -121,8 +121,12 @@ function Avatar({ user }: { user: User }): VNode {
   return (
     <section aria-labelledby="avatar">
       <h2 id="avatar">Picture</h2>
-      {user.avatarUrl.startsWith('/file/') && (
-        <Picture key={String(user.updateTime?.seconds)} name={user.name} />
+      {hasPicture(user) && (
+        <AccountPicture
+          key={String(user.updateTime?.seconds)}
+          name={user.name}
+          alt="The present one"
+        />
       )}
       <ActionForm act={upload} submit="Upload the picture" done="The picture is saved." isEmptied>
         <Field
@@ -142,18 +146,6 @@ function Avatar({ user }: { user: User }): VNode {
       )}
     </section>
   )
-}
-
-/** The picture comes through the API, since a private instance shows pictures to its users only. */
-function Picture({ name }: { name: string }): VNode | null {
-  const { of } = useApi()
-  const { value } = useLoad(
-    (signal) => of(UserService).getUserAvatar({ name: `${name}/avatar` }, { signal }),
-    [name],
-  )
-  if (!value) return null
-  const source = `data:${value.contentType};base64,${toBase64(value.data)}`
-  return <img class="picture" src={source} alt="The present one" width={96} height={96} />
 }
 
 function PasswordForm({ user }: { user: User }): VNode {

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { counted } from '../text/counts.ts'
 import { countLines, type FileDiff } from '../text/diff.ts'
 import { linesToShow, type MarkedLine, type WhiteSpace } from '../text/diff-rows.ts'
 import { placeOf, type Remarks, SplitTable, UnifiedTable } from './diff-table.tsx'
@@ -59,9 +60,7 @@ export function DiffFile({ file, view, isTarget }: FileProps): VNode {
         <span class="path">{previousPath ? `${previousPath} → ${path}` : path}</span>
         {change !== 'changed' && <span class="tag">{change}</span>}
         {!isShort && !isOpen && <span class="tag">large</span>}
-        {threads && (
-          <span class="tag">{threads.length === 1 ? '1 thread' : `${threads.length} threads`}</span>
-        )}
+        {threads && <span class="tag">{counted(threads.length, 'thread')}</span>}
         <span class="counts">
           <span class="plus">+{added.toLocaleString()}</span>{' '}
           <span class="minus">−{removed.toLocaleString()}</span>

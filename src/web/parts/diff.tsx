@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { counted } from '../text/counts.ts'
 import type { FileDiff } from '../text/diff.ts'
 import type { WhiteSpace } from '../text/diff-rows.ts'
 import type { DiffFiles } from '../text/diff-stream.ts'
@@ -28,7 +29,7 @@ export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
   return (
     <section aria-label="Changed files">
       <p role="status">
-        {files.length === 1 ? '1 changed file' : `${files.length.toLocaleString()} changed files`}
+        {counted(files.length, 'changed file')}
         {!isComplete && ' so far. More are loading.'}
       </p>
       {isCut && (

@@ -14,6 +14,12 @@ const MAX_COLOURED_CHARACTERS = 200_000
 /** Longer files are cut, since a browser lays out so many lines slowly. */
 const MAX_SHOWN_CHARACTERS = 1_000_000
 
+/** Longer files have numbers without links. */
+const MAX_LINKED_LINES = 10_000
+
+/** The fragment of an address that leads to a line. */
+const LINE_FRAGMENT = /^#L\d+$/
+
 interface FileProps {
   readonly name: { readonly owner: string; readonly repo: string }
   readonly at: RefName
@@ -75,6 +81,29 @@ function Content(props: FileProps & { bytes: Uint8Array }): VNode {
   return <Markup text={text} base={base} />
 }
 
+/**
+ * The numbers of lines, which are links to the lines as far as a browser lays them out quickly. A
+ * screen reader and the tab key pass over them.
+ */
+function LineNumbers({ count }: { count: number }): VNode {
+  useEffect(() => {
+    // The browser looked for the line before the file was there.
+    if (LINE_FRAGMENT.test(location.hash)) location.replace(location.hash)
+  }, [])
+  const numbers = Array.from({ length: count }, (_, i) => i + 1)
+  return (
+    <pre class="numbers" aria-hidden="true">
+      {count > MAX_LINKED_LINES
+        ? numbers.join('\n')
+        : numbers.map((number) => (
+            <a key={number} id={`L${number}`} href={`#L${number}`} tabIndex={-1}>
+              {`${number}\n`}
+            </a>
+          ))}
+    </pre>
+  )
+}
+
 /** The lines of a text. Colours appear when their script has loaded. */
 function Source({ text, path }: { text: string; path: string }): VNode {
   const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
@@ -91,16 +120,13 @@ function Source({ text, path }: { text: string; path: string }): VNode {
     return () => ended.abort()
   }, [shown, path])
   const count = shown.replace(/\n$/, '').split('\n').length
-  const numbers = Array.from({ length: count }, (_, i) => i + 1).join('\n')
   return (
     <>
       {shown.length < text.length && (
         <p class="note">Only the beginning is shown. Download the file to see all of it.</p>
       )}
       <Scrolling className="source" label={`Content of ${path}`}>
-        <pre class="numbers" aria-hidden="true">
-          {numbers}
-        </pre>
+        <LineNumbers count={count} />
         <pre>{colours ? <Fragment of={colours} tag="code" /> : <code>{shown}</code>}</pre>
       </Scrolling>
     </>

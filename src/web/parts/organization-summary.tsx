@@ -1,40 +1,34 @@
 import type { VNode } from 'preact'
+import type { Organization } from '#gen/branchline/v1/organization_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import { TeamService } from '#gen/branchline/v1/team_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { counted } from '../text/counts.ts'
 import { Show, useLoad } from './load.tsx'
 import { NewRepository } from './new-repository.tsx'
-import { findOrganization } from './organization-lookup.ts'
 import { organizationRights } from './organization-rights.ts'
 
 /** The most entries that the API has on one page. */
 const LIMIT = 50
 
-/** What is known about an organisation; nothing for a user. */
-export function OrganizationSummary({ name }: { name: string }): VNode {
-  const api = useApi()
-  const organization = useLoad((signal) => findOrganization(api, name, signal), [name])
+/** What is known about an organisation. */
+export function OrganizationSummary({ organization }: { organization: Organization }): VNode {
+  const { session } = useApi()
+  const { name, fullName, description, location, website } = organization
   return (
-    <Show of={organization}>
-      {(found) =>
-        found && (
-          <>
-            {found.fullName !== '' && <p>{found.fullName}</p>}
-            {found.description !== '' && <p>{found.description}</p>}
-            {found.location !== '' && <p class="facts">{found.location}</p>}
-            {/^https?:/.test(found.website) && (
-              <p>
-                <a href={found.website} rel="nofollow noopener noreferrer">
-                  {found.website}
-                </a>
-              </p>
-            )}
-            {api.session.user ? <ForUsers name={found.name} /> : <Members name={found.name} />}
-            <h2>Repositories</h2>
-          </>
-        )
-      }
-    </Show>
+    <>
+      {fullName !== '' && <p>{fullName}</p>}
+      {description !== '' && <p>{description}</p>}
+      {location !== '' && <p class="facts">{location}</p>}
+      {/^https?:/.test(website) && (
+        <p>
+          <a href={website} rel="nofollow noopener noreferrer">
+            {website}
+          </a>
+        </p>
+      )}
+      {session.user ? <ForUsers name={name} /> : <Members name={name} />}
+    </>
   )
 }
 
@@ -77,7 +71,7 @@ function Members({ name }: { name: string }): VNode {
                 </a>
               ))}
               {total > members.length && (
-                <span>and {(Number(total) - members.length).toLocaleString()} others</span>
+                <span>and {counted(Number(total) - members.length, 'other')}</span>
               )}
             </p>
           </>

@@ -6,6 +6,7 @@ import {
   TwoFactorService,
 } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { SENT_ONCE, useApi } from '../api/client.ts'
+import { counted } from '../text/counts.ts'
 import { factorOf } from '../text/second-factor.ts'
 import { ActionForm } from './action-form.tsx'
 import { Command } from './command.tsx'
@@ -110,7 +111,8 @@ function Enabled({ factor, name, onChange }: FactorProps & { factor: TwoFactor }
     <>
       <p>
         The second factor is on, since <Time at={factor.confirmTime} />.{' '}
-        {factor.recoveryCodesRemaining.toLocaleString()} recovery codes are left.
+        {counted(factor.recoveryCodesRemaining, 'recovery code')}{' '}
+        {factor.recoveryCodesRemaining === 1 ? 'is' : 'are'} left.
       </p>
       <h3>New recovery codes</h3>
       <p>The present recovery codes stop working.</p>

@@ -157,6 +157,45 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await leave()
   })
 
+  it('lead to the same file on another branch, and to one of its lines', async () => {
+    const { page, faults, leave } = await open('/bob/tools/src/branch/main/README.md')
+    await page.getByText('branch main').click()
+    const branches = page.getByRole('list', { name: 'Branches' })
+    await branches.getByRole('link', { name: 'main' }).waitFor()
+    await expectAccessible(page)
+    await branches.getByRole('link', { name: 'feature/greeting' }).click()
+    await page.getByText('branch feature/greeting').waitFor()
+    expect(new URL(page.url()).pathname).toBe('/bob/tools/src/branch/feature%2Fgreeting/README.md')
+    await page.goto('/bob/tools/src/branch/feature%2Fgreeting/src/greeting.ts#L1')
+    await page.locator('#L1:target').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('say how to get all files', async () => {
+    const { page, faults, leave } = await open('/bob/tools')
+    await page.getByText('Clone or download').click()
+    await page.getByText(`git clone ${forge.server.url}/bob/tools.git`).waitFor()
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'tar.gz archive' }).click()
+    expect((await download).suggestedFilename()).toBe('tools-main.tar.gz')
+    await expectAccessible(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('show a user and what the user has starred', async () => {
+    const { ask, users } = forge
+    await ask(users.carol, 'PUT', '/user/starred/bob/tools')
+    const { page, faults, leave } = await open('/carol')
+    await page.getByText('Joined').waitFor()
+    await page.getByRole('link', { name: 'Starred' }).click()
+    await page.getByRole('link', { name: 'bob/tools' }).waitFor()
+    await expectAccessible(page)
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('show one commit with its changes', async () => {
     const { page, faults, leave } = await open('/bob/tools/commits/branch/feature%2Fgreeting')
     await page.getByRole('link', { name: 'Add a greeting' }).click()
@@ -226,6 +265,8 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   it('open a pull request from the comparison of two branches', async () => {
     const { page, faults, leave } = await open('/bob/tools/branches', 'bob')
     await page.getByRole('link', { name: 'Compare small' }).click()
+    await page.getByRole('heading', { name: '1 commit', exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Changed files' }).getByText('1 changed file').waitFor()
     await page.getByLabel('Title').fill('A small change')
     await page.getByRole('button', { name: 'Open a pull request' }).click()
     await page.getByRole('heading', { name: 'A small change #3' }).waitFor()
