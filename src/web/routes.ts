@@ -37,6 +37,9 @@ export type PageName =
   | 'branch-rules'
   | 'collaborators'
   | 'webhooks'
+  | 'deploy-keys'
+  | 'tag-rules'
+  | 'git-hooks'
   | 'organizations'
   | 'organization-general'
   | 'organization-members'
@@ -71,6 +74,8 @@ const SETTINGS_PAGES: Readonly<Record<string, PageName>> = {
   branches: 'branch-rules',
   collaborators: 'collaborators',
   hooks: 'webhooks',
+  keys: 'deploy-keys',
+  tags: 'tag-rules',
 }
 
 /** The pages of the settings of an organisation. */
@@ -113,6 +118,8 @@ export function routeOf({ pathname, searchParams: query }: URL): Route | undefin
   if (folder === undefined) return { name: 'code', props }
   if (folder === 'settings') {
     const [page = '', ...below] = rest
+    // No webhook has this number.
+    if (page === 'hooks' && below[0] === 'git') return { name: 'git-hooks', props }
     const settings = entryOf(SETTINGS_PAGES, page)
     return settings && { name: settings, props: { ...props, rest: below } }
   }

@@ -1,10 +1,12 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import { InstanceService } from '#gen/branchline/v1/instance_service_pb.ts'
 import type { App } from '../../domain/app.ts'
+import { actsAsAdministrator } from '../../domain/core/access.ts'
 import { REACTIONS } from '../../domain/pulls/review/reactions.ts'
 import { MAX_INLINE_BYTES } from '../../domain/repos/reading/contents.ts'
 import { MAX_ASSETS } from '../../domain/repos/releases/release-assets.ts'
 import { VERSION } from '../../version.ts'
+import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { numberedPageSizes } from '../wire/pages.ts'
 import { MAX_TREE_ENTRIES } from './git-objects.ts'
@@ -24,7 +26,11 @@ function instanceService({ settings }: App): ServiceImpl<typeof InstanceService>
       }
     },
 
-    getRepositorySettings: () => ({ timeTrackingDisabled: true, lfsDisabled: true }),
+    getRepositorySettings: (_, context) => ({
+      timeTrackingDisabled: true,
+      lfsDisabled: true,
+      gitHooksDisabled: !(settings.gitHooks && actsAsAdministrator(callerOf(context), 'read')),
+    }),
 
     getUiSettings: () => ({ allowedReactions: [...REACTIONS] }),
 

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { IdentityProvider } from '#gen/branchline/v1/identity_provider_pb.ts'
+import { storageOf } from '../parts/stored.ts'
 
 /** Where providers send the browser back to. */
 const CALLBACK_PATH = '/user/login/callback'
@@ -31,11 +32,18 @@ export function authorizationUrlOf({ config }: IdentityProvider): string | undef
   return oauth2?.authUrl || undefined
 }
 
-/** Sends the browser to the sign-in page of a provider. */
+/**
+ * Sends the browser to the sign-in page of a provider.
+ *
+ * @throws ConnectError if the browser keeps nothing until it comes back.
+ */
 export async function visitProvider(
   provider: IdentityProvider,
   { purpose, target }: Pick<Visit, 'purpose' | 'target'>,
 ): Promise<void> {
+  const storage = storageOf('sessionStorage')
+  if (!storage)
+    throw new ConnectError('this browser stores nothing for the server', Code.FailedPrecondition)
   const oauth2 = provider.config?.config.value
   const url = new URL(oauth2?.authUrl ?? '')
   const [state, codeVerifier] = [randomText(), randomText()]
@@ -57,19 +65,19 @@ export async function visitProvider(
     purpose,
     target,
   }
-  sessionStorage.setItem(STORAGE_KEY, JSON.stringify(visit))
+  storage.setItem(STORAGE_KEY, JSON.stringify(visit))
   location.assign(url)
 }
 
 /** Returns the visit that this tab has begun; undefined for none. */
 export function currentVisit(): Visit | undefined {
-  const text = sessionStorage.getItem(STORAGE_KEY)
+  const text = storageOf('sessionStorage')?.getItem(STORAGE_KEY)
   // Only `visitProvider` writes this.
-  return text === null ? undefined : (JSON.parse(text) as Visit)
+  return text ? (JSON.parse(text) as Visit) : undefined
 }
 
 export function endVisit(): void {
-  sessionStorage.removeItem(STORAGE_KEY)
+  storageOf('sessionStorage')?.removeItem(STORAGE_KEY)
 }
 
 /**

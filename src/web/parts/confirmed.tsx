@@ -11,9 +11,10 @@ export function Confirmed(props: {
   about?: string
   /** What is lost. */
   question: string
+  isSmall?: boolean
   act: () => Promise<unknown>
 }): VNode {
-  const { action: text, about = '', question, act } = props
+  const { action: text, about = '', question, isSmall, act } = props
   const hidden = about !== '' && <span class="hidden"> {about}</span>
   const [isAsking, setAsking] = useState(false)
   const action = useAction(async () => {
@@ -23,7 +24,7 @@ export function Confirmed(props: {
   const focus = useCallback((button: HTMLButtonElement | null) => button?.focus(), [])
   if (!isAsking)
     return (
-      <button type="button" onClick={() => setAsking(true)}>
+      <button type="button" class={isSmall ? 'small' : undefined} onClick={() => setAsking(true)}>
         {text}
         {hidden}
       </button>

@@ -5,9 +5,8 @@ import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
 import { useApi } from '../api/client.ts'
 import { markupBase } from '../text/addresses.ts'
 import { readDiff } from '../text/diff.ts'
-import { ConfirmButton } from './confirm-button.tsx'
+import { Confirmed } from './confirmed.tsx'
 import type { Discussion } from './discussion.ts'
-import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
 import { Markup } from './markup.tsx'
 import { type PullName, placeText, type Thread } from './reviews.ts'
@@ -92,27 +91,17 @@ interface CommentProps {
 function CommentActions(props: CommentProps & { onEdit: () => void }): VNode {
   const { of } = useApi()
   const { name, comment, onEdit, onChange } = props
-  const deletion = useAction(async () => {
-    await of(IssueCommentService).deleteIssueComment({
-      owner: name.owner,
-      repo: name.repo,
-      id: comment,
-    })
+  const remove = async () => {
+    const request = { owner: name.owner, repo: name.repo, id: comment }
+    await of(IssueCommentService).deleteIssueComment(request)
     onChange()
-  })
+  }
   return (
     <>
       <button type="button" class="small" onClick={onEdit}>
         Edit
       </button>{' '}
-      <ConfirmButton
-        text="Delete"
-        confirmation="Delete for ever"
-        isSmall
-        isRunning={deletion.isRunning}
-        onConfirm={() => deletion.run()}
-      />
-      {deletion.failure && <FailureNote failure={deletion.failure} />}
+      <Confirmed action="Delete" question="The comment is deleted for ever." isSmall act={remove} />
     </>
   )
 }

@@ -1,3 +1,5 @@
+import { storageOf } from './stored.ts'
+
 /** How long a page may take until it is as long as it was. */
 const RESTORE_MS = 10_000
 
@@ -60,8 +62,14 @@ export class Places {
     if (!this.#stopRestoring) this.#places.set(this.#current, scrollY)
   }
 
-  readonly #store = () =>
-    sessionStorage.setItem(STORED, JSON.stringify([...this.#places].slice(-MAX_STORED)))
+  readonly #store = () => {
+    try {
+      const places = JSON.stringify([...this.#places].slice(-MAX_STORED))
+      storageOf('sessionStorage')?.setItem(STORED, places)
+    } catch {
+      // The storage is full. The next visit begins at the top.
+    }
+  }
 
   /** Not every browser says `popstate` when a link leads to a part of the page. */
   readonly #noteFragment = () => {
@@ -86,9 +94,10 @@ export class Places {
 
 function readPlaces(): Map<string, number> {
   try {
-    return new Map(JSON.parse(sessionStorage.getItem(STORED) ?? '[]') as [string, number][])
+    const stored = storageOf('sessionStorage')?.getItem(STORED)
+    return new Map(JSON.parse(stored ?? '[]') as [string, number][])
   } catch {
-    // Without storage, or with what is no list, pages begin at the top.
+    // With what is no list, pages begin at the top.
     return new Map()
   }
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { useApi } from '../api/client.ts'
 import { repositoryHref } from '../text/addresses.ts'
 import { RepositoryFrame } from './repository.tsx'
@@ -10,7 +11,13 @@ const PAGES = [
   ['/branches', 'Branch rules'],
   ['/collaborators', 'Collaborators'],
   ['/hooks', 'Webhooks'],
+  ['/keys', 'Deploy keys'],
+  ['/tags', 'Tag rules'],
+  ['/hooks/git', 'Git hooks'],
 ] as const
+
+/** A page for administrators of the instance only. */
+const GIT_HOOKS = 'Git hooks'
 
 interface SettingsProps {
   readonly owner: string
@@ -22,13 +29,15 @@ interface SettingsProps {
 /** What all pages of the settings of a repository have around them. */
 export function RepositorySettings({ owner, repo, page, children }: SettingsProps): VNode {
   const base = `${repositoryHref({ owner, repo })}/settings`
+  const isAdmin = useApi().session.user?.role === User_Role.ADMIN
+  const pages = PAGES.filter(([, text]) => isAdmin || text !== GIT_HOOKS)
   return (
     <RepositoryFrame owner={owner} repo={repo} tab="Settings" title={`${page} · Settings`}>
       {(repository, reload) =>
         repository.permissions?.admin ? (
           <>
             <nav class="tabs" aria-label="Settings">
-              {PAGES.map(([path, text]) => (
+              {pages.map(([path, text]) => (
                 <a key={path} href={base + path} aria-current={text === page ? 'page' : undefined}>
                   {text}
                 </a>

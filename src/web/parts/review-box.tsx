@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
-import { ConfirmButton } from './confirm-button.tsx'
+import { Confirmed } from './confirmed.tsx'
 import type { Discussion } from './discussion.ts'
 import { FailureNote } from './failure-note.tsx'
 import { onSubmit } from './field.tsx'
@@ -69,12 +69,12 @@ export function ReviewBox({ discussion, canVote }: ReviewBoxProps): VNode {
           />
         </label>
         {canVote && <Verdicts chosen={verdict} onChoose={setVerdict} />}
-        <p class="buttons">
+        <div class="buttons">
           <button class="main" type="submit" disabled={submission.isRunning}>
             Submit the review
           </button>
           {pending && <Discard discussion={discussion} id={pending.id} />}
-        </p>
+        </div>
       </form>
       <p role="status">{sent && 'The review is submitted.'}</p>
     </section>
@@ -105,19 +105,14 @@ function Verdicts(props: { chosen: Verdict; onChoose: (verdict: Verdict) => void
 function Discard({ discussion, id }: { discussion: Discussion; id: bigint }): VNode {
   const { of } = useApi()
   const { name, reload } = discussion
-  const discarding = useAction(async () => {
-    await of(ReviewService).deleteReview({ ...name, id })
-    reload()
-  })
   return (
-    <>
-      <ConfirmButton
-        text="Discard the pending review"
-        confirmation="Delete all comments of the pending review"
-        isRunning={discarding.isRunning}
-        onConfirm={() => discarding.run()}
-      />
-      {discarding.failure && <FailureNote failure={discarding.failure} />}
-    </>
+    <Confirmed
+      action="Discard the pending review"
+      question="All comments of the pending review are deleted."
+      act={async () => {
+        await of(ReviewService).deleteReview({ ...name, id })
+        reload()
+      }}
+    />
   )
 }

@@ -5,6 +5,7 @@ import { useApi } from '../api/client.ts'
 import { ActionForm } from './action-form.tsx'
 import { Checkbox, isChecked, Lines, linesOf, Select } from './choices.tsx'
 import { Field, fieldOf } from './field.tsx'
+import { listValue } from './list-value.ts'
 
 /** Parts of a rule that are on or off, with their names in the API. */
 const SWITCHES = [
@@ -213,10 +214,4 @@ function readRule(form: HTMLFormElement, rule: BranchProtection | undefined) {
     statusCheckContexts: checks,
   }
   return { flags, lists }
-}
-
-function listValue(entries: readonly string[]) {
-  return {
-    values: entries.map((value) => ({ kind: { case: 'stringValue' as const, value } })),
-  }
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 
-function storageOf(kind: 'localStorage' | 'sessionStorage'): Storage | undefined {
+/** Returns a storage of the browser; undefined if the browser has none. */
+export function storageOf(kind: 'localStorage' | 'sessionStorage'): Storage | undefined {
   try {
     return window[kind]
   } catch {

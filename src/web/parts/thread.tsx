@@ -4,7 +4,7 @@ import type { PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { markupBase } from '../text/addresses.ts'
-import { ConfirmButton } from './confirm-button.tsx'
+import { Confirmed } from './confirmed.tsx'
 import type { Discussion } from './discussion.ts'
 import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
@@ -74,28 +74,26 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
   const { discussion, comment } = props
   const { id, user, body, createdAt, pullRequestReviewId } = comment
   const { name, canModerate, reload } = discussion
-  const deletion = useAction(async () => {
+  const remove = async () => {
     const request = { ...name, id: pullRequestReviewId, comment: id }
     await of(ReviewService).deleteReviewComment(request)
     reload()
-  })
+  }
   const canDelete = canModerate || (session.user && session.user.username === user?.login)
   return (
     <div class="said">
-      <p class="facts">
+      <div class="facts">
         <a href={`/${user?.login}`}>{user?.login}</a> <Time at={createdAt} />{' '}
         {canDelete && (
-          <ConfirmButton
-            text="Delete"
-            confirmation="Delete for ever"
-            about={`comment on ${comment.path} by ${user?.login}`}
+          <Confirmed
+            action="Delete"
+            about={`the comment on ${comment.path} by ${user?.login}`}
+            question="The comment is deleted for ever."
             isSmall
-            isRunning={deletion.isRunning}
-            onConfirm={() => deletion.run()}
+            act={remove}
           />
         )}
-      </p>
-      {deletion.failure && <FailureNote failure={deletion.failure} />}
+      </div>
       <Markup text={body} base={markupBase(name)} />
     </div>
   )

@@ -27,10 +27,21 @@ describe('everybody reads the settings of the instance', () => {
       migrations_disabled: false,
       time_tracking_disabled: true,
       lfs_disabled: true,
+      git_hooks_disabled: true,
     })
     expect((await rest(undefined, 'GET', '/settings/ui')).body).toEqual({
       allowed_reactions: ['+1', '-1', 'laugh', 'hooray', 'confused', 'heart', 'rocket', 'eyes'],
     })
+  })
+
+  it('only administrators learn that the instance has Git hooks', async () => {
+    const forge = await startForge({ settings: { gitHooks: true } })
+    const seenBy = async (who: Parameters<typeof forge.ask>[0]) =>
+      (await forge.ask(who, 'GET', '/settings/repository')).git_hooks_disabled
+    expect(await seenBy(undefined)).toBe(true)
+    expect(await seenBy(forge.users.bob)).toBe(true)
+    expect(await seenBy(forge.users.ada)).toBe(false)
+    await forge.stop()
   })
 
   it('the limits of attachments come from the settings', async () => {

@@ -234,7 +234,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await comment.getByRole('button', { name: 'Save the comment' }).click()
     await comment.getByText('A better thought').waitFor()
     await comment.getByRole('button', { name: 'Delete' }).click()
-    await comment.getByRole('button', { name: 'Delete for ever' }).click()
+    await comment.getByRole('button', { name: 'Yes, delete' }).click()
     await comment.waitFor({ state: 'detached' })
 
     await details.getByRole('button', { name: 'Close without a merge' }).click()
@@ -289,11 +289,11 @@ async function commentAndDelete(page: Page, changes: Locator): Promise<void> {
   await page.keyboard.type('Thought better of')
   await changes.getByRole('button', { name: 'Begin a review' }).click()
   await page.getByRole('button', { name: 'Discard the pending review' }).click()
-  await page.getByRole('button', { name: 'Delete all comments of the pending' }).click()
-  const deletion = changes.getByRole('button', { name: 'Delete: comment on code.txt by bob' })
+  await page.getByRole('button', { name: 'Yes, discard the pending review' }).click()
+  const deletion = changes.getByRole('button', { name: 'Delete the comment on code.txt by bob' })
   await expect.poll(() => deletion.count(), POLL).toBe(1)
   await deletion.click()
-  await changes.getByRole('button', { name: 'Delete for ever: comment on code' }).click()
+  await changes.getByRole('button', { name: 'Yes, delete the comment on code' }).click()
   await changes.getByText('Written by keys').waitFor({ state: 'detached' })
 }
 
