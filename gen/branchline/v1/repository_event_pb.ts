@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/repository_event.proto.
  */
 export const file_branchline_v1_repository_event: GenFile = /*@__PURE__*/
-  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEi5gkKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAAitAYKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEhAKDFJFRlNfVVBEQVRFRBABEhMKD1JFTEVBU0VfRFJBRlRFRBACEhUKEVJFTEVBU0VfUFVCTElTSEVEEAMSEgoOUkVMRUFTRV9FRElURUQQBBITCg9SRUxFQVNFX0RFTEVURUQQBRIdChlCUkFOQ0hfUFJPVEVDVElPTl9DUkVBVEVEEAYSHAoYQlJBTkNIX1BST1RFQ1RJT05fRURJVEVEEAcSHQoZQlJBTkNIX1BST1RFQ1RJT05fREVMRVRFRBAIEiAKHEJSQU5DSF9QUk9URUNUSU9OU19SRU9SREVSRUQQCRIaChZUQUdfUFJPVEVDVElPTl9DUkVBVEVEEAoSGQoVVEFHX1BST1RFQ1RJT05fRURJVEVEEAsSGgoWVEFHX1BST1RFQ1RJT05fREVMRVRFRBAMEhUKEVJFUE9TSVRPUllfRURJVEVEEA0SFgoSUkVQT1NJVE9SWV9SRU5BTUVEEA4SFwoTUkVQT1NJVE9SWV9BUkNISVZFRBAPEhkKFVJFUE9TSVRPUllfVU5BUkNISVZFRBAQEhoKFlJFUE9TSVRPUllfVFJBTlNGRVJSRUQQERIXChNQVUxMX1JFUVVFU1RfT1BFTkVEEBISFwoTUFVMTF9SRVFVRVNUX0VESVRFRBATEhcKE1BVTExfUkVRVUVTVF9DTE9TRUQQFBIZChVQVUxMX1JFUVVFU1RfUkVPUEVORUQQFRIXChNQVUxMX1JFUVVFU1RfTUVSR0VEEBYSGwoXUFVMTF9SRVFVRVNUX1JFVEFSR0VURUQQFxIbChdQVUxMX1JFUVVFU1RfSEVBRF9NT1ZFRBAYEiEKHVBVTExfUkVRVUVTVF9SRVZJRVdfUkVRVUVTVEVEEBkSGQoVUFVMTF9SRVFVRVNUX1JFVklFV0VEEBoSGgoWUFVMTF9SRVFVRVNUX0NPTU1FTlRFRBAbEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX1NDSEVEVUxFRBAcEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX0NBTkNFTExFRBAdQgkKB3N1YmplY3QiRQoLVXBkYXRlZFJlZnMSJwoEcmVmcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuVXBkYXRlZFJlZhINCgVjb3VudBgCIAEoBSI5CgpVcGRhdGVkUmVmEgsKA3JlZhgBIAEoCRIOCgZvbGRfaWQYAiABKAkSDgoGbmV3X2lkGAMgASgJIjAKEFJlbGVhc2VSZWZlcmVuY2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkiLwoTUHJvdGVjdGlvblJlZmVyZW5jZRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJIlIKFFB1bGxSZXF1ZXN0UmVmZXJlbmNlEgoKAmlkGAEgASgDEg4KBm51bWJlchgCIAEoAxIMCgRiYXNlGAMgASgJEhAKCGhlYWRfc2hhGAQgASgJIncKEVJlcG9zaXRvcnlTdW1tYXJ5EgoKAmlkGAEgASgDEg0KBW93bmVyGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHcHJpdmF0ZRgEIAEoCBIQCghhcmNoaXZlZBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_v1_account, file_google_protobuf_timestamp]);
+  fileDesc("CiRicmFuY2hsaW5lL3YxL3JlcG9zaXRvcnlfZXZlbnQucHJvdG8SDWJyYW5jaGxpbmUudjEiwAoKD1JlcG9zaXRvcnlFdmVudBIxCgR0eXBlGAEgASgOMiMuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5RXZlbnQuVHlwZRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIlCgVhY3RvchgDIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBIqCgRyZWZzGAQgASgLMhouYnJhbmNobGluZS52MS5VcGRhdGVkUmVmc0gAEjIKB3JlbGVhc2UYBSABKAsyHy5icmFuY2hsaW5lLnYxLlJlbGVhc2VSZWZlcmVuY2VIABI4Cgpwcm90ZWN0aW9uGAYgASgLMiIuYnJhbmNobGluZS52MS5Qcm90ZWN0aW9uUmVmZXJlbmNlSAASNgoKcmVwb3NpdG9yeRgHIAEoCzIgLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVN1bW1hcnlIABI7CgxwdWxsX3JlcXVlc3QYCCABKAsyIy5icmFuY2hsaW5lLnYxLlB1bGxSZXF1ZXN0UmVmZXJlbmNlSAASPQoNY29tbWl0X3N0YXR1cxgJIAEoCzIkLmJyYW5jaGxpbmUudjEuQ29tbWl0U3RhdHVzUmVmZXJlbmNlSAAizwYKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEhAKDFJFRlNfVVBEQVRFRBABEhMKD1JFTEVBU0VfRFJBRlRFRBACEhUKEVJFTEVBU0VfUFVCTElTSEVEEAMSEgoOUkVMRUFTRV9FRElURUQQBBITCg9SRUxFQVNFX0RFTEVURUQQBRIdChlCUkFOQ0hfUFJPVEVDVElPTl9DUkVBVEVEEAYSHAoYQlJBTkNIX1BST1RFQ1RJT05fRURJVEVEEAcSHQoZQlJBTkNIX1BST1RFQ1RJT05fREVMRVRFRBAIEiAKHEJSQU5DSF9QUk9URUNUSU9OU19SRU9SREVSRUQQCRIaChZUQUdfUFJPVEVDVElPTl9DUkVBVEVEEAoSGQoVVEFHX1BST1RFQ1RJT05fRURJVEVEEAsSGgoWVEFHX1BST1RFQ1RJT05fREVMRVRFRBAMEhUKEVJFUE9TSVRPUllfRURJVEVEEA0SFgoSUkVQT1NJVE9SWV9SRU5BTUVEEA4SFwoTUkVQT1NJVE9SWV9BUkNISVZFRBAPEhkKFVJFUE9TSVRPUllfVU5BUkNISVZFRBAQEhoKFlJFUE9TSVRPUllfVFJBTlNGRVJSRUQQERIXChNQVUxMX1JFUVVFU1RfT1BFTkVEEBISFwoTUFVMTF9SRVFVRVNUX0VESVRFRBATEhcKE1BVTExfUkVRVUVTVF9DTE9TRUQQFBIZChVQVUxMX1JFUVVFU1RfUkVPUEVORUQQFRIXChNQVUxMX1JFUVVFU1RfTUVSR0VEEBYSGwoXUFVMTF9SRVFVRVNUX1JFVEFSR0VURUQQFxIbChdQVUxMX1JFUVVFU1RfSEVBRF9NT1ZFRBAYEiEKHVBVTExfUkVRVUVTVF9SRVZJRVdfUkVRVUVTVEVEEBkSGQoVUFVMTF9SRVFVRVNUX1JFVklFV0VEEBoSGgoWUFVMTF9SRVFVRVNUX0NPTU1FTlRFRBAbEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX1NDSEVEVUxFRBAcEiUKIVBVTExfUkVRVUVTVF9BVVRPX01FUkdFX0NBTkNFTExFRBAdEhkKFUNPTU1JVF9TVEFUVVNfQ1JFQVRFRBAeQgkKB3N1YmplY3QiRQoLVXBkYXRlZFJlZnMSJwoEcmVmcxgBIAMoCzIZLmJyYW5jaGxpbmUudjEuVXBkYXRlZFJlZhINCgVjb3VudBgCIAEoBSI5CgpVcGRhdGVkUmVmEgsKA3JlZhgBIAEoCRIOCgZvbGRfaWQYAiABKAkSDgoGbmV3X2lkGAMgASgJIjAKEFJlbGVhc2VSZWZlcmVuY2USCgoCaWQYASABKAMSEAoIdGFnX25hbWUYAiABKAkiLwoTUHJvdGVjdGlvblJlZmVyZW5jZRIKCgJpZBgBIAEoAxIMCgRuYW1lGAIgASgJIlIKFFB1bGxSZXF1ZXN0UmVmZXJlbmNlEgoKAmlkGAEgASgDEg4KBm51bWJlchgCIAEoAxIMCgRiYXNlGAMgASgJEhAKCGhlYWRfc2hhGAQgASgJIlEKFUNvbW1pdFN0YXR1c1JlZmVyZW5jZRILCgNzaGEYASABKAkSCgoCaWQYAiABKAMSDwoHY29udGV4dBgDIAEoCRIOCgZzdGF0dXMYBCABKAkidwoRUmVwb3NpdG9yeVN1bW1hcnkSCgoCaWQYASABKAMSDQoFb3duZXIYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhAKCGFyY2hpdmVkGAUgASgIEhYKDmRlZmF1bHRfYnJhbmNoGAYgASgJQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_google_protobuf_timestamp]);
 
 /**
  * An event of a repository. Events are in the order of their commits.
@@ -89,6 +89,14 @@ export type RepositoryEvent = Message<"branchline.v1.RepositoryEvent"> & {
      */
     value: PullRequestReference;
     case: "pullRequest";
+  } | {
+    /**
+     * The status.
+     *
+     * @generated from field: branchline.v1.CommitStatusReference commit_status = 9;
+     */
+    value: CommitStatusReference;
+    case: "commitStatus";
   } | { case: undefined; value?: undefined };
 };
 
@@ -324,6 +332,13 @@ export enum RepositoryEvent_Type {
    * @generated from enum value: PULL_REQUEST_AUTO_MERGE_CANCELLED = 29;
    */
   PULL_REQUEST_AUTO_MERGE_CANCELLED = 29,
+
+  /**
+   * A status of a commit was created. For users who may read the code.
+   *
+   * @generated from enum value: COMMIT_STATUS_CREATED = 30;
+   */
+  COMMIT_STATUS_CREATED = 30,
 }
 
 /**
@@ -494,6 +509,48 @@ export const PullRequestReferenceSchema: GenMessage<PullRequestReference> = /*@_
   messageDesc(file_branchline_v1_repository_event, 5);
 
 /**
+ * The status of an event. A status never changes.
+ *
+ * @generated from message branchline.v1.CommitStatusReference
+ */
+export type CommitStatusReference = Message<"branchline.v1.CommitStatusReference"> & {
+  /**
+   * Full id of the commit.
+   *
+   * @generated from field: string sha = 1;
+   */
+  sha: string;
+
+  /**
+   * Number of the status among those of the commit, from 1.
+   *
+   * @generated from field: int64 id = 2;
+   */
+  id: bigint;
+
+  /**
+   * Its context.
+   *
+   * @generated from field: string context = 3;
+   */
+  context: string;
+
+  /**
+   * `pending`, `success`, `error`, `failure`, `warning` or `skipped`.
+   *
+   * @generated from field: string status = 4;
+   */
+  status: string;
+};
+
+/**
+ * Describes the message branchline.v1.CommitStatusReference.
+ * Use `create(CommitStatusReferenceSchema)` to create a new message.
+ */
+export const CommitStatusReferenceSchema: GenMessage<CommitStatusReference> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_repository_event, 6);
+
+/**
  * The properties of a repository.
  *
  * @generated from message branchline.v1.RepositorySummary
@@ -547,5 +604,5 @@ export type RepositorySummary = Message<"branchline.v1.RepositorySummary"> & {
  * Use `create(RepositorySummarySchema)` to create a new message.
  */
 export const RepositorySummarySchema: GenMessage<RepositorySummary> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_repository_event, 6);
+  messageDesc(file_branchline_v1_repository_event, 7);
 

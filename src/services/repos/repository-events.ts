@@ -17,6 +17,7 @@ import { type OpenRepository, openRepository } from '../../domain/repos/access/p
 import {
   movedRefsOf,
   notedPullOf,
+  notedStatusOf,
   type RepositoryEventType,
   readRepositoryEvents,
   startOfRepositoryEvents,
@@ -144,6 +145,10 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'PULL_REQUEST_AUTO_MERGE_CANCELLED': {
       const { number, base, head: headSha } = notedPullOf(event)
       return { case: 'pullRequest', value: { id, number: BigInt(number), base, headSha } }
+    }
+    case 'COMMIT_STATUS_CREATED': {
+      const { commit_id: sha, number, context, state: status } = notedStatusOf(event)
+      return { case: 'commitStatus', value: { sha, id: BigInt(number), context, status } }
     }
     case 'BRANCH_PROTECTIONS_REORDERED':
       return { case: undefined }

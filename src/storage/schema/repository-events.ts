@@ -35,6 +35,7 @@ export interface RepositoryEventsTable {
     | 'PULL_REQUEST_COMMENTED'
     | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
     | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
+    | 'COMMIT_STATUS_CREATED'
   /**
    * The callers that receive the event: the readers of any feature or of one, the users who can see
    * draft releases, or the administrators of the repository.
@@ -47,7 +48,7 @@ export interface RepositoryEventsTable {
   /**
    * The tag name of a release, or the name or pattern of a protection. For refs, the JSON
    * `{"count", "refs": [[ref, old id, new id]]}`. For a pull request, the JSON `[number, base,
-   * head]`.
+   * head]`. For a status, the JSON `[commit, number, context, state]`.
    */
   subject: string
   /** Unix milliseconds. */

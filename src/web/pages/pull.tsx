@@ -52,7 +52,8 @@ interface PullProps {
 function Pull({ repository, name, tab, page }: PullProps): VNode {
   const { of } = useApi()
   const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
-  const version = useRepositoryEvents(name, name.index, pull.reload)
+  const head = pull.value?.head?.sha ?? ''
+  const { version, checks } = useRepositoryEvents(name, name.index, head, pull.reload)
   useSettledPull(pull.value, pull.reload)
   return (
     <Show of={pull} isPage>
@@ -69,6 +70,7 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
               name={name}
               pull={value}
               version={version}
+              checks={checks}
               onChange={pull.reload}
             />
           )}

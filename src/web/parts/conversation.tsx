@@ -23,6 +23,8 @@ interface ConversationProps {
   readonly pull: PullRequest
   /** Grows when something has happened. */
   readonly version: number
+  /** Grows when something has happened to the checks, too. */
+  readonly checks: number
   readonly onChange: () => void
 }
 
@@ -30,7 +32,7 @@ const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
 
 /** What people said about a pull request, its checks, and how to merge it. */
 export function Conversation(props: ConversationProps): VNode {
-  const { name, pull, version, repository, onChange } = props
+  const { name, pull, version, checks, repository, onChange } = props
   const api = useApi()
   const head = pull.head?.sha ?? ''
   const discussion = useDiscussion({ repository, name, pull, head, version })
@@ -59,11 +61,18 @@ export function Conversation(props: ConversationProps): VNode {
         )}
       </Show>
       <PullDetails repository={repository} name={name} pull={pull} onChange={onChange} />
-      <Checks name={name} sha={head} version={version} />
+      <Checks name={name} sha={head} version={checks} />
       {discussion.value && (
         <Later
           load={loadMergeBox}
-          with={{ repository, name, pull, reviews: discussion.value.reviews, version, onChange }}
+          with={{
+            repository,
+            name,
+            pull,
+            reviews: discussion.value.reviews,
+            version: checks,
+            onChange,
+          }}
         />
       )}
       <NewComment name={name} discussion={discussion.value} onSent={comments.reload} />

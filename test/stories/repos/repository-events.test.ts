@@ -64,6 +64,7 @@ function summary(events: readonly Event[]): string[] {
     const name = RepositoryEvent_Type[type]
     if (kind === 'refs') return `${name} ${value.refs.map(({ ref }) => ref).join(' ')}`
     if (kind === 'release') return `${name} ${value.tagName}`
+    if (kind === 'commitStatus') return `${name} ${value.context} ${value.status}`
     if (kind === 'protection') return `${name} ${value.name}`
     return kind === 'repository' ? `${name} ${value.owner}/${value.name}` : name
   })
@@ -98,6 +99,24 @@ describe('the events of a repository', () => {
     })
     expect(deleted?.subject.value).toMatchObject({
       refs: [{ ref: 'refs/tags/v1', oldId: tag, newId: '' }],
+    })
+  })
+
+  it('report each status of a commit, with its creator, to readers of the code', async () => {
+    const { path, git, watch } = await watched('checked')
+    const watcher = await watch(users.carol)
+    const sha = await git('rev-parse', 'HEAD')
+    const report = (state: string) =>
+      rest(users.bob, 'POST', `${path}/statuses/main`, { state, context: 'ci/build' })
+    for (const state of ['pending', 'unknown', 'success']) await report(state)
+    const events = await take(watcher, 2)
+    expect(summary(events)).toEqual([
+      'COMMIT_STATUS_CREATED ci/build pending',
+      'COMMIT_STATUS_CREATED ci/build success',
+    ])
+    expect(events[1]).toMatchObject({
+      actor: { login: 'bob' },
+      subject: { value: { sha, id: 2n } },
     })
   })
 

@@ -141,7 +141,9 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
       state: 'success',
       context: 'ci/build',
     })
-    // There are events about reviews, and none about statuses.
+    // The page follows what a CI system reports.
+    await page.getByRole('region', { name: 'Checks' }).getByText('ci/build').waitFor()
+    await box.getByText('Not all required status checks').waitFor({ state: 'detached' })
     await ask(users.carol, 'POST', '/repos/bob/rules/pulls/1/reviews', { event: 'APPROVED' })
     await box.getByRole('button', { name: 'Merge', exact: true }).click()
     await box.getByText('The changes are on the target branch.').waitFor()

@@ -4,6 +4,7 @@ import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
 import type { Release } from '../../../storage/schema/releases.ts'
+import type { CommitStatus } from '../../../storage/schema/repos.ts'
 import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
@@ -273,6 +274,36 @@ export async function recordRepositoryChange(
     actor_id: idOf(caller),
   })
   await wakeAutoMerges(tx, app.clock.now(), repositoryId)
+}
+
+/** The status of a commit that an event is about. */
+export type NotedStatus = Pick<CommitStatus, 'commit_id' | 'number' | 'context' | 'state'>
+
+/** Records that a status of a commit was created. */
+export async function recordCommitStatus(
+  app: ReposApp,
+  tx: Tx,
+  status: CommitStatus,
+): Promise<void> {
+  const { repository_id, creator_id, commit_id, number, context, state } = status
+  await recordEvent(app, tx, {
+    repository_id,
+    type: 'COMMIT_STATUS_CREATED',
+    audience: 'code',
+    actor_id: creator_id,
+    subject: JSON.stringify([commit_id, number, context, state]),
+  })
+}
+
+/** What an event says of its status. */
+export function notedStatusOf({ subject }: Pick<RepositoryEvent, 'subject'>): NotedStatus {
+  const [commit_id, number, context, state] = JSON.parse(subject) as [
+    string,
+    number,
+    string,
+    CommitStatus['state'],
+  ]
+  return { commit_id, number, context, state }
 }
 
 /** What an event says of its pull request. */

@@ -1,5 +1,4 @@
 import { findOwnersByIds } from '../../../storage/accounts/owners.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import type { CommitKey } from '../../../storage/repos/commit-statuses.ts'
 import * as rows from '../../../storage/repos/commit-statuses.ts'
@@ -13,6 +12,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
 import { type HookEvent, type HookFacts, queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { checkNotArchived } from '../access/permissions.ts'
+import { changeWatched, recordCommitStatus } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
 import { findCommitId, notFound } from './git-reading.ts'
 
@@ -108,7 +108,7 @@ export async function createCommitStatus(
     creator_id: caller.user.id,
     create_time: nowSeconds(app.clock),
   }
-  const stored = await transaction(app.db, async (tx) => {
+  const stored = await changeWatched(app, async (tx) => {
     const isNewContext = !(await rows.hasContext(tx, commit, status.context))
     if (isNewContext && sumOf(await rows.countLatestStates(tx, commit)) >= MAX_CONTEXTS) {
       throw new DomainError('TOO_MANY_STATUS_CONTEXTS', { limit: String(MAX_CONTEXTS) })
@@ -117,10 +117,9 @@ export async function createCommitStatus(
     await rows.deleteOldCommitStatuses(tx, commit, stored.number - MAX_STORED_STATUSES)
     await wakeAutoMerges(tx, app.clock.now(), repository.id, { head_commit: commit.commit_id })
     await queueHookEvents(tx, repository.id, () => [statusEvent(stored)], app.clock.now())
+    await recordCommitStatus(app, tx, stored)
     return stored
   })
-  app.signals.autoMerges.notify()
-  app.signals.deliveries.notify()
   return { ...stored, creator: userAsOwner(caller.user) }
 }
 
