@@ -124,6 +124,8 @@ const EXPECTED: ReadonlyMap<DescMethod, Row> = new Map<DescMethod, Row>([
   [auth.requestPasswordReset, always('ok')],
   [auth.resetPassword, always('ok')],
   [auth.createPasswordResetToken, administrators],
+  [auth.listSessions, { ...ownerOrAdmin, ...byPeople }],
+  [auth.deleteSession, { ...ownerOrAdmin, ...byPeople }],
   [providers.listIdentityProviders, { ...always('ok'), archived: 'BAD_CREDENTIALS' }],
   [providers.getIdentityProvider, signedIn],
   [providers.createIdentityProvider, administrators],

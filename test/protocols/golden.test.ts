@@ -74,8 +74,8 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
 /** Lists hold what calls before left behind as well. The first items show how one looks. */
 const MAX_ITEMS = 2
 
-/** Members whose whole text is chance. */
-const RANDOM_MEMBERS = new Set(['secret', 'otpauthUri', 'token', 'nextPageToken'])
+/** Members whose whole text is chance, or the version of a library. */
+const RANDOM_MEMBERS = new Set(['secret', 'otpauthUri', 'token', 'nextPageToken', 'userAgent'])
 
 function withoutChance(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((item) => withoutChance(item))

@@ -1,5 +1,6 @@
 import { type DescMethod, fromJson, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Client, createClient } from '@connectrpc/connect'
+import { decodeJwt } from 'jose'
 import { AuthService } from '#gen/branchline/v1/auth_service_pb.ts'
 import { IdentityProviderSchema } from '#gen/branchline/v1/identity_provider_pb.ts'
 import { IdentityProviderService } from '#gen/branchline/v1/identity_provider_service_pb.ts'
@@ -8,7 +9,7 @@ import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { UserNotification_Status } from '#gen/branchline/v1/user_notification_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
-import { PASSWORD, type TestUsers, transportTo } from '../support/server.ts'
+import { PASSWORD, signIn, type TestUsers, transportTo } from '../support/server.ts'
 import { type Call, call } from './invoke.ts'
 
 /** A server with the users on it, and what the calls need to find there. */
@@ -42,6 +43,10 @@ function usersAs({ url, users }: Stage, who: keyof TestUsers): Client<typeof Use
 
 function memosAs({ url, users }: Stage, who: keyof TestUsers): Client<typeof MemoService> {
   return createClient(MemoService, transportTo(url, 'Connect JSON', users[who].authorization))
+}
+
+function authAs({ url, users }: Stage, who: keyof TestUsers): Client<typeof AuthService> {
+  return createClient(AuthService, transportTo(url, 'Connect JSON', users[who].authorization))
 }
 
 async function newMemo(stage: Stage, visibility: Visibility): Promise<string> {
@@ -403,6 +408,24 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     },
   ],
   [auth.refreshToken, async () => call(auth.refreshToken, {}, 'POST /api/v1/auth/refresh', {})],
+  [
+    auth.listSessions,
+    async (stage) => {
+      const sessions = authAs(stage, 'bob')
+      // What other calls left behind.
+      for (const { name, current } of (await sessions.listSessions({ parent: BOB })).sessions)
+        if (!current) await sessions.deleteSession({ name })
+      return get(auth.listSessions, { parent: BOB }, `${BOB}/sessions`)
+    },
+  ],
+  [
+    auth.deleteSession,
+    async (stage) => {
+      const { authorization } = await signIn(stage.url, 'bob')
+      const name = `${BOB}/sessions/${decodeJwt(authorization.replace('Bearer ', '')).sid}`
+      return call(auth.deleteSession, { name }, `DELETE /api/v1/${name}`)
+    },
+  ],
   [auth.getCurrentUser, async () => get(auth.getCurrentUser, {}, 'auth/me')],
   [
     auth.requestPasswordReset,
@@ -420,11 +443,7 @@ export const PREPARATIONS: ReadonlyMap<DescMethod, Preparation> = new Map<DescMe
     auth.resetPassword,
     async (stage) => {
       const name = await newUser(stage)
-      const client = createClient(
-        AuthService,
-        transportTo(stage.url, 'Connect JSON', stage.users.ada.authorization),
-      )
-      const { token } = await client.createPasswordResetToken({ name })
+      const { token } = await authAs(stage, 'ada').createPasswordResetToken({ name })
       const body = { token, newPassword: 'a new battery' }
       return call(auth.resetPassword, body, 'POST /api/v1/auth/password:reset', body)
     },

@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import type { SessionClient } from '../../src/domain/accounts/credentials/session-clients.ts'
 import type { App } from '../../src/domain/app.ts'
 import type { Peer } from '../../src/domain/core/access.ts'
 import type { Clock, Settings } from '../../src/domain/core/core.ts'
@@ -25,6 +26,9 @@ const START_MS = Date.UTC(2026, 4, 1, 10)
 
 /** The peer of every call that is not about peers. */
 export const LOCAL_PEER: Peer = { address: '127.0.0.1', loopback: true }
+
+/** The client of a session that is not about its client. */
+export const NO_CLIENT: SessionClient = { userAgent: '', address: '' }
 
 const SETTINGS: Settings = {
   registration: 'open',

@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import type { Session } from "./session_pb.ts";
+import { file_branchline_v1_session } from "./session_pb.ts";
 import type { User } from "./user_pb.ts";
 import { file_branchline_v1_user } from "./user_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/auth_service.proto.
  */
 export const file_branchline_v1_auth_service: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMocICgtBdXRoU2VydmljZRJwCgZTaWduSW4SHC5icmFuY2hsaW5lLnYxLlNpZ25JblJlcXVlc3QaHS5icmFuY2hsaW5lLnYxLlNpZ25JblJlc3BvbnNlIimQAgCCpxkECAEwAYLT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhKDAQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSIqkAIAgqcZBAgBMAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEmoKB1NpZ25PdXQSHS5icmFuY2hsaW5lLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiiQAgKCpxkCCAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9zaWdub3V0EooBCg5HZXRDdXJyZW50VXNlchIkLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5HZXRDdXJyZW50VXNlclJlc3BvbnNlIiuQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCERIPL2FwaS92MS9hdXRoL21lEpQBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjiQAgCCpxkECAEwAYLT5JMCJzoBKiIiL2FwaS92MS9hdXRoL3Bhc3N3b3JkOnJlcXVlc3RSZXNldBJ/Cg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxkAIAgqcZBAgBMAGC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAQoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSJQkAIAgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCNDoBKiIvL2FwaS92MS97bmFtZT11c2Vycy8qfTpjcmVhdGVQYXNzd29yZFJlc2V0VG9rZW4aH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL2F1dGhfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSKjAwoNU2lnbkluUmVxdWVzdBJQChRwYXNzd29yZF9jcmVkZW50aWFscxgBIAEoCzIwLmJyYW5jaGxpbmUudjEuU2lnbkluUmVxdWVzdC5QYXNzd29yZENyZWRlbnRpYWxzSAASRgoPc3NvX2NyZWRlbnRpYWxzGAIgASgLMisuYnJhbmNobGluZS52MS5TaWduSW5SZXF1ZXN0LlNzb0NyZWRlbnRpYWxzSAAadgoTUGFzc3dvcmRDcmVkZW50aWFscxIVCgh1c2VybmFtZRgBIAEoCUID4EECEhUKCHBhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYECABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGBEgASgJQgPgQQEacQoOU3NvQ3JlZGVudGlhbHMSFQoIaWRwX25hbWUYASABKAlCA+BBAhIRCgRjb2RlGAIgASgJQgPgQQISGQoMcmVkaXJlY3RfdXJpGAMgASgJQgPgQQISGgoNY29kZV92ZXJpZmllchgEIAEoCUID4EEBQg0KC2NyZWRlbnRpYWxzIoYBCg5TaWduSW5SZXNwb25zZRIhCgR1c2VyGAEgASgLMhMuYnJhbmNobGluZS52MS5Vc2VyEhQKDGFjY2Vzc190b2tlbhgCIAEoCRI7ChdhY2Nlc3NfdG9rZW5fZXhwaXJlc19hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFQoTUmVmcmVzaFRva2VuUmVxdWVzdCJcChRSZWZyZXNoVG9rZW5SZXNwb25zZRIUCgxhY2Nlc3NfdG9rZW4YASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiEAoOU2lnbk91dFJlcXVlc3QiFwoVR2V0Q3VycmVudFVzZXJSZXF1ZXN0IjsKFkdldEN1cnJlbnRVc2VyUmVzcG9uc2USIQoEdXNlchgBIAEoCzITLmJyYW5jaGxpbmUudjEuVXNlciJIChtSZXF1ZXN0UGFzc3dvcmRSZXNldFJlcXVlc3QSEgoFZW1haWwYASABKAlCA+BBARIVCgh1c2VybmFtZRgCIAEoCUID4EEBIngKFFJlc2V0UGFzc3dvcmRSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQISGQoMbmV3X3Bhc3N3b3JkGAIgASgJQgPgQQISFQoIcGFzc2NvZGUYAyABKAlCA+BBARIaCg1yZWNvdmVyeV9jb2RlGAQgASgJQgPgQQEiNAofQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVxdWVzdBIRCgRuYW1lGAEgASgJQgPgQQIiYgogQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuUmVzcG9uc2USDQoFdG9rZW4YASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlsKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEwoGcGFyZW50GAEgASgJQgPgQQISFgoJcGFnZV9zaXplGAIgASgFQgPgQQESFwoKcGFnZV90b2tlbhgDIAEoCUID4EEBInUKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEigKCHNlc3Npb25zGAEgAygLMhYuYnJhbmNobGluZS52MS5TZXNzaW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG+qYZAggBEhIKCnRvdGFsX3NpemUYAyABKAUiKQoURGVsZXRlU2Vzc2lvblJlcXVlc3QSEQoEbmFtZRgBIAEoCUID4EECMqoKCgtBdXRoU2VydmljZRJwCgZTaWduSW4SHC5icmFuY2hsaW5lLnYxLlNpZ25JblJlcXVlc3QaHS5icmFuY2hsaW5lLnYxLlNpZ25JblJlc3BvbnNlIimQAgCCpxkECAEwAYLT5JMCGDoBKiITL2FwaS92MS9hdXRoL3NpZ25pbhKDAQoMUmVmcmVzaFRva2VuEiIuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXF1ZXN0GiMuYnJhbmNobGluZS52MS5SZWZyZXNoVG9rZW5SZXNwb25zZSIqkAIAgqcZBAgBMAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9yZWZyZXNoEmoKB1NpZ25PdXQSHS5icmFuY2hsaW5lLnYxLlNpZ25PdXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiiQAgKCpxkCCAGC0+STAhk6ASoiFC9hcGkvdjEvYXV0aC9zaWdub3V0EooBCg5HZXRDdXJyZW50VXNlchIkLmJyYW5jaGxpbmUudjEuR2V0Q3VycmVudFVzZXJSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5HZXRDdXJyZW50VXNlclJlc3BvbnNlIiuQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCERIPL2FwaS92MS9hdXRoL21lEpQBChRSZXF1ZXN0UGFzc3dvcmRSZXNldBIqLmJyYW5jaGxpbmUudjEuUmVxdWVzdFBhc3N3b3JkUmVzZXRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjiQAgCCpxkECAEwAYLT5JMCJzoBKiIiL2FwaS92MS9hdXRoL3Bhc3N3b3JkOnJlcXVlc3RSZXNldBJ/Cg1SZXNldFBhc3N3b3JkEiMuYnJhbmNobGluZS52MS5SZXNldFBhc3N3b3JkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxkAIAgqcZBAgBMAGC0+STAiA6ASoiGy9hcGkvdjEvYXV0aC9wYXNzd29yZDpyZXNldBLNAQoYQ3JlYXRlUGFzc3dvcmRSZXNldFRva2VuEi4uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXF1ZXN0Gi8uYnJhbmNobGluZS52MS5DcmVhdGVQYXNzd29yZFJlc2V0VG9rZW5SZXNwb25zZSJQkAIAgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCNDoBKiIvL2FwaS92MS97bmFtZT11c2Vycy8qfTpjcmVhdGVQYXNzd29yZFJlc2V0VG9rZW4SlQEKDExpc3RTZXNzaW9ucxIiLmJyYW5jaGxpbmUudjEuTGlzdFNlc3Npb25zUmVxdWVzdBojLmJyYW5jaGxpbmUudjEuTGlzdFNlc3Npb25zUmVzcG9uc2UiPJACAYKnGQwIBRoGcGFyZW50IAGC0+STAiMSIS9hcGkvdjEve3BhcmVudD11c2Vycy8qfS9zZXNzaW9ucxKIAQoNRGVsZXRlU2Vzc2lvbhIjLmJyYW5jaGxpbmUudjEuRGVsZXRlU2Vzc2lvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiOpACAoKnGQoIBRoEbmFtZSABgtPkkwIjKiEvYXBpL3YxL3tuYW1lPXVzZXJzLyovc2Vzc2lvbnMvKn0aH/qmGRt6GWJyYW5jaGxpbmUudjEuVXNlclNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_session, file_branchline_v1_user, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * The account, and its proof of identity.
@@ -393,6 +395,98 @@ export const CreatePasswordResetTokenResponseSchema: GenMessage<CreatePasswordRe
   messageDesc(file_branchline_v1_auth_service, 10);
 
 /**
+ * The account whose sessions to list.
+ *
+ * @generated from message branchline.v1.ListSessionsRequest
+ */
+export type ListSessionsRequest = Message<"branchline.v1.ListSessionsRequest"> & {
+  /**
+   * Resource name of the account, `users/{user}`.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * Maximum number of sessions per page. 0 means 50. More than 1000 means 1000. A negative number
+   * is an error. A page may have fewer. An account has at most 100 sessions.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the previous page. Empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message branchline.v1.ListSessionsRequest.
+ * Use `create(ListSessionsRequestSchema)` to create a new message.
+ */
+export const ListSessionsRequestSchema: GenMessage<ListSessionsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 11);
+
+/**
+ * One page of sessions.
+ *
+ * @generated from message branchline.v1.ListSessionsResponse
+ */
+export type ListSessionsResponse = Message<"branchline.v1.ListSessionsResponse"> & {
+  /**
+   * The sessions, latest sign-in first.
+   *
+   * @generated from field: repeated branchline.v1.Session sessions = 1;
+   */
+  sessions: Session[];
+
+  /**
+   * `page_token` of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * Number of sessions of the account on all pages.
+   *
+   * @generated from field: int32 total_size = 3;
+   */
+  totalSize: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListSessionsResponse.
+ * Use `create(ListSessionsResponseSchema)` to create a new message.
+ */
+export const ListSessionsResponseSchema: GenMessage<ListSessionsResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 12);
+
+/**
+ * The session to end.
+ *
+ * @generated from message branchline.v1.DeleteSessionRequest
+ */
+export type DeleteSessionRequest = Message<"branchline.v1.DeleteSessionRequest"> & {
+  /**
+   * Resource name, `users/{user}/sessions/{session}`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message branchline.v1.DeleteSessionRequest.
+ * Use `create(DeleteSessionRequestSchema)` to create a new message.
+ */
+export const DeleteSessionRequestSchema: GenMessage<DeleteSessionRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_auth_service, 13);
+
+/**
  * Sessions of users.
  *
  * A session consists of a refresh token, which is valid for 30 days and travels in a cookie (over
@@ -553,6 +647,50 @@ export const AuthService: GenService<{
     methodKind: "unary";
     input: typeof CreatePasswordResetTokenRequestSchema;
     output: typeof CreatePasswordResetTokenResponseSchema;
+  },
+  /**
+   * Lists the sessions of an account that have not expired.
+   *
+   * Personal access tokens and tokens of applications are refused, since the list says where the
+   * user is. An administrator may list the sessions of others.
+   *
+   * Fails with:
+   * - UNAUTHENTICATED, when there are no credentials.
+   * - INVALID_NAME or USER_NOT_FOUND, when the account does not exist.
+   * - SESSION_REQUIRED, when the caller uses a token.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
+   * - INVALID_PAGE_SIZE, when the page size is negative.
+   * - INVALID_PAGE_TOKEN, when the page token is not of this list.
+   *
+   * @generated from rpc branchline.v1.AuthService.ListSessions
+   */
+  listSessions: {
+    methodKind: "unary";
+    input: typeof ListSessionsRequestSchema;
+    output: typeof ListSessionsResponseSchema;
+  },
+  /**
+   * Ends a session. The server refuses the next request with one of its tokens.
+   *
+   * A caller who ends the own session is signed out, and the response clears the refresh cookie.
+   * Personal access tokens and tokens of applications are refused. An administrator may end the
+   * sessions of others.
+   *
+   * Fails with:
+   * - UNAUTHENTICATED, when there are no credentials.
+   * - INVALID_NAME or USER_NOT_FOUND, when the name is malformed or the account does not exist.
+   * - SESSION_REQUIRED, when the caller uses a token.
+   * - PERMISSION_DENIED, when the account is not the caller's and the caller is not an
+   *   administrator.
+   * - SESSION_NOT_FOUND, when the account has no such session, or the session has expired.
+   *
+   * @generated from rpc branchline.v1.AuthService.DeleteSession
+   */
+  deleteSession: {
+    methodKind: "unary";
+    input: typeof DeleteSessionRequestSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_branchline_v1_auth_service, 0);

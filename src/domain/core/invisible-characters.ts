@@ -5,6 +5,8 @@
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
 
+const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gu')
+
 /**
  * Returns whether a text contains invisible characters. E-mail addresses and URLs must not contain
  * any: addresses that look alike would differ, and a line break would forge output. A URL may
@@ -12,4 +14,9 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poin
  */
 export function hasInvisibleCharacters(text: string): boolean {
   return INVISIBLE.test(text)
+}
+
+/** Returns a text without its invisible characters. */
+export function withoutInvisibleCharacters(text: string): string {
+  return text.replace(ALL_INVISIBLE, '')
 }

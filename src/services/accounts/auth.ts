@@ -6,6 +6,7 @@ import {
   requestPasswordReset,
   resetPassword,
 } from '../../domain/accounts/credentials/password-resets.ts'
+import type { SessionClient } from '../../domain/accounts/credentials/session-clients.ts'
 import {
   endSession,
   refreshSession,
@@ -24,6 +25,7 @@ import { parseIdentityProviderName, parseUserName } from '../wire/names.ts'
 import { readPasscodeHeader } from '../wire/passcode-header.ts'
 import { clearedRefreshCookie, readRefreshCookie, refreshCookie } from '../wire/refresh-cookie.ts'
 import { atSecond } from '../wire/times.ts'
+import { sessionMethods } from './sessions.ts'
 import { userMessage } from './users.ts'
 
 /** Implements AuthService. */
@@ -105,6 +107,8 @@ export function authService(app: App): ServiceImpl<typeof AuthService> {
       )
       return { token, expireTime: atSecond(expireTime) }
     },
+
+    ...sessionMethods(app),
   }
 }
 
@@ -152,7 +156,11 @@ function signIn(
 async function signInByProxy(app: App, context: HandlerContext): Promise<SessionGrant> {
   const user = await proxyUserOf(context)
   if (!user) throw new DomainError('INVALID_FIELD', { field: 'credentials' })
-  return startSession(app, user, userAgentOf(context))
+  return startSession(app, user, clientOf(context))
+}
+
+function clientOf(context: HandlerContext): SessionClient {
+  return { userAgent: userAgentOf(context), address: callerOf(context).peer.address }
 }
 
 function userAgentOf({ requestHeader }: HandlerContext): string {
@@ -175,7 +183,7 @@ async function resumeSession(
     await endSession(app, session.sessionId)
   }
   if (!proxyUser) throw new DomainError('UNAUTHENTICATED')
-  return startSession(app, proxyUser, userAgentOf(context))
+  return startSession(app, proxyUser, clientOf(context))
 }
 
 function requireFields(parent: string, fields: Readonly<Record<string, string>>): void {

@@ -28,6 +28,56 @@ export function findSession(db: Db, id: string): Promise<Session | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+/** The place of a session in lists: its creation time in Unix seconds, and its id. */
+export type SessionKey = readonly [createTime: number, id: string]
+
+/** The sessions of an account after a place. `now` is in Unix seconds. */
+interface LiveSessions {
+  readonly userId: number
+  readonly now: number
+  readonly after: SessionKey | undefined
+}
+
+/**
+ * Lists sessions that have not expired, latest sign-in first. An account has so few of them that
+ * the index by account is enough.
+ */
+export function listLiveSessions(
+  db: Db,
+  { userId, now, after }: LiveSessions,
+  limit: number,
+): Promise<Session[]> {
+  return db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('expire_time', '>', now)
+    .$if(after !== undefined, (query) => {
+      const [createTime, id] = after ?? [0, '']
+      return query.where((eb) =>
+        eb.or([
+          eb('create_time', '<', createTime),
+          eb.and([eb('create_time', '=', createTime), eb('id', '>', id)]),
+        ]),
+      )
+    })
+    .orderBy('create_time', 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** Counts the sessions of an account that have not expired. `now` is in Unix seconds. */
+export async function countLiveSessions(db: Db, userId: number, now: number): Promise<number> {
+  const { count } = await db
+    .selectFrom('sessions')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .where('expire_time', '>', now)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 export async function insertSession(tx: Tx, session: Session): Promise<void> {
   await tx.insertInto('sessions').values(session).execute()
 }
@@ -54,6 +104,31 @@ export function replaceSessionToken(
 
 export async function deleteSession(db: Db, id: string): Promise<void> {
   await db.deleteFrom('sessions').where('id', '=', id).execute()
+}
+
+/** Moves the expiry of a session to a time in Unix seconds. */
+export async function expireSessionAt(db: Db, id: string, expireTime: number): Promise<void> {
+  await db.updateTable('sessions').set({ expire_time: expireTime }).where('id', '=', id).execute()
+}
+
+/**
+ * Deletes a session of an account that has not expired. `now` is in Unix seconds.
+ *
+ * @returns whether there was one.
+ */
+export async function deleteLiveSession(
+  db: Db,
+  userId: number,
+  id: string,
+  now: number,
+): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .where('expire_time', '>', now)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
 }
 
 /** Deletes all sessions of an account, or all but one. */

@@ -179,8 +179,10 @@ export interface SessionsTable {
   create_time: number
   /** Unix seconds. */
   expire_time: number
-  /** Of the client that signed in, truncated. */
+  /** Of the client that signed in, truncated. Earlier versions kept invisible characters. */
   user_agent: string
+  /** IP address of the client that signed in; empty if it is not known. */
+  address: Generated<string>
 }
 
 export type Session = Selectable<SessionsTable>

@@ -119,6 +119,7 @@ export const CREDENTIALS = {
     code: Code.PermissionDenied,
     message: ({ scope }) => `this token cannot grant the scope ${scope}, which it does not have`,
   },
+  SESSION_NOT_FOUND: { code: Code.NotFound, message: ({ name }) => `${name} does not exist` },
   SESSION_REQUIRED: {
     code: Code.PermissionDenied,
     message: 'a personal access token cannot be used for this; sign in',

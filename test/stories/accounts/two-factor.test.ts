@@ -10,7 +10,7 @@ import {
   startSession,
 } from '../../../src/domain/accounts/credentials/sessions.ts'
 import { findUserByNameKey } from '../../../src/storage/accounts/users.ts'
-import { testClock } from '../../support/app.ts'
+import { NO_CLIENT, testClock } from '../../support/app.ts'
 import { openForge } from '../../support/forge.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../support/passcodes.ts'
 import { withFolder } from '../../support/process.ts'
@@ -44,7 +44,7 @@ const { server } = await openForge({ clock })
 async function sessionOf(username: string): Promise<SessionGrant> {
   const user = await findUserByNameKey(server.app.db, username)
   if (!user) throw new Error(`nobody is called ${username}`)
-  return startSession(server.app, user, '')
+  return startSession(server.app, user, NO_CLIENT)
 }
 
 async function authorizationOf(username: string): Promise<string> {

@@ -13,7 +13,14 @@ import { transaction } from '../../../src/storage/database/database.ts'
 import type { User } from '../../../src/storage/schema/accounts.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
 import { toConnectError } from '../../../src/transport/errors/index.ts'
-import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../support/app.ts'
+import {
+  addUser,
+  LOCAL_PEER,
+  NO_CLIENT,
+  PASSWORD,
+  type TestApp,
+  testApp,
+} from '../../support/app.ts'
 import { enableTwoFactor, passcodeAt, wrongPasscode } from '../../support/passcodes.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
@@ -26,7 +33,7 @@ let pat: string
 beforeEach(async () => {
   app = await testApp()
   ada = await addUser(app, 'ada')
-  session = await startSession(app, ada, '')
+  session = await startSession(app, ada, NO_CLIENT)
   const byPassword = {
     kind: 'user',
     peer: LOCAL_PEER,

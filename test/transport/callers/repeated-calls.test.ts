@@ -16,7 +16,7 @@ import { openDatabase, transaction } from '../../../src/storage/database/databas
 import type { User, UserChanges } from '../../../src/storage/schema/accounts.ts'
 import type { Db } from '../../../src/storage/schema/schema.ts'
 import { authenticate } from '../../../src/transport/callers/authenticate.ts'
-import { addUser, LOCAL_PEER, type TestApp, testApp } from '../../support/app.ts'
+import { addUser, LOCAL_PEER, NO_CLIENT, type TestApp, testApp } from '../../support/app.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
 const ROOT = join(import.meta.dirname, '..', '..', '..')
@@ -36,7 +36,7 @@ beforeEach(async () => {
   db = openDatabase(join(folder, 'a.db'))
   app = await testApp({}, { db })
   ada = await addUser(app, 'ada')
-  const session = await startSession(app, ada, '')
+  const session = await startSession(app, ada, NO_CLIENT)
   const { token, text } = await createPersonalAccessToken(app, bySession(session.sessionId), {
     description: '',
     expiresInDays: 1,

@@ -1,4 +1,4 @@
-import { findUserOfLiveSession } from '../../../storage/accounts/sessions.ts'
+import { expireSessionAt, findUserOfLiveSession } from '../../../storage/accounts/sessions.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Peer } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -57,6 +57,8 @@ export async function startBrowserSession(
 ): Promise<StartedBrowserSession> {
   const signInTime = nowSeconds(app.clock)
   const { user, sessionId } = await signIn()
+  // Nobody has the refresh token, so that the session ends with its cookie.
+  await expireSessionAt(app.db, sessionId, signInTime + BROWSER_SESSION_LIFETIME_S)
   const claims = {
     subject: String(user.id),
     sessionId,

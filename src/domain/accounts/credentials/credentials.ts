@@ -43,7 +43,7 @@ export async function signInByPassword(
   if (user.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
   checkPasswordSignIn(app, user)
   await requireSecondFactor(app, user, factor, 'sign-in')
-  return startSession(app, user, userAgent)
+  return startSession(app, user, { userAgent, address: peer.address })
 }
 
 /**

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import {
+  countLiveSessions,
   deleteExpiredSessions,
+  deleteLiveSession,
   deleteSession,
   deleteSessionsOfUser,
   deleteStalestSessions,
   findSession,
   findUserOfSession,
   insertSession,
+  listLiveSessions,
   replaceSessionToken,
+  type SessionKey,
 } from '../../../storage/accounts/sessions.ts'
 import { findUserById } from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
@@ -16,6 +20,7 @@ import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { AccountsApp } from '../ports.ts'
+import { type SessionClient, storedClient } from './session-clients.ts'
 import {
   type RefreshTokenClaims,
   readAccessToken,
@@ -23,6 +28,8 @@ import {
   signAccessToken,
   signRefreshToken,
 } from './session-tokens.ts'
+
+export type { Session, SessionKey }
 
 const REFRESH_TOKEN_LIFETIME_SECONDS = 30 * 24 * 60 * 60
 
@@ -37,8 +44,6 @@ const GRACE_SECONDS = 30
  * rows.
  */
 const MAX_SESSIONS_PER_USER = 100
-
-const MAX_USER_AGENT_CHARACTERS = 256
 
 /** A session with its tokens, as given to the client. */
 export interface SessionGrant {
@@ -61,15 +66,17 @@ export interface SessionGrant {
 export async function startSession(
   app: AccountsApp,
   user: User,
-  userAgent: string,
+  client: SessionClient,
 ): Promise<SessionGrant> {
   const now = nowSeconds(app.clock)
+  const { userAgent, address } = storedClient(client)
   const session: Session = {
     id: randomUUID(),
     user_id: user.id,
     previous_token_id: null,
     create_time: now,
-    user_agent: userAgent.slice(0, MAX_USER_AGENT_CHARACTERS),
+    user_agent: userAgent,
+    address,
     ...newRefreshToken(now),
   }
   await transaction(app.db, async (tx) => {
@@ -187,6 +194,36 @@ export async function sessionOfRefreshToken(
   refreshToken: string,
 ): Promise<string | undefined> {
   return (await readRefreshToken(app, refreshToken))?.sessionId
+}
+
+/**
+ * Lists a page of the sessions of an account that have not expired, latest sign-in first.
+ *
+ * @param after creation time and id of the last session of the previous page.
+ */
+export async function listSessions(
+  app: AccountsApp,
+  owner: Pick<User, 'id'>,
+  after: SessionKey | undefined,
+  pageSize: number,
+): Promise<{ sessions: readonly Session[]; more: boolean; total: number }> {
+  const now = nowSeconds(app.clock)
+  const found = await listLiveSessions(app.db, { userId: owner.id, now, after }, pageSize + 1)
+  const total = await countLiveSessions(app.db, owner.id, now)
+  return { sessions: found.slice(0, pageSize), more: found.length > pageSize, total }
+}
+
+/**
+ * Ends a session of an account and revokes its tokens.
+ *
+ * @returns whether the account had the session.
+ */
+export async function endSessionOf(
+  app: AccountsApp,
+  owner: Pick<User, 'id'>,
+  sessionId: string,
+): Promise<boolean> {
+  return deleteLiveSession(app.db, owner.id, sessionId, nowSeconds(app.clock))
 }
 
 /** Ends a session and revokes its tokens. A session that has already ended is not an error. */

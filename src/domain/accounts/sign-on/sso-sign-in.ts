@@ -47,7 +47,7 @@ export async function signInByIdentity(
     )
   })
   if (user.state !== 'NORMAL') throw new DomainError('ACCOUNT_ARCHIVED')
-  return startSession(app, user, client.userAgent)
+  return startSession(app, user, { userAgent: client.userAgent, address: peer.address })
 }
 
 /** Counts codes that the provider refuses as failed sign-ins of the peer. */

@@ -4,12 +4,12 @@ import {
   authenticateAccessToken,
   startSession,
 } from '../../../../src/domain/accounts/credentials/sessions.ts'
-import { addUser, testApp } from '../../../support/app.ts'
+import { addUser, NO_CLIENT, testApp } from '../../../support/app.ts'
 
 describe('loadInstanceKeys', () => {
   it('returns the same keys at each start, even if two processes start at once', async () => {
     const app = await testApp()
-    const { accessToken } = await startSession(app, await addUser(app, 'ada'), '')
+    const { accessToken } = await startSession(app, await addUser(app, 'ada'), NO_CLIENT)
     const [one, two] = await Promise.all([
       loadInstanceKeys(app.db, app.clock),
       loadInstanceKeys(app.db, app.clock),

@@ -26,7 +26,14 @@ import { Scopes } from '../../../../src/domain/core/scopes.ts'
 import { findUserById, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User, UserChanges } from '../../../../src/storage/schema/accounts.ts'
-import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
+import {
+  addUser,
+  LOCAL_PEER,
+  NO_CLIENT,
+  PASSWORD,
+  type TestApp,
+  testApp,
+} from '../../../support/app.ts'
 import { passcodeAt, STEP_SECONDS, wrongPasscode } from '../../../support/passcodes.ts'
 
 const NEW_PASSWORD = 'another horse'
@@ -305,7 +312,7 @@ describe('a reset token', () => {
 
 describe('a reset', () => {
   it('ends all sessions and their access tokens, but not personal access tokens', async () => {
-    const session = await startSession(app, bob, '')
+    const session = await startSession(app, bob, NO_CLIENT)
     const pat = await createPersonalAccessToken(app, as(bob), {
       description: '',
       expiresInDays: 0,
@@ -325,7 +332,7 @@ describe('a reset', () => {
   })
 
   it('leaves no session that is refreshed, or started with the old password, at the same time', async () => {
-    const session = await startSession(app, bob, '')
+    const session = await startSession(app, bob, NO_CLIENT)
     const token = await tokenFor(bob)
     const raced = await Promise.allSettled([
       signInByPassword(app, LOCAL_PEER, { username: 'bob', password: PASSWORD }, NONE, ''),

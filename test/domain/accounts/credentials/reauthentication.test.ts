@@ -13,7 +13,14 @@ import type { SignedIn } from '../../../../src/domain/core/access.ts'
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User, UserChanges } from '../../../../src/storage/schema/accounts.ts'
-import { addUser, LOCAL_PEER, PASSWORD, type TestApp, testApp } from '../../../support/app.ts'
+import {
+  addUser,
+  LOCAL_PEER,
+  NO_CLIENT,
+  PASSWORD,
+  type TestApp,
+  testApp,
+} from '../../../support/app.ts'
 
 const DAY_SECONDS = 24 * 60 * 60
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
@@ -28,7 +35,7 @@ beforeEach(async () => {
 /** A caller for each kind of credential. */
 const callers = {
   session: async () => {
-    const { accessToken } = await startSession(app, ada, '')
+    const { accessToken } = await startSession(app, ada, NO_CLIENT)
     return authenticateBearer(app, LOCAL_PEER, accessToken)
   },
   token: async () => {

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { type CryptoKey, decodeJwt, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { startBrowserSession } from '../../../../src/domain/accounts/credentials/browser-sessions.ts'
 import {
   authenticateAccessToken,
   endOtherSessions,
   endSession,
+  listSessions,
   refreshSession,
   type SessionGrant,
   sessionOfRefreshToken,
@@ -13,7 +15,7 @@ import {
 import { deleteUser, updateUser } from '../../../../src/storage/accounts/users.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import type { User } from '../../../../src/storage/schema/accounts.ts'
-import { addUser, type TestApp, testApp } from '../../../support/app.ts'
+import { addUser, NO_CLIENT, type TestApp, testApp } from '../../../support/app.ts'
 
 const BAD_CREDENTIALS = expect.objectContaining({ reason: 'BAD_CREDENTIALS' })
 const DAY = 24 * 60 * 60
@@ -25,7 +27,7 @@ let session: SessionGrant
 beforeEach(async () => {
   app = await testApp()
   ada = await addUser(app, 'ada')
-  session = await startSession(app, ada, 'curl/8')
+  session = await startSession(app, ada, { userAgent: 'curl/8', address: '192.0.2.7' })
 })
 
 /** Signs a token like the server, except for the changes of the test case. */
@@ -140,7 +142,7 @@ describe('an access token', () => {
   it('never authenticates an account created after its own was deleted', async () => {
     await transaction(app.db, (tx) => deleteUser(tx, ada.id))
     const next = await addUser(app, 'ada')
-    await startSession(app, next, '')
+    await startSession(app, next, NO_CLIENT)
     expect(next.id).not.toBe(ada.id)
     await expect(authenticateAccessToken(app, session.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
   })
@@ -154,19 +156,19 @@ describe('startSession', () => {
   ])('refuses an account that %s after the credentials were checked', async (_, happen) => {
     await endSession(app, session.sessionId)
     await happen()
-    await expect(startSession(app, ada, '')).rejects.toEqual(BAD_CREDENTIALS)
+    await expect(startSession(app, ada, NO_CLIENT)).rejects.toEqual(BAD_CREDENTIALS)
     expect(await sessionCount()).toBe(0)
   })
 
   it('keeps the hundred most recently refreshed sessions of an account', async () => {
     const bob = await addUser(app, 'bob')
-    const bobs = await startSession(app, bob, '')
+    const bobs = await startSession(app, bob, NO_CLIENT)
     app.clock.advance(1)
-    const second = await startSession(app, ada, '')
+    const second = await startSession(app, ada, NO_CLIENT)
     app.clock.advance(1)
     const refreshed = await refreshSession(app, session.refreshToken)
     app.clock.advance(1)
-    for (let i = 0; i < 99; i++) await startSession(app, ada, '')
+    for (let i = 0; i < 99; i++) await startSession(app, ada, NO_CLIENT)
     // The first session was refreshed after the second one had started.
     await expect(authenticateAccessToken(app, refreshed.accessToken)).resolves.toBeDefined()
     await expect(authenticateAccessToken(app, second.accessToken)).rejects.toEqual(BAD_CREDENTIALS)
@@ -176,9 +178,29 @@ describe('startSession', () => {
 
   it('deletes expired sessions and truncates long user agents', async () => {
     app.clock.advance(30 * DAY)
-    await startSession(app, ada, 'x'.repeat(10_000))
+    await startSession(app, ada, { userAgent: 'x'.repeat(10_000), address: '' })
     const rows = await app.db.selectFrom('sessions').selectAll().execute()
     expect(rows.map((row) => row.user_agent)).toEqual(['x'.repeat(256)])
+  })
+})
+
+describe('listSessions', () => {
+  it('has what is known of the client, without what is no address', async () => {
+    await startSession(app, ada, { userAgent: 'git/2\u0007', address: 'unix' })
+    const { sessions, total } = await listSessions(app, ada, undefined, 10)
+    expect(total).toBe(2)
+    expect(new Set(sessions.map((row) => `${row.user_agent} ${row.address}`))).toEqual(
+      new Set(['curl/8 192.0.2.7', 'git/2 ']),
+    )
+  })
+
+  it('has the session of the sign-in page for as long as its cookie is valid', async () => {
+    await endSession(app, session.sessionId)
+    await startBrowserSession(app, () => startSession(app, ada, NO_CLIENT))
+    app.clock.advance(12 * 60 * 60 - 1)
+    expect(await listSessions(app, ada, undefined, 10)).toMatchObject({ total: 1 })
+    app.clock.advance(1)
+    expect(await listSessions(app, ada, undefined, 10)).toMatchObject({ sessions: [], total: 0 })
   })
 })
 
@@ -234,7 +256,7 @@ describe('refreshSession', () => {
   })
 
   it('does not end other sessions of the account', async () => {
-    const other = await startSession(app, ada, '')
+    const other = await startSession(app, ada, NO_CLIENT)
     await refreshSession(app, session.refreshToken)
     app.clock.advance(31)
     await expect(refreshSession(app, session.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
@@ -271,8 +293,8 @@ describe('refreshSession', () => {
 
 describe('endOtherSessions', () => {
   it('keeps the excepted session and those of other users', async () => {
-    const other = await startSession(app, ada, '')
-    const bobs = await startSession(app, await addUser(app, 'bob'), '')
+    const other = await startSession(app, ada, NO_CLIENT)
+    const bobs = await startSession(app, await addUser(app, 'bob'), NO_CLIENT)
     await transaction(app.db, (tx) => endOtherSessions(tx, ada.id, session.sessionId))
     await expect(refreshSession(app, other.refreshToken)).rejects.toEqual(BAD_CREDENTIALS)
     await expect(refreshSession(app, session.refreshToken)).resolves.toBeDefined()
@@ -280,7 +302,7 @@ describe('endOtherSessions', () => {
   })
 
   it('ends all sessions if none is excepted', async () => {
-    await startSession(app, ada, '')
+    await startSession(app, ada, NO_CLIENT)
     await transaction(app.db, (tx) => endOtherSessions(tx, ada.id))
     expect(await sessionCount()).toBe(0)
   })
