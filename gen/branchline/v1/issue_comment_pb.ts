@@ -6,17 +6,24 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
+import type { Label } from "./label_pb.ts";
+import { file_branchline_v1_label } from "./label_pb.ts";
+import type { Milestone } from "./milestone_pb.ts";
+import { file_branchline_v1_milestone } from "./milestone_pb.ts";
 import type { Attachment } from "./release_pb.ts";
 import { file_branchline_v1_release } from "./release_pb.ts";
+import type { Team } from "./team_pb.ts";
+import { file_branchline_v1_team } from "./team_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file branchline/v1/issue_comment.proto.
  */
 export const file_branchline_v1_issue_comment: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi8QIKD1RpbWVsaW5lQ29tbWVudBIKCgJpZBgBIAEoAxIMCgR0eXBlGAIgASgJEhAKCGh0bWxfdXJsGAMgASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYBCABKAkSEQoJaXNzdWVfdXJsGAUgASgJEiQKBHVzZXIYBiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvbGRfdGl0bGUYCiABKAkSEQoJbmV3X3RpdGxlGAsgASgJEg8KB29sZF9yZWYYDCABKAkSDwoHbmV3X3JlZhgNIAEoCRIWCg5yZWZfY29tbWl0X3NoYRgOIAEoCRIRCglyZXZpZXdfaWQYDyABKANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_release, file_google_protobuf_timestamp]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnQucHJvdG8SDWJyYW5jaGxpbmUudjEizQIKDElzc3VlQ29tbWVudBIKCgJpZBgBIAEoAxIQCghodG1sX3VybBgCIAEoCRIYChBwdWxsX3JlcXVlc3RfdXJsGAMgASgJEhEKCWlzc3VlX3VybBgEIAEoCRIkCgR1c2VyGAUgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EhcKD29yaWdpbmFsX2F1dGhvchgGIAEoCRIaChJvcmlnaW5hbF9hdXRob3JfaWQYByABKAMSDAoEYm9keRgIIAEoCRIpCgZhc3NldHMYCSADKAsyGS5icmFuY2hsaW5lLnYxLkF0dGFjaG1lbnQSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijAUKD1RpbWVsaW5lQ29tbWVudBIKCgJpZBgBIAEoAxIMCgR0eXBlGAIgASgJEhAKCGh0bWxfdXJsGAMgASgJEhgKEHB1bGxfcmVxdWVzdF91cmwYBCABKAkSEQoJaXNzdWVfdXJsGAUgASgJEiQKBHVzZXIYBiABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSDAoEYm9keRgHIAEoCRIuCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglvbGRfdGl0bGUYCiABKAkSEQoJbmV3X3RpdGxlGAsgASgJEg8KB29sZF9yZWYYDCABKAkSDwoHbmV3X3JlZhgNIAEoCRIWCg5yZWZfY29tbWl0X3NoYRgOIAEoCRIRCglyZXZpZXdfaWQYDyABKAMSNwoNb2xkX21pbGVzdG9uZRgQIAEoCzIYLmJyYW5jaGxpbmUudjEuTWlsZXN0b25lQgb6phkCCAMSMwoJbWlsZXN0b25lGBEgASgLMhguYnJhbmNobGluZS52MS5NaWxlc3RvbmVCBvqmGQIIAxIrCgVsYWJlbBgSIAEoCzIULmJyYW5jaGxpbmUudjEuTGFiZWxCBvqmGQIIAxIwCghhc3NpZ25lZRgTIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudEIG+qYZAggDEjIKDWFzc2lnbmVlX3RlYW0YFCABKAsyEy5icmFuY2hsaW5lLnYxLlRlYW1CBvqmGQIIAxIYChByZW1vdmVkX2Fzc2lnbmVlGBUgASgIQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_release, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A comment on a pull request as a whole. Comments on lines are part of reviews.
@@ -125,7 +132,8 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
 
   /**
    * `comment`, `review`, `close`, `reopen`, `merge_pull`, `pull_push`, `pull_scheduled_merge`,
-   * `pull_cancel_scheduled_merge`, `change_title`, `change_target_branch`, `lock` or `unlock`.
+   * `pull_cancel_scheduled_merge`, `change_title`, `change_target_branch`, `label`, `milestone`,
+   * `assignees`, `review_request`, `lock` or `unlock`.
    *
    * @generated from field: string type = 2;
    */
@@ -160,7 +168,8 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
   user?: Account | undefined;
 
   /**
-   * Text of a comment or a review in Markdown, or the reason of a lock.
+   * Text of a comment or a review in Markdown, or the reason of a lock. Of `label`, `1` when the
+   * label was added and empty when the label was removed.
    *
    * @generated from field: string body = 7;
    */
@@ -221,6 +230,49 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
    * @generated from field: int64 review_id = 15;
    */
   reviewId: bigint;
+
+  /**
+   * Former milestone of `milestone`. Absent if there was none, or if the milestone was deleted.
+   *
+   * @generated from field: branchline.v1.Milestone old_milestone = 16;
+   */
+  oldMilestone?: Milestone | undefined;
+
+  /**
+   * New milestone of `milestone`. Absent if there is none, or if the milestone was deleted.
+   *
+   * @generated from field: branchline.v1.Milestone milestone = 17;
+   */
+  milestone?: Milestone | undefined;
+
+  /**
+   * Label of `label`. Absent if the label was deleted.
+   *
+   * @generated from field: branchline.v1.Label label = 18;
+   */
+  label?: Label | undefined;
+
+  /**
+   * User of `assignees`, or whom `review_request` is about. A deleted account has the number -1 and
+   * the name `Ghost`.
+   *
+   * @generated from field: branchline.v1.Account assignee = 19;
+   */
+  assignee?: Account | undefined;
+
+  /**
+   * Team that `review_request` is about, if the caller may see the team.
+   *
+   * @generated from field: branchline.v1.Team assignee_team = 20;
+   */
+  assigneeTeam?: Team | undefined;
+
+  /**
+   * Whether `assignees` or `review_request` removed the user or the team.
+   *
+   * @generated from field: bool removed_assignee = 21;
+   */
+  removedAssignee: boolean;
 };
 
 /**

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/issue_comment_service.proto.
  */
 export const file_branchline_v1_issue_comment_service: GenFile = /*@__PURE__*/
-  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSJoChlMaXN0SXNzdWVDb21tZW50c1Jlc3BvbnNlEi0KCGNvbW1lbnRzGAEgAygLMhsuYnJhbmNobGluZS52MS5Jc3N1ZUNvbW1lbnQSDQoFdG90YWwYAiABKAMSDQoFbGltaXQYAyABKAUiWgoZQ3JlYXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAiJBChZHZXRJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSCgoCaWQYAyABKAMiaAoXRWRpdElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIRCgRib2R5GAQgASgJQgPgQQISEQoFaW5kZXgYBSABKANCAhgBIlcKGURlbGV0ZUlzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAxIRCgVpbmRleBgEIAEoA0ICGAEy1wgKE0lzc3VlQ29tbWVudFNlcnZpY2US3QEKEUxpc3RJc3N1ZUNvbW1lbnRzEicuYnJhbmNobGluZS52MS5MaXN0SXNzdWVDb21tZW50c1JlcXVlc3QaKC5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2UidZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggCEgpyZWFkOmlzc3VlgtPkkwJAYghjb21tZW50cxI0L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cxK5AQoSQ3JlYXRlSXNzdWVDb21tZW50EiguYnJhbmNobGluZS52MS5DcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Jc3N1ZUNvbW1lbnQiXJACAPqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI5OgEqIjQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzEqUBCg9HZXRJc3N1ZUNvbW1lbnQSJS5icmFuY2hsaW5lLnYxLkdldElzc3VlQ29tbWVudFJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudCJOkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EuwBChBFZGl0SXNzdWVDb21tZW50EiYuYnJhbmNobGluZS52MS5FZGl0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IpIBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCdjoBKlo+OgEqMjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzL3tpZH0yMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0S5QEKEkRlbGV0ZUlzc3VlQ29tbWVudBIoLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKMAZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAnBaOyo5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9KjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CilicmFuY2hsaW5lL3YxL2lzc3VlX2NvbW1lbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSK6AQoYTGlzdElzc3VlQ29tbWVudHNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBmJlZm9yZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcGFnZRgGIAEoBRINCgVsaW1pdBgHIAEoBSKwAQodTGlzdFJlcG9zaXRvcnlDb21tZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIpCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGYmVmb3JlGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRwYWdlGAUgASgFEg0KBWxpbWl0GAYgASgFImgKGUxpc3RJc3N1ZUNvbW1lbnRzUmVzcG9uc2USLQoIY29tbWVudHMYASADKAsyGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJaChlDcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMSEQoEYm9keRgEIAEoCUID4EECIkEKFkdldElzc3VlQ29tbWVudFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIKCgJpZBgDIAEoAyJoChdFZGl0SXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBGJvZHkYBCABKAlCA+BBAhIRCgVpbmRleBgFIAEoA0ICGAEiVwoZRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgoKAmlkGAMgASgDEhEKBWluZGV4GAQgASgDQgIYATK5CgoTSXNzdWVDb21tZW50U2VydmljZRLdAQoRTGlzdElzc3VlQ29tbWVudHMSJy5icmFuY2hsaW5lLnYxLkxpc3RJc3N1ZUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJ1kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAkBiCGNvbW1lbnRzEjQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzEt8BChZMaXN0UmVwb3NpdG9yeUNvbW1lbnRzEiwuYnJhbmNobGluZS52MS5MaXN0UmVwb3NpdG9yeUNvbW1lbnRzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdElzc3VlQ29tbWVudHNSZXNwb25zZSJtkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkOCAISCnJlYWQ6aXNzdWWC0+STAjhiCGNvbW1lbnRzEiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cxK5AQoSQ3JlYXRlSXNzdWVDb21tZW50EiguYnJhbmNobGluZS52MS5DcmVhdGVJc3N1ZUNvbW1lbnRSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5Jc3N1ZUNvbW1lbnQiXJACAPqmGQMIyQGCpxkPCAMSC3dyaXRlOmlzc3VlgtPkkwI5OgEqIjQvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzEqUBCg9HZXRJc3N1ZUNvbW1lbnQSJS5icmFuY2hsaW5lLnYxLkdldElzc3VlQ29tbWVudFJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLklzc3VlQ29tbWVudCJOkAIBgqcZDggCEgpyZWFkOmlzc3VlgtPkkwIzEjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9EuwBChBFZGl0SXNzdWVDb21tZW50EiYuYnJhbmNobGluZS52MS5FZGl0SXNzdWVDb21tZW50UmVxdWVzdBobLmJyYW5jaGxpbmUudjEuSXNzdWVDb21tZW50IpIBkAICgqcZDwgDEgt3cml0ZTppc3N1ZYLT5JMCdjoBKlo+OgEqMjkvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy97aW5kZXh9L2NvbW1lbnRzL3tpZH0yMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vaXNzdWVzL2NvbW1lbnRzL3tpZH0S5QEKEkRlbGV0ZUlzc3VlQ29tbWVudBIoLmJyYW5jaGxpbmUudjEuRGVsZXRlSXNzdWVDb21tZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSKMAZACAoKnGQ8IAxILd3JpdGU6aXNzdWWC0+STAnBaOyo5L2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9pc3N1ZXMve2luZGV4fS9jb21tZW50cy97aWR9KjEvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2lzc3Vlcy9jb21tZW50cy97aWR9GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_issue_comment, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of ListIssueComments.
@@ -84,6 +84,62 @@ export const ListIssueCommentsRequestSchema: GenMessage<ListIssueCommentsRequest
   messageDesc(file_branchline_v1_issue_comment_service, 0);
 
 /**
+ * Request of ListRepositoryComments.
+ *
+ * @generated from message branchline.v1.ListRepositoryCommentsRequest
+ */
+export type ListRepositoryCommentsRequest = Message<"branchline.v1.ListRepositoryCommentsRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Only comments whose last change was at this time or later.
+   *
+   * @generated from field: google.protobuf.Timestamp since = 3;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * Only comments whose last change was at this time or earlier.
+   *
+   * @generated from field: google.protobuf.Timestamp before = 4;
+   */
+  before?: Timestamp | undefined;
+
+  /**
+   * Number of the page, from 1.
+   *
+   * @generated from field: int32 page = 5;
+   */
+  page: number;
+
+  /**
+   * Entries per page, at most 50. Default 30.
+   *
+   * @generated from field: int32 limit = 6;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message branchline.v1.ListRepositoryCommentsRequest.
+ * Use `create(ListRepositoryCommentsRequestSchema)` to create a new message.
+ */
+export const ListRepositoryCommentsRequestSchema: GenMessage<ListRepositoryCommentsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_issue_comment_service, 1);
+
+/**
  * A page of comments.
  *
  * @generated from message branchline.v1.ListIssueCommentsResponse
@@ -116,7 +172,7 @@ export type ListIssueCommentsResponse = Message<"branchline.v1.ListIssueComments
  * Use `create(ListIssueCommentsResponseSchema)` to create a new message.
  */
 export const ListIssueCommentsResponseSchema: GenMessage<ListIssueCommentsResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_comment_service, 1);
+  messageDesc(file_branchline_v1_issue_comment_service, 2);
 
 /**
  * Request of CreateIssueComment.
@@ -158,7 +214,7 @@ export type CreateIssueCommentRequest = Message<"branchline.v1.CreateIssueCommen
  * Use `create(CreateIssueCommentRequestSchema)` to create a new message.
  */
 export const CreateIssueCommentRequestSchema: GenMessage<CreateIssueCommentRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_comment_service, 2);
+  messageDesc(file_branchline_v1_issue_comment_service, 3);
 
 /**
  * Request of GetIssueComment.
@@ -193,7 +249,7 @@ export type GetIssueCommentRequest = Message<"branchline.v1.GetIssueCommentReque
  * Use `create(GetIssueCommentRequestSchema)` to create a new message.
  */
 export const GetIssueCommentRequestSchema: GenMessage<GetIssueCommentRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_comment_service, 3);
+  messageDesc(file_branchline_v1_issue_comment_service, 4);
 
 /**
  * Request of EditIssueComment.
@@ -243,7 +299,7 @@ export type EditIssueCommentRequest = Message<"branchline.v1.EditIssueCommentReq
  * Use `create(EditIssueCommentRequestSchema)` to create a new message.
  */
 export const EditIssueCommentRequestSchema: GenMessage<EditIssueCommentRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_comment_service, 4);
+  messageDesc(file_branchline_v1_issue_comment_service, 5);
 
 /**
  * Request of DeleteIssueComment.
@@ -286,7 +342,7 @@ export type DeleteIssueCommentRequest = Message<"branchline.v1.DeleteIssueCommen
  * Use `create(DeleteIssueCommentRequestSchema)` to create a new message.
  */
 export const DeleteIssueCommentRequestSchema: GenMessage<DeleteIssueCommentRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_issue_comment_service, 5);
+  messageDesc(file_branchline_v1_issue_comment_service, 6);
 
 /**
  * Comments on pull requests, under the paths that compatible systems have for them.
@@ -317,6 +373,22 @@ export const IssueCommentService: GenService<{
   listIssueComments: {
     methodKind: "unary";
     input: typeof ListIssueCommentsRequestSchema;
+    output: typeof ListIssueCommentsResponseSchema;
+  },
+  /**
+   * Lists the comments of all pull requests of a repository, oldest first.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   *
+   * @generated from rpc branchline.v1.IssueCommentService.ListRepositoryComments
+   */
+  listRepositoryComments: {
+    methodKind: "unary";
+    input: typeof ListRepositoryCommentsRequestSchema;
     output: typeof ListIssueCommentsResponseSchema;
   },
   /**

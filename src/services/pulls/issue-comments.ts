@@ -10,6 +10,7 @@ import {
   editPullComment,
   getPullComment,
   listPullComments,
+  listRepositoryComments,
   type PullCommentView,
 } from '../../domain/pulls/review/pull-comments.ts'
 import { accountMessage } from '../accounts/accounts.ts'
@@ -43,6 +44,18 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
         comments: found.comments.map((view) => commentMessage(app, caller, view)),
         total: BigInt(found.total),
         limit,
+      }
+    },
+
+    async listRepositoryComments({ owner, repo, since, before, ...request }, context) {
+      const caller = callerOf(context)
+      const page = readNumberedPage(app.settings, request)
+      const period = { since: secondsOf(since), before: secondsOf(before) }
+      const found = await listRepositoryComments(app, caller, { owner, repo }, period, page)
+      return {
+        comments: found.comments.map((view) => commentMessage(app, caller, view)),
+        total: BigInt(found.total),
+        limit: page.limit,
       }
     },
 
@@ -84,9 +97,9 @@ function issueCommentService(app: App): ServiceImpl<typeof IssueCommentService> 
 export function commentMessage(
   app: App,
   viewer: Caller,
-  { open, comment, poster }: PullCommentView,
+  { open, number, comment, poster }: PullCommentView,
 ): IssueComment {
-  const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
+  const page = gitUrls(app, open).html(`/pulls/${number}`)
   return create(IssueCommentSchema, {
     id: BigInt(comment.id),
     htmlUrl: `${page}#issuecomment-${comment.id}`,

@@ -10,6 +10,9 @@ import {
 } from '../../domain/pulls/review/conversation-locks.ts'
 import { listTimeline, type TimelineView } from '../../domain/pulls/review/timelines.ts'
 import { accountMessage } from '../accounts/accounts.ts'
+import { labelMessagesIn } from '../repos/labels.ts'
+import { milestoneMessage } from '../repos/milestones.ts'
+import { teamMessage } from '../repos/teams.ts'
 import { callerOf } from '../wire/call.ts'
 import { gitUrls } from '../wire/git-urls.ts'
 import { readNumberedPage } from '../wire/pages.ts'
@@ -55,11 +58,8 @@ export function conversationMethods(app: App): ConversationMethods {
   }
 }
 
-function timelineMessage(
-  app: App,
-  viewer: Caller,
-  { open, entry, actor }: TimelineView,
-): TimelineComment {
+function timelineMessage(app: App, viewer: Caller, view: TimelineView): TimelineComment {
+  const { open, entry, actor, milestone, oldMilestone, label, assignee, team } = view
   const page = gitUrls(app, open).html(`/pulls/${open.pull.number}`)
   const isTitle = entry.type === 'change_title'
   const isBase = entry.type === 'change_target_branch'
@@ -70,7 +70,7 @@ function timelineMessage(
     htmlUrl: entry.type === 'comment' ? `${page}#issuecomment-${entry.id}` : page,
     pullRequestUrl: page,
     user: accountMessage(app, viewer, actor),
-    body: entry.type === 'lock' ? entry.new_value : entry.body,
+    body: bodyOf(view),
     createdAt: atSecond(entry.create_time),
     updatedAt: atSecond(entry.update_time),
     oldTitle: isTitle ? entry.old_value : '',
@@ -79,5 +79,17 @@ function timelineMessage(
     newRef: isBase ? entry.new_value : '',
     refCommitSha: hasCommit ? entry.new_value : '',
     reviewId: entry.type === 'review' ? BigInt(entry.id) : 0n,
+    ...(oldMilestone && { oldMilestone: milestoneMessage(oldMilestone) }),
+    ...(milestone && { milestone: milestoneMessage(milestone) }),
+    ...(label && { label: labelMessagesIn(app, open, [label])[0] }),
+    ...(assignee && { assignee: accountMessage(app, viewer, assignee) }),
+    ...(team && { assigneeTeam: teamMessage(app, viewer, team) }),
+    removedAssignee: entry.type !== 'label' && view.isRemoved,
   })
+}
+
+function bodyOf({ entry, isRemoved }: TimelineView): string {
+  if (entry.type === 'lock') return entry.new_value
+  if (entry.type === 'label') return isRemoved ? '' : '1'
+  return entry.body
 }

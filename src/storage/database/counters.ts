@@ -52,6 +52,7 @@ const COUNTERS: readonly Counter[] = [
   ofRepository('branch_count', 'branches'),
   ofRepository('pulls_count', 'pull_requests'),
   ofRepository('open_pulls_count', 'pull_requests', sql`state = 'OPEN'`),
+  ofRepository('pull_comments_count', 'pull_comments'),
   ofRepository('stars_count', 'stars'),
   ofUser('stars_count', 'stars', 'user_id'),
   ofUser('followers_count', 'follows', 'followed_id'),

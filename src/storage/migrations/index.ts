@@ -36,6 +36,7 @@ import * as starsAndFollowers from './0034-stars-and-followers.ts'
 import * as conversations from './0035-conversations.ts'
 import * as userEmails from './0036-user-emails.ts'
 import * as pushMirrors from './0037-push-mirrors.ts'
+import * as repositoryComments from './0038-repository-comments.ts'
 import * as sessionAddresses from './0040-session-addresses.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
@@ -89,5 +90,6 @@ export const migrations: readonly Migration[] = [
   { name: '0035-conversations', ...conversations },
   { name: '0036-user-emails', ...userEmails },
   { name: '0037-push-mirrors', ...pushMirrors },
+  { name: '0038-repository-comments', ...repositoryComments },
   { name: '0040-session-addresses', ...sessionAddresses },
 ]

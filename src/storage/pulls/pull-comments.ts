@@ -49,12 +49,72 @@ function selectComments(db: Db, pullId: number, { since, before }: CommentPeriod
     .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
 }
 
+/** A comment with the number of its pull request. */
+export type NumberedComment = PullComment & { readonly number: number }
+
+/**
+ * Returns a page of the comments on all pull requests of a repository, oldest first.
+ *
+ * The query reads the index from the nearer end of the list, so that the last page costs as much as
+ * the first one.
+ *
+ * @param total length of the whole list.
+ */
+export async function pageOfRepositoryComments(
+  db: Db,
+  repositoryId: number,
+  period: CommentPeriod,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  total: number,
+): Promise<NumberedComment[]> {
+  const size = Math.min(limit, total - offset)
+  if (size <= 0) return []
+  const behind = total - offset - size
+  const isFromEnd = behind < offset
+  const direction = isFromEnd ? 'desc' : 'asc'
+  const ids = selectRepositoryComments(db, repositoryId, period)
+    .select('id')
+    .orderBy('create_time', direction)
+    .orderBy('id', direction)
+    .limit(size)
+    .offset(isFromEnd ? behind : offset)
+  return db
+    .selectFrom('pull_comments')
+    .innerJoin('pull_requests', 'pull_requests.id', 'pull_comments.pull_request_id')
+    .selectAll('pull_comments')
+    .select('pull_requests.number')
+    .where('pull_comments.id', 'in', ids)
+    .orderBy('pull_comments.create_time')
+    .orderBy('pull_comments.id')
+    .execute()
+}
+
+/** Returns the number of comments in that list. A period costs the more, the more it contains. */
+export async function countRepositoryComments(
+  db: Db,
+  repositoryId: number,
+  period: CommentPeriod,
+): Promise<number> {
+  const { count } = await selectRepositoryComments(db, repositoryId, period)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+function selectRepositoryComments(db: Db, repositoryId: number, { since, before }: CommentPeriod) {
+  return db
+    .selectFrom('pull_comments')
+    .where('repository_id', '=', repositoryId)
+    .$if(since !== undefined, (query) => query.where('update_time', '>=', since ?? 0))
+    .$if(before !== undefined, (query) => query.where('update_time', '<=', before ?? 0))
+}
+
 /** Returns a comment of a repository by its id, with the number of its pull request. */
 export function findPullComment(
   db: Db,
   repositoryId: number,
   id: number,
-): Promise<(PullComment & { readonly number: number }) | undefined> {
+): Promise<NumberedComment | undefined> {
   return db
     .selectFrom('pull_comments')
     .innerJoin('pull_requests', 'pull_requests.id', 'pull_comments.pull_request_id')

@@ -18,8 +18,11 @@ export interface TimelineRow {
   readonly new_value: string
 }
 
-export async function insertTimelineEntry(tx: Tx, entry: NewTimelineEntry): Promise<void> {
-  await tx.insertInto('pull_timeline').values(entry).execute()
+export async function insertTimelineEntries(
+  tx: Tx,
+  entries: readonly NewTimelineEntry[],
+): Promise<void> {
+  if (entries.length > 0) await tx.insertInto('pull_timeline').values(entries).execute()
 }
 
 /** Lists the events, comments and submitted reviews of a pull request, oldest first. */

@@ -70,6 +70,8 @@ export interface PullCommentsTable {
   /** Never given a second time. */
   id: Generated<number>
   pull_request_id: number
+  /** Of the pull request. */
+  repository_id: number
   /** Null when the account is gone. */
   poster_id: number | null
   /** Unix seconds, as is the next one. */
@@ -171,17 +173,24 @@ export interface PullTimelineTable {
     | 'pull_cancel_scheduled_merge'
     | 'change_title'
     | 'change_target_branch'
+    | 'label'
+    | 'milestone'
+    | 'assignees'
+    | 'review_request'
     | 'lock'
     | 'unlock'
   /** Null for the server, or when the account is gone. */
   actor_id: number | null
   /** Unix seconds. */
   create_time: number
-  /** The former title or base branch; empty for other types. */
+  /**
+   * The former title or base branch; the id of the former milestone, or of the label or user that
+   * was removed, with `team:` before that of a team; empty for other types.
+   */
   old_value: string
   /**
-   * The new title or base branch, the commit of a merge or of a push, the reason of a lock; empty for
-   * other types.
+   * The new title or base branch, the commit of a merge or of a push, the reason of a lock; the id of
+   * the new milestone, or of what was added, as above; empty for other types.
    */
   new_value: string
 }

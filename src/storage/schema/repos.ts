@@ -255,6 +255,8 @@ export interface RepositoriesTable {
   /** Maintained by triggers on `pull_requests`, as is the next one. */
   open_pulls_count: Generated<number>
   pulls_count: Generated<number>
+  /** Maintained by triggers on `pull_comments`. */
+  pull_comments_count: Generated<number>
   /** The highest pull request number used so far. Numbers are never reused. */
   last_issue_number: Generated<number>
   releases_count: Generated<number>
@@ -290,6 +292,7 @@ export type RepositoryChanges = Partial<
     | 'create_time'
     | 'branch_count'
     | 'forks_count'
+    | 'pull_comments_count'
     | 'stars_count'
     | 'watchers_count'
   >

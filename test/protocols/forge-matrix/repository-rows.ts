@@ -358,6 +358,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
     scopes: ['write:notification'],
   }),
   row(issueComments.listIssueComments, issueReaders, { index: PULL }),
+  row(issueComments.listRepositoryComments, issueReaders),
   row(issueComments.getIssueComment, issueReaders, { id: NO_NUMBER }),
   // Without a word.
   row(issueComments.createIssueComment, commenters, { index: PULL }),

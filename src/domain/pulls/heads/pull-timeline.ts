@@ -1,4 +1,4 @@
-import { insertTimelineEntry } from '../../../storage/pulls/pull-timeline.ts'
+import { insertTimelineEntries, type TimelineRow } from '../../../storage/pulls/pull-timeline.ts'
 import type { PullTimelineTable } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -13,6 +13,13 @@ export interface TimelineEvent {
   readonly newValue?: string
 }
 
+/** Who changes which pull request. */
+export interface PullChangePlace {
+  readonly pullId: number
+  /** Undefined for the server. */
+  readonly actorId: number | undefined
+}
+
 /**
  * Adds an event to the timeline of a pull request, in the transaction of the change.
  *
@@ -23,17 +30,89 @@ export async function recordTimeline(
   tx: Tx,
   actorId: number | undefined,
   pullId: number,
-  { type, oldValue = '', newValue = '' }: TimelineEvent,
+  event: TimelineEvent,
 ): Promise<void> {
-  await insertTimelineEntry(tx, {
+  await recordTimelineEvents(app, tx, { actorId, pullId }, [event])
+}
+
+/** Adds events to the timeline of a pull request, in the transaction of the change. */
+export async function recordTimelineEvents(
+  app: ReposApp,
+  tx: Tx,
+  { actorId, pullId }: PullChangePlace,
+  events: readonly TimelineEvent[],
+): Promise<void> {
+  const entries = events.map(({ type, oldValue = '', newValue = '' }) => ({
     pull_request_id: pullId,
     type,
     actor_id: actorId ?? null,
     create_time: nowSeconds(app.clock),
     old_value: oldValue,
     new_value: newValue,
-  })
+  }))
+  await insertTimelineEntries(tx, entries)
 }
+
+/** Returns an event for each id that a list loses, then one for each that it gains. */
+export function differenceEvents(
+  type: 'label' | 'assignees',
+  before: readonly number[],
+  after: readonly number[],
+): TimelineEvent[] {
+  const removed = before.filter((id) => !after.includes(id))
+  const added = after.filter((id) => !before.includes(id))
+  return [
+    ...removed.map((id) => ({ type, oldValue: String(id) })),
+    ...added.map((id) => ({ type, newValue: String(id) })),
+  ]
+}
+
+/** Returns the event of a change of the milestone. Null for none. */
+export function milestoneEvent(before: number | null, after: number | null): TimelineEvent {
+  const textOf = (id: number | null) => (id === null ? '' : String(id))
+  return { type: 'milestone', oldValue: textOf(before), newValue: textOf(after) }
+}
+
+/** Returns the value of an event about a user or a team who is asked for a review. */
+export function reviewerValue(
+  reviewer: { readonly userId: number } | { readonly teamId: number },
+): string {
+  return 'userId' in reviewer ? String(reviewer.userId) : `${TEAM}${reviewer.teamId}`
+}
+
+/** The ids in the values of an event, by what they are ids of. */
+export interface EventSubjects {
+  readonly labelId?: number
+  readonly userId?: number
+  readonly teamId?: number
+  readonly oldMilestoneId?: number
+  readonly milestoneId?: number
+  /** Whether the label, user or team was removed. */
+  readonly isRemoved?: boolean
+}
+
+/** Returns what an event of a timeline is about. */
+export function subjectsOf({ type, old_value, new_value }: TimelineRow): EventSubjects {
+  const value = new_value || old_value
+  const isRemoved = new_value === ''
+  switch (type) {
+    case 'label':
+      return { labelId: Number(value), isRemoved }
+    case 'assignees':
+      return { userId: Number(value), isRemoved }
+    case 'review_request':
+      return value.startsWith(TEAM)
+        ? { teamId: Number(value.slice(TEAM.length)), isRemoved }
+        : { userId: Number(value), isRemoved }
+    case 'milestone':
+      return { oldMilestoneId: Number(old_value), milestoneId: Number(new_value) }
+    default:
+      return {}
+  }
+}
+
+/** Stands before the id of a team. */
+const TEAM = 'team:'
 
 /**
  * Returns the event of a change that needs nothing but the pull request after it. Undefined for

@@ -2,7 +2,6 @@ import { findMergeBase } from '../../../git/history/history.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
 import { isUniqueViolation } from '../../../storage/database/database.ts'
-import { replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants, markSeen } from '../../../storage/pulls/pull-participants.ts'
 import { findPullRequestBetween, insertPullRequest } from '../../../storage/pulls/pull-requests.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
@@ -31,7 +30,8 @@ import { type ComparedBranches, compareBranches } from '../heads/compared-branch
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { usualEvents } from '../heads/pull-hook-events.ts'
 import { newMentions } from '../heads/pull-notices.ts'
-import { findAssignees } from '../listing/assignees.ts'
+import { milestoneEvent, recordTimelineEvents } from '../heads/pull-timeline.ts'
+import { findAssignees, setPullAssignees } from '../listing/assignees.ts'
 import { checkBody, checkTitle, MAX_TITLE_CHARACTERS } from '../listing/pull-fields.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
 import type { PullView } from '../listing/pull-views.ts'
@@ -212,13 +212,16 @@ async function propose(
           tx,
           await rowOf(app, tx, caller, proposal, { draft, facts }),
         )
-        await setPullLabels(tx, stored.id, labelOwners, draft.labelIds)
-        await replacePullAssignees(tx, stored.id, proposal.assigneeIds)
+        const place = { pullId: stored.id, actorId: caller.user.id }
+        await setPullLabels(app, tx, place, labelOwners, draft.labelIds)
+        await setPullAssignees(app, tx, place, proposal.assigneeIds)
+        if (stored.milestone_id !== null)
+          await recordTimelineEvents(app, tx, place, [milestoneEvent(null, stored.milestone_id)])
         await insertParticipants(tx, stored.id, [
           ...new Set([caller.user.id, ...proposal.assigneeIds]),
         ])
-        await requestReviews(app, tx, stored, proposal.reviewers)
-        await requestCodeOwners(app, tx, stored, owners)
+        await requestReviews(app, tx, place.actorId, stored, proposal.reviewers)
+        await requestCodeOwners(app, tx, place.actorId, stored, owners)
         await markSeen(tx, stored.id, caller.user.id)
         const type = 'PULL_REQUEST_OPENED'
         await recordPullChange(app, tx, caller.user.id, stored, {

@@ -1,7 +1,7 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
 import { isUniqueViolation } from '../../../storage/database/database.ts'
-import { assigneesOf, replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
+import { assigneesOf } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
 import {
   findPullRequestBetween,
@@ -36,8 +36,8 @@ import { withPullLock } from '../heads/merge-locks.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
 import { editEvents, usualEvents } from '../heads/pull-hook-events.ts'
-import { recordTimeline } from '../heads/pull-timeline.ts'
-import { findAssignees } from '../listing/assignees.ts'
+import { recordTimelineEvents } from '../heads/pull-timeline.ts'
+import { findAssignees, setPullAssignees } from '../listing/assignees.ts'
 import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
 import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
@@ -53,6 +53,7 @@ import {
 } from '../review/review-states.ts'
 import { pullExists } from './create-pull.ts'
 import { editConcerns } from './edit-concerns.ts'
+import { timelineOfEdit } from './edit-timeline.ts'
 import { viewWritten } from './pull-records.ts'
 
 /** Changes of a pull request. Undefined, empty and 0 mean no change. */
@@ -319,13 +320,14 @@ async function apply(
       allow_maintainer_edit: Number(edit.allowMaintainerEdit),
     }),
   })
+  const place = { pullId: id, actorId: caller.user.id }
   const assigned = { before: await assigneesOf(tx, id), after: read.assigneeIds }
   if (read.assigneeIds) {
-    await replacePullAssignees(tx, id, read.assigneeIds)
+    await setPullAssignees(app, tx, place, read.assigneeIds)
     await insertParticipants(tx, id, read.assigneeIds)
   }
-  const asked = await requestCodeOwners(app, tx, pull, read.owners)
-  if (read.labels) await setPullLabels(tx, id, read.labels.owners, read.labels.ids)
+  const asked = await requestCodeOwners(app, tx, caller.user.id, pull, read.owners)
+  if (read.labels) await setPullLabels(app, tx, place, read.labels.owners, read.labels.ids)
   const isChanged = Object.keys(changes).length > 0
   if (!isChanged && !read.assigneeIds && !read.labels) return pull
   if (isChanged) {
@@ -338,7 +340,7 @@ async function apply(
   }
   await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)
   const edited = (await findPullRequestById(tx, id)) ?? pull
-  await recordEdits(app, tx, caller.user.id, pull, changes)
+  await recordTimelineEvents(app, tx, place, timelineOfEdit(pull, changes))
   let told = editEvents(changes, read.assigneeIds, read.labels?.ids)
   let named = editConcerns(pull, edited, assigned, asked)
   for (const type of eventsOf(pull, edited)) {
@@ -353,24 +355,6 @@ async function apply(
     named = {}
   }
   return edited
-}
-
-/** Adds what an edit has changed to the timeline, besides what events of the state tell. */
-async function recordEdits(
-  app: ReposApp,
-  tx: Tx,
-  actorId: number,
-  { id, title, base_branch }: PullRequest,
-  changes: PullRequestChanges,
-): Promise<void> {
-  if (changes.title !== undefined) {
-    const event = { type: 'change_title', oldValue: title, newValue: changes.title } as const
-    await recordTimeline(app, tx, actorId, id, event)
-  }
-  if (changes.base_branch !== undefined) {
-    const values = { oldValue: base_branch, newValue: changes.base_branch }
-    await recordTimeline(app, tx, actorId, id, { type: 'change_target_branch', ...values })
-  }
 }
 
 /** Returns the changes that differ from the present values. */

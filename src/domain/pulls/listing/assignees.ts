@@ -1,3 +1,5 @@
+import { assigneesOf, replacePullAssignees } from '../../../storage/pulls/pull-assignees.ts'
+import type { Tx } from '../../../storage/schema/schema.ts'
 import { isBlocked } from '../../accounts/users/blocks.ts'
 import { findUserByUsername } from '../../accounts/users/owners.ts'
 import type { SignedIn } from '../../core/access.ts'
@@ -6,6 +8,11 @@ import { suffices } from '../../core/levels.ts'
 import { nameKey } from '../../core/names.ts'
 import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import {
+  differenceEvents,
+  type PullChangePlace,
+  recordTimelineEvents,
+} from '../heads/pull-timeline.ts'
 
 /** Maximum number of assignees. */
 const MAX_ASSIGNEES = 100
@@ -52,4 +59,20 @@ async function findAssignee(
     (await isBlocked(app, [id], caller.user.id)) || (await isBlocked(app, [owner.id], id))
   if (isUnwelcome) throw new DomainError('USER_BLOCKED')
   return id
+}
+
+/**
+ * Replaces the assignees of a pull request, and tells its timeline.
+ *
+ * @throws a foreign key violation if one of the users was deleted.
+ */
+export async function setPullAssignees(
+  app: ReposApp,
+  tx: Tx,
+  place: PullChangePlace,
+  userIds: readonly number[],
+): Promise<void> {
+  const before = await assigneesOf(tx, place.pullId)
+  await replacePullAssignees(tx, place.pullId, userIds)
+  await recordTimelineEvents(app, tx, place, differenceEvents('assignees', before, userIds))
 }

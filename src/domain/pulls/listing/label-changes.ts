@@ -115,7 +115,7 @@ async function changeLabels(
     const before = (await labelsOfPulls(tx, [id])).get(id) ?? []
     const ids = idsFrom(before.map((label) => label.id))
     checkLabelCount(ids)
-    await setPullLabels(tx, id, owners, ids)
+    await setPullLabels(app, tx, { pullId: id, actorId: caller.user.id }, owners, ids)
     const after = (await labelsOfPulls(tx, [id])).get(id) ?? []
     if (isSame(before, after)) return after
     await touchPull(tx, id, nowSeconds(app.clock), caller.user.id)

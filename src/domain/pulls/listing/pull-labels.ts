@@ -1,4 +1,5 @@
 import { findLabelsFor, replacePullLabels } from '../../../storage/pulls/pull-labels.ts'
+import { labelsOfPulls } from '../../../storage/pulls/pull-requests.ts'
 import type { LabelOwner } from '../../../storage/repos/labels.ts'
 import type { Label } from '../../../storage/schema/repos.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
@@ -7,6 +8,11 @@ import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
+import {
+  differenceEvents,
+  type PullChangePlace,
+  recordTimelineEvents,
+} from '../heads/pull-timeline.ts'
 
 /** Maximum number of labels of a pull request. */
 const MAX_LABELS = 100
@@ -30,18 +36,23 @@ export function checkLabelCount(labels: readonly unknown[]): void {
 }
 
 /**
- * Replaces the labels of a pull request. Unknown labels are ignored. Of the exclusive labels of one
+ * Replaces the labels of a pull request, and tells its timeline. Unknown labels are ignored. Of the exclusive labels of one
  * scope only the last one is set.
  */
 export async function setPullLabels(
+  app: ReposApp,
   tx: Tx,
-  pullId: number,
+  place: PullChangePlace,
   owners: LabelOwner,
   ids: readonly number[],
 ): Promise<void> {
   const known = await findLabelsFor(tx, owners, ids)
-  const labels = ids.flatMap((id) => known.get(id) ?? [])
-  await replacePullLabels(tx, pullId, fitting(labels))
+  const after = fitting(ids.flatMap((id) => known.get(id) ?? []))
+  const before = ((await labelsOfPulls(tx, [place.pullId])).get(place.pullId) ?? []).map(
+    ({ id }) => id,
+  )
+  await replacePullLabels(tx, place.pullId, after)
+  await recordTimelineEvents(app, tx, place, differenceEvents('label', before, after))
 }
 
 /** Returns the ids of labels that may be set together. */

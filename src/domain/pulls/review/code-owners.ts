@@ -114,6 +114,7 @@ async function readFile(
 export async function requestCodeOwners(
   app: ReposApp,
   tx: Tx,
+  actorId: number,
   pull: PullRequest,
   { users, teams }: Reviewers,
 ): Promise<Review[]> {
@@ -129,5 +130,5 @@ export async function requestCodeOwners(
     users: others.slice(0, places),
     teams: waiting.slice(0, Math.max(places - others.length, 0)),
   }
-  return requestReviews(app, tx, pull, asked)
+  return requestReviews(app, tx, actorId, pull, asked)
 }

@@ -7,6 +7,7 @@ import type { Caller, SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
+import type { OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/open-pulls.ts'
 import { newMentions } from '../heads/pull-notices.ts'
@@ -16,7 +17,9 @@ import { changeReviews, checkMaySpeak, type ReviewChange } from './review-change
 
 /** A comment on a pull request, as its readers see it. */
 export interface PullCommentView {
-  readonly open: OpenPull
+  readonly open: OpenRepository
+  /** Of the pull request. */
+  readonly number: number
   readonly comment: PullComment
   readonly poster: Owner
 }
@@ -49,6 +52,28 @@ export async function listPullComments(
     page.limit,
   )
   const total = await rows.countPullComments(app.db, open.pull.id, period)
+  return { comments: await viewComments(app, open, numbered(open, comments)), total }
+}
+
+/**
+ * Lists the comments on all pull requests of a repository as wholes, oldest first.
+ *
+ * @throws as `openPulls`
+ */
+export async function listRepositoryComments(
+  app: ReposApp,
+  caller: Caller,
+  name: RepositoryName,
+  period: rows.CommentPeriod,
+  page: Page,
+): Promise<PullCommentPage> {
+  const open = await openPulls(app, caller, name)
+  const { id, pull_comments_count } = open.repository
+  const isWhole = period.since === undefined && period.before === undefined
+  const total = isWhole
+    ? pull_comments_count
+    : await rows.countRepositoryComments(app.db, id, period)
+  const comments = await rows.pageOfRepositoryComments(app.db, id, period, page, total)
   return { comments: await viewComments(app, open, comments), total }
 }
 
@@ -93,6 +118,7 @@ export async function createPullComment(
       checkNotLocked({ access: open.access, pull })
       return rows.insertPullComment(tx, {
         pull_request_id: pull.id,
+        repository_id: pull.repository_id,
         poster_id: caller.user.id,
         create_time: now,
         update_time: now,
@@ -198,15 +224,23 @@ function missing(): DomainError {
   return new DomainError('ISSUE_COMMENT_NOT_FOUND')
 }
 
+function numbered(
+  { pull: { number } }: OpenPull,
+  comments: readonly PullComment[],
+): rows.NumberedComment[] {
+  return comments.map((comment) => ({ ...comment, number }))
+}
+
 async function viewComments(
   app: ReposApp,
-  open: OpenPull,
-  comments: readonly PullComment[],
+  open: OpenRepository,
+  comments: readonly rows.NumberedComment[],
 ): Promise<PullCommentView[]> {
   const ids = new Set(comments.flatMap(({ poster_id }) => poster_id ?? []))
   const posters = await findOwnersByIds(app.db, [...ids])
-  return comments.map((comment) => ({
+  return comments.map(({ number, ...comment }) => ({
     open,
+    number,
     comment,
     poster: posters.get(comment.poster_id ?? 0) ?? GHOST,
   }))
@@ -217,7 +251,7 @@ async function viewComment(
   open: OpenPull,
   comment: PullComment,
 ): Promise<PullCommentView> {
-  const [view] = await viewComments(app, open, [comment])
+  const [view] = await viewComments(app, open, numbered(open, [comment]))
   if (!view) throw new Error('a comment has no view')
   return view
 }

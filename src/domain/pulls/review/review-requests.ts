@@ -15,6 +15,7 @@ import { nameKey } from '../../core/names.ts'
 import { accessOfUser, type OpenRepository } from '../../repos/access/permissions.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
+import { recordTimeline, recordTimelineEvents, reviewerValue } from '../heads/pull-timeline.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'
 import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
 import { findRule, homeOf, restoreVotes } from './review-states.ts'
@@ -69,7 +70,7 @@ export async function requestReviewers(
     },
     async (tx, pull) => {
       checkOpen(pull)
-      return requestReviews(app, tx, pull, reviewers)
+      return requestReviews(app, tx, caller.user.id, pull, reviewers)
     },
   )
   return viewReviews(app, caller, open, requests)
@@ -103,8 +104,15 @@ export async function withdrawReviewRequests(
   const change = requestChange('review_request_removed', users)
   await changeReviews(app, caller, open, change, async (tx, pull) => {
     checkOpen(pull)
-    for (const { id: userId } of users) await rows.deleteReviewRequest(tx, pull.id, { userId })
-    for (const { id: teamId } of teams) await rows.deleteReviewRequest(tx, pull.id, { teamId })
+    const asked = [
+      ...users.map(({ id: userId }) => ({ userId })),
+      ...teams.map(({ id: teamId }) => ({ teamId })),
+    ]
+    for (const reviewer of asked) {
+      if (!(await rows.deleteReviewRequest(tx, pull.id, reviewer))) continue
+      const event = { type: 'review_request', oldValue: reviewerValue(reviewer) } as const
+      await recordTimeline(app, tx, caller.user.id, pull.id, event)
+    }
     await restoreVotes(
       tx,
       pull,
@@ -219,15 +227,17 @@ function tooMany(): DomainError {
 }
 
 /**
- * Requests reviews in the transaction of the change that causes the requests. Earlier reviews of
- * the requested reviewers no longer count. Existing requests are not repeated.
+ * Requests reviews in the transaction of the change that causes the requests, and tells the timeline.
+ * Earlier reviews of the requested reviewers no longer count. Existing requests are not repeated.
  *
+ * @param actorId who makes the change.
  * @returns the new requests.
  * @throws TOO_MANY_REVIEWERS
  */
 export async function requestReviews(
   app: ReposApp,
   tx: Tx,
+  actorId: number,
   pull: PullRequest,
   reviewers: Reviewers,
 ): Promise<Review[]> {
@@ -271,5 +281,15 @@ export async function requestReviews(
   for (const id of teamIds) await ask({ reviewer_id: null, team_id: id }, officials.teamIds.has(id))
   if (new Set([...present, ...asked].map(({ id }) => id)).size > MAX_REVIEWERS) throw tooMany()
   await insertParticipants(tx, pull.id, userIds)
+  const added = asked.filter(({ id }) => present.every((request) => request.id !== id))
+  const events = added.map((request) => ({
+    type: 'review_request' as const,
+    newValue: reviewerValue(reviewerOf(request)),
+  }))
+  await recordTimelineEvents(app, tx, { pullId: pull.id, actorId }, events)
   return asked
+}
+
+function reviewerOf({ reviewer_id, team_id }: Pick<Review, 'reviewer_id' | 'team_id'>) {
+  return team_id === null ? { userId: reviewer_id ?? 0 } : { teamId: team_id }
 }

@@ -74,7 +74,7 @@ export async function viewReviews(
   reviews: readonly Review[],
 ): Promise<ReviewView[]> {
   const reviewers = await findOwnersByIds(app.db, reviewerIdsOf(reviews))
-  const teams = await viewTeams(app, caller, open, reviews)
+  const teams = await viewTeams(app, caller, open, teamIdsOf(reviews))
   return reviews.map((review) => ({
     open,
     review,
@@ -118,7 +118,7 @@ export async function viewReviewRequests(
 ): Promise<ReadonlyMap<number, RequestedReviewers>> {
   const requests = await listReviewRequests(app.db, pullIds)
   const users = await findOwnersByIds(app.db, reviewerIdsOf(requests))
-  const teams = await viewTeams(app, caller, open, requests)
+  const teams = await viewTeams(app, caller, open, teamIdsOf(requests))
   const requested = new Map(
     pullIds.map((id) => [id, { users: [] as Owner[], teams: [] as TeamView[] }]),
   )
@@ -134,14 +134,17 @@ function reviewerIdsOf(reviews: readonly Review[]): number[] {
   return [...new Set(reviews.flatMap(({ reviewer_id }) => reviewer_id ?? []))]
 }
 
-/** Returns the teams of some reviews that a caller may see, by their ids. */
-async function viewTeams(
+function teamIdsOf(reviews: readonly Review[]): number[] {
+  return [...new Set(reviews.flatMap(({ team_id }) => team_id ?? []))]
+}
+
+/** Returns those of some teams that a caller may see, by their ids. */
+export async function viewTeams(
   app: ReposApp,
   caller: Caller,
   open: OpenRepository,
-  reviews: readonly Review[],
+  ids: readonly number[],
 ): Promise<ReadonlyMap<number, TeamView>> {
-  const ids = [...new Set(reviews.flatMap(({ team_id }) => team_id ?? []))]
   const seen = ids.length === 0 ? undefined : await seenTeams(app, caller, open)
   if (!seen) return new Map()
   const { organization, filter } = seen
