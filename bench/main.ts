@@ -25,6 +25,7 @@ import { type MemoryReading, printReport, printSection, withReport } from './rep
 import { get, type Request } from './requests.ts'
 import { measureScaling } from './scaling.ts'
 import { topicSearches } from './topics.ts'
+import { measureWebPages } from './web-pages.ts'
 
 /**
  * The bench. scripts/bench.mjs builds everything and passes, before the arguments of the user, the
@@ -83,6 +84,7 @@ async function bench(): Promise<void> {
     merges,
     contention,
     { name: 'scaling', measure: () => measureScaling(startBranchline, join(folder, 'scaling')) },
+    { name: 'web', measure: () => measureWebPages(startBranchline, join(folder, 'web')) },
     { name: 'cold-reads', measure: () => measureColdReads(servers, folder) },
     besideGit('fetches', servers, measureFetches),
     besideGit('git', servers, measureGit),

@@ -1,29 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { isInstalled } from '../clients/program.ts'
+import { hasChromium } from './chromium-program.ts'
 
-const CHROMIUM_ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
-export const hasChromium = isInstalled('chromium')
+export { hasChromium, openBrowser } from './chromium-program.ts'
 
 /** The name of a suite, which says why it is skipped. */
 export function browserSuite(name: string): string {
   return hasChromium ? name : `${name} (skipped: chromium is not installed)`
-}
-
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: CHROMIUM_ARGS })
 }
 
 /** The web pages as they are shipped. `npm test` bundles them before the tests run. */
