@@ -8,7 +8,7 @@ import { ConfirmedForm } from '../parts/confirmed-form.tsx'
 import { Field, fieldOf } from '../parts/field.tsx'
 import { listValue } from '../parts/list-value.ts'
 import { Show, useLoad } from '../parts/load.tsx'
-import { findOrganization } from '../parts/organization-lookup.ts'
+import { isOrganization } from '../parts/owner-lookup.ts'
 import { RepositorySettings } from '../parts/repository-settings.tsx'
 import type { PageProps } from '../routes.ts'
 
@@ -33,11 +33,11 @@ function TagRules({ name, isFrozen }: Pick<RuleContext, 'name'> & { isFrozen: bo
   const { owner, repo } = name
   const loaded = useLoad(
     async (signal) => {
-      const [{ tagProtections }, organization] = await Promise.all([
+      const [{ tagProtections }, hasTeams] = await Promise.all([
         api.of(TagProtectionService).listTagProtections(name, { signal }),
-        findOrganization(api, owner, signal),
+        isOrganization(api, owner, signal),
       ])
-      return { rules: tagProtections, hasTeams: organization !== null }
+      return { rules: tagProtections, hasTeams }
     },
     [owner, repo],
   )
