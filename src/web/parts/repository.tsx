@@ -4,11 +4,13 @@ import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { repositoryHref } from '../text/addresses.ts'
 import { ActionButton } from './action-form.tsx'
+import { Later } from './later.tsx'
 import { Show, useLoad } from './load.tsx'
 import { goTo } from './navigation.ts'
 import { NotFound, useIsKnownMissing } from './not-found.tsx'
 import { useTitle } from './page-title.ts'
-import { RepositoryActions } from './repository-actions.tsx'
+
+const loadActions = async () => (await import('./repository-actions.tsx')).RepositoryActions
 
 export type Tab =
   | 'Code'
@@ -87,11 +89,14 @@ function RepositoryHeader(props: { repository: Repository; tab: Tab; reload: () 
       </h1>
       {description !== '' && <p>{description}</p>}
       {tab === 'Code' && session.user && (
-        <RepositoryActions
-          name={{ owner: login, repo: name }}
-          repository={repository}
-          user={session.user.username}
-          reload={reload}
+        <Later
+          load={loadActions}
+          with={{
+            name: { owner: login, repo: name },
+            repository,
+            user: session.user.username,
+            reload,
+          }}
         />
       )}
       <nav class="tabs" aria-label="Repository">
