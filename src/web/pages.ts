@@ -21,6 +21,7 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   security: () => import('./pages/security.tsx'),
   account: () => import('./pages/account.tsx'),
   code: () => import('./pages/code.tsx'),
+  blame: () => import('./pages/blame.tsx'),
   commits: () => import('./pages/commits.tsx'),
   commit: () => import('./pages/commit.tsx'),
   branches: () => import('./pages/branches.tsx'),

@@ -25,6 +25,7 @@ export type PageName =
   | 'security'
   | 'account'
   | 'code'
+  | 'blame'
   | 'commits'
   | 'commit'
   | 'branches'
@@ -59,6 +60,7 @@ export interface Route {
 /** The pages below a repository. */
 const REPOSITORY_PAGES: Readonly<Record<string, PageName>> = {
   src: 'code',
+  blame: 'blame',
   commits: 'commits',
   commit: 'commit',
   branches: 'branches',

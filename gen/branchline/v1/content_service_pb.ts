@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
+import type { CommitUser } from "./commit_pb.ts";
+import { file_branchline_v1_commit } from "./commit_pb.ts";
 import type { ContentsResponse, FileResponseSchema, FilesResponseSchema } from "./content_pb.ts";
 import { file_branchline_v1_content } from "./content_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
@@ -20,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/content_service.proto.
  */
 export const file_branchline_v1_content_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJdChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJIlAKFkdldEVkaXRvckNvbmZpZ1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSLsAQoMRWRpdG9yQ29uZmlnEhQKB2NoYXJzZXQYASABKAlCA+BBAxIZCgxpbmRlbnRfc3R5bGUYAiABKAlCA+BBAxIYCgtpbmRlbnRfc2l6ZRgDIAEoCUID4EEDEhgKC2VuZF9vZl9saW5lGAQgASgJQgPgQQMSRAoKcHJvcGVydGllcxgFIAMoCzIrLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnLlByb3BlcnRpZXNFbnRyeUID4EEDGjEKD1Byb3BlcnRpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk8KEUdldEFyY2hpdmVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDwoHYXJjaGl2ZRgDIAEoCRIMCgRwYXRoGAQgAygJIicKCElkZW50aXR5EgwKBG5hbWUYASABKAkSDQoFZW1haWwYAiABKAkiaAoLQ29tbWl0RGF0ZXMSKgoGYXV0aG9yGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCgljb21taXR0ZXIYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqkCChFDcmVhdGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSDwoHY29udGVudBgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIIskCChFVcGRhdGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSDwoHY29udGVudBgEIAEoCRIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIEgsKA3NoYRgNIAEoCRIRCglmcm9tX3BhdGgYDiABKAkiqgIKEURlbGV0ZUZpbGVSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDAoEcGF0aBgDIAEoCRIQCgNzaGEYBCABKAlCA+BBAhIPCgdtZXNzYWdlGAUgASgJEg4KBmJyYW5jaBgGIAEoCRISCgpuZXdfYnJhbmNoGAcgASgJEicKBmF1dGhvchgIIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAkgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgKIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgLIAEoCBISCgpmb3JjZV9wdXNoGAwgASgIIroCChJDaGFuZ2VGaWxlc1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRItCgVmaWxlcxgDIAMoCzIZLmJyYW5jaGxpbmUudjEuRmlsZUNoYW5nZUID4EECEg8KB21lc3NhZ2UYBCABKAkSDgoGYnJhbmNoGAUgASgJEhIKCm5ld19icmFuY2gYBiABKAkSJwoGYXV0aG9yGAcgASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIqCgljb21taXR0ZXIYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EikKBWRhdGVzGAkgASgLMhouYnJhbmNobGluZS52MS5Db21taXREYXRlcxIPCgdzaWdub2ZmGAogASgIEhIKCmZvcmNlX3B1c2gYCyABKAgiaAoKRmlsZUNoYW5nZRIWCglvcGVyYXRpb24YASABKAlCA+BBAhIRCgRwYXRoGAIgASgJQgPgQQISDwoHY29udGVudBgDIAEoCRILCgNzaGEYBCABKAkSEQoJZnJvbV9wYXRoGAUgASgJMr8MCg5Db250ZW50U2VydmljZRLuAQoLR2V0Q29udGVudHMSIS5icmFuY2hsaW5lLnYxLkdldENvbnRlbnRzUmVxdWVzdBoiLmJyYW5jaGxpbmUudjEuR2V0Q29udGVudHNSZXNwb25zZSKXAZACAfqmGQcyBWVudHJ5gqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAmxaMGIHZW50cmllcxIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50c2IHZW50cmllcxIvL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0S/AEKCkdldFJhd0ZpbGUSIC5icmFuY2hsaW5lLnYxLkdldFJhd0ZpbGVSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSKzAZACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwKSAVosEiove293bmVyfS97cmVwb30vcmF3L2NvbW1pdC97cmVmfS97cGF0aD0qKn1aMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9tZWRpYS97cmVmX3BhdGg9Kip9Ei4vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3Jhdy97cmVmX3BhdGg9Kip9MAESrAEKD0dldEVkaXRvckNvbmZpZxIlLmJyYW5jaGxpbmUudjEuR2V0RWRpdG9yQ29uZmlnUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnIlWQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCNRIzL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9lZGl0b3Jjb25maWcve3BhdGg9Kip9EsMBCgpHZXRBcmNoaXZlEiAuYnJhbmNobGluZS52MS5HZXRBcmNoaXZlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkie5ACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwJbWiYSJC97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfRIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9hcmNoaXZlL3thcmNoaXZlPSoqfTABEqkBCgpDcmVhdGVGaWxlEiAuYnJhbmNobGluZS52MS5DcmVhdGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIlyQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI0OgEqIi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRKqAQoKVXBkYXRlRmlsZRIgLmJyYW5jaGxpbmUudjEuVXBkYXRlRmlsZVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkZpbGVSZXNwb25zZSJdkAIA+qYZBEICyQGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjQ6ASoaLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EqIBCgpEZWxldGVGaWxlEiAuYnJhbmNobGluZS52MS5EZWxldGVGaWxlUmVxdWVzdBobLmJyYW5jaGxpbmUudjEuRmlsZVJlc3BvbnNlIlWQAgCCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjQ6ASoqLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EqIBCgtDaGFuZ2VGaWxlcxIhLmJyYW5jaGxpbmUudjEuQ2hhbmdlRmlsZXNSZXF1ZXN0GhwuYnJhbmNobGluZS52MS5GaWxlc1Jlc3BvbnNlIlKQAgD6phkDCMkBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIqOgEqIiUvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzGiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_content, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2NvbnRlbnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJMChJHZXRDb250ZW50c1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSKKAQoTR2V0Q29udGVudHNSZXNwb25zZRIuCgVlbnRyeRgBIAEoCzIfLmJyYW5jaGxpbmUudjEuQ29udGVudHNSZXNwb25zZRIwCgdlbnRyaWVzGAIgAygLMh8uYnJhbmNobGluZS52MS5Db250ZW50c1Jlc3BvbnNlEhEKCXRydW5jYXRlZBgDIAEoCCJdChFHZXRSYXdGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJEhAKCHJlZl9wYXRoGAUgASgJIlAKFkdldEVkaXRvckNvbmZpZ1JlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEgsKA3JlZhgEIAEoCSLsAQoMRWRpdG9yQ29uZmlnEhQKB2NoYXJzZXQYASABKAlCA+BBAxIZCgxpbmRlbnRfc3R5bGUYAiABKAlCA+BBAxIYCgtpbmRlbnRfc2l6ZRgDIAEoCUID4EEDEhgKC2VuZF9vZl9saW5lGAQgASgJQgPgQQMSRAoKcHJvcGVydGllcxgFIAMoCzIrLmJyYW5jaGxpbmUudjEuRWRpdG9yQ29uZmlnLlByb3BlcnRpZXNFbnRyeUID4EEDGjEKD1Byb3BlcnRpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkkKD0dldEJsYW1lUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSCwoDcmVmGAQgASgJImsKBUJsYW1lEi8KBnJhbmdlcxgBIAMoCzIaLmJyYW5jaGxpbmUudjEuQmxhbWVkTGluZXNCA+BBAxIxCgdjb21taXRzGAIgAygLMhsuYnJhbmNobGluZS52MS5CbGFtZWRDb21taXRCA+BBAyJRCgtCbGFtZWRMaW5lcxIXCgpzdGFydF9saW5lGAEgASgFQgPgQQMSFwoKbGluZV9jb3VudBgCIAEoBUID4EEDEhAKA3NoYRgDIAEoCUID4EEDIn0KDEJsYW1lZENvbW1pdBIQCgNzaGEYASABKAlCA+BBAxIUCgdzdWJqZWN0GAIgASgJQgPgQQMSLgoGYXV0aG9yGAMgASgLMhkuYnJhbmNobGluZS52MS5Db21taXRVc2VyQgPgQQMSFQoIaHRtbF91cmwYBCABKAlCA+BBAyJPChFHZXRBcmNoaXZlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg8KB2FyY2hpdmUYAyABKAkSDAoEcGF0aBgEIAMoCSInCghJZGVudGl0eRIMCgRuYW1lGAEgASgJEg0KBWVtYWlsGAIgASgJImgKC0NvbW1pdERhdGVzEioKBmF1dGhvchgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJY29tbWl0dGVyGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKpAgoRQ3JlYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCLJAgoRVXBkYXRlRmlsZVJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRIMCgRwYXRoGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCBILCgNzaGEYDSABKAkSEQoJZnJvbV9wYXRoGA4gASgJIqoCChFEZWxldGVGaWxlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEgwKBHBhdGgYAyABKAkSEAoDc2hhGAQgASgJQgPgQQISDwoHbWVzc2FnZRgFIAEoCRIOCgZicmFuY2gYBiABKAkSEgoKbmV3X2JyYW5jaBgHIAEoCRInCgZhdXRob3IYCCABKAsyFy5icmFuY2hsaW5lLnYxLklkZW50aXR5EioKCWNvbW1pdHRlchgJIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKQoFZGF0ZXMYCiABKAsyGi5icmFuY2hsaW5lLnYxLkNvbW1pdERhdGVzEg8KB3NpZ25vZmYYCyABKAgSEgoKZm9yY2VfcHVzaBgMIAEoCCK6AgoSQ2hhbmdlRmlsZXNSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSLQoFZmlsZXMYAyADKAsyGS5icmFuY2hsaW5lLnYxLkZpbGVDaGFuZ2VCA+BBAhIPCgdtZXNzYWdlGAQgASgJEg4KBmJyYW5jaBgFIAEoCRISCgpuZXdfYnJhbmNoGAYgASgJEicKBmF1dGhvchgHIAEoCzIXLmJyYW5jaGxpbmUudjEuSWRlbnRpdHkSKgoJY29tbWl0dGVyGAggASgLMhcuYnJhbmNobGluZS52MS5JZGVudGl0eRIpCgVkYXRlcxgJIAEoCzIaLmJyYW5jaGxpbmUudjEuQ29tbWl0RGF0ZXMSDwoHc2lnbm9mZhgKIAEoCBISCgpmb3JjZV9wdXNoGAsgASgIImgKCkZpbGVDaGFuZ2USFgoJb3BlcmF0aW9uGAEgASgJQgPgQQISEQoEcGF0aBgCIAEoCUID4EECEg8KB2NvbnRlbnQYAyABKAkSCwoDc2hhGAQgASgJEhEKCWZyb21fcGF0aBgFIAEoCTLSDQoOQ29udGVudFNlcnZpY2US7gEKC0dldENvbnRlbnRzEiEuYnJhbmNobGluZS52MS5HZXRDb250ZW50c1JlcXVlc3QaIi5icmFuY2hsaW5lLnYxLkdldENvbnRlbnRzUmVzcG9uc2UilwGQAgH6phkHMgVlbnRyeYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwJsWjBiB2VudHJpZXMSJS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHNiB2VudHJpZXMSLy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vY29udGVudHMve3BhdGg9Kip9EvwBCgpHZXRSYXdGaWxlEiAuYnJhbmNobGluZS52MS5HZXRSYXdGaWxlUmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiswGQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCkgFaLBIqL3tvd25lcn0ve3JlcG99L3Jhdy9jb21taXQve3JlZn0ve3BhdGg9Kip9WjISMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vbWVkaWEve3JlZl9wYXRoPSoqfRIuL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9yYXcve3JlZl9wYXRoPSoqfTABEqwBCg9HZXRFZGl0b3JDb25maWcSJS5icmFuY2hsaW5lLnYxLkdldEVkaXRvckNvbmZpZ1JlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkVkaXRvckNvbmZpZyJVkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjUSMy9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vZWRpdG9yY29uZmlnL3twYXRoPSoqfRKQAQoIR2V0QmxhbWUSHi5icmFuY2hsaW5lLnYxLkdldEJsYW1lUmVxdWVzdBoULmJyYW5jaGxpbmUudjEuQmxhbWUiTpACAYKnGRMIAhIPcmVhZDpyZXBvc2l0b3J5gtPkkwIuEiwvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2JsYW1lL3twYXRoPSoqfRLDAQoKR2V0QXJjaGl2ZRIgLmJyYW5jaGxpbmUudjEuR2V0QXJjaGl2ZVJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5InuQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCW1omEiQve293bmVyfS97cmVwb30vYXJjaGl2ZS97YXJjaGl2ZT0qKn0SMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vYXJjaGl2ZS97YXJjaGl2ZT0qKn0wARKpAQoKQ3JlYXRlRmlsZRIgLmJyYW5jaGxpbmUudjEuQ3JlYXRlRmlsZVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkZpbGVSZXNwb25zZSJckAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCNDoBKiIvL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cy97cGF0aD0qKn0SqgEKClVwZGF0ZUZpbGUSIC5icmFuY2hsaW5lLnYxLlVwZGF0ZUZpbGVSZXF1ZXN0GhsuYnJhbmNobGluZS52MS5GaWxlUmVzcG9uc2UiXZACAPqmGQRCAskBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI0OgEqGi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRKiAQoKRGVsZXRlRmlsZRIgLmJyYW5jaGxpbmUudjEuRGVsZXRlRmlsZVJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLkZpbGVSZXNwb25zZSJVkAIAgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI0OgEqKi8vYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L2NvbnRlbnRzL3twYXRoPSoqfRKiAQoLQ2hhbmdlRmlsZXMSIS5icmFuY2hsaW5lLnYxLkNoYW5nZUZpbGVzUmVxdWVzdBocLmJyYW5jaGxpbmUudjEuRmlsZXNSZXNwb25zZSJSkAIA+qYZAwjJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCKjoBKiIlL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9jb250ZW50cxol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_branchline_v1_commit, file_branchline_v1_content, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of GetContents.
@@ -242,6 +244,153 @@ export const EditorConfigSchema: GenMessage<EditorConfig> = /*@__PURE__*/
   messageDesc(file_branchline_v1_content_service, 4);
 
 /**
+ * Request of GetBlame.
+ *
+ * @generated from message branchline.v1.GetBlameRequest
+ */
+export type GetBlameRequest = Message<"branchline.v1.GetBlameRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Path of a file.
+   *
+   * @generated from field: string path = 3;
+   */
+  path: string;
+
+  /**
+   * Name of a branch or tag, or id of a commit. Default: the default branch.
+   *
+   * @generated from field: string ref = 4;
+   */
+  ref: string;
+};
+
+/**
+ * Describes the message branchline.v1.GetBlameRequest.
+ * Use `create(GetBlameRequestSchema)` to create a new message.
+ */
+export const GetBlameRequestSchema: GenMessage<GetBlameRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 5);
+
+/**
+ * Which commit wrote each line of a file.
+ *
+ * @generated from message branchline.v1.Blame
+ */
+export type Blame = Message<"branchline.v1.Blame"> & {
+  /**
+   * Lines that one commit wrote, in the order of the file, without gaps. Empty for an empty file.
+   *
+   * @generated from field: repeated branchline.v1.BlamedLines ranges = 1;
+   */
+  ranges: BlamedLines[];
+
+  /**
+   * The commits of the ranges, each once, in the order of their first lines.
+   *
+   * @generated from field: repeated branchline.v1.BlamedCommit commits = 2;
+   */
+  commits: BlamedCommit[];
+};
+
+/**
+ * Describes the message branchline.v1.Blame.
+ * Use `create(BlameSchema)` to create a new message.
+ */
+export const BlameSchema: GenMessage<Blame> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 6);
+
+/**
+ * Successive lines that one commit wrote.
+ *
+ * @generated from message branchline.v1.BlamedLines
+ */
+export type BlamedLines = Message<"branchline.v1.BlamedLines"> & {
+  /**
+   * Number of the first line, from 1.
+   *
+   * @generated from field: int32 start_line = 1;
+   */
+  startLine: number;
+
+  /**
+   * Number of lines, at least 1.
+   *
+   * @generated from field: int32 line_count = 2;
+   */
+  lineCount: number;
+
+  /**
+   * Id of the commit.
+   *
+   * @generated from field: string sha = 3;
+   */
+  sha: string;
+};
+
+/**
+ * Describes the message branchline.v1.BlamedLines.
+ * Use `create(BlamedLinesSchema)` to create a new message.
+ */
+export const BlamedLinesSchema: GenMessage<BlamedLines> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 7);
+
+/**
+ * A commit that wrote lines.
+ *
+ * @generated from message branchline.v1.BlamedCommit
+ */
+export type BlamedCommit = Message<"branchline.v1.BlamedCommit"> & {
+  /**
+   * Id of the commit.
+   *
+   * @generated from field: string sha = 1;
+   */
+  sha: string;
+
+  /**
+   * First line of the message.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * Who wrote the commit, and when.
+   *
+   * @generated from field: branchline.v1.CommitUser author = 3;
+   */
+  author?: CommitUser | undefined;
+
+  /**
+   * Address of the page of the commit.
+   *
+   * @generated from field: string html_url = 4;
+   */
+  htmlUrl: string;
+};
+
+/**
+ * Describes the message branchline.v1.BlamedCommit.
+ * Use `create(BlamedCommitSchema)` to create a new message.
+ */
+export const BlamedCommitSchema: GenMessage<BlamedCommit> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_content_service, 8);
+
+/**
  * Request of GetArchive.
  *
  * @generated from message branchline.v1.GetArchiveRequest
@@ -283,7 +432,7 @@ export type GetArchiveRequest = Message<"branchline.v1.GetArchiveRequest"> & {
  * Use `create(GetArchiveRequestSchema)` to create a new message.
  */
 export const GetArchiveRequestSchema: GenMessage<GetArchiveRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 5);
+  messageDesc(file_branchline_v1_content_service, 9);
 
 /**
  * A person to name in a commit.
@@ -311,7 +460,7 @@ export type Identity = Message<"branchline.v1.Identity"> & {
  * Use `create(IdentitySchema)` to create a new message.
  */
 export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 6);
+  messageDesc(file_branchline_v1_content_service, 10);
 
 /**
  * Times to write into a commit.
@@ -342,7 +491,7 @@ export type CommitDates = Message<"branchline.v1.CommitDates"> & {
  * Use `create(CommitDatesSchema)` to create a new message.
  */
 export const CommitDatesSchema: GenMessage<CommitDates> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 7);
+  messageDesc(file_branchline_v1_content_service, 11);
 
 /**
  * Request of CreateFile.
@@ -440,7 +589,7 @@ export type CreateFileRequest = Message<"branchline.v1.CreateFileRequest"> & {
  * Use `create(CreateFileRequestSchema)` to create a new message.
  */
 export const CreateFileRequestSchema: GenMessage<CreateFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 8);
+  messageDesc(file_branchline_v1_content_service, 12);
 
 /**
  * Request of UpdateFile.
@@ -552,7 +701,7 @@ export type UpdateFileRequest = Message<"branchline.v1.UpdateFileRequest"> & {
  * Use `create(UpdateFileRequestSchema)` to create a new message.
  */
 export const UpdateFileRequestSchema: GenMessage<UpdateFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 9);
+  messageDesc(file_branchline_v1_content_service, 13);
 
 /**
  * Request of DeleteFile.
@@ -650,7 +799,7 @@ export type DeleteFileRequest = Message<"branchline.v1.DeleteFileRequest"> & {
  * Use `create(DeleteFileRequestSchema)` to create a new message.
  */
 export const DeleteFileRequestSchema: GenMessage<DeleteFileRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 10);
+  messageDesc(file_branchline_v1_content_service, 14);
 
 /**
  * Request of ChangeFiles.
@@ -741,7 +890,7 @@ export type ChangeFilesRequest = Message<"branchline.v1.ChangeFilesRequest"> & {
  * Use `create(ChangeFilesRequestSchema)` to create a new message.
  */
 export const ChangeFilesRequestSchema: GenMessage<ChangeFilesRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 11);
+  messageDesc(file_branchline_v1_content_service, 15);
 
 /**
  * A change of one file.
@@ -790,7 +939,7 @@ export type FileChange = Message<"branchline.v1.FileChange"> & {
  * Use `create(FileChangeSchema)` to create a new message.
  */
 export const FileChangeSchema: GenMessage<FileChange> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_content_service, 12);
+  messageDesc(file_branchline_v1_content_service, 16);
 
 /**
  * Files of repositories.
@@ -877,6 +1026,29 @@ export const ContentService: GenService<{
     methodKind: "unary";
     input: typeof GetEditorConfigRequestSchema;
     output: typeof EditorConfigSchema;
+  },
+  /**
+   * Returns which commit wrote each line of a file, as git-blame(1) finds out. A move or copy from
+   * another file counts as written by the commit that made it, except for a file that was renamed
+   * as a whole.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read it.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may read other parts of the repository but not its
+   *   code.
+   * - REF_NOT_FOUND, when `ref` names no commit.
+   * - PATH_NOT_FOUND, when the commit has no file at the path.
+   * - FILE_TOO_LARGE, when the file has more than 1 MiB or 10,000 lines.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
+   *
+   * @generated from rpc branchline.v1.ContentService.GetBlame
+   */
+  getBlame: {
+    methodKind: "unary";
+    input: typeof GetBlameRequestSchema;
+    output: typeof BlameSchema;
   },
   /**
    * Returns the files of a commit as one archive, in a directory with the name of the repository,

@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import {
   type ContentsResponse,
@@ -6,10 +6,11 @@ import {
   type FileCommit,
   FileCommitSchema,
 } from '#gen/branchline/v1/content_pb.ts'
-import type { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import type { BlameSchema, ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { App } from '../../domain/app.ts'
 import type { OpenRepository } from '../../domain/repos/access/permissions.ts'
 import { type ArchiveFormat, getArchive } from '../../domain/repos/reading/archives.ts'
+import { type Blame, getBlame } from '../../domain/repos/reading/blame.ts'
 import type { CommitView } from '../../domain/repos/reading/commits.ts'
 import {
   type EntryView,
@@ -28,7 +29,7 @@ import { commitMeta, commitUser, gitTime, treeMeta } from './commits.ts'
 /** The methods of ContentService that read. */
 export type ContentMethods = Pick<
   ServiceImpl<typeof ContentService>,
-  'getContents' | 'getRawFile' | 'getEditorConfig' | 'getArchive'
+  'getContents' | 'getRawFile' | 'getEditorConfig' | 'getBlame' | 'getArchive'
 >
 
 const ARCHIVE_TYPES: Readonly<Record<ArchiveFormat, string>> = {
@@ -92,6 +93,11 @@ export function contentMethods(app: App): ContentMethods {
       }
     },
 
+    async getBlame({ owner, repo, path, ref }, context) {
+      const blame = await getBlame(app, callerOf(context), { owner, repo }, { path, ref })
+      return blameMessage(app, blame)
+    },
+
     async *getArchive({ owner, repo, archive, path }, context) {
       const { name, format, objectId, chunks } = await getArchive(
         app,
@@ -115,6 +121,26 @@ export function contentMethods(app: App): ContentMethods {
       if (hasFile(context, entityTag)) yield { contentType }
       else yield* httpBodies(contentType, chunks)
     },
+  }
+}
+
+function blameMessage(
+  app: App,
+  { open, ranges, commits }: Blame,
+): MessageInitShape<typeof BlameSchema> {
+  const urls = gitUrls(app, open)
+  return {
+    ranges: ranges.map(({ commitId, startLine, lineCount }) => ({
+      startLine,
+      lineCount,
+      sha: commitId,
+    })),
+    commits: commits.map(({ id, message, author }) => ({
+      sha: id,
+      subject: message.split('\n', 1)[0] ?? '',
+      author: commitUser(author),
+      htmlUrl: urls.html(`/commit/${id}`),
+    })),
   }
 }
 

@@ -191,6 +191,11 @@ export const REPOSITORIES = {
     message: ({ field }) => `this server does not copy ${field} from templates`,
     restStatus: 422,
   },
+  FILE_TOO_LARGE: {
+    code: Code.FailedPrecondition,
+    message: ({ limit }) => `the file has more than ${limit} lines, or more than 1 MiB`,
+    restStatus: 422,
+  },
   TEXT_TOO_COMPLEX: {
     code: Code.InvalidArgument,
     message: 'the text is too complex to render',

@@ -22,6 +22,7 @@ const SERVED_BY_REST: ReadonlySet<string> = new Set(['archive', 'raw'])
 
 /** Folders of a repository that have pages. */
 const REPOSITORY_PAGES: ReadonlySet<string> = new Set([
+  'blame',
   'branches',
   'commit',
   'commits',

@@ -3,6 +3,7 @@ import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
 import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
+import { Breadcrumbs } from '../parts/breadcrumbs.tsx'
 import { Command } from '../parts/command.tsx'
 import { FileView } from '../parts/file-view.tsx'
 import { FolderView } from '../parts/folder-view.tsx'
@@ -11,7 +12,7 @@ import { RefChoice } from '../parts/ref-choice.tsx'
 import { findRef, type RefAndPath } from '../parts/refs.ts'
 import { RepositoryFrame } from '../parts/repository.tsx'
 import type { PageProps } from '../routes.ts'
-import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
+import { blameHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 
 /** The files of a repository: one folder, or one file. */
 export default function CodePage({ owner, repo, rest }: PageProps): VNode {
@@ -76,6 +77,7 @@ function Contents({
           <div class="bar">
             <RefChoice name={name} place={{ ref, path }} />
             <Breadcrumbs name={name} place={{ ref, path }} />
+            {entry?.type === 'file' && <a href={blameHref(name, ref, path)}>Blame</a>}
             <a href={`${repositoryHref(name)}/commits/${ref.kind}/${encodeURIComponent(ref.name)}`}>
               History
             </a>
@@ -114,28 +116,5 @@ function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode
         </p>
       )}
     </details>
-  )
-}
-
-function Breadcrumbs(props: { name: { owner: string; repo: string }; place: RefAndPath }): VNode {
-  const { name, place } = props
-  const parts = place.path === '' ? [] : place.path.split('/')
-  return (
-    <nav class="path" aria-label="Path">
-      <a href={codeHref(name, place.ref, '')}>{name.repo}</a>
-      {parts.map((part, i) => {
-        const path = parts.slice(0, i + 1).join('/')
-        return (
-          <span key={path}>
-            {' / '}
-            {i === parts.length - 1 ? (
-              <span aria-current="page">{part}</span>
-            ) : (
-              <a href={codeHref(name, place.ref, path)}>{part}</a>
-            )}
-          </span>
-        )
-      })}
-    </nav>
   )
 }

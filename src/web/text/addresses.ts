@@ -27,6 +27,16 @@ export function codeHref(
   return `${repositoryHref(repository)}/src/${kind}/${encodeURIComponent(name)}${end}`
 }
 
+/** Returns the address of the page that shows who wrote the lines of a file. */
+export function blameHref(
+  repository: { owner: string; repo: string },
+  { kind, name }: RefName,
+  path: string,
+): string {
+  const ref = `${kind}/${encodeURIComponent(name)}`
+  return `${repositoryHref(repository)}/blame/${ref}/${encodePath(path)}`
+}
+
 /** Returns the address on this server of a URL below the public URL, which may have another host. */
 export function ownHref(url: string): string {
   const { pathname, search, hash } = new URL(url)

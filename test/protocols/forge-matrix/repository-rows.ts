@@ -229,6 +229,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(contents.getContents, readers, { path: NOTHING }),
   row(contents.getRawFile, readers, { refPath: NOTHING, ref: NOTHING }),
   row(contents.getEditorConfig, readers, { path: NOTHING }),
+  row(contents.getBlame, readers, { path: NOTHING }),
   row(contents.getArchive, readers, { archive: `${NOTHING}.zip` }),
   row(contents.createFile, committers, { path: '.git/config' }),
   row(contents.updateFile, committers, { path: '.git/config' }),

@@ -172,6 +172,22 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await leave()
   })
 
+  it('show who wrote the lines of a file', async () => {
+    const { page, faults, leave } = await open(
+      '/bob/tools/src/branch/feature%2Fgreeting/src/greeting.ts',
+    )
+    await page.getByRole('link', { name: 'Blame' }).click()
+    const row = page.getByRole('row').filter({ hasText: SOURCE.trim() })
+    await row.getByRole('link', { name: 'Add a greeting' }).waitFor()
+    await expectAccessible(page)
+    await page.setViewportSize(PHONE)
+    await expectFits(page)
+    await page.getByRole('link', { name: 'Without authors' }).click()
+    await page.getByRole('link', { name: 'Blame' }).waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
   it('say how to get all files', async () => {
     const { page, faults, leave } = await open('/bob/tools')
     await page.getByText('Clone or download').click()

@@ -81,7 +81,7 @@ const MAX_COMMIT_BYTES = 16 * 1024
 const SNIFFED_BYTES = 8000
 
 /** A commit of a repository and its tree. */
-interface Place {
+export interface Place {
   readonly open: OpenRepository
   readonly commitId: string
   readonly treeId: string
@@ -172,8 +172,12 @@ async function* once(content: Buffer): AsyncGenerator<Buffer, void, undefined> {
   yield content
 }
 
-/** @throws REF_NOT_FOUND */
-async function openPlace(app: ReposApp, open: OpenRepository, text: string): Promise<Place> {
+/**
+ * Returns the commit of a revision; the default branch for an empty one.
+ *
+ * @throws REF_NOT_FOUND
+ */
+export async function openPlace(app: ReposApp, open: OpenRepository, text: string): Promise<Place> {
   const { id, default_branch } = open.repository
   const commitId = await commitIdOf(app, open.repository, text)
   const commit = (await reading(readCommits(app.git, id, [commitId], MAX_COMMIT_BYTES))).get(
@@ -183,8 +187,16 @@ async function openPlace(app: ReposApp, open: OpenRepository, text: string): Pro
   return { open, commitId, treeId: commit.treeId, ref: text || default_branch }
 }
 
-/** @throws PATH_NOT_FOUND */
-async function entryAt(app: ReposApp, { open, treeId }: Place, text: string): Promise<TreeEntry> {
+/**
+ * Returns what a commit has at a path.
+ *
+ * @throws PATH_NOT_FOUND
+ */
+export async function entryAt(
+  app: ReposApp,
+  { open, treeId }: Place,
+  text: string,
+): Promise<TreeEntry> {
   const path = treePath(text)
   if (path === '') return { path, mode: 0o040000, kind: 'dir', id: treeId }
   const entry =

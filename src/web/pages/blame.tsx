@@ -1,0 +1,126 @@
+import type { VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
+import {
+  type Blame,
+  type BlamedCommit,
+  type BlamedLines,
+  ContentService,
+} from '#gen/branchline/v1/content_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { useApi } from '../api/client.ts'
+import { Breadcrumbs } from '../parts/breadcrumbs.tsx'
+import { Show, useLoad } from '../parts/load.tsx'
+import { findRef } from '../parts/refs.ts'
+import { RepositoryFrame } from '../parts/repository.tsx'
+import { Time } from '../parts/time.tsx'
+import type { PageProps } from '../routes.ts'
+import { codeHref, repositoryHref } from '../text/addresses.ts'
+import { fromBase64, textOf } from '../text/bytes.ts'
+
+/** Who wrote the lines of a file. */
+export default function BlamePage({ owner, repo, rest }: PageProps): VNode {
+  const file = rest.slice(2).join('/')
+  return (
+    <RepositoryFrame owner={owner} repo={repo} tab="Code" title={`Blame of ${file}`}>
+      {(repository) => <Lines repository={repository} rest={rest} />}
+    </RepositoryFrame>
+  )
+}
+
+function Lines(props: { repository: Repository; rest: readonly string[] }): VNode {
+  const api = useApi()
+  const { repository, rest } = props
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  const file = useLoad(
+    async (signal) => {
+      const place = await findRef(api, repository, rest, signal)
+      const request = { ...name, path: place.path, ref: place.ref.name }
+      const service = api.of(ContentService)
+      const [blame, { entry }] = await Promise.all([
+        service.getBlame(request, { signal }),
+        service.getContents(request, { signal }),
+      ])
+      return { place, blame, text: textOf(fromBase64(entry?.content ?? '')) }
+    },
+    [rest.join('/')],
+  )
+  return (
+    <Show of={file} isPage>
+      {({ place, blame, text }) => (
+        <>
+          <div class="bar">
+            <Breadcrumbs name={name} place={place} />
+            <a href={codeHref(name, place.ref, place.path)}>Without authors</a>
+          </div>
+          {text === undefined ? (
+            <p class="note">A binary file.</p>
+          ) : (
+            <BlameTable name={name} blame={blame} text={text} />
+          )}
+        </>
+      )}
+    </Show>
+  )
+}
+
+function BlameTable(props: {
+  name: { owner: string; repo: string }
+  blame: Blame
+  text: string
+}): VNode {
+  const { name, blame, text } = props
+  const lines = useMemo(() => text.split('\n'), [text])
+  const commits = useMemo(
+    () => new Map(blame.commits.map((commit) => [commit.sha, commit])),
+    [blame],
+  )
+  if (blame.ranges.length === 0) return <p>The file is empty.</p>
+  return (
+    <table class="blame">
+      <caption class="hidden">Lines and the commits that wrote them</caption>
+      <thead class="hidden">
+        <tr>
+          <th scope="col">Commit</th>
+          <th scope="col">First line</th>
+          <th scope="col">Lines</th>
+        </tr>
+      </thead>
+      <tbody>
+        {blame.ranges.map((range) => (
+          <Range
+            key={range.startLine}
+            name={name}
+            range={range}
+            commit={commits.get(range.sha)}
+            lines={lines}
+          />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Range(props: {
+  name: { owner: string; repo: string }
+  range: BlamedLines
+  commit: BlamedCommit | undefined
+  lines: readonly string[]
+}): VNode {
+  const { name, range, commit, lines } = props
+  const { startLine, lineCount, sha } = range
+  const end = startLine - 1 + lineCount
+  return (
+    <tr>
+      <td>
+        <a href={`${repositoryHref(name)}/commit/${sha}`}>{commit?.subject || sha.slice(0, 10)}</a>
+        <p class="facts">
+          {commit?.author?.name} <Time at={commit?.author?.date} />
+        </p>
+      </td>
+      <td class="size">{startLine}</td>
+      <td>
+        <pre>{lines.slice(startLine - 1, end).join('\n')}</pre>
+      </td>
+    </tr>
+  )
+}
