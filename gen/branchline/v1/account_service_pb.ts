@@ -8,8 +8,8 @@ import { file_branchline_access_v1_access } from "../access/v1/access_pb.ts";
 import type { Account, AccountSchema } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
-import type { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/account_service.proto.
  */
 export const file_branchline_v1_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNicmFuY2hsaW5lL3YxL2FjY291bnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIgCh5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QiTAoVU2VhcmNoQWNjb3VudHNSZXF1ZXN0EgkKAXEYASABKAkSCwoDdWlkGAIgASgDEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUibAoWU2VhcmNoQWNjb3VudHNSZXNwb25zZRI0CgdyZXN1bHRzGAEgASgLMiMuYnJhbmNobGluZS52MS5BY2NvdW50U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJIChRBY2NvdW50U2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIkCgRkYXRhGAIgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50IjYKF0xpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiXwoYTGlzdEJsb2NrZWRVc2Vyc1Jlc3BvbnNlEiUKBXVzZXJzGAEgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgDEg0KBWxpbWl0GAMgASgFIisKF0NoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJIjIKEEJsb2NrVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSDAoEbm90ZRgCIAEoCSImChJVbmJsb2NrVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiTwojTGlzdE9yZ2FuaXphdGlvbkJsb2NrZWRVc2Vyc1JlcXVlc3QSCwoDb3JnGAEgASgJEgwKBHBhZ2UYAiABKAUSDQoFbGltaXQYAyABKAUiRAojQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIksKHEJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEgwKBG5vdGUYAyABKAkiPwoeVW5ibG9ja09yZ2FuaXphdGlvblVzZXJSZXF1ZXN0EgsKA29yZxgBIAEoCRIQCgh1c2VybmFtZRgCIAEoCSIbChlHZXRBY2NvdW50U2V0dGluZ3NSZXF1ZXN0IsEBCg9BY2NvdW50U2V0dGluZ3MSEQoJZnVsbF9uYW1lGAEgASgJEg8KB3dlYnNpdGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSEAoIbG9jYXRpb24YBCABKAkSEAoIbGFuZ3VhZ2UYBSABKAkSDQoFdGhlbWUYBiABKAkSFwoPZGlmZl92aWV3X3N0eWxlGAcgASgJEhIKCmhpZGVfZW1haWwYCCABKAgSFQoNaGlkZV9hY3Rpdml0eRgJIAEoCCKeAgocVXBkYXRlQWNjb3VudFNldHRpbmdzUmVxdWVzdBIWCglmdWxsX25hbWUYASABKAlIAIgBARIUCgd3ZWJzaXRlGAIgASgJSAGIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAogBARIVCghsb2NhdGlvbhgEIAEoCUgDiAEBEhUKCGxhbmd1YWdlGAUgASgJSASIAQESEgoFdGhlbWUYBiABKAlIBYgBARIXCgpoaWRlX2VtYWlsGAcgASgISAaIAQFCDAoKX2Z1bGxfbmFtZUIKCghfd2Vic2l0ZUIOCgxfZGVzY3JpcHRpb25CCwoJX2xvY2F0aW9uQgsKCV9sYW5ndWFnZUIICgZfdGhlbWVCDQoLX2hpZGVfZW1haWwygRAKDkFjY291bnRTZXJ2aWNlEooBChdHZXRBdXRoZW50aWNhdGVkQWNjb3VudBItLmJyYW5jaGxpbmUudjEuR2V0QXV0aGVudGljYXRlZEFjY291bnRSZXF1ZXN0GhYuYnJhbmNobGluZS52MS5BY2NvdW50IiiQAgGCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCDhIML2FwaS92MS91c2VyEpMBChJHZXRBY2NvdW50U2V0dGluZ3MSKC5icmFuY2hsaW5lLnYxLkdldEFjY291bnRTZXR0aW5nc1JlcXVlc3QaHi5icmFuY2hsaW5lLnYxLkFjY291bnRTZXR0aW5ncyIzkAIBgqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCFxIVL2FwaS92MS91c2VyL3NldHRpbmdzEp0BChVVcGRhdGVBY2NvdW50U2V0dGluZ3MSKy5icmFuY2hsaW5lLnYxLlVwZGF0ZUFjY291bnRTZXR0aW5nc1JlcXVlc3QaHi5icmFuY2hsaW5lLnYxLkFjY291bnRTZXR0aW5ncyI3kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAho6ASoyFS9hcGkvdjEvdXNlci9zZXR0aW5ncxKyAQoOU2VhcmNoQWNjb3VudHMSJC5icmFuY2hsaW5lLnYxLlNlYXJjaEFjY291bnRzUmVxdWVzdBolLmJyYW5jaGxpbmUudjEuU2VhcmNoQWNjb3VudHNSZXNwb25zZSJTkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkNCAMSCXJlYWQ6dXNlcoLT5JMCH2IHcmVzdWx0cxIUL2FwaS92MS91c2Vycy9zZWFyY2gStwEKEExpc3RCbG9ja2VkVXNlcnMSJi5icmFuY2hsaW5lLnYxLkxpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0GicuYnJhbmNobGluZS52MS5MaXN0QmxvY2tlZFVzZXJzUmVzcG9uc2UiUpACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDwgDEglyZWFkOnVzZXIoAYLT5JMCHGIFdXNlcnMSEy9hcGkvdjEvdXNlci9ibG9ja3MSkAEKEENoZWNrQmxvY2tlZFVzZXISJi5icmFuY2hsaW5lLnYxLkNoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjyQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIgEh4vYXBpL3YxL3VzZXIvYmxvY2tzL3t1c2VybmFtZX0SgwEKCUJsb2NrVXNlchIfLmJyYW5jaGxpbmUudjEuQmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI9kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAiAaHi9hcGkvdjEvdXNlci9ibG9ja3Mve3VzZXJuYW1lfRKHAQoLVW5ibG9ja1VzZXISIS5icmFuY2hsaW5lLnYxLlVuYmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI9kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAiAqHi9hcGkvdjEvdXNlci9ibG9ja3Mve3VzZXJuYW1lfRLdAQocTGlzdE9yZ2FuaXphdGlvbkJsb2NrZWRVc2VycxIyLmJyYW5jaGxpbmUudjEuTGlzdE9yZ2FuaXphdGlvbkJsb2NrZWRVc2Vyc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RCbG9ja2VkVXNlcnNSZXNwb25zZSJgkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkXCAMSEXJlYWQ6b3JnYW5pemF0aW9uKAGC0+STAiJiBXVzZXJzEhkvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzErYBChxDaGVja09yZ2FuaXphdGlvbkJsb2NrZWRVc2VyEjIuYnJhbmNobGluZS52MS5DaGVja09yZ2FuaXphdGlvbkJsb2NrZWRVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJKkAIBgqcZFwgDEhFyZWFkOm9yZ2FuaXphdGlvbigBgtPkkwImEiQvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzL3t1c2VybmFtZX0SqQEKFUJsb2NrT3JnYW5pemF0aW9uVXNlchIrLmJyYW5jaGxpbmUudjEuQmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJLkAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYLT5JMCJhokL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2Nrcy97dXNlcm5hbWV9Eq0BChdVbmJsb2NrT3JnYW5pemF0aW9uVXNlchItLmJyYW5jaGxpbmUudjEuVW5ibG9ja09yZ2FuaXphdGlvblVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkuQAgKCpxkYCAMSEndyaXRlOm9yZ2FuaXphdGlvbigBgtPkkwImKiQvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzL3t1c2VybmFtZX0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiNicmFuY2hsaW5lL3YxL2FjY291bnRfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSIgCh5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QiTAoVU2VhcmNoQWNjb3VudHNSZXF1ZXN0EgkKAXEYASABKAkSCwoDdWlkGAIgASgDEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUibAoWU2VhcmNoQWNjb3VudHNSZXNwb25zZRI0CgdyZXN1bHRzGAEgASgLMiMuYnJhbmNobGluZS52MS5BY2NvdW50U2VhcmNoUmVzdWx0cxINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSJIChRBY2NvdW50U2VhcmNoUmVzdWx0cxIKCgJvaxgBIAEoCBIkCgRkYXRhGAIgAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50IjYKF0xpc3RCbG9ja2VkVXNlcnNSZXF1ZXN0EgwKBHBhZ2UYASABKAUSDQoFbGltaXQYAiABKAUiiQEKGExpc3RCbG9ja2VkVXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBRIoCgZibG9ja3MYBCADKAsyGC5icmFuY2hsaW5lLnYxLlVzZXJCbG9jayJNCglVc2VyQmxvY2sSEAoIYmxvY2tfaWQYASABKAMSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKwoXQ2hlY2tCbG9ja2VkVXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkiMgoQQmxvY2tVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRub3RlGAIgASgJIiYKElVuYmxvY2tVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCSJPCiNMaXN0T3JnYW5pemF0aW9uQmxvY2tlZFVzZXJzUmVxdWVzdBILCgNvcmcYASABKAkSDAoEcGFnZRgCIAEoBRINCgVsaW1pdBgDIAEoBSJECiNDaGVja09yZ2FuaXphdGlvbkJsb2NrZWRVc2VyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkiSwocQmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBILCgNvcmcYASABKAkSEAoIdXNlcm5hbWUYAiABKAkSDAoEbm90ZRgDIAEoCSI/Ch5VbmJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QSCwoDb3JnGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJIhsKGUdldEFjY291bnRTZXR0aW5nc1JlcXVlc3QiwQEKD0FjY291bnRTZXR0aW5ncxIRCglmdWxsX25hbWUYASABKAkSDwoHd2Vic2l0ZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIQCghsb2NhdGlvbhgEIAEoCRIQCghsYW5ndWFnZRgFIAEoCRINCgV0aGVtZRgGIAEoCRIXCg9kaWZmX3ZpZXdfc3R5bGUYByABKAkSEgoKaGlkZV9lbWFpbBgIIAEoCBIVCg1oaWRlX2FjdGl2aXR5GAkgASgIIp4CChxVcGRhdGVBY2NvdW50U2V0dGluZ3NSZXF1ZXN0EhYKCWZ1bGxfbmFtZRgBIAEoCUgAiAEBEhQKB3dlYnNpdGUYAiABKAlIAYgBARIYCgtkZXNjcmlwdGlvbhgDIAEoCUgCiAEBEhUKCGxvY2F0aW9uGAQgASgJSAOIAQESFQoIbGFuZ3VhZ2UYBSABKAlIBIgBARISCgV0aGVtZRgGIAEoCUgFiAEBEhcKCmhpZGVfZW1haWwYByABKAhIBogBAUIMCgpfZnVsbF9uYW1lQgoKCF93ZWJzaXRlQg4KDF9kZXNjcmlwdGlvbkILCglfbG9jYXRpb25CCwoJX2xhbmd1YWdlQggKBl90aGVtZUINCgtfaGlkZV9lbWFpbDLmEQoOQWNjb3VudFNlcnZpY2USigEKF0dldEF1dGhlbnRpY2F0ZWRBY2NvdW50Ei0uYnJhbmNobGluZS52MS5HZXRBdXRoZW50aWNhdGVkQWNjb3VudFJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkFjY291bnQiKJACAYKnGQ0IAxIJcmVhZDp1c2VygtPkkwIOEgwvYXBpL3YxL3VzZXISkwEKEkdldEFjY291bnRTZXR0aW5ncxIoLmJyYW5jaGxpbmUudjEuR2V0QWNjb3VudFNldHRpbmdzUmVxdWVzdBoeLmJyYW5jaGxpbmUudjEuQWNjb3VudFNldHRpbmdzIjOQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIXEhUvYXBpL3YxL3VzZXIvc2V0dGluZ3MSnQEKFVVwZGF0ZUFjY291bnRTZXR0aW5ncxIrLmJyYW5jaGxpbmUudjEuVXBkYXRlQWNjb3VudFNldHRpbmdzUmVxdWVzdBoeLmJyYW5jaGxpbmUudjEuQWNjb3VudFNldHRpbmdzIjeQAgKCpxkQCAMSCndyaXRlOnVzZXIoAYLT5JMCGjoBKjIVL2FwaS92MS91c2VyL3NldHRpbmdzErIBCg5TZWFyY2hBY2NvdW50cxIkLmJyYW5jaGxpbmUudjEuU2VhcmNoQWNjb3VudHNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5TZWFyY2hBY2NvdW50c1Jlc3BvbnNlIlOQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ0IAxIJcmVhZDp1c2VygtPkkwIfYgdyZXN1bHRzEhQvYXBpL3YxL3VzZXJzL3NlYXJjaBLcAQoQTGlzdEJsb2NrZWRVc2VycxImLmJyYW5jaGxpbmUudjEuTGlzdEJsb2NrZWRVc2Vyc1JlcXVlc3QaJy5icmFuY2hsaW5lLnYxLkxpc3RCbG9ja2VkVXNlcnNSZXNwb25zZSJ3kAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwJBWiNiBmJsb2NrcxIZL2FwaS92MS91c2VyL2xpc3RfYmxvY2tlZGIFdXNlcnMSEy9hcGkvdjEvdXNlci9ibG9ja3MSkAEKEENoZWNrQmxvY2tlZFVzZXISJi5icmFuY2hsaW5lLnYxLkNoZWNrQmxvY2tlZFVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjyQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIgEh4vYXBpL3YxL3VzZXIvYmxvY2tzL3t1c2VybmFtZX0SpAEKCUJsb2NrVXNlchIfLmJyYW5jaGxpbmUudjEuQmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJekAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAkFaHxodL2FwaS92MS91c2VyL2Jsb2NrL3t1c2VybmFtZX0aHi9hcGkvdjEvdXNlci9ibG9ja3Mve3VzZXJuYW1lfRKqAQoLVW5ibG9ja1VzZXISIS5icmFuY2hsaW5lLnYxLlVuYmxvY2tVc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJgkAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAkNaIRofL2FwaS92MS91c2VyL3VuYmxvY2sve3VzZXJuYW1lfSoeL2FwaS92MS91c2VyL2Jsb2Nrcy97dXNlcm5hbWV9EokCChxMaXN0T3JnYW5pemF0aW9uQmxvY2tlZFVzZXJzEjIuYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uQmxvY2tlZFVzZXJzUmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTGlzdEJsb2NrZWRVc2Vyc1Jlc3BvbnNlIosBkAIB+qYZFhoUCgV0b3RhbBIEcGFnZRoFbGltaXSCpxkXCAMSEXJlYWQ6b3JnYW5pemF0aW9uKAGC0+STAk1aKWIGYmxvY2tzEh8vYXBpL3YxL29yZ3Mve29yZ30vbGlzdF9ibG9ja2VkYgV1c2VycxIZL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2NrcxK2AQocQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlchIyLmJyYW5jaGxpbmUudjEuQ2hlY2tPcmdhbml6YXRpb25CbG9ja2VkVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSpACAYKnGRcIAxIRcmVhZDpvcmdhbml6YXRpb24oAYLT5JMCJhIkL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2Nrcy97dXNlcm5hbWV9EtABChVCbG9ja09yZ2FuaXphdGlvblVzZXISKy5icmFuY2hsaW5lLnYxLkJsb2NrT3JnYW5pemF0aW9uVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkicpACAoKnGRgIAxISd3JpdGU6b3JnYW5pemF0aW9uKAGC0+STAk1aJRojL2FwaS92MS9vcmdzL3tvcmd9L2Jsb2NrL3t1c2VybmFtZX0aJC9hcGkvdjEvb3Jncy97b3JnfS9ibG9ja3Mve3VzZXJuYW1lfRLWAQoXVW5ibG9ja09yZ2FuaXphdGlvblVzZXISLS5icmFuY2hsaW5lLnYxLlVuYmxvY2tPcmdhbml6YXRpb25Vc2VyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJ0kAICgqcZGAgDEhJ3cml0ZTpvcmdhbml6YXRpb24oAYLT5JMCT1onGiUvYXBpL3YxL29yZ3Mve29yZ30vdW5ibG9jay97dXNlcm5hbWV9KiQvYXBpL3YxL29yZ3Mve29yZ30vYmxvY2tzL3t1c2VybmFtZX0aJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_branchline_v1_account, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of GetAuthenticatedAccount.
@@ -194,6 +194,13 @@ export type ListBlockedUsersResponse = Message<"branchline.v1.ListBlockedUsersRe
    * @generated from field: int32 limit = 3;
    */
   limit: number;
+
+  /**
+   * The same page in the same order, as the paths of older clients of Forgejo return blocks.
+   *
+   * @generated from field: repeated branchline.v1.UserBlock blocks = 4;
+   */
+  blocks: UserBlock[];
 };
 
 /**
@@ -202,6 +209,34 @@ export type ListBlockedUsersResponse = Message<"branchline.v1.ListBlockedUsersRe
  */
 export const ListBlockedUsersResponseSchema: GenMessage<ListBlockedUsersResponse> = /*@__PURE__*/
   messageDesc(file_branchline_v1_account_service, 5);
+
+/**
+ * A block of a user.
+ *
+ * @generated from message branchline.v1.UserBlock
+ */
+export type UserBlock = Message<"branchline.v1.UserBlock"> & {
+  /**
+   * Number of the blocked user.
+   *
+   * @generated from field: int64 block_id = 1;
+   */
+  blockId: bigint;
+
+  /**
+   * Time of the block.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message branchline.v1.UserBlock.
+ * Use `create(UserBlockSchema)` to create a new message.
+ */
+export const UserBlockSchema: GenMessage<UserBlock> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_account_service, 6);
 
 /**
  * Request of CheckBlockedUser.
@@ -222,7 +257,7 @@ export type CheckBlockedUserRequest = Message<"branchline.v1.CheckBlockedUserReq
  * Use `create(CheckBlockedUserRequestSchema)` to create a new message.
  */
 export const CheckBlockedUserRequestSchema: GenMessage<CheckBlockedUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 6);
+  messageDesc(file_branchline_v1_account_service, 7);
 
 /**
  * Request of BlockUser.
@@ -250,7 +285,7 @@ export type BlockUserRequest = Message<"branchline.v1.BlockUserRequest"> & {
  * Use `create(BlockUserRequestSchema)` to create a new message.
  */
 export const BlockUserRequestSchema: GenMessage<BlockUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 7);
+  messageDesc(file_branchline_v1_account_service, 8);
 
 /**
  * Request of UnblockUser.
@@ -271,7 +306,7 @@ export type UnblockUserRequest = Message<"branchline.v1.UnblockUserRequest"> & {
  * Use `create(UnblockUserRequestSchema)` to create a new message.
  */
 export const UnblockUserRequestSchema: GenMessage<UnblockUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 8);
+  messageDesc(file_branchline_v1_account_service, 9);
 
 /**
  * Request of ListOrganizationBlockedUsers.
@@ -306,7 +341,7 @@ export type ListOrganizationBlockedUsersRequest = Message<"branchline.v1.ListOrg
  * Use `create(ListOrganizationBlockedUsersRequestSchema)` to create a new message.
  */
 export const ListOrganizationBlockedUsersRequestSchema: GenMessage<ListOrganizationBlockedUsersRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 9);
+  messageDesc(file_branchline_v1_account_service, 10);
 
 /**
  * Request of CheckOrganizationBlockedUser.
@@ -334,7 +369,7 @@ export type CheckOrganizationBlockedUserRequest = Message<"branchline.v1.CheckOr
  * Use `create(CheckOrganizationBlockedUserRequestSchema)` to create a new message.
  */
 export const CheckOrganizationBlockedUserRequestSchema: GenMessage<CheckOrganizationBlockedUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 10);
+  messageDesc(file_branchline_v1_account_service, 11);
 
 /**
  * Request of BlockOrganizationUser.
@@ -369,7 +404,7 @@ export type BlockOrganizationUserRequest = Message<"branchline.v1.BlockOrganizat
  * Use `create(BlockOrganizationUserRequestSchema)` to create a new message.
  */
 export const BlockOrganizationUserRequestSchema: GenMessage<BlockOrganizationUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 11);
+  messageDesc(file_branchline_v1_account_service, 12);
 
 /**
  * Request of UnblockOrganizationUser.
@@ -397,7 +432,7 @@ export type UnblockOrganizationUserRequest = Message<"branchline.v1.UnblockOrgan
  * Use `create(UnblockOrganizationUserRequestSchema)` to create a new message.
  */
 export const UnblockOrganizationUserRequestSchema: GenMessage<UnblockOrganizationUserRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 12);
+  messageDesc(file_branchline_v1_account_service, 13);
 
 /**
  * Request of GetAccountSettings.
@@ -412,7 +447,7 @@ export type GetAccountSettingsRequest = Message<"branchline.v1.GetAccountSetting
  * Use `create(GetAccountSettingsRequestSchema)` to create a new message.
  */
 export const GetAccountSettingsRequestSchema: GenMessage<GetAccountSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 13);
+  messageDesc(file_branchline_v1_account_service, 14);
 
 /**
  * Settings of the caller.
@@ -489,7 +524,7 @@ export type AccountSettings = Message<"branchline.v1.AccountSettings"> & {
  * Use `create(AccountSettingsSchema)` to create a new message.
  */
 export const AccountSettingsSchema: GenMessage<AccountSettings> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 14);
+  messageDesc(file_branchline_v1_account_service, 15);
 
 /**
  * Request of UpdateAccountSettings. What is absent stays as it is.
@@ -552,7 +587,7 @@ export type UpdateAccountSettingsRequest = Message<"branchline.v1.UpdateAccountS
  * Use `create(UpdateAccountSettingsRequestSchema)` to create a new message.
  */
 export const UpdateAccountSettingsRequestSchema: GenMessage<UpdateAccountSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_account_service, 15);
+  messageDesc(file_branchline_v1_account_service, 16);
 
 /**
  * Users and organisations in the form of the forge, and the users that they block. UserService has

@@ -6,6 +6,7 @@ import { type Caller, signedIn } from '../../domain/core/access.ts'
 import { openOrganization } from '../../domain/organizations/access.ts'
 import { callerOf } from '../wire/call.ts'
 import { readNumberedPage } from '../wire/pages.ts'
+import { atSecond } from '../wire/times.ts'
 import { userAccountMessage } from './accounts.ts'
 
 /** The methods of AccountService about blocked users. */
@@ -35,6 +36,10 @@ export function blockMethods(app: App): BlockMethods {
     const { users, total } = await blocks.listBlockedUsers(app, blockerId, page)
     return {
       users: users.map((user) => userAccountMessage(app, caller, user)),
+      blocks: users.map(({ id, block_time }) => ({
+        blockId: BigInt(id),
+        createdAt: atSecond(block_time),
+      })),
       total: BigInt(total),
       limit: page.limit,
     }

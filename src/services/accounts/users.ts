@@ -48,7 +48,7 @@ const USER_FIELDS: UpdatableFields<UserField> = {
     'password',
     'state',
   ],
-  fixed: ['name', 'create_time', 'update_time', 'id', 'login', 'full_name', 'html_url'],
+  fixed: ['name', 'create_time', 'update_time', 'id', 'login', 'full_name', 'html_url', 'created'],
 }
 
 const READABLE_FIELDS: readonly string[] = [
@@ -193,7 +193,10 @@ export function userMessage(
     fullName: user.display_name,
     htmlUrl: `${app.publicUrl()}/${user.username}`,
   }
-  if (user.create_time > 0) message.createTime = atSecond(user.create_time)
+  if (user.create_time > 0) {
+    message.createTime = atSecond(user.create_time)
+    message.created = atSecond(user.create_time)
+  }
   if (user.update_time > 0) message.updateTime = atSecond(user.update_time)
   if (fields) clearAllBut(fields, message)
   return message

@@ -1,17 +1,21 @@
 import type { User, UserBlock } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
+/** A blocked user, and when the block was made, in Unix seconds. */
+export type BlockedUser = User & { readonly block_time: number }
+
 /** Lists the users that an account has blocked, by id. */
 export function listBlockedUsers(
   db: Db,
   blockerId: number,
   offset: number,
   limit: number,
-): Promise<User[]> {
+): Promise<BlockedUser[]> {
   return db
     .selectFrom('user_blocks')
     .innerJoin('users', 'users.id', 'user_blocks.blocked_id')
     .selectAll('users')
+    .select('user_blocks.create_time as block_time')
     .where('user_blocks.blocker_id', '=', blockerId)
     .orderBy('user_blocks.blocked_id')
     .limit(limit)

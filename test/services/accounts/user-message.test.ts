@@ -25,6 +25,7 @@ it('the message of an account is what protobuf-es creates', async () => {
     login: 'ada',
     fullName: 'Ada',
     htmlUrl: `${app.publicUrl()}/ada`,
+    created: atSecond(ada.create_time),
   })
   expect(userMessage(app, ada, { kind: 'creator' })).toStrictEqual(expected)
 })

@@ -17,15 +17,22 @@ const send = (method: string, path: string, body?: object) =>
 /** What the clients of Gitea and Forgejo read of an account. */
 async function read(path = '/users/bob') {
   const { status, body } = await send('GET', path)
-  const { id, login, full_name, html_url } = body
-  return { status, id, login, full_name, html_url }
+  const { id, login, full_name, html_url, created } = body
+  return { status, id, login, full_name, html_url, created }
 }
 
 describe('the fields of an account that forge clients read', () => {
   it('have the names of Gitea, and the number that the account has elsewhere', async () => {
     await send('PATCH', '/users/bob', { displayName: 'Bob B.' })
     const { body: self } = await send('GET', '/user')
-    const expected = { id: self.id, login: 'bob', full_name: 'Bob B.', html_url: `${url}/bob` }
+    const expected = {
+      id: self.id,
+      login: 'bob',
+      full_name: 'Bob B.',
+      html_url: `${url}/bob`,
+      created: self.created,
+    }
+    expect(Date.parse(expected.created)).toBeGreaterThan(0)
     expect(await read()).toEqual({ status: 200, ...expected })
     expect(self).toMatchObject(expected)
     expect(expected.id).toBeGreaterThan(0)
@@ -75,10 +82,16 @@ describe('the fields of an account that forge clients read', () => {
 
   it('cannot be changed, like all output-only fields', async () => {
     const before = await read()
-    const values = { id: 99, login: 'mallory', full_name: 'M', html_url: 'https://example.org' }
+    const created = '2001-01-01T00:00:00Z'
+    const names = { login: 'mallory', full_name: 'M', html_url: 'https://example.org' }
+    const values = { id: 99, ...names, created }
     const returned = await send('PATCH', '/users/bob', { ...values, description: 'new' })
     expect([returned.status, returned.body.description]).toEqual([200, 'new'])
-    const masked = await send('PATCH', '/users/bob?updateMask=id,login,full_name,htmlUrl', values)
+    const masked = await send(
+      'PATCH',
+      '/users/bob?updateMask=id,login,full_name,htmlUrl,created',
+      values,
+    )
     expect(masked.status).toBe(200)
     expect(await read()).toEqual(before)
   })

@@ -214,6 +214,25 @@ describe('a blocked user', () => {
     expect(await statusOf(users.bob, 'DELETE', block)).toBe(204)
   })
 
+  it('can be blocked and listed as in older clients of Forgejo', async () => {
+    const { id } = (await rest(users.carol, 'GET', '/user')).body
+    expect(await statusOf(users.bob, 'POST', '/orgs', { username: 'walled' })).toBe(201)
+    for (const base of ['/user', '/orgs/walled']) {
+      const list = () => rest(users.bob, 'GET', `${base}/list_blocked`)
+      expect((await list()).body).toEqual([])
+      expect(await statusOf(users.bob, 'PUT', `${base}/block/carol`)).toBe(204)
+      const { body, headers } = await list()
+      expect(body).toEqual([{ block_id: id, created_at: expect.stringMatching(/^20\d\d-.*Z$/) }])
+      expect(headers.get('x-total-count')).toBe('1')
+      expect(await statusOf(users.bob, 'GET', `${base}/blocks/carol`)).toBe(204)
+      expect(await statusOf(users.bob, 'PUT', `${base}/unblock/carol`)).toBe(204)
+      expect(await statusOf(users.bob, 'PUT', `${base}/unblock/nobody`)).toBe(404)
+      expect((await list()).body).toEqual([])
+    }
+    expect(await statusOf(undefined, 'GET', '/user/list_blocked')).toBe(401)
+    expect(await statusOf(users.carol, 'GET', '/orgs/walled/list_blocked')).toBe(403)
+  })
+
   it('loses the access that the other user granted, and vice versa, and gets no new access', async () => {
     const ofBob = await repository('blocked')
     expect(await statusOf(users.carol, 'POST', '/user/repos', { name: 'blocker' })).toBe(201)

@@ -8,7 +8,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page } from '../../core/names.ts'
 import type { AccountsApp } from '../ports.ts'
-import { findUserByUsername, getUserByUsername, type NumberedUserPage } from './owners.ts'
+import { findUserByUsername, getUserByUsername } from './owners.ts'
 import { checkLength } from './user-fields.ts'
 
 /** The limit of compatible systems. */
@@ -29,12 +29,19 @@ export function isBlocked(
   return rows.blockExists(app.db, blockerIds, userId)
 }
 
+/** A page of blocked users. */
+export interface BlockedUserPage {
+  readonly users: readonly rows.BlockedUser[]
+  /** Length of the whole list. */
+  readonly total: number
+}
+
 /** Lists the users that an account has blocked. */
 export async function listBlockedUsers(
   app: AccountsApp,
   blockerId: number,
   { offset, limit }: Page,
-): Promise<NumberedUserPage> {
+): Promise<BlockedUserPage> {
   return {
     users: await rows.listBlockedUsers(app.db, blockerId, offset, limit),
     total: await rows.countBlockedUsers(app.db, blockerId),

@@ -1,7 +1,7 @@
 import { findPullRequest, findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest } from '../../../storage/schema/pulls.ts'
-import type { Db } from '../../../storage/schema/schema.ts'
+import type { Db, Tx } from '../../../storage/schema/schema.ts'
 import type { Caller } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
 import { suffices } from '../../core/levels.ts'
@@ -91,6 +91,22 @@ export async function rereadPull(db: Db, { id }: Pick<PullRequest, 'id'>): Promi
   const pull = await findPullRequestById(db, id)
   if (!pull) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   return pull
+}
+
+/**
+ * Returns the current row of a pull request in the transaction of a change. The repository may have
+ * been archived since the pull request was opened.
+ *
+ * @throws PULL_REQUEST_NOT_FOUND, REPOSITORY_ARCHIVED
+ */
+export async function rereadForChange(
+  tx: Tx,
+  { repository, pull }: Pick<OpenPull, 'repository' | 'pull'>,
+): Promise<PullRequest> {
+  const present = await findRepositoryById(tx, repository.id)
+  if (!present) throw new DomainError('PULL_REQUEST_NOT_FOUND')
+  checkNotArchived(present)
+  return rereadPull(tx, pull)
 }
 
 /** Returns the pull request with an id if the caller may read it. */

@@ -1,6 +1,7 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
 import { fetchCommit } from '../../../git/transfer/forks.ts'
+import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { insertParticipants, markSeen } from '../../../storage/pulls/pull-participants.ts'
 import { findPullRequestBetween, insertPullRequest } from '../../../storage/pulls/pull-requests.ts'
@@ -207,7 +208,7 @@ async function propose(
     await checkStillOpen(app, caller, open)
     try {
       const pull = await changeWatched(app, async (tx) => {
-        if (!(await isCurrent(tx, open, compared, facts.head_commit))) return undefined
+        if (!(await isCurrent(tx, caller, open, compared, facts.head_commit))) return undefined
         const stored = await insertPullRequest(
           tx,
           await rowOf(app, tx, caller, proposal, { draft, facts }),
@@ -329,10 +330,11 @@ async function checkStillOpen(
  * Returns whether the branches exist, with the head at the examined commit. From now on the row
  * follows the branch.
  *
- * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, REF_NOT_FOUND
+ * @throws REPOSITORY_NOT_FOUND, REPOSITORY_ARCHIVED, USER_BLOCKED, REF_NOT_FOUND
  */
 async function isCurrent(
   tx: Tx,
+  { user }: SignedIn,
   open: OpenRepository,
   { head, headBranch, baseBranch }: ComparedBranches,
   commitId: string,
@@ -340,6 +342,7 @@ async function isCurrent(
   const repository = await findRepositoryById(tx, open.repository.id)
   if (!repository) throw new DomainError('REPOSITORY_NOT_FOUND')
   checkNotArchived(repository)
+  if (await blockExists(tx, [open.owner.id], user.id)) throw new DomainError('USER_BLOCKED')
   const tip = await findBranch(tx, head.repository.id, headBranch)
   if (!tip || !(await findBranch(tx, repository.id, baseBranch))) {
     throw new DomainError('REF_NOT_FOUND', { ref: tip ? baseBranch : headBranch })

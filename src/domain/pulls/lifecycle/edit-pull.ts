@@ -1,5 +1,6 @@
 import { findMergeBase } from '../../../git/history/history.ts'
 import { isRefName } from '../../../git/refs/refs.ts'
+import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { assigneesOf } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
@@ -15,7 +16,6 @@ import { findMilestone } from '../../../storage/repos/milestones.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { PullRequest, PullRequestChanges } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { isBlocked } from '../../accounts/users/blocks.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
@@ -157,8 +157,7 @@ async function readEdit(
   edit: PullEdit,
 ): Promise<ReadEdit> {
   const writes = suffices(open.access, 'write')
-  if (!writes && (await isBlocked(app, [open.owner.id], caller.user.id)))
-    throw new DomainError('USER_BLOCKED')
+  await checkWelcome(app.db, caller, open)
   const title = checkTitle(edit.title)
   checkBody(edit.body)
   const dueTime = edit.unsetDueDate
@@ -202,6 +201,16 @@ async function readOwners(
   if (mergeBase === undefined) return { users: [], teams: [] }
   const { poster_id: posterId, head_commit: head } = pull
   return findCodeOwners(app, open, { posterId, baseBranch: after.base_branch, mergeBase, head })
+}
+
+/** @throws USER_BLOCKED when the owner of the repository blocks a caller without write access. */
+async function checkWelcome(
+  db: ReposApp['db'],
+  { user }: SignedIn,
+  { owner, access }: OpenPull,
+): Promise<void> {
+  if (!suffices(access, 'write') && (await blockExists(db, [owner.id], user.id)))
+    throw new DomainError('USER_BLOCKED')
 }
 
 async function readAssignees(
@@ -308,6 +317,7 @@ async function apply(
   const repository = await findRepositoryById(tx, open.repository.id)
   if (!pull || !repository) throw new DomainError('PULL_REQUEST_NOT_FOUND')
   checkNotArchived(repository)
+  await checkWelcome(tx, caller, open)
   if (read.milestoneId > 0) await requireMilestone(tx, open, read.milestoneId)
   const changes = differing(pull, {
     ...(read.title !== '' && { title: read.title }),

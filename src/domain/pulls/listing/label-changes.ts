@@ -7,7 +7,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { PullName } from '../../core/names.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
+import { type OpenPull, openPull, rereadForChange } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { labelEvent } from '../heads/pull-hook-events.ts'
 import { checkLabelCount, labelOwnersFor, setPullLabels } from './pull-labels.ts'
@@ -111,7 +111,7 @@ async function changeLabels(
   }
   const { id } = open.pull
   const labels = await changeWatched(app, async (tx) => {
-    const pull = await rereadPull(tx, open.pull)
+    const pull = await rereadForChange(tx, { ...open, repository })
     const before = (await labelsOfPulls(tx, [id])).get(id) ?? []
     const ids = idsFrom(before.map((label) => label.id))
     checkLabelCount(ids)

@@ -8,7 +8,7 @@ import { DomainError } from '../../core/errors.ts'
 import type { Page, PullName } from '../../core/names.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
+import { type OpenPull, openPull, rereadForChange, rereadPull } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import type { PullPage } from './pull-lists.ts'
 import { type PullView, viewPull, viewPulls } from './pull-views.ts'
@@ -105,7 +105,8 @@ async function change(
   const { pull: seen, ...open } = await openPull(app, caller, name, 'write')
   const otherId = await findOther(app, open, reference)
   const changed = await changeWatched(app, async (tx) => {
-    const [pull, other] = [await rereadPull(tx, seen), await rereadPull(tx, { id: otherId })]
+    const pull = await rereadForChange(tx, { ...open, pull: seen })
+    const other = await rereadPull(tx, { id: otherId })
     if (!(await work(tx, pull, other))) return pull
     await touchPull(tx, pull.id, nowSeconds(app.clock), caller.user.id)
     await recordPullChange(app, tx, caller.user.id, pull, 'PULL_REQUEST_EDITED')

@@ -5,7 +5,7 @@ import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
 import { changeWatched } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
+import { type OpenPull, openPull, rereadForChange } from '../access/open-pulls.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { recordTimeline } from '../heads/pull-timeline.ts'
 
@@ -25,11 +25,11 @@ export async function lockConversation(
   name: PullName,
   reason: string,
 ): Promise<void> {
-  const { pull } = await openPull(app, caller, name, 'write')
+  const open = await openPull(app, caller, name, 'write')
   const wanted = reason.trim().toLowerCase()
   const known = wanted === '' ? '' : REASONS.find((one) => one.toLowerCase() === wanted)
   if (known === undefined) throw new DomainError('INVALID_LOCK_REASON')
-  await change(app, caller, pull, known)
+  await change(app, caller, open, known)
 }
 
 /**
@@ -42,24 +42,24 @@ export async function unlockConversation(
   caller: SignedIn,
   name: PullName,
 ): Promise<void> {
-  const { pull } = await openPull(app, caller, name, 'write')
-  await change(app, caller, pull, null)
+  const open = await openPull(app, caller, name, 'write')
+  await change(app, caller, open, null)
 }
 
 /** @param reason null to unlock. */
 async function change(
   app: ReposApp,
   caller: SignedIn,
-  pull: OpenPull['pull'],
+  open: OpenPull,
   reason: string | null,
 ): Promise<void> {
   await changeWatched(app, async (tx) => {
-    const present = await rereadPull(tx, pull)
+    const present = await rereadForChange(tx, open)
     if ((present.lock_reason === null) === (reason === null)) return
-    const changed = await updatePullRequest(tx, pull.id, { lock_reason: reason })
+    const changed = await updatePullRequest(tx, present.id, { lock_reason: reason })
     const type = reason === null ? 'unlock' : 'lock'
     const actorId = caller.user.id
-    await recordTimeline(app, tx, actorId, pull.id, { type, newValue: reason ?? '' })
+    await recordTimeline(app, tx, actorId, present.id, { type, newValue: reason ?? '' })
     await recordPullChange(app, tx, actorId, changed, { type: 'PULL_REQUEST_EDITED', told: [] })
   })
 }

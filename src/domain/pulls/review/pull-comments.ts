@@ -12,8 +12,12 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { type OpenPull, openPull, openPulls, type PullNeed } from '../access/open-pulls.ts'
 import { newMentions } from '../heads/pull-notices.ts'
 import { checkCommentText } from './comment-lines.ts'
-import { checkNotLocked } from './conversation-locks.ts'
-import { changeReviews, checkMaySpeak, type ReviewChange } from './review-changes.ts'
+import {
+  type ConversationNeed,
+  changeReviews,
+  checkConversation,
+  type ReviewChange,
+} from './review-changes.ts'
 
 /** A comment on a pull request, as its readers see it. */
 export interface PullCommentView {
@@ -104,27 +108,25 @@ export async function createPullComment(
   body: string,
 ): Promise<PullCommentView> {
   const open = await openPull(app, caller, name, 'take part')
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   checkCommentText('body', body)
   const comment = await changeReviews<PullComment>(
     app,
     caller,
     open,
     {
-      ...commentChange('created'),
+      ...commentChange('created', 'voice'),
       concerns: (_, { id }) => ({ everybody: true, comment: id, mentioned: newMentions([body]) }),
     },
-    (tx, pull, now) => {
-      checkNotLocked({ access: open.access, pull })
-      return rows.insertPullComment(tx, {
+    (tx, pull, now) =>
+      rows.insertPullComment(tx, {
         pull_request_id: pull.id,
         repository_id: pull.repository_id,
         poster_id: caller.user.id,
         create_time: now,
         update_time: now,
         body,
-      })
-    },
+      }),
   )
   return viewComment(app, open, comment)
 }
@@ -144,7 +146,7 @@ export async function editPullComment(
 ): Promise<PullCommentView> {
   const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
   const edited = await changeReviews<PullComment>(
@@ -152,7 +154,7 @@ export async function editPullComment(
     caller,
     open,
     {
-      ...commentChange('edited'),
+      ...commentChange('edited', 'voice'),
       concerns: () => ({
         everybody: false,
         comment: id,
@@ -181,16 +183,20 @@ export async function deletePullComment(
 ): Promise<void> {
   const { open, comment } = await openComment(app, caller, name, id, 'take part')
   checkMayChange(caller, open, comment)
-  await changeReviews(app, caller, open, commentChange('deleted'), async (tx) => {
+  await changeReviews(app, caller, open, commentChange('deleted', 'nothing'), async (tx) => {
     if (!(await rows.deletePullComment(tx, id))) throw missing()
     return comment
   })
 }
 
 /** @param action the name in the events of webhooks. */
-function commentChange(action: string): ReviewChange<Pick<PullComment, 'id'>> {
+function commentChange(
+  action: string,
+  needs: ConversationNeed,
+): ReviewChange<Pick<PullComment, 'id'>> {
   return {
     type: 'PULL_REQUEST_COMMENTED',
+    needs,
     told: ({ id }) => [{ type: 'pull_request_comment', action, comment: id }],
   }
 }

@@ -10,10 +10,9 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError, metadataText } from '../../core/errors.ts'
 import type { Page, PullName, RepositoryName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { type OpenPull, openPull, type PullNeed, rereadPull } from '../access/open-pulls.ts'
-import { checkNotLocked } from './conversation-locks.ts'
+import { type OpenPull, openPull, type PullNeed } from '../access/open-pulls.ts'
 import { openComment } from './pull-comments.ts'
-import { checkMaySpeak } from './review-changes.ts'
+import { checkConversation, rereadConversation } from './review-changes.ts'
 
 /** The reactions that compatible systems allow by default. */
 export const REACTIONS: readonly string[] = [
@@ -81,12 +80,11 @@ export async function addReaction(
   content: string,
 ): Promise<ReactionView> {
   const { open, target } = await openText(app, caller, text, 'take part')
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   checkContent(content)
   const { id: userId } = caller.user
   const reaction = await transaction(app.db, async (tx) => {
-    const pull = await rereadPull(tx, open.pull)
-    checkNotLocked({ access: open.access, pull })
+    const pull = await rereadConversation(tx, caller, open, 'voice')
     const { commentId } = target
     // The comment may have been deleted since.
     if (commentId !== null && !(await findPullComment(tx, open.repository.id, commentId)))
@@ -118,9 +116,12 @@ export async function removeReaction(
   content: string,
 ): Promise<void> {
   const { open, target } = await openText(app, caller, text, 'take part')
-  checkNotLocked(open)
+  await checkConversation(app.db, caller, open, 'no lock')
   checkContent(content)
-  await rows.deleteReaction(app.db, target, caller.user.id, content)
+  await transaction(app.db, async (tx) => {
+    await rereadConversation(tx, caller, open, 'no lock')
+    await rows.deleteReaction(tx, target, caller.user.id, content)
+  })
 }
 
 async function openText(

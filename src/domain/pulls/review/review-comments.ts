@@ -20,7 +20,7 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { followComments } from './comment-places.ts'
-import { changeReviews, checkMaySpeak } from './review-changes.ts'
+import { type ConversationNeed, changeReviews, checkConversation } from './review-changes.ts'
 import { reviewViewer } from './review-views.ts'
 import { reviewedCommit } from './reviewed-commits.ts'
 import { changePending, type OpenReview, openReview } from './reviews.ts'
@@ -94,7 +94,7 @@ export async function createReviewComment(
   draft: CommentDraft,
 ): Promise<ReviewCommentView> {
   const open = await openReview(app, caller, name, id, 'take part')
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   const { review } = open
   if (review.reviewer_id !== caller.user.id || review.state === 'REQUEST_REVIEW') throw denied()
   const commit = await reviewedCommit(app, open.pull, '')
@@ -117,7 +117,7 @@ export async function replyToReviewComment(
 ): Promise<ReviewCommentView> {
   const open = await openPull(app, caller, name, 'take part')
   const { comment, review } = await findComment(app, caller, open, commentId)
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   checkCommentText('body', body)
   const { path, side, line, commit_id, original_commit_id, diff_hunk } = comment
   const reply = { path, side, line, commit_id, original_commit_id, diff_hunk, body }
@@ -195,27 +195,31 @@ async function addComments(
     caller,
     open,
     (tx, _, now) => insertComments(tx, caller, open.review.id, comments, now),
-    concerns,
+    { needs: 'voice', concerns },
   )
   if (!comment) throw missing()
   return viewComment(app, open, comment)
 }
 
+const NOTHING_SAID = { needs: 'nothing', concerns: { everybody: false } } as const
+
 /**
  * Changes the comments of a review. Changes of a pending review notify no one.
  *
- * @param concerns whom the change concerns; nobody without.
+ * @param said what adding to the conversation needs, and whom it concerns.
  */
 function changeComments<T>(
   app: ReposApp,
   caller: SignedIn,
   open: OpenReview,
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
-  concerns: Concerns = { everybody: false },
+  said: { needs: ConversationNeed; concerns: Concerns } = NOTHING_SAID,
 ): Promise<T> {
-  if (open.review.state === 'PENDING') return changePending(app, open, work)
+  const { needs, concerns } = said
+  if (open.review.state === 'PENDING') return changePending(app, caller, open, needs, work)
   const change = {
     type: 'PULL_REQUEST_COMMENTED',
+    needs,
     told: () => [],
     concerns: () => concerns,
   } as const

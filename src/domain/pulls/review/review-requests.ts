@@ -17,7 +17,12 @@ import type { ReposApp } from '../../repos/ports.ts'
 import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import { recordTimeline, recordTimelineEvents, reviewerValue } from '../heads/pull-timeline.ts'
 import { findOfficials, teamReads } from './official-reviewers.ts'
-import { changeReviews, checkNotBlocked, type ReviewChange } from './review-changes.ts'
+import {
+  type ConversationNeed,
+  changeReviews,
+  checkConversation,
+  type ReviewChange,
+} from './review-changes.ts'
 import { findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, seenTeams, viewReviews } from './review-views.ts'
 
@@ -51,7 +56,7 @@ export async function requestReviewers(
   names: ReviewerNames,
 ): Promise<ReviewView[]> {
   const open = await openPull(app, caller, name, 'take part')
-  await checkNotBlocked(app, caller, open)
+  await checkConversation(app.db, caller, open, 'no block')
   if (!maySelect(caller, open)) throw new DomainError('REVIEW_REQUEST_DENIED')
   checkOpen(open.pull)
   const reviewers = await findReviewers(app, caller, open, open.pull.poster_id, names)
@@ -61,7 +66,7 @@ export async function requestReviewers(
     caller,
     open,
     {
-      ...requestChange('review_requested', reviewers.users),
+      ...requestChange('review_requested', 'no block', reviewers.users),
       concerns: () => ({
         everybody: false,
         reviewers: reviewers.users.map(({ id }) => id),
@@ -101,7 +106,7 @@ export async function withdrawReviewRequests(
   )
   const teams = named.teams.filter(({ id }) => requests.some(({ team_id }) => team_id === id))
   if (users.length + teams.length === 0) return
-  const change = requestChange('review_request_removed', users)
+  const change = requestChange('review_request_removed', 'nothing', users)
   await changeReviews(app, caller, open, change, async (tx, pull) => {
     checkOpen(pull)
     const asked = [
@@ -125,13 +130,17 @@ export async function withdrawReviewRequests(
  * @param action the name in the events of webhooks.
  * @param users without those, the event is about teams.
  */
-function requestChange(action: string, users: readonly Pick<User, 'id'>[]): ReviewChange<unknown> {
+function requestChange(
+  action: string,
+  needs: ConversationNeed,
+  users: readonly Pick<User, 'id'>[],
+): ReviewChange<unknown> {
   const type = 'pull_request_review_request'
   const told =
     users.length === 0
       ? [{ type, action } as const]
       : users.map(({ id: reviewer }) => ({ type, action, reviewer }) as const)
-  return { type: 'PULL_REQUEST_REVIEW_REQUESTED', told: () => told }
+  return { type: 'PULL_REQUEST_REVIEW_REQUESTED', needs, told: () => told }
 }
 
 function maySelect(caller: SignedIn, { pull, access }: OpenPull): boolean {

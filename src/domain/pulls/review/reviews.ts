@@ -9,7 +9,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import type { Page, PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { isPoster, type OpenPull, openPull, rereadPull } from '../access/open-pulls.ts'
+import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
 import { newMentions } from '../heads/pull-notices.ts'
 import {
   type CommentDraft,
@@ -18,7 +18,13 @@ import {
   placeComments,
 } from './comment-lines.ts'
 import { findOfficials } from './official-reviewers.ts'
-import { changeReviews, checkMaySpeak, type ReviewChange } from './review-changes.ts'
+import {
+  type ConversationNeed,
+  changeReviews,
+  checkConversation,
+  type ReviewChange,
+  rereadConversation,
+} from './review-changes.ts'
 import { checkReview, isVote, type ReviewEvent, readEvent } from './review-rules.ts'
 import { compareReviews, findRule, homeOf, restoreVotes } from './review-states.ts'
 import { type ReviewView, reviewViewer, viewReview, viewReviews } from './review-views.ts'
@@ -130,7 +136,7 @@ export async function createReview(
   draft: ReviewDraft,
 ): Promise<ReviewView> {
   const open = await openPull(app, caller, name, 'take part')
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   const event = readEvent(draft.event)
   const { body } = draft
   checkLength('body', body, MAX_TEXT_CHARACTERS)
@@ -152,7 +158,7 @@ export async function createReview(
   }
   const review =
     event === 'PENDING'
-      ? await changePending(app, open, write)
+      ? await changePending(app, caller, open, 'voice', write)
       : await changeReviews(app, caller, open, SUBMITTED, write)
   return viewReview(app, caller, open, review)
 }
@@ -166,6 +172,7 @@ const EVENTS_OF_STATES = {
 
 const SUBMITTED: ReviewChange<Pick<Review, 'id' | 'state' | 'body'>> = {
   type: 'PULL_REQUEST_REVIEWED',
+  needs: 'voice',
   told: ({ id, state }) =>
     state in EVENTS_OF_STATES
       ? [
@@ -199,7 +206,7 @@ export async function submitReview(
   { event: text, body }: Pick<ReviewDraft, 'event' | 'body'>,
 ): Promise<ReviewView> {
   const open = await openReview(app, caller, name, id, 'take part')
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   checkPending(open.review)
   checkLength('body', body, MAX_TEXT_CHARACTERS)
   const event = readEvent(text)
@@ -239,18 +246,20 @@ export async function deleteReview(
     if (isVote({ state }))
       await rows.dismissVotes(tx, pull.id, reviewer_id, review, { update_time: now })
   }
-  if (open.review.state === 'PENDING') await changePending(app, open, remove)
+  if (open.review.state === 'PENDING') await changePending(app, caller, open, 'nothing', remove)
   else await changeReviews(app, caller, open, 'PULL_REQUEST_REVIEWED', remove)
 }
 
 /** Changes a pending review, which notifies no one. */
 export function changePending<T>(
   app: ReposApp,
-  { pull }: OpenPull,
+  caller: SignedIn,
+  open: OpenPull,
+  needs: ConversationNeed,
   work: (tx: Tx, pull: PullRequest, now: number) => Promise<T>,
 ): Promise<T> {
   return transaction(app.db, async (tx) =>
-    work(tx, await rereadPull(tx, pull), nowSeconds(app.clock)),
+    work(tx, await rereadConversation(tx, caller, open, needs), nowSeconds(app.clock)),
   )
 }
 

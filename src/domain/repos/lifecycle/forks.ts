@@ -1,5 +1,6 @@
 import { draftFork } from '../../../git/transfer/forks.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
+import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import * as rows from '../../../storage/repos/forks.ts'
 import { findRepository, findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
@@ -62,7 +63,7 @@ export async function createFork(
   const id = await publishCopy(
     app,
     folder,
-    (tx) => describe(tx, parent.repository.id, place.owner, forkName),
+    (tx) => describe(tx, caller, parent.repository.id, place.owner, forkName),
     async (tx, fork) => {
       await recordCreator(app, tx, place, caller.user.id, fork)
       const facts: ForkFacts = { repository: parent.repository.id, actor: caller.user.id, fork }
@@ -87,11 +88,23 @@ async function checkNoFork(app: ReposApp, owner: Owner, parent: OpenRepository):
   if (existing) throw new DomainError('FORK_EXISTS', { owner: owner.name })
 }
 
-/** Returns the columns of a fork. The parent may have been deleted or made private meanwhile. */
-async function describe(tx: Tx, parentId: number, owner: Owner, name: string): Promise<Copy> {
+/**
+ * Returns the columns of a fork. While Git copied, the parent may have been deleted or made private,
+ * and its owner may have blocked the caller.
+ *
+ * @throws REPOSITORY_NOT_FOUND, USER_BLOCKED
+ */
+async function describe(
+  tx: Tx,
+  { user }: SignedIn,
+  parentId: number,
+  owner: Owner,
+  name: string,
+): Promise<Copy> {
   const parent = await findRepositoryById(tx, parentId)
   const parentOwner = parent && (await findOwnerById(tx, parent.owner_id))
   if (!parentOwner) throw new DomainError('REPOSITORY_NOT_FOUND')
+  if (await blockExists(tx, [parentOwner.id], user.id)) throw new DomainError('USER_BLOCKED')
   const { description, default_branch } = parent
   const isPrivate = isHidden(parent, parentOwner) ? 1 : 0
   return {

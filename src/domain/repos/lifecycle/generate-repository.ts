@@ -1,5 +1,6 @@
 import { readCommit } from '../../../git/objects/commits.ts'
 import { copyTree } from '../../../git/transfer/tree-copies.ts'
+import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import * as labels from '../../../storage/repos/labels.ts'
 import { attachTopics, topicsOf } from '../../../storage/repos/topics.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
@@ -75,6 +76,8 @@ export async function generateRepository(
   return app.copies(String(caller.user.id), () =>
     createRepositoryIn(app, caller, place, settings, {
       addRows: async (tx, id) => {
+        // The owner may have blocked the caller since.
+        if (await blockExists(tx, [owner.id], caller.user.id)) throw new DomainError('USER_BLOCKED')
         if (draft.labels) await copyLabels(tx, template.id, id)
         if (draft.topics) await copyTopics(app, tx, template.id, id)
       },
