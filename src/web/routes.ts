@@ -23,6 +23,8 @@ export type PageName =
   | 'emails'
   | 'notifications'
   | 'security'
+  | 'sessions'
+  | 'user-webhooks'
   | 'account'
   | 'code'
   | 'blame'
@@ -106,6 +108,7 @@ const FIXED: Readonly<Record<string, PageName>> = {
   'user/settings/emails': 'emails',
   notifications: 'notifications',
   'user/settings/security': 'security',
+  'user/settings/sessions': 'sessions',
 }
 
 /** Returns the page of an address of this server; undefined if the address has none. */
@@ -116,6 +119,8 @@ export function routeOf({ pathname, searchParams: query }: URL): Route | undefin
   const [owner = '', repo = '', folder, ...rest] = path.split('/').map(decoded)
   const props = { owner, repo, rest, query }
   if (owner === '-') return ownRoute(props, folder)
+  if (owner === 'user' && repo === 'settings' && folder === 'hooks')
+    return { name: 'user-webhooks', props }
   if (repo === '') return { name: 'account', props }
   if (folder === undefined) return { name: 'code', props }
   if (folder === 'settings') {

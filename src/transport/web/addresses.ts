@@ -48,6 +48,7 @@ const FIXED_PAGES: Readonly<Record<string, string>> = {
   '/user/settings/emails': 'E-mail',
   '/notifications': 'Notifications',
   '/user/settings/security': 'Security',
+  '/user/settings/sessions': 'Sessions',
 }
 
 /** Pages below `/-/`, which no account can be named. They show a stranger the same for every name. */
@@ -70,6 +71,8 @@ export function readPageAddress(path: string): PageAddress | undefined {
   if (title !== undefined) return { kind: 'fixed', title }
   const [owner = '', repo, folder] = trimmed.slice(1).split('/').map(decoded)
   if (owner === '-' && repo === 'api') return { kind: 'fixed', title: 'API' }
+  if (owner === 'user' && repo === 'settings' && folder === 'hooks')
+    return { kind: 'fixed', title: 'Webhooks' }
   if (OTHER_PATHS.has(owner)) return undefined
   if (owner === '-') {
     const title = OWN_PAGES.get(repo ?? '')

@@ -21,12 +21,15 @@ const ADVICE: Readonly<Record<string, string>> = {
   GPG_KEY_EMAIL_UNKNOWN:
     'Add the signature that proves that the key is yours, or set your e-mail address to one of the key.',
   GPG_SIGNATURE_INVALID: 'Run the command again, and paste all of its output.',
+  HAS_ASSOCIATED_DATA: 'Choose that the content is deleted too, or delete or transfer it first.',
   HEAD_BEHIND_BASE: 'Update the branch of the pull request from its target first.',
   HEAD_COMMIT_DIFFERS: 'New commits have arrived. Look at them, then merge again.',
   INVALID_EMAIL_TOKEN: 'Add the address again, and open the link of the new mail.',
   INVALID_GPG_KEY: 'Paste the whole output of the command, with its first and last line.',
   INVALID_RESET_TOKEN: 'Ask for a new mail.',
   INVALID_SSH_KEY: 'Paste the one line of the file that ends in .pub.',
+  LAST_ORGANIZATION_OWNER:
+    'Make another member an owner of the organisation, or delete the organisation first.',
   LAST_ADMIN: 'Make another user an administrator first.',
   MAIL_NOT_CONFIGURED: 'Ask the administrator to configure mail.',
   MERGE_CONFLICT: 'Merge the target branch into this one, resolve the conflicts, and push.',

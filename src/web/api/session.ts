@@ -59,6 +59,11 @@ export class Session {
       // The session has ended elsewhere.
       if (!isUnauthenticated(error)) throw error
     })
+    this.forget()
+  }
+
+  /** Takes over that the session has ended on the server, which has removed the cookie. */
+  forget(): void {
     this.#token = undefined
     this.#enter(undefined)
   }
@@ -100,8 +105,7 @@ export class Session {
     } catch (error) {
       // A server that is busy does not end the session.
       if (!isUnauthenticated(error)) throw error
-      this.#token = undefined
-      this.#enter(undefined)
+      this.forget()
     }
   }
 

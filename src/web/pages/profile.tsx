@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { type User, User_Role } from '#gen/branchline/v1/user_pb.ts'
 import { UserService } from '#gen/branchline/v1/user_service_pb.ts'
 import { useApi } from '../api/client.ts'
+import { AccountDeletion } from '../parts/account-deletion.tsx'
 import { AccountPicture, hasPicture } from '../parts/account-picture.tsx'
 import { SettingsFrame } from '../parts/account-settings.tsx'
 import { ActionForm } from '../parts/action-form.tsx'
@@ -26,6 +27,7 @@ export default function ProfilePage(): VNode {
           <ProfileForm user={user} />
           <Avatar user={user} />
           <PasswordForm user={user} />
+          <AccountDeletion user={user} />
         </>
       )}
     </SettingsFrame>

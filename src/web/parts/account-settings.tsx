@@ -7,10 +7,12 @@ import { SignInLink } from './sign-in-link.tsx'
 const TABS = {
   Profile: '/user/settings',
   Security: '/user/settings/security',
+  Sessions: '/user/settings/sessions',
   'E-mail': '/user/settings/emails',
   'Access tokens': '/user/settings/tokens',
   Keys: '/user/settings/keys',
   Applications: '/user/settings/applications',
+  Webhooks: '/user/settings/hooks',
 } as const
 
 /** What the pages of an account have around them. Their content is for signed-in users. */

@@ -1,0 +1,85 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { browserName } from '../../../src/web/text/browsers.ts'
+import { browserSuite, hasChromium, openBrowser, WEB_FOLDER } from '../../support/chromium.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
+import { signIn } from '../../support/server.ts'
+import { expectReadable, visitAs } from '../../support/web-visitors.ts'
+
+const PATH = '/user/settings/sessions'
+
+describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
+  let browser: Browser
+  let forge: Forge
+
+  beforeAll(async () => {
+    forge = await startForge({ webFolder: WEB_FOLDER })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await forge?.stop()
+  })
+
+  it('are listed, and ended one by one', async () => {
+    const other = await visitAs(browser, forge.server.url, '/memos', 'bob')
+    const { page, faults, leave } = await visitAs(browser, forge.server.url, PATH, 'bob')
+    const items = page.getByRole('main').getByRole('listitem')
+    const here = items.filter({ hasText: 'this browser' })
+    await here.getByText('Chrome on Linux').waitFor()
+    await here.getByText('Signed in from 127.0.0.1').waitFor()
+    expect(await here.count()).toBe(1)
+    expect(await here.getByRole('button').count()).toBe(0)
+    // The tests have signed bob in by a program.
+    expect(await items.count()).toBe(3)
+    const browserOfBob = items.filter({ hasText: 'Chrome on Linux' }).filter({ hasNotText: 'this' })
+    await browserOfBob.getByRole('button', { name: 'End the session of Chrome on Linux' }).click()
+    await expectReadable(page)
+    await browserOfBob.getByRole('button', { name: 'Yes, end the session of Chrome' }).click()
+    await browserOfBob.waitFor({ state: 'detached' })
+    await other.page.goto('/user/settings')
+    await other.page.getByText('Settings are for signed-in users').waitFor()
+    expect(faults).toEqual([])
+    await Promise.all([leave(), other.leave()])
+  })
+
+  it('are ended all at once, except for this one', async () => {
+    const { url } = forge.server
+    await Promise.all([signIn(url, 'carol'), signIn(url, 'carol')])
+    const other = await visitAs(browser, url, '/memos', 'carol')
+    const { page, faults, leave } = await visitAs(browser, url, PATH, 'carol')
+    await page.getByRole('button', { name: 'End all other sessions' }).click()
+    await page.getByRole('button', { name: 'Yes, end all other sessions' }).click()
+    await page.getByText('There are no other sessions.').waitFor()
+    await expectReadable(page)
+    expect(await page.getByRole('main').getByRole('listitem').count()).toBe(1)
+    await other.page.goto('/user/settings')
+    await other.page.getByText('Settings are for signed-in users').waitFor()
+    await page.getByRole('link', { name: 'Access tokens' }).click()
+    await page.getByText('You have no tokens.').waitFor()
+    expect(faults).toEqual([])
+    await Promise.all([leave(), other.leave()])
+  })
+})
+
+describe('the name of a browser', () => {
+  it.each([
+    ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0',
+      'Edge on Windows',
+    ],
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1',
+      'Safari on iOS',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36',
+      'Chrome on Android',
+    ],
+    ['curl/8.14.1', 'curl'],
+    ['', 'A program without a name'],
+  ])('%s', (userAgent, name) => {
+    expect(browserName(userAgent)).toBe(name)
+  })
+})
