@@ -2,8 +2,8 @@
 // @generated from file branchline/v1/pull_request.proto (package branchline.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Account } from "./account_pb.ts";
 import { file_branchline_v1_account } from "./account_pb.ts";
 import type { Label } from "./label_pb.ts";
@@ -14,6 +14,7 @@ import type { Repository } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import type { Team } from "./team_pb.ts";
 import { file_branchline_v1_team } from "./team_pb.ts";
+import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
@@ -23,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/pull_request.proto.
  */
 export const file_branchline_v1_pull_request: GenFile = /*@__PURE__*/
-  fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSLeCgoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIEjQKCmF1dG9fbWVyZ2UYKCABKAsyGC5icmFuY2hsaW5lLnYxLkF1dG9NZXJnZUIG+qYZAggDQgwKCl9hZGRpdGlvbnNCDAoKX2RlbGV0aW9uc0IQCg5fY2hhbmdlZF9maWxlc0ITChFfbWVyZ2VfY29tbWl0X3NoYSJwCglBdXRvTWVyZ2USJAoEdXNlchgBIAEoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgVzdHlsZRgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ+ChFQdWxsUmVxdWVzdEJyYW5jaBINCgVsYWJlbBgBIAEoCRILCgNyZWYYAiABKAkSCwoDc2hhGAMgASgJEg8KB3JlcG9faWQYBCABKAMSLwoEcmVwbxgFIAEoCzIZLmJyYW5jaGxpbmUudjEuUmVwb3NpdG9yeUIG+qYZAggDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_protobuf_timestamp, file_rest_v1_rest]);
+  fileDesc("CiBicmFuY2hsaW5lL3YxL3B1bGxfcmVxdWVzdC5wcm90bxINYnJhbmNobGluZS52MSK+DAoLUHVsbFJlcXVlc3QSCgoCaWQYASABKAMSCwoDdXJsGAIgASgJEg4KBm51bWJlchgDIAEoAxIkCgR1c2VyGAQgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXRpdGxlGAUgASgJEgwKBGJvZHkYBiABKAkSJAoGbGFiZWxzGAcgAygLMhQuYnJhbmNobGluZS52MS5MYWJlbBIzCgltaWxlc3RvbmUYCCABKAsyGC5icmFuY2hsaW5lLnYxLk1pbGVzdG9uZUIG+qYZAggDEjAKCGFzc2lnbmVlGAkgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Qgb6phkCCAMSKQoJYXNzaWduZWVzGAogAygLMhYuYnJhbmNobGluZS52MS5BY2NvdW50EjMKE3JlcXVlc3RlZF9yZXZpZXdlcnMYCyADKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnQSNgoZcmVxdWVzdGVkX3Jldmlld2Vyc190ZWFtcxgMIAMoCzITLmJyYW5jaGxpbmUudjEuVGVhbRINCgVzdGF0ZRgNIAEoCRINCgVkcmFmdBgOIAEoCBIRCglpc19sb2NrZWQYDyABKAgSEAoIY29tbWVudHMYECABKAMSHwoPcmV2aWV3X2NvbW1lbnRzGBEgASgDQgb6phkCCAESFgoJYWRkaXRpb25zGBIgASgDSACIAQESFgoJZGVsZXRpb25zGBMgASgDSAGIAQESGgoNY2hhbmdlZF9maWxlcxgUIAEoA0gCiAEBEhAKCGh0bWxfdXJsGBUgASgJEhAKCGRpZmZfdXJsGBYgASgJEhEKCXBhdGNoX3VybBgXIAEoCRIRCgltZXJnZWFibGUYGCABKAgSDgoGbWVyZ2VkGBkgASgIEjUKCW1lcmdlZF9hdBgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxIlChBtZXJnZV9jb21taXRfc2hhGBsgASgJQgb6phkCCANIA4gBARIxCgltZXJnZWRfYnkYHCABKAsyFi5icmFuY2hsaW5lLnYxLkFjY291bnRCBvqmGQIIAxIdChVhbGxvd19tYWludGFpbmVyX2VkaXQYHSABKAgSLgoEYmFzZRgeIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSLgoEaGVhZBgfIAEoCzIgLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3RCcmFuY2gSEgoKbWVyZ2VfYmFzZRggIAEoCRI0CghkdWVfZGF0ZRghIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBvqmGQIIAxI2CgpjcmVhdGVkX2F0GCIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEjYKCnVwZGF0ZWRfYXQYIyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgb6phkCCAMSNQoJY2xvc2VkX2F0GCQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIG+qYZAggDEhEKCXBpbl9vcmRlchglIAEoBRIXCg9jb250ZW50X3ZlcnNpb24YJiABKAMSDgoGdW5yZWFkGCcgASgIEjQKCmF1dG9fbWVyZ2UYKCABKAsyGC5icmFuY2hsaW5lLnYxLkF1dG9NZXJnZUIG+qYZAggDEkIKDG1lcmdlYWJpbGl0eRgpIAEoDjInLmJyYW5jaGxpbmUudjEuUHVsbFJlcXVlc3QuTWVyZ2VhYmlsaXR5QgPgQQMimQEKDE1lcmdlYWJpbGl0eRIcChhNRVJHRUFCSUxJVFlfVU5TUEVDSUZJRUQQABIMCghDSEVDS0lORxABEg0KCU1FUkdFQUJMRRACEgwKCENPTkZMSUNUEAMSCQoFRVJST1IQBBIJCgVFTVBUWRAFEgwKCEFOQ0VTVE9SEAYSEAoMQkFTRV9NSVNTSU5HEAcSCgoGQ0xPU0VEEAhCDAoKX2FkZGl0aW9uc0IMCgpfZGVsZXRpb25zQhAKDl9jaGFuZ2VkX2ZpbGVzQhMKEV9tZXJnZV9jb21taXRfc2hhInAKCUF1dG9NZXJnZRIkCgR1c2VyGAEgASgLMhYuYnJhbmNobGluZS52MS5BY2NvdW50Eg0KBXN0eWxlGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIn4KEVB1bGxSZXF1ZXN0QnJhbmNoEg0KBWxhYmVsGAEgASgJEgsKA3JlZhgCIAEoCRILCgNzaGEYAyABKAkSDwoHcmVwb19pZBgEIAEoAxIvCgRyZXBvGAUgASgLMhkuYnJhbmNobGluZS52MS5SZXBvc2l0b3J5Qgb6phkCCANCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_v1_account, file_branchline_v1_label, file_branchline_v1_milestone, file_branchline_v1_repository, file_branchline_v1_team, file_google_api_field_behavior, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * A pull request: a proposal to bring the commits of the head branch into the base branch. The head
@@ -195,7 +196,7 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
 
   /**
    * Whether it is free of conflicts and not work in progress. False while the server has not
-   * checked.
+   * checked. `mergeability` says which of these it is.
    *
    * @generated from field: bool mergeable = 24;
    */
@@ -318,6 +319,13 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
    * @generated from field: branchline.v1.AutoMerge auto_merge = 40;
    */
   autoMerge?: AutoMerge | undefined;
+
+  /**
+   * Whether the present commits can be merged. Compatible systems do not have this field.
+   *
+   * @generated from field: branchline.v1.PullRequest.Mergeability mergeability = 41;
+   */
+  mergeability: PullRequest_Mergeability;
 };
 
 /**
@@ -326,6 +334,87 @@ export type PullRequest = Message<"branchline.v1.PullRequest"> & {
  */
 export const PullRequestSchema: GenMessage<PullRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_pull_request, 0);
+
+/**
+ * What the server knows about a merge of the present commits of base and head. The server checks
+ * when a pull request is created, changed or read and the result is not known yet. The event
+ * MERGEABILITY_CHECKED says that a check has ended.
+ *
+ * Rules of the base branch and the mark of unfinished work are not part of the check.
+ *
+ * @generated from enum branchline.v1.PullRequest.Mergeability
+ */
+export enum PullRequest_Mergeability {
+  /**
+   * Not set. No pull request has this value.
+   *
+   * @generated from enum value: MERGEABILITY_UNSPECIFIED = 0;
+   */
+  MERGEABILITY_UNSPECIFIED = 0,
+
+  /**
+   * Not known yet: a check runs or waits, or begins when the pull request is read.
+   *
+   * @generated from enum value: CHECKING = 1;
+   */
+  CHECKING = 1,
+
+  /**
+   * A merge changes the base, without conflicts.
+   *
+   * @generated from enum value: MERGEABLE = 2;
+   */
+  MERGEABLE = 2,
+
+  /**
+   * Changes of base and head conflict, or have no common history.
+   *
+   * @generated from enum value: CONFLICT = 3;
+   */
+  CONFLICT = 3,
+
+  /**
+   * The check failed. The server repeats a failed check after five minutes, when the pull request
+   * is read.
+   *
+   * @generated from enum value: ERROR = 4;
+   */
+  ERROR = 4,
+
+  /**
+   * The head has commits that the base does not have, but a merge changes no file of the base.
+   *
+   * @generated from enum value: EMPTY = 5;
+   */
+  EMPTY = 5,
+
+  /**
+   * The base has all commits of the head, so that there is nothing to merge.
+   *
+   * @generated from enum value: ANCESTOR = 6;
+   */
+  ANCESTOR = 6,
+
+  /**
+   * The base branch does not exist.
+   *
+   * @generated from enum value: BASE_MISSING = 7;
+   */
+  BASE_MISSING = 7,
+
+  /**
+   * The pull request is closed or merged, so that nothing is checked.
+   *
+   * @generated from enum value: CLOSED = 8;
+   */
+  CLOSED = 8,
+}
+
+/**
+ * Describes the enum branchline.v1.PullRequest.Mergeability.
+ */
+export const PullRequest_MergeabilitySchema: GenEnum<PullRequest_Mergeability> = /*@__PURE__*/
+  enumDesc(file_branchline_v1_pull_request, 0, 0);
 
 /**
  * A merge that happens as soon as the pull request is ready.

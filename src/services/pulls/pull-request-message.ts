@@ -1,8 +1,9 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
-import type {
-  AutoMerge,
-  PullRequestBranch,
-  PullRequest as PullRequestMessage,
+import {
+  type AutoMerge,
+  PullRequest_Mergeability,
+  type PullRequestBranch,
+  type PullRequest as PullRequestMessage,
 } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository as RepositoryMessage } from '#gen/branchline/v1/repository_pb.ts'
 import type { App } from '../../domain/app.ts'
@@ -22,6 +23,13 @@ const NO_REPOSITORY_ID = -1n
 
 /** Results of a mergeability check without a conflict. */
 const WITHOUT_CONFLICT: readonly PullView['mergeability'][] = ['MERGEABLE', 'EMPTY', 'ANCESTOR']
+
+/** Returns what the message says about a merge of the present commits. */
+function mergeabilityIn({ pull, base, mergeability }: PullView): PullRequest_Mergeability {
+  if (pull.state !== 'OPEN') return PullRequest_Mergeability.CLOSED
+  if (base.commitId === '') return PullRequest_Mergeability.BASE_MISSING
+  return PullRequest_Mergeability[mergeability]
+}
 
 /** Returns a pull request as its viewer sees it. */
 export function pullRequestMessage(app: App, viewer: Caller, view: PullView): PullRequestMessage {
@@ -111,6 +119,7 @@ function messageWith(app: App, view: PullView, response: Response): PullRequestM
     contentVersion: BigInt(pull.content_version),
     unread: view.isUnread,
     autoMerge: autoMergeOf(view, ofAccount),
+    mergeability: mergeabilityIn(view),
   }
 }
 

@@ -142,7 +142,8 @@ function subjectOf({ repository, owner }: OpenRepository, event: WatchedEvent): 
     case 'PULL_REQUEST_REVIEWED':
     case 'PULL_REQUEST_COMMENTED':
     case 'PULL_REQUEST_AUTO_MERGE_SCHEDULED':
-    case 'PULL_REQUEST_AUTO_MERGE_CANCELLED': {
+    case 'PULL_REQUEST_AUTO_MERGE_CANCELLED':
+    case 'MERGEABILITY_CHECKED': {
       const { number, base, head: headSha } = notedPullOf(event)
       return { case: 'pullRequest', value: { id, number: BigInt(number), base, headSha } }
     }

@@ -11,9 +11,17 @@ export interface PullCheck {
   readonly mergeBase: string
 }
 
-/** Stores the result of a check of an open pull request, unless its head has changed since. */
-export async function recordMergeability(tx: Tx, pullId: number, check: PullCheck): Promise<void> {
-  await tx
+/**
+ * Stores the result of a check of an open pull request, unless its head has changed since.
+ *
+ * @returns whether the result is stored.
+ */
+export async function recordMergeability(
+  tx: Tx,
+  pullId: number,
+  check: PullCheck,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
     .updateTable('pull_requests')
     .set({
       mergeability: check.mergeability,
@@ -24,5 +32,6 @@ export async function recordMergeability(tx: Tx, pullId: number, check: PullChec
     .where('id', '=', pullId)
     .where('state', '=', 'OPEN')
     .where('head_commit', '=', check.head)
-    .execute()
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }

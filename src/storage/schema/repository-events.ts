@@ -36,6 +36,7 @@ export interface RepositoryEventsTable {
     | 'PULL_REQUEST_AUTO_MERGE_SCHEDULED'
     | 'PULL_REQUEST_AUTO_MERGE_CANCELLED'
     | 'COMMIT_STATUS_CREATED'
+    | 'MERGEABILITY_CHECKED'
   /**
    * The callers that receive the event: the readers of any feature or of one, the users who can see
    * draft releases, or the administrators of the repository.

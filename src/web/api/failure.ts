@@ -35,6 +35,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   MERGE_CONFLICT: 'Merge the target branch into this one, resolve the conflicts, and push.',
   MERGE_DENIED: 'Ask somebody who may write to the repository.',
   PROTECTED_FILES_CHANGED: 'Leave the protected files as they are, or ask an administrator.',
+  PULL_REQUEST_NOT_MERGEABLE: 'Push new commits, or close the pull request.',
   PULL_REQUEST_WORK_IN_PROGRESS: 'Remove the mark of unfinished work from the title first.',
   REBASE_CONFLICT: 'Rebase the branch, resolve the conflicts, and push.',
   REVIEWS_MISSING: 'Wait for the requested reviews.',

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
-import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { FailureNote } from './failure-note.tsx'
@@ -69,9 +69,24 @@ export function MergeBox(
   )
 }
 
+/** What new commits only can change. */
+const NEEDS_COMMITS: readonly PullRequest_Mergeability[] = [
+  PullRequest_Mergeability.CONFLICT,
+  PullRequest_Mergeability.ANCESTOR,
+]
+
 /** Returns whether a merge can happen, or be scheduled. The user sees what is missing. */
-function canAsk({ draft, autoMerge }: PullRequest, isReady: boolean): boolean {
-  return !draft && (isReady || !autoMerge)
+function canAsk({ draft, autoMerge, mergeability }: PullRequest, isReady: boolean): boolean {
+  return !draft && !NEEDS_COMMITS.includes(mergeability) && (isReady || !autoMerge)
+}
+
+/** What a check of the commits says that is no obstacle. */
+const CHECK_NOTES: Readonly<Partial<Record<PullRequest_Mergeability, string>>> = {
+  [PullRequest_Mergeability.CHECKING]: 'The server is looking for conflicts.',
+  [PullRequest_Mergeability.ERROR]:
+    'The server could not find out whether there are conflicts. If merging is refused, the reason appears here.',
+  [PullRequest_Mergeability.EMPTY]:
+    'The target branch has all these changes. A merge adds the commits only.',
 }
 
 /** Styles that create a commit, which has a message. */
@@ -90,6 +105,7 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
   const { of } = useApi()
   const styles = stylesOf(repository)
   const [chosen, setStyle] = useState(repository.defaultMergeStyle)
+  const note = CHECK_NOTES[pull.mergeability]
   const style = styles.some(([known]) => known === chosen) ? chosen : (styles[0]?.[0] ?? '')
   const merge = useAction(async (form: HTMLFormElement) => {
     await of(PullMergeService).mergePullRequest({
@@ -106,12 +122,7 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
   })
   return (
     <form onSubmit={onSubmit(merge.run)}>
-      {!pull.mergeable && (
-        <p class="note">
-          The server has found a conflict, or is still looking for one. If merging is refused, the
-          reason appears here.
-        </p>
-      )}
+      {note !== undefined && <p class="note">{note}</p>}
       {merge.failure && <FailureNote failure={merge.failure} />}
       <label>
         Style

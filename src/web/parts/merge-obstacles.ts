@@ -3,7 +3,7 @@ import type { Branch } from '#gen/branchline/v1/branch_pb.ts'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
 import type { CommitStatus } from '#gen/branchline/v1/commit_status_pb.ts'
 import { CommitStatusService } from '#gen/branchline/v1/commit_status_service_pb.ts'
-import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import type { Api } from '../api/client.ts'
 import { adviceFor } from '../api/failure.ts'
@@ -70,6 +70,10 @@ export function obstaclesOf(
   const add = (reason: string, message: string) =>
     obstacles.push({ reason, message, advice: adviceFor(reason) })
   if (pull.draft) add('PULL_REQUEST_WORK_IN_PROGRESS', 'Work in progress PRs cannot be merged.')
+  if (pull.mergeability === PullRequest_Mergeability.CONFLICT)
+    add('MERGE_CONFLICT', 'The changes conflict with those of the target branch.')
+  if (pull.mergeability === PullRequest_Mergeability.ANCESTOR)
+    add('PULL_REQUEST_NOT_MERGEABLE', 'The target branch has all commits already.')
   const needed = Number(branch?.requiredApprovals ?? 0n)
   const given = approvalsOf(reviews)
   if (given < needed)

@@ -1,27 +1,28 @@
 import { useEffect } from 'preact/hooks'
-import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 
-/** Each wait is twice as long as the one before. The server ends a check after 20 seconds. */
-const FIRST_WAIT_MS = 1000
-const MAX_WAIT_MS = 16_000
+/** Each wait is twice as long as the one before. */
+const FIRST_WAIT_MS = 2000
+const MAX_WAIT_MS = 64_000
 
 /**
- * Reads an open pull request that cannot be merged again, for a while. The server may still check
- * whether the present commits conflict, and the end of the check is no event.
+ * Reads a pull request again while the server checks whether the present commits conflict. The end
+ * of the check is an event. But a server that is too busy, or that stops, does not check until
+ * somebody reads.
  */
 export function useSettledPull(pull: PullRequest | undefined, reload: () => void): void {
-  const isUnsettled = pull?.state === 'open' && !pull.draft && !pull.mergeable
+  const isChecked = pull?.mergeability !== PullRequest_Mergeability.CHECKING
   const commits = `${pull?.head?.sha} ${pull?.base?.sha}`
   useEffect(() => {
-    if (!isUnsettled) return
+    if (isChecked) return
     let timer: ReturnType<typeof setTimeout> | undefined
     const wait = (waitMs: number) => {
       timer = setTimeout(() => {
         reload()
-        if (waitMs < MAX_WAIT_MS) wait(waitMs * 2)
+        wait(Math.min(waitMs * 2, MAX_WAIT_MS))
       }, waitMs)
     }
     wait(FIRST_WAIT_MS)
     return () => clearTimeout(timer)
-  }, [isUnsettled, commits, reload])
+  }, [isChecked, commits, reload])
 }

@@ -371,7 +371,7 @@ describe('a refused edit', () => {
     refused ??= prepare()
     const { edit, read } = await refused
     // Whether it can be merged is found out meanwhile.
-    const { mergeable: _, ...before } = await read()
+    const { mergeable: _, mergeability: __, ...before } = await read()
     const asked = { title: 'other', labels: [], ...body }
     const answer = await edit(who, asked)
     const expected = typeof text === 'string' ? text : expect.stringMatching(text)

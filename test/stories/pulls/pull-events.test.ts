@@ -23,6 +23,8 @@ afterEach(() => {
 })
 afterAll(() => server.stop())
 
+const { MERGEABILITY_CHECKED } = RepositoryEvent_Type
+
 type Event = NonNullable<WatchRepositoryResponse['event']>
 
 /** Begins to watch a repository of bob's over gRPC. */
@@ -31,7 +33,10 @@ async function watch(who: Pick<Actor, 'authorization'> | undefined, repo: string
   watchers.push(watcher)
   await watcher.next()
   return {
-    /** All that is sent until the repository has another description, which it gets now. */
+    /**
+     * All that is sent until the repository has another description, which it gets now. Checks of
+     * mergeability run beside, and have a test of their own.
+     */
     async events(): Promise<Event[]> {
       await forge.ask(users.bob, 'PATCH', `/repos/bob/${repo}`, {
         description: String(Math.random()),
@@ -40,7 +45,7 @@ async function watch(who: Pick<Actor, 'authorization'> | undefined, repo: string
       for (;;) {
         const { event } = await watcher.next()
         if (event?.type === RepositoryEvent_Type.REPOSITORY_EDITED) return events
-        if (event) events.push(event)
+        if (event && event.type !== MERGEABILITY_CHECKED) events.push(event)
       }
     },
   }
@@ -92,6 +97,31 @@ describe('events of pull requests', () => {
       { id: BigInt(id), number: 1n, base: 'main', headSha: after },
       { id: BigInt(id), number: 1n, base: 'other', headSha: after },
     ])
+  })
+
+  it('have the end of each check of other commits, once', async () => {
+    const { path } = await forge.repository(users.bob, 'checks')
+    const watcher = watchRepository(server.url, 'gRPC', undefined, {
+      owner: 'bob',
+      repo: 'checks',
+      types: [MERGEABILITY_CHECKED],
+    })
+    watchers.push(watcher)
+    await watcher.next()
+    const ended = async () => {
+      const { event } = await watcher.next()
+      expect([event?.actor, event?.subject.case]).toEqual([undefined, 'pullRequest'])
+      return event?.subject.case === 'pullRequest' && event.subject.value.headSha
+    }
+    const head = await forge.change(users.bob, path, 'topic')
+    const draft = { head: 'topic', base: 'main', title: 'A change' }
+    await forge.ask(users.bob, 'POST', `${path}/pulls`, draft)
+    expect(await ended()).toBe(head)
+    for (let i = 0; i < 3; i++) await forge.ask(users.carol, 'GET', `${path}/pulls/1`)
+    const after = await forge.change(users.bob, path, 'topic', 'main', 'more.txt')
+    await forge.ask(users.carol, 'GET', `${path}/pulls/1`)
+    // The readers in between found the result, so that nothing was checked again.
+    expect(await ended()).toBe(after)
   })
 
   it.each<[name: string, change: (pull: ReviewedPull) => Promise<unknown>, told: string[]]>([

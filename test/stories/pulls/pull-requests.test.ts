@@ -137,6 +137,7 @@ describe('a pull request', () => {
       diff_url: `${url}.diff`,
       patch_url: `${url}.patch`,
       mergeable: false,
+      mergeability: 'MERGEABLE',
       merged: false,
       merged_at: null,
       merge_commit_sha: null,
@@ -275,6 +276,26 @@ describe('a pull request', () => {
     expect(await mergeable(1)).toBe(false)
     await ask(users.bob, 'PATCH', `${pulls}/2`, { title: '[WIP] No' })
     expect(await mergeable(2)).toBe(false)
+  })
+
+  it('tells a check that has not ended from a conflict and from other results', async () => {
+    const { path, pulls } = await repository('explained')
+    await open(users.bob, path, 'fix', 'main', { title: 'WIP: a fix' })
+    const found = async () => {
+      const { mergeable, mergeability } = await ask(users.bob, 'GET', `${pulls}/1`)
+      return [mergeable, mergeability]
+    }
+    await expect.poll(found).toEqual([false, 'MERGEABLE'])
+    await ask(users.bob, 'PATCH', `${pulls}/1`, { title: 'A fix' })
+    expect(await found()).toEqual([true, 'MERGEABLE'])
+    const content = Buffer.from('in the way\n').toString('base64')
+    await ask(users.bob, 'POST', `${path}/contents/fix.txt`, { content, branch: 'main' })
+    expect(await found()).toEqual([false, 'CHECKING'])
+    await expect.poll(found).toEqual([false, 'CONFLICT'])
+    const [listed] = await ask(users.bob, 'GET', pulls)
+    expect(listed.mergeability).toBe('CONFLICT')
+    await ask(users.bob, 'PATCH', `${pulls}/1`, { state: 'closed' })
+    expect((await found())[1]).toBe('CLOSED')
   })
 })
 

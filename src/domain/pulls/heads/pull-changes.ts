@@ -1,5 +1,9 @@
 import type { Tx } from '../../../storage/schema/schema.ts'
-import { type PullEventType, recordEvent } from '../../repos/events/repository-events.ts'
+import {
+  type PullEventType,
+  pullSubject,
+  recordEvent,
+} from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { queueHookEvents } from '../../webhooks/hook-queue.ts'
 import { type PullMessageType, queuePullDeliveries, type ToldPull } from './pull-deliveries.ts'
@@ -47,7 +51,7 @@ export async function recordPullChange(
     audience: 'pulls',
     actor_id: actorId ?? null,
     subject_id: pull.id,
-    subject: JSON.stringify([pull.number, pull.base_branch, pull.head_commit]),
+    subject: pullSubject(pull),
   })
   const event = timelineEventOf(type, pull)
   if (event) await recordTimeline(app, tx, actorId, pull.id, event)

@@ -5,13 +5,13 @@ import { GitError } from '../../../git/core/errors.ts'
 import { findMergeBase } from '../../../git/history/history.ts'
 import { mergeCommits } from '../../../git/merging/merge.ts'
 import { readCommit } from '../../../git/objects/commits.ts'
-import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerge } from '../../../storage/pulls/auto-merges.ts'
 import { type PullCheck, recordMergeability } from '../../../storage/pulls/pull-checks.ts'
 import { findPullRequestById } from '../../../storage/pulls/pull-requests.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
 import type { Mergeability, PullRequest } from '../../../storage/schema/pulls.ts'
 import { DomainError } from '../../core/errors.ts'
+import { changeWatched, pullSubject, recordEvent } from '../../repos/events/repository-events.ts'
 import type { MergeChecks, ReposApp } from '../../repos/ports.ts'
 import { reading } from '../../repos/reading/git-reading.ts'
 import { readBranch } from '../../repos/refs/ref-index.ts'
@@ -90,7 +90,7 @@ export function awaitCheck(app: ReposApp, pull: PullRequest): Promise<void> {
 /**
  * Checks a pull request, unless the result is known or a check of the same commits failed recently.
  *
- * @throws SERVER_BUSY, GIT_TIMEOUT; REF_NOT_FOUND if the head commit is lost.
+ * @throws SERVER_BUSY if the check did not run
  */
 export async function checkMergeability(app: ReposApp, pullId: number): Promise<void> {
   await app.coordination.once(`check of pull ${pullId}`, async () => {
@@ -108,18 +108,30 @@ async function checkNow(app: ReposApp, pullId: number): Promise<void> {
   const repository = pull && (await findRepositoryById(app.db, pull.repository_id))
   if (!repository || pull.state !== 'OPEN') return
   const base = (await readBranch(app, repository, pull.base_branch))?.commit_id
-  if (base === undefined || isKnown(mergeabilityOf(pull, base))) return
+  if (base === undefined) return
+  const before = mergeabilityOf(pull, base)
+  if (isKnown(before)) return
   const subject = `${pullId} ${base} ${pull.head_commit}`
   if (app.clock.now() < (app.mergeChecks.failures.get(subject) ?? 0)) return
+  const check = await examine(app, pull, base)
+  if (check.mergeability === 'ERROR')
+    app.mergeChecks.failures.set(subject, app.clock.now() + FAILURE_REST_MS)
+  await record(app, pull, check, before)
+}
+
+/** Returns the result of a check. That a check failed is a result, too. */
+async function examine(app: ReposApp, pull: PullRequest, base: string): Promise<PullCheck> {
   try {
     const head = await prepareHead(app, pull)
-    const check = await computeMergeability(app, repository.id, base, head)
-    await record(app, pullId, { base, head, ...check })
-    if (check.mergeability === 'ERROR') rememberFailure(app, subject)
+    return { base, head, ...(await computeMergeability(app, pull.repository_id, base, head)) }
   } catch (error) {
-    if (!(error instanceof DomainError && error.reason === 'SERVER_BUSY'))
-      rememberFailure(app, subject)
-    throw error
+    const isDomainError = error instanceof DomainError
+    // A check that did not begin is still to come.
+    if (isDomainError && error.reason === 'SERVER_BUSY') throw error
+    if (!isDomainError)
+      app.log.error({ err: error, pullRequest: pull.id }, 'a mergeability check failed')
+    const { head_commit: head, merge_base: mergeBase } = pull
+    return { base, head, mergeBase, mergeability: 'ERROR' }
   }
 }
 
@@ -128,16 +140,29 @@ export function isKnown(mergeability: Mergeability): boolean {
   return mergeability !== 'CHECKING' && mergeability !== 'ERROR'
 }
 
-function rememberFailure({ mergeChecks, clock }: ReposApp, subject: string): void {
-  mergeChecks.failures.set(subject, clock.now() + FAILURE_REST_MS)
-}
-
-async function record(app: ReposApp, pullId: number, check: PullCheck): Promise<void> {
-  await transaction(app.db, async (tx) => {
-    await recordMergeability(tx, pullId, check)
-    await wakeAutoMerge(tx, app.clock.now(), pullId)
+/**
+ * Stores the result of a check, with an event unless the result is the same as before.
+ *
+ * An event for each result costs little beside the processes of the check.
+ */
+async function record(
+  app: ReposApp,
+  pull: PullRequest,
+  check: PullCheck,
+  before: Mergeability,
+): Promise<void> {
+  await changeWatched(app, async (tx) => {
+    const isStored = await recordMergeability(tx, pull.id, check)
+    await wakeAutoMerge(tx, app.clock.now(), pull.id)
+    if (!isStored || check.mergeability === before) return
+    await recordEvent(app, tx, {
+      repository_id: pull.repository_id,
+      type: 'MERGEABILITY_CHECKED',
+      audience: 'pulls',
+      subject_id: pull.id,
+      subject: pullSubject(pull),
+    })
   })
-  app.signals.autoMerges.notify()
 }
 
 /**

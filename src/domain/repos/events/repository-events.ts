@@ -3,6 +3,7 @@ import { isForeignKeyViolation, transaction } from '../../../storage/database/da
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/repository-events.ts'
 import type { Owner } from '../../../storage/schema/accounts.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Release } from '../../../storage/schema/releases.ts'
 import type { CommitStatus } from '../../../storage/schema/repos.ts'
 import type { RepositoryEvent } from '../../../storage/schema/repository-events.ts'
@@ -304,6 +305,14 @@ export function notedStatusOf({ subject }: Pick<RepositoryEvent, 'subject'>): No
     CommitStatus['state'],
   ]
   return { commit_id, number, context, state }
+}
+
+/** A pull request as events name it. */
+type NotedPull = Pick<PullRequest, 'number' | 'base_branch' | 'head_commit'>
+
+/** Returns the subject of an event of a pull request. */
+export function pullSubject({ number, base_branch, head_commit }: NotedPull): string {
+  return JSON.stringify([number, base_branch, head_commit])
 }
 
 /** What an event says of its pull request. */
