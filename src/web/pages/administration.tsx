@@ -16,7 +16,7 @@ import type { PageProps } from '../routes.ts'
 /** The accounts of the instance, and facts about the instance. For its administrators. */
 export default function AdministrationPage({ query }: PageProps): VNode {
   return (
-    <Administration title="Administration">
+    <Administration title="Administration" page="Server and accounts">
       <Facts />
       <Accounts page={pageOf(query)} />
     </Administration>
