@@ -55,6 +55,39 @@ describe('metrics', () => {
     expect(text).toMatch(/^branchline_connections [1-9]/m)
   })
 
+  it('are typed for administrators, without buckets', async () => {
+    const { ada, bob } = await start()
+    await get('/api/v1/users/ada')
+    const names = ['branchline_calls_total', 'branchline_call_duration_seconds', 'missing']
+    const path = `/admin/metrics?${names.map((name) => `names=${name}`).join('&')}`
+    const { status, body } = await restAt(server.url)(ada, 'GET', path)
+    expect(status).toBe(200)
+    const labels = { method: 'branchline.v1.UserService/GetUser' }
+    expect(body).toMatchObject({
+      read_at: expect.stringMatching(/^20/),
+      metrics: [
+        {
+          name: 'branchline_calls_total',
+          type: 'counter',
+          help: 'Finished calls, by method and code; all protocols alike.',
+          samples: expect.arrayContaining([
+            { name: 'branchline_calls_total', labels: { ...labels, code: 'OK' }, value: 1 },
+          ]),
+        },
+        {
+          name: 'branchline_call_duration_seconds',
+          type: 'histogram',
+          samples: expect.arrayContaining([
+            { name: 'branchline_call_duration_seconds_count', labels, value: 1 },
+          ]),
+        },
+      ],
+    })
+    expect(JSON.stringify(body)).not.toContain('_bucket')
+    expect((await restAt(server.url)(bob, 'GET', path)).status).toBe(403)
+    expect((await restAt(server.url)(undefined, 'GET', path)).status).toBe(401)
+  })
+
   it('count requests of Git by service and status, and the log has each', async () => {
     const { bob } = await start()
     await restAt(server.url)(bob, 'POST', '/user/repos', { name: 'engine', auto_init: true })

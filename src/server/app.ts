@@ -9,6 +9,7 @@ import type { App } from '../domain/app.ts'
 import { createBackground } from '../domain/core/background.ts'
 import { createCoordination } from '../domain/core/coordination.ts'
 import type { Clock, Signals } from '../domain/core/core.ts'
+import { MetricsSource } from '../domain/core/metrics.ts'
 import { createSignal, type Signal } from '../domain/core/signal.ts'
 import { hookRefObserver } from '../domain/hooks/ref-observer.ts'
 import { parseAllowedHosts } from '../domain/outbound/allowed-hosts.ts'
@@ -67,6 +68,7 @@ export async function createApp({
     mail,
     publicUrl,
     outbound,
+    metrics: new MetricsSource(),
     markup,
     commitSigning: createCommitSigning(keys),
     refObservers: [pullRefObserver, hookRefObserver, pushMirrorRefObserver],

@@ -1,3 +1,4 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ServiceImpl } from '@connectrpc/connect'
 import { AdminService } from '#gen/branchline/v1/admin_service_pb.ts'
 import { getUserAsAdmin } from '../domain/administration/admin-users.ts'
@@ -20,6 +21,14 @@ import { readNumberedPage } from './wire/pages.ts'
 function adminService(app: App): ServiceImpl<typeof AdminService> {
   return {
     ...adminUserMethods(app),
+
+    async adminGetMetrics({ names }) {
+      const metrics = await app.metrics.read(names)
+      return {
+        readAt: timestampFromMs(app.clock.now()),
+        metrics: metrics.map(({ samples, ...metric }) => ({ ...metric, samples: [...samples] })),
+      }
+    },
 
     async adminListOrganizations(request, context) {
       const caller = signedIn(callerOf(context))

@@ -46,6 +46,8 @@ const PAGES: Readonly<Record<PageName, () => Promise<{ readonly default: Page }>
   'organization-webhooks': () => import('./pages/organization-webhooks.tsx'),
   administration: () => import('./pages/administration.tsx'),
   'administration-account': () => import('./pages/administration-account.tsx'),
+  'administration-metrics': () => import('./pages/administration-metrics.tsx'),
+  'administration-providers': () => import('./pages/administration-providers.tsx'),
   import: () => import('./pages/import.tsx'),
   api: () => import('./pages/api.tsx'),
 }

@@ -50,6 +50,8 @@ export type PageName =
   | 'organization-webhooks'
   | 'administration'
   | 'administration-account'
+  | 'administration-metrics'
+  | 'administration-providers'
   | 'import'
   | 'api'
 
@@ -94,6 +96,8 @@ const FIXED: Readonly<Record<string, PageName>> = {
   '': 'home',
   explore: 'explore',
   '-/admin': 'administration',
+  '-/admin/metrics': 'administration-metrics',
+  '-/admin/identity-providers': 'administration-providers',
   '-/import': 'import',
   '-/organizations': 'organizations',
   'user/login': 'login',

@@ -244,6 +244,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(organizations.listUserOrganizations, 'GET /users/bob/orgs'),
   bob(organizations.getOrganizationPermissions, 'GET /users/bob/orgs/guild/permissions'),
   by('ada', admin.adminListOrganizations, 'GET /admin/orgs'),
+  by('ada', admin.adminGetMetrics, 'GET /admin/metrics?names=branchline_streams'),
   by('ada', admin.adminListUserOrganizations, 'GET /admin/users/bob/orgs'),
   bob(accounts.blockOrganizationUser, 'PUT /orgs/guild/blocks/ada'),
   bob(accounts.listOrganizationBlockedUsers, 'GET /orgs/guild/blocks'),

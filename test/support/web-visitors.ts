@@ -17,7 +17,7 @@ export async function visitAs(
   await page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
   await page.getByLabel('Username').fill(username)
   await page.getByLabel('Password').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   return visitor
 }

@@ -17,8 +17,8 @@ import type { RepositorySchema } from "./repository_pb.ts";
 import { file_branchline_v1_repository } from "./repository_pb.ts";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
-import type { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_rest_v1_rest } from "../../rest/v1/rest_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/admin_service.proto.
  */
 export const file_branchline_v1_admin_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFicmFuY2hsaW5lL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWwoVQWRtaW5MaXN0VXNlcnNSZXF1ZXN0EhEKCXNvdXJjZV9pZBgBIAEoAxISCgpsb2dpbl9uYW1lGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiXQoWQWRtaW5MaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI8Ch1BZG1pbkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIlIKIUFkbWluTGlzdFVzZXJPcmdhbml6YXRpb25zUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFItsBCh5BZG1pbkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSFQoIdXNlcm5hbWUYAiABKAlCA+BBAhIRCglmdWxsX25hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDwoHd2Vic2l0ZRgGIAEoCRIQCghsb2NhdGlvbhgHIAEoCRISCgp2aXNpYmlsaXR5GAggASgJEiUKHXJlcG9fYWRtaW5fY2hhbmdlX3RlYW1fYWNjZXNzGAkgASgIIo0CChxBZG1pbkNyZWF0ZVJlcG9zaXRvcnlSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhEKCWF1dG9faW5pdBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCRIQCgh0ZW1wbGF0ZRgHIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYCCABKAkSDgoGcmVhZG1lGAkgASgJEhIKCmdpdGlnbm9yZXMYCiABKAkSDwoHbGljZW5zZRgLIAEoCRIUCgxpc3N1ZV9sYWJlbHMYDCABKAkiaAobQWRtaW5DcmVhdGVQdWJsaWNLZXlSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhIKBXRpdGxlGAIgASgJQgPgQQISEAoDa2V5GAMgASgJQgPgQQISEQoJcmVhZF9vbmx5GAQgASgIIjsKG0FkbWluRGVsZXRlUHVibGljS2V5UmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIKCgJpZBgCIAEoAyJFChZBZG1pblJlbmFtZVVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhkKDG5ld191c2VybmFtZRgCIAEoCUID4EECIqkBChZBZG1pbkNyZWF0ZVVzZXJSZXF1ZXN0EhUKCHVzZXJuYW1lGAEgASgJQgPgQQISEgoFZW1haWwYAiABKAlCA+BBAhIVCghwYXNzd29yZBgDIAEoCUID4EECEhEKCWZ1bGxfbmFtZRgEIAEoCRISCgp2aXNpYmlsaXR5GAUgASgJEhcKCnJlc3RyaWN0ZWQYBiABKAhIAIgBAUINCgtfcmVzdHJpY3RlZCL4AgoUQWRtaW5FZGl0VXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSEgoFZW1haWwYAiABKAlIAIgBARIVCghwYXNzd29yZBgDIAEoCUgBiAEBEhYKCWZ1bGxfbmFtZRgEIAEoCUgCiAEBEhgKC2Rlc2NyaXB0aW9uGAUgASgJSAOIAQESEgoFYWRtaW4YBiABKAhIBIgBARITCgZhY3RpdmUYByABKAhIBYgBARIbCg5wcm9oaWJpdF9sb2dpbhgIIAEoCEgGiAEBEhcKCnZpc2liaWxpdHkYCSABKAlIB4gBARIXCgpyZXN0cmljdGVkGAogASgISAiIAQFCCAoGX2VtYWlsQgsKCV9wYXNzd29yZEIMCgpfZnVsbF9uYW1lQg4KDF9kZXNjcmlwdGlvbkIICgZfYWRtaW5CCQoHX2FjdGl2ZUIRCg9fcHJvaGliaXRfbG9naW5CDQoLX3Zpc2liaWxpdHlCDQoLX3Jlc3RyaWN0ZWQiOQoWQWRtaW5EZWxldGVVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRINCgVwdXJnZRgCIAEoCDLWDwoMQWRtaW5TZXJ2aWNlErABCg5BZG1pbkxpc3RVc2VycxIkLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0VXNlcnNSZXF1ZXN0GiUuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2Vyc1Jlc3BvbnNlIlGQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboLT5JMCHGIFdXNlcnMSEy9hcGkvdjEvYWRtaW4vdXNlcnMSygEKFkFkbWluTGlzdE9yZ2FuaXphdGlvbnMSLC5icmFuY2hsaW5lLnYxLkFkbWluTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIliQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboLT5JMCI2INb3JnYW5pemF0aW9ucxISL2FwaS92MS9hZG1pbi9vcmdzEuMBChpBZG1pbkxpc3RVc2VyT3JnYW5pemF0aW9ucxIwLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0VXNlck9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlImmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboLT5JMCNGINb3JnYW5pemF0aW9ucxIjL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9L29yZ3MSrwEKF0FkbWluQ3JlYXRlT3JnYW5pemF0aW9uEi0uYnJhbmNobGluZS52MS5BZG1pbkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbiJIkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAiU6ASoiIC9hcGkvdjEvYWRtaW4vdXNlcnMve293bmVyfS9vcmdzEq0BChVBZG1pbkNyZWF0ZVJlcG9zaXRvcnkSKy5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlUmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiTJACAPqmGQMIyQGCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIpOgEqIiQvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vcmVwb3MSqwEKFEFkbWluQ3JlYXRlUHVibGljS2V5EiouYnJhbmNobGluZS52MS5BZG1pbkNyZWF0ZVB1YmxpY0tleVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLlB1YmxpY0tleSJNkAIA+qYZAwjJAYKnGREIBhILd3JpdGU6YWRtaW4oAYLT5JMCKDoBKiIjL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9L2tleXMSpAEKFEFkbWluRGVsZXRlUHVibGljS2V5EiouYnJhbmNobGluZS52MS5BZG1pbkRlbGV0ZVB1YmxpY0tleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSJACAoKnGREIBhILd3JpdGU6YWRtaW4oAYLT5JMCKiooL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9L2tleXMve2lkfRKYAQoPQWRtaW5SZW5hbWVVc2VyEiUuYnJhbmNobGluZS52MS5BZG1pblJlbmFtZVVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkaQAgKCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIqOgEqIiUvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vcmVuYW1lEo0BCg9BZG1pbkNyZWF0ZVVzZXISJS5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlVXNlclJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkFjY291bnQiO5ACAPqmGQMIyQGCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIYOgEqIhMvYXBpL3YxL2FkbWluL3VzZXJzEo0BCg1BZG1pbkVkaXRVc2VyEiMuYnJhbmNobGluZS52MS5BZG1pbkVkaXRVc2VyUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQWNjb3VudCI/kAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCIzoBKjIeL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9Eo4BCg9BZG1pbkRlbGV0ZVVzZXISJS5icmFuY2hsaW5lLnYxLkFkbWluRGVsZXRlVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPJACAoKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAiAqHi9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfRpd+qYZWQgCEAIYAiACKAIwATgCQg0vb3BlbmFwaS5qc29uSgUIAxCmA0oFCAYQpgNKBQgJEKYDUMwBWh5hcHBsaWNhdGlvbi9qc29uO2NoYXJzZXQ9dXRmLThgAmgDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_organization, file_branchline_v1_organization_service, file_branchline_v1_public_key, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiFicmFuY2hsaW5lL3YxL2FkbWluX3NlcnZpY2UucHJvdG8SDWJyYW5jaGxpbmUudjEiWwoVQWRtaW5MaXN0VXNlcnNSZXF1ZXN0EhEKCXNvdXJjZV9pZBgBIAEoAxISCgpsb2dpbl9uYW1lGAIgASgJEgwKBHBhZ2UYAyABKAUSDQoFbGltaXQYBCABKAUiXQoWQWRtaW5MaXN0VXNlcnNSZXNwb25zZRIlCgV1c2VycxgBIAMoCzIWLmJyYW5jaGxpbmUudjEuQWNjb3VudBINCgV0b3RhbBgCIAEoAxINCgVsaW1pdBgDIAEoBSI8Ch1BZG1pbkxpc3RPcmdhbml6YXRpb25zUmVxdWVzdBIMCgRwYWdlGAEgASgFEg0KBWxpbWl0GAIgASgFIlIKIUFkbWluTGlzdFVzZXJPcmdhbml6YXRpb25zUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIMCgRwYWdlGAIgASgFEg0KBWxpbWl0GAMgASgFItsBCh5BZG1pbkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QSDQoFb3duZXIYASABKAkSFQoIdXNlcm5hbWUYAiABKAlCA+BBAhIRCglmdWxsX25hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSDwoHd2Vic2l0ZRgGIAEoCRIQCghsb2NhdGlvbhgHIAEoCRISCgp2aXNpYmlsaXR5GAggASgJEiUKHXJlcG9fYWRtaW5fY2hhbmdlX3RlYW1fYWNjZXNzGAkgASgIIo0CChxBZG1pbkNyZWF0ZVJlcG9zaXRvcnlSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhEKBG5hbWUYAiABKAlCA+BBAhITCgtkZXNjcmlwdGlvbhgDIAEoCRIPCgdwcml2YXRlGAQgASgIEhEKCWF1dG9faW5pdBgFIAEoCBIWCg5kZWZhdWx0X2JyYW5jaBgGIAEoCRIQCgh0ZW1wbGF0ZRgHIAEoCBIaChJvYmplY3RfZm9ybWF0X25hbWUYCCABKAkSDgoGcmVhZG1lGAkgASgJEhIKCmdpdGlnbm9yZXMYCiABKAkSDwoHbGljZW5zZRgLIAEoCRIUCgxpc3N1ZV9sYWJlbHMYDCABKAkiaAobQWRtaW5DcmVhdGVQdWJsaWNLZXlSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhIKBXRpdGxlGAIgASgJQgPgQQISEAoDa2V5GAMgASgJQgPgQQISEQoJcmVhZF9vbmx5GAQgASgIIjsKG0FkbWluRGVsZXRlUHVibGljS2V5UmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRIKCgJpZBgCIAEoAyJFChZBZG1pblJlbmFtZVVzZXJSZXF1ZXN0EhAKCHVzZXJuYW1lGAEgASgJEhkKDG5ld191c2VybmFtZRgCIAEoCUID4EECIqkBChZBZG1pbkNyZWF0ZVVzZXJSZXF1ZXN0EhUKCHVzZXJuYW1lGAEgASgJQgPgQQISEgoFZW1haWwYAiABKAlCA+BBAhIVCghwYXNzd29yZBgDIAEoCUID4EECEhEKCWZ1bGxfbmFtZRgEIAEoCRISCgp2aXNpYmlsaXR5GAUgASgJEhcKCnJlc3RyaWN0ZWQYBiABKAhIAIgBAUINCgtfcmVzdHJpY3RlZCL4AgoUQWRtaW5FZGl0VXNlclJlcXVlc3QSEAoIdXNlcm5hbWUYASABKAkSEgoFZW1haWwYAiABKAlIAIgBARIVCghwYXNzd29yZBgDIAEoCUgBiAEBEhYKCWZ1bGxfbmFtZRgEIAEoCUgCiAEBEhgKC2Rlc2NyaXB0aW9uGAUgASgJSAOIAQESEgoFYWRtaW4YBiABKAhIBIgBARITCgZhY3RpdmUYByABKAhIBYgBARIbCg5wcm9oaWJpdF9sb2dpbhgIIAEoCEgGiAEBEhcKCnZpc2liaWxpdHkYCSABKAlIB4gBARIXCgpyZXN0cmljdGVkGAogASgISAiIAQFCCAoGX2VtYWlsQgsKCV9wYXNzd29yZEIMCgpfZnVsbF9uYW1lQg4KDF9kZXNjcmlwdGlvbkIICgZfYWRtaW5CCQoHX2FjdGl2ZUIRCg9fcHJvaGliaXRfbG9naW5CDQoLX3Zpc2liaWxpdHlCDQoLX3Jlc3RyaWN0ZWQiOQoWQWRtaW5EZWxldGVVc2VyUmVxdWVzdBIQCgh1c2VybmFtZRgBIAEoCRINCgVwdXJnZRgCIAEoCCInChZBZG1pbkdldE1ldHJpY3NSZXF1ZXN0Eg0KBW5hbWVzGAEgAygJIm4KF0FkbWluR2V0TWV0cmljc1Jlc3BvbnNlEisKB3JlYWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKB21ldHJpY3MYAiADKAsyFS5icmFuY2hsaW5lLnYxLk1ldHJpYyJgCgZNZXRyaWMSDAoEbmFtZRgBIAEoCRIMCgRoZWxwGAIgASgJEgwKBHR5cGUYAyABKAkSLAoHc2FtcGxlcxgEIAMoCzIbLmJyYW5jaGxpbmUudjEuTWV0cmljU2FtcGxlIpMBCgxNZXRyaWNTYW1wbGUSDAoEbmFtZRgBIAEoCRI3CgZsYWJlbHMYAiADKAsyJy5icmFuY2hsaW5lLnYxLk1ldHJpY1NhbXBsZS5MYWJlbHNFbnRyeRINCgV2YWx1ZRgDIAEoARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBMu0QCgxBZG1pblNlcnZpY2USsAEKDkFkbWluTGlzdFVzZXJzEiQuYnJhbmNobGluZS52MS5BZG1pbkxpc3RVc2Vyc1JlcXVlc3QaJS5icmFuY2hsaW5lLnYxLkFkbWluTGlzdFVzZXJzUmVzcG9uc2UiUZACAfqmGRYaFAoFdG90YWwSBHBhZ2UaBWxpbWl0gqcZDggGEgpyZWFkOmFkbWlugtPkkwIcYgV1c2VycxITL2FwaS92MS9hZG1pbi91c2VycxKUAQoPQWRtaW5HZXRNZXRyaWNzEiUuYnJhbmNobGluZS52MS5BZG1pbkdldE1ldHJpY3NSZXF1ZXN0GiYuYnJhbmNobGluZS52MS5BZG1pbkdldE1ldHJpY3NSZXNwb25zZSIykAIBgqcZDggGEgpyZWFkOmFkbWlugtPkkwIXEhUvYXBpL3YxL2FkbWluL21ldHJpY3MSygEKFkFkbWluTGlzdE9yZ2FuaXphdGlvbnMSLC5icmFuY2hsaW5lLnYxLkFkbWluTGlzdE9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlIliQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboLT5JMCI2INb3JnYW5pemF0aW9ucxISL2FwaS92MS9hZG1pbi9vcmdzEuMBChpBZG1pbkxpc3RVc2VyT3JnYW5pemF0aW9ucxIwLmJyYW5jaGxpbmUudjEuQWRtaW5MaXN0VXNlck9yZ2FuaXphdGlvbnNSZXF1ZXN0GiguYnJhbmNobGluZS52MS5MaXN0T3JnYW5pemF0aW9uc1Jlc3BvbnNlImmQAgH6phkWGhQKBXRvdGFsEgRwYWdlGgVsaW1pdIKnGQ4IBhIKcmVhZDphZG1pboLT5JMCNGINb3JnYW5pemF0aW9ucxIjL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9L29yZ3MSrwEKF0FkbWluQ3JlYXRlT3JnYW5pemF0aW9uEi0uYnJhbmNobGluZS52MS5BZG1pbkNyZWF0ZU9yZ2FuaXphdGlvblJlcXVlc3QaGy5icmFuY2hsaW5lLnYxLk9yZ2FuaXphdGlvbiJIkAIA+qYZAwjJAYKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAiU6ASoiIC9hcGkvdjEvYWRtaW4vdXNlcnMve293bmVyfS9vcmdzEq0BChVBZG1pbkNyZWF0ZVJlcG9zaXRvcnkSKy5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlUmVwb3NpdG9yeVJlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnkiTJACAPqmGQMIyQGCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIpOgEqIiQvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vcmVwb3MSqwEKFEFkbWluQ3JlYXRlUHVibGljS2V5EiouYnJhbmNobGluZS52MS5BZG1pbkNyZWF0ZVB1YmxpY0tleVJlcXVlc3QaGC5icmFuY2hsaW5lLnYxLlB1YmxpY0tleSJNkAIA+qYZAwjJAYKnGREIBhILd3JpdGU6YWRtaW4oAYLT5JMCKDoBKiIjL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9L2tleXMSpAEKFEFkbWluRGVsZXRlUHVibGljS2V5EiouYnJhbmNobGluZS52MS5BZG1pbkRlbGV0ZVB1YmxpY0tleVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiSJACAoKnGREIBhILd3JpdGU6YWRtaW4oAYLT5JMCKiooL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9L2tleXMve2lkfRKYAQoPQWRtaW5SZW5hbWVVc2VyEiUuYnJhbmNobGluZS52MS5BZG1pblJlbmFtZVVzZXJSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IkaQAgKCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIqOgEqIiUvYXBpL3YxL2FkbWluL3VzZXJzL3t1c2VybmFtZX0vcmVuYW1lEo0BCg9BZG1pbkNyZWF0ZVVzZXISJS5icmFuY2hsaW5lLnYxLkFkbWluQ3JlYXRlVXNlclJlcXVlc3QaFi5icmFuY2hsaW5lLnYxLkFjY291bnQiO5ACAPqmGQMIyQGCpxkPCAYSC3dyaXRlOmFkbWlugtPkkwIYOgEqIhMvYXBpL3YxL2FkbWluL3VzZXJzEo0BCg1BZG1pbkVkaXRVc2VyEiMuYnJhbmNobGluZS52MS5BZG1pbkVkaXRVc2VyUmVxdWVzdBoWLmJyYW5jaGxpbmUudjEuQWNjb3VudCI/kAICgqcZDwgGEgt3cml0ZTphZG1pboLT5JMCIzoBKjIeL2FwaS92MS9hZG1pbi91c2Vycy97dXNlcm5hbWV9Eo4BCg9BZG1pbkRlbGV0ZVVzZXISJS5icmFuY2hsaW5lLnYxLkFkbWluRGVsZXRlVXNlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPJACAoKnGQ8IBhILd3JpdGU6YWRtaW6C0+STAiAqHi9hcGkvdjEvYWRtaW4vdXNlcnMve3VzZXJuYW1lfRpd+qYZWQgCEAIYAiACKAIwATgCQg0vb3BlbmFwaS5qc29uSgUIAxCmA0oFCAYQpgNKBQgJEKYDUMwBWh5hcHBsaWNhdGlvbi9qc29uO2NoYXJzZXQ9dXRmLThgAmgDQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_branchline_v1_account, file_branchline_v1_organization, file_branchline_v1_organization_service, file_branchline_v1_public_key, file_branchline_v1_repository, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_rest_v1_rest]);
 
 /**
  * Request of AdminListUsers.
@@ -611,6 +611,134 @@ export const AdminDeleteUserRequestSchema: GenMessage<AdminDeleteUserRequest> = 
   messageDesc(file_branchline_v1_admin_service, 11);
 
 /**
+ * Request of AdminGetMetrics.
+ *
+ * @generated from message branchline.v1.AdminGetMetricsRequest
+ */
+export type AdminGetMetricsRequest = Message<"branchline.v1.AdminGetMetricsRequest"> & {
+  /**
+   * Only metrics with these names, such as `branchline_calls_total`. Unknown names are ignored.
+   * Empty means all.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message branchline.v1.AdminGetMetricsRequest.
+ * Use `create(AdminGetMetricsRequestSchema)` to create a new message.
+ */
+export const AdminGetMetricsRequestSchema: GenMessage<AdminGetMetricsRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 12);
+
+/**
+ * What the server measures about itself.
+ *
+ * @generated from message branchline.v1.AdminGetMetricsResponse
+ */
+export type AdminGetMetricsResponse = Message<"branchline.v1.AdminGetMetricsResponse"> & {
+  /**
+   * Time of the measurement, by the clock of the server.
+   *
+   * @generated from field: google.protobuf.Timestamp read_at = 1;
+   */
+  readAt?: Timestamp | undefined;
+
+  /**
+   * The metrics, in the order of `/metrics`.
+   *
+   * @generated from field: repeated branchline.v1.Metric metrics = 2;
+   */
+  metrics: Metric[];
+};
+
+/**
+ * Describes the message branchline.v1.AdminGetMetricsResponse.
+ * Use `create(AdminGetMetricsResponseSchema)` to create a new message.
+ */
+export const AdminGetMetricsResponseSchema: GenMessage<AdminGetMetricsResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 13);
+
+/**
+ * A figure of the server, as Prometheus defines metrics.
+ *
+ * @generated from message branchline.v1.Metric
+ */
+export type Metric = Message<"branchline.v1.Metric"> & {
+  /**
+   * Name, which ends in its unit, such as `process_resident_memory_bytes`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What it measures.
+   *
+   * @generated from field: string help = 2;
+   */
+  help: string;
+
+  /**
+   * `counter`, which only grows until a restart, `gauge` or `histogram`.
+   *
+   * @generated from field: string type = 3;
+   */
+  type: string;
+
+  /**
+   * Its values, one for each combination of labels. A histogram has two: the sum of what was
+   * measured, and how often it was.
+   *
+   * @generated from field: repeated branchline.v1.MetricSample samples = 4;
+   */
+  samples: MetricSample[];
+};
+
+/**
+ * Describes the message branchline.v1.Metric.
+ * Use `create(MetricSchema)` to create a new message.
+ */
+export const MetricSchema: GenMessage<Metric> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 14);
+
+/**
+ * A value of a metric.
+ *
+ * @generated from message branchline.v1.MetricSample
+ */
+export type MetricSample = Message<"branchline.v1.MetricSample"> & {
+  /**
+   * Name of the metric; for a histogram, followed by `_sum` or `_count`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Values of labels by their names, such as `method` and `code`.
+   *
+   * @generated from field: map<string, string> labels = 2;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * The value, in the unit that the name of the metric ends in; without a unit, a number of things.
+   *
+   * @generated from field: double value = 3;
+   */
+  value: number;
+};
+
+/**
+ * Describes the message branchline.v1.MetricSample.
+ * Use `create(MetricSampleSchema)` to create a new message.
+ */
+export const MetricSampleSchema: GenMessage<MetricSample> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_admin_service, 15);
+
+/**
  * Accounts and what they own, for administrators and their tools. The rules are those of UserService,
  * OrganizationService, RepositoryService and PublicKeyService.
  *
@@ -634,6 +762,20 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof AdminListUsersRequestSchema;
     output: typeof AdminListUsersResponseSchema;
+  },
+  /**
+   * Returns what the server measures about itself since its start, for charts: what `/metrics` has,
+   * without the buckets of histograms. With several worker processes, the sum over all of them.
+   *
+   * Fails with:
+   * - PERMISSION_DENIED, when the caller is not an administrator.
+   *
+   * @generated from rpc branchline.v1.AdminService.AdminGetMetrics
+   */
+  adminGetMetrics: {
+    methodKind: "unary";
+    input: typeof AdminGetMetricsRequestSchema;
+    output: typeof AdminGetMetricsResponseSchema;
   },
   /**
    * Lists the organisations of the instance by name, private ones too.

@@ -4,6 +4,7 @@ import type { Db } from '../../storage/schema/schema.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Background } from './background.ts'
 import type { Coordination } from './coordination.ts'
+import type { MetricsSource } from './metrics.ts'
 import type { PageSizes } from './page-sizes.ts'
 import type { Signal } from './signal.ts'
 
@@ -17,6 +18,7 @@ export interface Core {
   readonly signals: Signals
   readonly coordination: Coordination
   readonly outbound: Outbound
+  readonly metrics: MetricsSource
   /** Undefined on the command line, which renders nothing. */
   readonly markup: MarkupRenderer | undefined
   /**

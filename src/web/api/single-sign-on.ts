@@ -98,7 +98,8 @@ export function redemptionOf(visit: Visit | undefined, query: URLSearchParams): 
   return { idpName, code, redirectUri: redirectUri(), codeVerifier }
 }
 
-function redirectUri(): string {
+/** Returns the address that providers send browsers back to. */
+export function redirectUri(): string {
   return location.origin + CALLBACK_PATH
 }
 

@@ -17,7 +17,7 @@ import { counted } from '../text/counts.ts'
 /** The accounts of the instance, and facts about the instance. For its administrators. */
 export default function AdministrationPage({ query }: PageProps): VNode {
   return (
-    <Administration title="Administration">
+    <Administration title="Administration" page="Server and accounts">
       <Facts />
       <Accounts page={pageOf(query)} />
     </Administration>

@@ -4,10 +4,21 @@ import { useApi } from '../api/client.ts'
 import { useTitle } from './page-title.ts'
 import { SignInLink } from './sign-in-link.tsx'
 
+const PAGES = [
+  ['/-/admin', 'Server and accounts'],
+  ['/-/admin/identity-providers', 'Identity providers'],
+  ['/-/admin/metrics', 'Metrics'],
+] as const
+
 /** What the pages for administrators of the instance have around them. */
-export function Administration(props: { title: string; children: ComponentChildren }): VNode {
+export function Administration(props: {
+  title: string
+  /** The page that links lead to, if the page is one of these. */
+  page?: (typeof PAGES)[number][1]
+  children: ComponentChildren
+}): VNode {
   const { user } = useApi().session
-  const { title, children } = props
+  const { title, page, children } = props
   useTitle(title)
   return (
     <>
@@ -18,7 +29,18 @@ export function Administration(props: { title: string; children: ComponentChildr
         </p>
       )}
       {user?.role === User_Role.USER && <p>This page is for administrators of the server.</p>}
-      {user?.role === User_Role.ADMIN && children}
+      {user?.role === User_Role.ADMIN && (
+        <>
+          <nav class="tabs" aria-label="Administration">
+            {PAGES.map(([href, text]) => (
+              <a key={href} href={href} aria-current={text === page ? 'page' : undefined}>
+                {text}
+              </a>
+            ))}
+          </nav>
+          {children}
+        </>
+      )}
     </>
   )
 }

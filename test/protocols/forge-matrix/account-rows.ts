@@ -115,6 +115,7 @@ export const ACCOUNT_ROWS: readonly AccountRow[] = [
 
   row(admin.adminListUsers, administratorsWhoLook),
   row(admin.adminListOrganizations, administratorsWhoLook),
+  row(admin.adminGetMetrics, administratorsWhoLook),
   row(admin.adminListUserOrganizations, administratorsWhoLook, { username: 'bob' }),
   row(admin.adminCreateOrganization, administrators, { owner: 'bob', username: '..' }),
   row(admin.adminCreateRepository, administrators, { username: 'bob', name: '..' }),

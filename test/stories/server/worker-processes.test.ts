@@ -98,6 +98,12 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
     for (let i = 0; i < calls; i++) sockets.push(await ask(server.url, '/api/v1/users/bob'))
     expect(await metric(counted)).toBe(calls)
     expect(await metric(timed)).toBe(calls)
+    const path = '/admin/metrics?names=branchline_calls_total'
+    const typed = await restAt(server.url)(users.ada, 'GET', path)
+    const labels = { method: 'branchline.v1.UserService/GetUser', code: 'OK' }
+    expect(typed.body.metrics[0].samples).toContainEqual(
+      expect.objectContaining({ labels, value: calls }),
+    )
     // Those above, and the one that asks.
     expect(await metric('branchline_connections')).toBeGreaterThanOrEqual(calls + 1)
     const [killed = 0] = workers()

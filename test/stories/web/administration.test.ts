@@ -36,6 +36,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
     ['/-/admin', 'Largest file of a release'],
     ['/-/admin/accounts/bob', 'Set the password'],
     ['/-/admin/accounts/ada', 'Another administrator can'],
+    ['/-/admin/identity-providers', 'No identity providers.'],
     ['/-/import', 'Import the repository'],
   ])('are accessible and fit a phone: %s', async (path, text) => {
     const { page, faults } = ada
@@ -84,6 +85,66 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
     await page.getByRole('button', { name: 'Set the password' }).click()
     await page.getByRole('alert').getByText('Reason: WEAK_PASSWORD').waitFor()
     expect(await page.getByLabel('New password').inputValue()).toBe('bob')
+    await leave()
+  })
+
+  const storedSecret = async () => {
+    const { db } = forge.server.app
+    const query = db.selectFrom('identity_providers').select('client_secret')
+    return (await query.executeTakeFirstOrThrow()).client_secret
+  }
+
+  it('create, change and delete an identity provider, whose secret is never shown', async () => {
+    const { page, faults } = ada
+    await page.goto('/-/admin')
+    await page.getByRole('link', { name: 'Identity providers' }).click()
+    await page.getByText('No identity providers.').waitFor()
+    await page.getByText('New identity provider').first().click()
+    const added = page.getByRole('form', { name: 'New identity provider' })
+    await added.getByLabel('Title').fill('Works')
+    await added.getByLabel('Id (optional)').fill('works')
+    await added.getByLabel('Client id').fill('branchline')
+    await added.getByLabel('Client secret').fill('a secret')
+    await added.getByLabel('Address of the sign-in page').fill('https://id.example/authorize')
+    await added.getByLabel('Address that exchanges codes').fill('https://id.example/token')
+    await added.getByLabel('Address of the user info').fill('https://id.example/userinfo')
+    await added.getByRole('button', { name: 'Create the provider' }).click()
+    const works = page.getByRole('article', { name: 'Works' })
+    await works.getByText('identity-providers/works, client branchline').waitFor()
+    await works.getByText('Change Works').click()
+    const changed = works.getByRole('form', { name: 'Change Works' })
+    expect(await changed.getByLabel('Client secret').inputValue()).toBe('')
+    expect(await changed.getByLabel('Member with the identifier').inputValue()).toBe('sub')
+    await changed.getByLabel('Pattern of the identifiers').fill('@works\\.example$')
+    await changed.getByRole('button', { name: 'Save the provider' }).click()
+    await works.getByText('for identifiers that match').waitFor()
+    await changed.getByText('Saved.').waitFor()
+    await expectReadable(page)
+    // The empty field has kept the secret.
+    expect(await storedSecret()).not.toBeNull()
+    await confirmBy(page, 'Delete Works', 'Works')
+    await page.getByText('No identity providers.').waitFor()
+    expect(faults).toEqual([])
+  })
+
+  it('draw charts of what the server measures', async () => {
+    const { page, faults, leave } = await visitAs(
+      browser,
+      forge.server.url,
+      '/-/admin/metrics',
+      'ada',
+    )
+    await page.getByRole('img', { name: /^Curves: Calls, from 0 to/ }).waitFor()
+    await page.getByRole('img', { name: /^Curves: Memory/ }).waitFor()
+    const methods = page.getByRole('region', { name: 'Table of methods' })
+    await methods.getByText('AuthService/SignIn').waitFor()
+    await page.getByText('Values of memory').click()
+    const values = page.getByRole('region', { name: 'Table: Memory' }).getByRole('row')
+    // A row for the names, one for each measurement, and one more when the next arrives.
+    await values.nth(2).waitFor()
+    await page.getByText('Values of memory').click()
+    await expectReadable(page)
+    expect(faults).toEqual([])
     await leave()
   })
 
