@@ -1,9 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { buffer } from 'node:stream/consumers'
-import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { remoteOf } from '../../support/git-client.ts'
+import { acceptPushes, isPush, receive, sendAnswer } from '../../support/git-mirror.ts'
 import { type GitUpstream, startGitUpstream } from '../../support/git-upstream.ts'
 import { branchline, type ServerProcess, serveProcess } from '../../support/process.ts'
 import { openProcessStory } from '../../support/process-story.ts'
@@ -30,7 +27,7 @@ describe('a push mirror whose server is killed', () => {
       const rest = (...request: [method: string, path: string, body?: object]) =>
         restAt(server.url)(bob, ...request)
       await rest('POST', '/user/repos', { name: 'garden', auto_init: true })
-      serveMirror(upstream)
+      acceptPushes(upstream)
       await rest('POST', '/repos/bob/garden/push_mirrors', {
         remote_address: upstream.url,
         interval: '0',
@@ -49,7 +46,7 @@ describe('a push mirror whose server is killed', () => {
         server.child.kill('SIGKILL')
         await server.exited
         expect(hasRef(upstream, branch)).toBe(moment === 'a push without an answer')
-        serveMirror(upstream)
+        acceptPushes(upstream)
         server = await serveProcess(data, options)
         await isMirrored(server)
         expect(upstream.git('rev-parse', branch)).toBe(made.body.commit.sha)
@@ -83,15 +80,6 @@ describe('a push mirror whose server is killed', () => {
   }
 })
 
-/** Makes a server of Git accept pushes. */
-function serveMirror(to: GitUpstream): void {
-  to.intercept = (request, response) => {
-    if (!isPush(request)) return false
-    void receive(to, request).then((answer) => sendAnswer(request, response, answer))
-    return true
-  }
-}
-
 /** Resolves once a push has come to a moment, from which on it does not continue. */
 function stopAt(to: GitUpstream, moment: Moment): Promise<void> {
   return new Promise((resolve) => {
@@ -107,30 +95,6 @@ function stopAt(to: GitUpstream, moment: Moment): Promise<void> {
       return true
     }
   })
-}
-
-function isPush({ url = '' }: IncomingMessage): boolean {
-  return url.endsWith('git-receive-pack')
-}
-
-/** Lets Git answer a request of a push (gitprotocol-http(5)). */
-async function receive(to: GitUpstream, request: IncomingMessage): Promise<Buffer> {
-  const sent = await buffer(request)
-  const input = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent
-  const flags = request.method === 'GET' ? ['--http-backend-info-refs'] : []
-  const folder = to.git('rev-parse', '--absolute-git-dir')
-  return execFileSync('git', ['receive-pack', '--stateless-rpc', ...flags, folder], { input })
-}
-
-function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Buffer): void {
-  const isAdvertisement = request.method === 'GET'
-  const type = isAdvertisement ? 'advertisement' : 'result'
-  response.writeHead(200, { 'content-type': `application/x-git-receive-pack-${type}` })
-  response.end(
-    isAdvertisement
-      ? Buffer.concat([Buffer.from('001f# service=git-receive-pack\n0000'), answer])
-      : answer,
-  )
 }
 
 function hasRef(to: GitUpstream, branch: string): boolean {
