@@ -1,6 +1,7 @@
 // `npm run screenshots`: writes the pictures of the web pages into docs/screenshots. Needs Chromium.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { requester } from './clients/rest.mjs'
 import { PASSWORD, startClientServer } from './clients/server.mjs'
 import { root } from './setup/child-process.mjs'
 import { explainFailure, printLine } from './setup/progress.mjs'
@@ -160,25 +161,4 @@ async function prepare({ url, tokens }) {
     context: 'build',
     description: 'built in 42 seconds',
   })
-}
-
-/**
- * @param {string} url
- * @param {string} token
- */
-function requester(url, token) {
-  return async (
-    /** @type {string} */ method,
-    /** @type {string} */ path,
-    /** @type {object | undefined} */ body = undefined,
-  ) => {
-    const response = await fetch(`${url}/api/v1${path}`, {
-      method,
-      headers: { authorization: `token ${token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-    return text === '' ? undefined : JSON.parse(text)
-  }
 }

@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Message, printMessage, type SendResult } from './message.ts'
-
-/** Writes messages to a folder for a mail server or an operator. */
-export interface MailFolder {
-  /** Resolves once the message is in the folder. */
-  send(message: Message): Promise<SendResult>
-}
+import type { MailTransport } from '../domain/accounts/ports.ts'
+import { printMessage } from './message.ts'
 
 /** Only the owner of the server's process may read messages. */
 const FOLDER_MODE = 0o700
@@ -21,7 +16,7 @@ const FILE_MODE = 0o600
  * @param now returns Unix milliseconds for names and Date headers.
  * @throws Error when the folder cannot be created.
  */
-export async function openMailFolder(folder: string, now: () => number): Promise<MailFolder> {
+export async function openMailFolder(folder: string, now: () => number): Promise<MailTransport> {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
   return {
     async send(message) {

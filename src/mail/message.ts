@@ -1,38 +1,5 @@
 import MimeNode from 'nodemailer/lib/mime-node'
-
-/** A message to one person. */
-export interface Message {
-  /** Address alone, without a name. */
-  readonly from: string
-  /** Address alone, without a name. */
-  readonly to: string
-  readonly subject: string
-  /** Plain text, lines ended by `\n`, none longer than the 998 octets of RFC 5322 section 2.1.1. */
-  readonly text: string
-  /** Places the mail in a list and in a thread; undefined for a mail of neither. */
-  readonly list?: MailList | undefined
-}
-
-/** The list and the thread of a mail. Ids of mails have no angle brackets. */
-export interface MailList {
-  /** Name of the list for people: printable ASCII without quotes and backslashes. */
-  readonly name: string
-  /** The id of the list, in the form of a host name (RFC 2919). */
-  readonly id: string
-  /** Ends the subscription by POST, without a sign-in (RFC 8058). */
-  readonly unsubscribeUrl: string
-  readonly messageId: string
-  /** The first mail of the thread; undefined if this is the first one. */
-  readonly threadId: string | undefined
-}
-
-/** What became of a message. Reasons have no address, since they are logged. */
-export type SendResult =
-  | { readonly kind: 'accepted' }
-  /** Nobody will ever accept the message. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** The message may be sent again later. */
-  | { readonly kind: 'deferred'; readonly reason: string }
+import type { Mail, MailList } from '../domain/accounts/ports.ts'
 
 /**
  * Returns the message in the format of RFC 5322, with CRLF at the end of lines.
@@ -40,7 +7,7 @@ export type SendResult =
  * The text is not encoded. Encodings that wrap long lines would break links for operators who read
  * the file.
  */
-export function printMessage({ from, to, subject, text, list }: Message, date: Date): string {
+export function printMessage({ from, to, subject, text, list }: Mail, date: Date): string {
   const head = new MimeNode('text/plain; charset=utf-8', { hostname: domainOf(from) })
   head.date = date
   // An address in this form is not parsed, so that its text can add neither a second address nor a

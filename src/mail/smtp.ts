@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createTransport } from 'nodemailer'
-import { type Message, printMessage, type SendResult } from './message.ts'
+import type { MailResult, MailTransport } from '../domain/accounts/ports.ts'
+import { printMessage } from './message.ts'
 
 /** A mail server and how to sign in there. */
 export interface SmtpAddress {
@@ -12,11 +13,6 @@ export interface SmtpAddress {
   readonly user?: string | undefined
   /** File with the password, which is read at each connection. */
   readonly passwordFile?: string | undefined
-}
-
-/** Sends messages through a mail server. */
-export interface MailServer {
-  send(message: Message): Promise<SendResult>
 }
 
 /** The maximum time for a connection, for a greeting, and between two answers. */
@@ -31,7 +27,7 @@ const MESSAGE_FAILURES: ReadonlySet<unknown> = new Set(['EENVELOPE', 'EMESSAGE']
  *
  * @param now returns Unix milliseconds for Date headers.
  */
-export function openMailServer(address: SmtpAddress, now: () => number): MailServer {
+export function openMailServer(address: SmtpAddress, now: () => number): MailTransport {
   const { host, port, tls } = address
   return {
     async send(message) {
@@ -69,7 +65,7 @@ async function credentialsOf({ user, passwordFile }: SmtpAddress) {
  * Returns what a failure means. Permanent replies about the message are final (RFC 5321 section
  * 4.2.1). All others, such as those to a wrong password, can end when the operator does something.
  */
-function resultOf(error: unknown): SendResult {
+function resultOf(error: unknown): MailResult {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   const status = typeof responseCode === 'number' ? responseCode : undefined
   const isFinal = MESSAGE_FAILURES.has(code) && (status === undefined || status >= 500)

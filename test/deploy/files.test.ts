@@ -123,6 +123,8 @@ interface Manifest {
   readonly metadata: { readonly name: string }
   // biome-ignore lint/suspicious/noExplicitAny: the schema of Kubernetes checks the fields
   readonly spec: any
+  /** Of a ConfigMap. */
+  readonly data?: Readonly<Record<string, string>>
 }
 
 describe('deploy/kubernetes/branchline.yaml', () => {
@@ -153,7 +155,8 @@ describe('deploy/kubernetes/branchline.yaml', () => {
   )
 
   it('leaves calls in flight their time', () => {
-    const wait = Number(container.lifecycle.preStop.exec.command.at(-1))
+    const settings = manifests.find(({ kind }) => kind === 'ConfigMap')?.data
+    const wait = Number(/^(\d+)s$/.exec(settings?.BRANCHLINE_STOP_DELAY ?? '')?.[1])
     expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(wait + 20)
     // The proxies must know of the end before the wait is over.
     const { periodSeconds, failureThreshold } = container.readinessProbe

@@ -1,11 +1,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Mail } from '../../src/domain/accounts/ports.ts'
 import { openMailFolder } from '../../src/mail/folder.ts'
-import type { Message } from '../../src/mail/message.ts'
 import { withFolder } from '../support/process.ts'
 
-const MAIL: Message = {
+const MAIL: Mail = {
   from: 'noreply@git.example.org',
   to: 'bob@example.org',
   subject: 'Hello',
@@ -13,9 +13,7 @@ const MAIL: Message = {
 }
 
 /** Sends messages to a new folder and returns the files in it. */
-async function send(
-  ...messages: Message[]
-): Promise<{ name: string; mode: number; text: string }[]> {
+async function send(...messages: Mail[]): Promise<{ name: string; mode: number; text: string }[]> {
   return withFolder(async (parent) => {
     const folder = join(parent, 'mail')
     const mail = await openMailFolder(folder, () => Date.UTC(2026, 4, 1, 10))

@@ -141,7 +141,7 @@ export interface Mail {
   /** Address without a display name. */
   readonly to: string
   readonly subject: string
-  /** Plain text with lines ending in `\n`. */
+  /** Plain text with lines ending in `\n`, none longer than the 998 octets of RFC 5322 section 2.1.1. */
   readonly text: string
   /** Places the mail in a list and in a thread; undefined for a mail of neither. */
   readonly list?: MailList | undefined
@@ -160,15 +160,18 @@ export interface MailList {
   readonly threadId: string | undefined
 }
 
+/** The decision of a mail server. Reasons have no addresses, since they are logged. */
+export type MailResult =
+  | { readonly kind: 'accepted' }
+  /** Nobody will ever accept the mail. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** The mail may be sent again later. */
+  | { readonly kind: 'deferred'; readonly reason: string }
+
 /** Sends mails. */
 export interface MailTransport {
-  /** Resolves with the decision of the next mail server. Reasons have no addresses. */
-  send(
-    mail: Mail,
-  ): Promise<
-    | { readonly kind: 'accepted' }
-    | { readonly kind: 'refused' | 'deferred'; readonly reason: string }
-  >
+  /** Resolves with the decision of the next mail server. */
+  send(mail: Mail): Promise<MailResult>
 }
 
 /** The account whose password is to be reset, by username or e-mail address. */

@@ -1,5 +1,6 @@
 import { HEADS } from '../../git/core/ref-names.ts'
-import type { MovedRef, RefObserver } from '../repos/ports.ts'
+import type { MovedRef } from '../repos/ports.ts'
+import { recordObserver } from '../repos/refs/record-observer.ts'
 import { type HookEvent, type HookFacts, queueHookEvents } from '../webhooks/hook-queue.ts'
 
 /** The number of refs of one push that webhooks are told of, each by up to two events. */
@@ -16,33 +17,25 @@ export interface RefFacts extends HookFacts {
 }
 
 /** Queues events about refs in the transactions that record how the refs moved. */
-export const hookRefObserver: RefObserver = {
-  async beginRecord(app, { id }) {
-    let told = 0
-    return {
-      async prepare({ moved }) {
-        const refs = moved.slice(0, MAX_REFS - told)
-        told += refs.length
-        return {
-          async record(tx) {
-            if (refs.length === 0) return
-            const eventsOf = () => refs.flatMap((ref) => refEvents(id, ref))
-            await queueHookEvents(tx, id, eventsOf, app.clock.now())
-          },
-          // The record wakes the worker.
-          afterCommit() {},
-        }
-      },
-      finish() {},
-    }
-  },
-  pushableBranches: async () => new Set<string>(),
-  async branchRenamed() {},
-  async beforeFetch() {},
-  async beforeDeletion() {},
-  async duringDeletion() {},
-  pushMessages: async () => [],
-}
+export const hookRefObserver = recordObserver(async (app, { id }) => {
+  let told = 0
+  return {
+    async prepare({ moved }) {
+      const refs = moved.slice(0, MAX_REFS - told)
+      told += refs.length
+      return {
+        async record(tx) {
+          if (refs.length === 0) return
+          const eventsOf = () => refs.flatMap((ref) => refEvents(id, ref))
+          await queueHookEvents(tx, id, eventsOf, app.clock.now())
+        },
+        // The record wakes the worker.
+        afterCommit() {},
+      }
+    },
+    finish() {},
+  }
+})
 
 /** Returns the events of a ref in the order of compatible systems. */
 function refEvents(repository: number, { ref, oldId, newId, pusherId }: MovedRef): HookEvent[] {

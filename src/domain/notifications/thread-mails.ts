@@ -1,4 +1,3 @@
-import { checkLeases } from '../../concurrency/leases.ts'
 import { findOwnerById } from '../../storage/accounts/owners.ts'
 import { findEmailNotifications } from '../../storage/accounts/user-settings.ts'
 import { findUserById, findUsersByIds } from '../../storage/accounts/users.ts'
@@ -15,14 +14,15 @@ import type { NotificationThread } from '../../storage/schema/notification-threa
 import type { PullRequest } from '../../storage/schema/pulls.ts'
 import type { Db } from '../../storage/schema/schema.ts'
 import { senderOf } from '../accounts/credentials/mail.ts'
-import { mailRetryDelayMs, unlessAborted } from '../accounts/credentials/mail-queue.ts'
-import type { Mail, MailTransport } from '../accounts/ports.ts'
 import {
-  type DueWork,
-  type DueWorker,
-  finishDueWork,
-  startDueWork,
-} from '../core/scheduled-work.ts'
+  attemptMail,
+  finishMailWork,
+  type MailWork,
+  mailRetryDelayMs,
+  startMailWork,
+} from '../accounts/credentials/mail-queue.ts'
+import type { Mail, MailTransport } from '../accounts/ports.ts'
+import type { DueWorker } from '../core/scheduled-work.ts'
 import type { ReposApp } from '../repos/ports.ts'
 import { isReachable, MAIL_INTERVAL_MS, type MailItem, mailItemsOf } from './mail-items.ts'
 import { quote, REASON_TEXTS } from './mail-texts.ts'
@@ -36,33 +36,27 @@ import { unsubscribeUrl } from './unsubscribe.ts'
  * once: twice, if the server is killed between its acceptance and the record.
  */
 
-const MAX_RUNNING = 2
-
 /** Failures after which a mail is given up, after about a day. */
 const MAX_FAILURES = 100
 
-/** Starts the worker that sends mails about threads. Without a transport, none are sent. */
+/** Starts the worker that sends mails about threads. */
 export function startThreadMails(app: ReposApp): DueWorker {
-  return app.mail ? startDueWork(app, threadMails(app, app.mail)) : { stop: async () => {} }
+  return startMailWork(app, threadMails(app))
 }
 
-/** Sends mails until none is due. For tests, whose clock stands still. */
-export async function sendDueThreadMails(app: ReposApp): Promise<void> {
-  if (app.mail) await finishDueWork(app, threadMails(app, app.mail))
+/** Sends mails about threads until none is due. For tests. */
+export function sendDueThreadMails(app: ReposApp): Promise<void> {
+  return finishMailWork(app, threadMails(app))
 }
 
-function threadMails(app: ReposApp, transport: MailTransport): DueWork {
+function threadMails(app: ReposApp): MailWork {
   return {
     failure: 'a mail about a notification could not be sent or recorded',
-    maxRunning: MAX_RUNNING,
-    maxRunningPerOwner: 1,
-    signal: app.signals.mails,
     ...rows.threadMailQueue(app.db),
-    run: (id, until) => sendThreadMail(app, transport, id, until),
+    send: (transport, id, until) => sendThreadMail(app, transport, id, until),
   }
 }
 
-/** @param until gives the attempt up, without a record of it. */
 async function sendThreadMail(
   app: ReposApp,
   transport: MailTransport,
@@ -74,9 +68,7 @@ async function sendThreadMail(
   const items = mailItemsOf(thread)
   const mail = await writeMail(app, thread, items)
   if (!mail) return finish(app, thread, items.length, thread.last_mail_time)
-  // Another server sends the mails when this one was stopped for long.
-  checkLeases()
-  const result = await unlessAborted(transport.send(mail), until)
+  const result = await attemptMail(transport, mail, until)
   if (!result) return
   const facts = { thread: id, user: thread.user_id }
   const failures = thread.mail_failures + 1

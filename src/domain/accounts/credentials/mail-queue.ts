@@ -1,6 +1,7 @@
 import { checkLeases } from '../../../concurrency/leases.ts'
 import * as rows from '../../../storage/accounts/mails.ts'
 import { transaction } from '../../../storage/database/database.ts'
+import type { DueQueue } from '../../../storage/database/due-queue.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import {
@@ -9,7 +10,7 @@ import {
   finishDueWork,
   startDueWork,
 } from '../../core/scheduled-work.ts'
-import type { AccountsApp, Mail, MailTransport } from '../ports.ts'
+import type { AccountsApp, Mail, MailResult, MailTransport } from '../ports.ts'
 import { open, seal } from './sealed-secrets.ts'
 
 /**
@@ -57,28 +58,63 @@ export async function queueMail(
   })
 }
 
+/** Mails of one kind, which wait in rows. */
+export interface MailWork extends DueQueue {
+  /** Log message for a mail that failed because of a server fault. */
+  readonly failure: string
+  /** @param until gives the attempt up, without a record of it. A mail server can take a minute. */
+  send(transport: MailTransport, id: number, until: AbortSignal): Promise<void>
+}
+
 /** Sends mails when they are due, until the worker is stopped. Without a transport, none are sent. */
-export function startMails(app: AccountsApp): DueWorker {
-  return app.mail ? startDueWork(app, mails(app, app.mail)) : { stop: async () => {} }
+export function startMailWork(app: AccountsApp, work: MailWork): DueWorker {
+  return app.mail ? startDueWork(app, dueMails(app, app.mail, work)) : { stop: async () => {} }
 }
 
 /** Sends mails until none is due. For tests, whose clock stands still. */
-export async function sendDueMails(app: AccountsApp): Promise<void> {
-  if (app.mail) await finishDueWork(app, mails(app, app.mail))
+export async function finishMailWork(app: AccountsApp, work: MailWork): Promise<void> {
+  if (app.mail) await finishDueWork(app, dueMails(app, app.mail, work))
 }
 
-function mails(app: AccountsApp, transport: MailTransport): DueWork {
+function dueMails(app: AccountsApp, transport: MailTransport, work: MailWork): DueWork {
   return {
-    failure: 'a mail could not be sent or recorded',
+    ...work,
     maxRunning: MAX_CONCURRENT,
     maxRunningPerOwner: 1,
     signal: app.signals.mails,
-    ...rows.mailQueue(app.db),
-    run: (id, until) => sendMail(app, transport, id, until),
+    run: (id, until) => work.send(transport, id, until),
   }
 }
 
-/** @param until gives the attempt up, without a record of it. A mail server can take a minute. */
+/** Tries to send a mail. Returns undefined once `until` aborts. */
+export function attemptMail(
+  transport: MailTransport,
+  mail: Mail,
+  until: AbortSignal,
+): Promise<MailResult | undefined> {
+  // Another server sends the mails when this one was stopped for long.
+  checkLeases()
+  return unlessAborted(transport.send(mail), until)
+}
+
+/** Starts the worker that sends queued mails. */
+export function startMails(app: AccountsApp): DueWorker {
+  return startMailWork(app, mails(app))
+}
+
+/** Sends queued mails until none is due. For tests. */
+export function sendDueMails(app: AccountsApp): Promise<void> {
+  return finishMailWork(app, mails(app))
+}
+
+function mails(app: AccountsApp): MailWork {
+  return {
+    failure: 'a mail could not be sent or recorded',
+    ...rows.mailQueue(app.db),
+    send: (transport, id, until) => sendMail(app, transport, id, until),
+  }
+}
+
 async function sendMail(
   app: AccountsApp,
   transport: MailTransport,
@@ -94,9 +130,7 @@ async function sendMail(
     return remove()
   }
   const mail = JSON.parse(open(app, PURPOSE, waiting.content).toString()) as Mail
-  // Another server sends the mails when this one was stopped for long.
-  checkLeases()
-  const result = await unlessAborted(transport.send(mail), until)
+  const result = await attemptMail(transport, mail, until)
   if (!result) return
   if (result.kind === 'deferred') {
     app.log.warn({ ...facts, reason: result.reason }, 'a mail was deferred')
@@ -115,10 +149,7 @@ export function mailRetryDelayMs(failures: number): number {
 }
 
 /** Returns the result of work that goes on without its caller, or undefined once a signal aborts. */
-export async function unlessAborted<T>(
-  work: Promise<T>,
-  until: AbortSignal,
-): Promise<T | undefined> {
+async function unlessAborted<T>(work: Promise<T>, until: AbortSignal): Promise<T | undefined> {
   const over = new AbortController()
   const aborted = new Promise<undefined>((resolve) =>
     until.addEventListener('abort', () => resolve(undefined), { signal: over.signal }),

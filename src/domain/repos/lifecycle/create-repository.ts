@@ -1,6 +1,7 @@
 import { storeBlob } from '../../../git/objects/object-writes.ts'
 import { editTree, type TreeEdit } from '../../../git/objects/tree-edits.ts'
 import * as git from '../../../git/repositories/repositories.ts'
+import { createUnfinished, finish } from '../../../git/repositories/unfinished.ts'
 import { putCollaborator } from '../../../storage/repos/collaborators.ts'
 import { insertLabel } from '../../../storage/repos/labels.ts'
 import * as rows from '../../../storage/repos/repositories.ts'
@@ -195,13 +196,16 @@ export async function createRepositoryIn(
     })
     await recordCreator(app, tx, place, caller.user.id, inserted)
     await content.addRows(tx, inserted)
-    // After a crash, the pending update makes the server create the folder.
+    // After a crash, the pending update makes the server complete or remove the repository.
     return { id: inserted, updateId: await recordPendingUpdateIn(app, tx, inserted) }
   })
   try {
-    await git.createRepository(app.git, id, defaultBranch)
-    const treeId = await content.writeTree?.(id)
-    if (treeId !== undefined) await createFirstCommit(app, caller, id, treeId, defaultBranch)
+    if (content.writeTree) {
+      // After a crash before the first commit, the server removes the repository.
+      await createUnfinished(app.git, id, defaultBranch)
+      await createFirstCommit(app, caller, id, await content.writeTree(id), defaultBranch)
+      await finish(app.git, id)
+    } else await git.createRepository(app.git, id, defaultBranch)
     await recordUpdates(app, id, updateId, [])
   } catch (error) {
     await removeRepository(app, id)

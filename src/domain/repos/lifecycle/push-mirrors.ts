@@ -9,7 +9,8 @@ import { DomainError } from '../../core/errors.ts'
 import type { Page, RepositoryName } from '../../core/names.ts'
 import { type DueWork, type DueWorker, startDueWork } from '../../core/scheduled-work.ts'
 import { checkNotArchived, openRepository } from '../access/permissions.ts'
-import type { RefObserver, ReposApp } from '../ports.ts'
+import type { ReposApp } from '../ports.ts'
+import { recordObserver } from '../refs/record-observer.ts'
 import { DEFAULT_INTERVAL_SECONDS, parseMirrorInterval } from './mirror-intervals.ts'
 import {
   FetchError,
@@ -220,27 +221,19 @@ function nextPushTime(app: ReposApp, mirror: PushMirror, isFailed: boolean): num
 }
 
 /** Requests pushes in the transactions that record how refs moved, so that none is forgotten. */
-export const pushMirrorRefObserver: RefObserver = {
-  async beginRecord(app, { id }) {
-    return {
-      async prepare({ moved }) {
-        return {
-          async record(tx) {
-            if (moved.length === 0) return
-            await rows.requestPushes(tx, id, 'after changes', app.clock.now())
-          },
-          afterCommit() {
-            app.signals.pushMirrors.notify()
-          },
-        }
-      },
-      finish() {},
-    }
-  },
-  pushableBranches: async () => new Set<string>(),
-  async branchRenamed() {},
-  async beforeFetch() {},
-  async beforeDeletion() {},
-  async duringDeletion() {},
-  pushMessages: async () => [],
-}
+export const pushMirrorRefObserver = recordObserver(async (app, { id }) => {
+  return {
+    async prepare({ moved }) {
+      return {
+        async record(tx) {
+          if (moved.length === 0) return
+          await rows.requestPushes(tx, id, 'after changes', app.clock.now())
+        },
+        afterCommit() {
+          app.signals.pushMirrors.notify()
+        },
+      }
+    },
+    finish() {},
+  }
+})

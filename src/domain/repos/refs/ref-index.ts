@@ -3,9 +3,11 @@ import { HEADS, TAGS } from '../../../git/core/ref-names.ts'
 import { isRefName, readDefaultBranch, readRef } from '../../../git/refs/refs.ts'
 import {
   createRepository,
+  deleteRepository as deleteFolder,
   repositoryExists,
   withRepositoryLock,
 } from '../../../git/repositories/repositories.ts'
+import { finish, isUnfinished } from '../../../git/repositories/unfinished.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import {
   countBranches,
@@ -113,11 +115,8 @@ async function reconcileNow(app: ReposApp, repositoryId: number): Promise<void> 
     const updates = await leftoverUpdates(app, repositoryId)
     const repository = await findRepositoryById(app.db, repositoryId)
     if (!repository || updates.length === 0) return
-    if (!(await repositoryExists(app.git, repositoryId))) {
-      if (isUnpublishedCopy(repository)) return forgetCopy(app, repositoryId)
-      // The server may have crashed before it created the folder.
-      await createRepository(app.git, repositoryId, repository.default_branch)
-    }
+    if (await isInterrupted(app, repository)) return forget(app, repositoryId)
+    await completeFolder(app, repository)
     const differences = await recordRefsLocked(app, repository, {
       extent: 'all',
       ended: updates.map(({ id }) => id),
@@ -132,18 +131,29 @@ async function reconcileNow(app: ReposApp, repositoryId: number): Promise<void> 
 }
 
 /**
- * Returns whether a repository without a folder is a copy that a crash has interrupted. No client
- * knows the copy. One with branches had a folder, which is missing for another reason.
+ * Returns whether a crash has interrupted the creation of a repository: its folder is missing, or
+ * its first commit. No client knows the repository. One with branches had a folder, which is missing
+ * for another reason.
  */
-function isUnpublishedCopy({ parent_id, original_url, branch_count }: Repository): boolean {
-  return (parent_id !== null || original_url !== '') && branch_count === 0
+async function isInterrupted(app: ReposApp, repository: Repository): Promise<boolean> {
+  const { id, default_branch, branch_count } = repository
+  if (branch_count > 0) return false
+  if (!(await repositoryExists(app.git, id))) return true
+  if (!(await isUnfinished(app.git, id))) return false
+  return (await readRef(app.git, id, `${HEADS}${default_branch}`)) === undefined
 }
 
-async function forgetCopy(app: ReposApp, repositoryId: number): Promise<void> {
+async function completeFolder(app: ReposApp, { id, default_branch }: Repository): Promise<void> {
+  if (await repositoryExists(app.git, id)) await finish(app.git, id)
+  else await createRepository(app.git, id, default_branch)
+}
+
+async function forget(app: ReposApp, repositoryId: number): Promise<void> {
   await transaction(app.db, (tx) => deleteRepository(tx, repositoryId))
+  await deleteFolder(app.git, repositoryId)
   app.log.warn(
     { repository: repositoryId },
-    'a copy that a crash left without a folder was removed',
+    'a repository whose creation a crash has interrupted was removed',
   )
 }
 

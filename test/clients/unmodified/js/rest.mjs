@@ -1,23 +1,9 @@
 // What programs prepare and look at besides the client that they call.
+import { requester } from '../../../../scripts/clients/rest.mjs'
 import { tokens, url } from './calls.mjs'
 
-/**
- * Makes a request over REST as bob.
- * @param {string} method
- * @param {string} path
- * @param {object} [body]
- * @returns {Promise<any>}
- */
-export async function rest(method, path, body) {
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `token ${tokens.bob}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-  return text === '' ? undefined : JSON.parse(text)
-}
+/** Makes a request over REST as bob. */
+export const rest = requester(url, tokens?.bob)
 
 /**
  * Creates a repository of bob with a first commit.
