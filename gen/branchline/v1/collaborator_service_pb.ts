@@ -468,7 +468,8 @@ export const CollaboratorService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Removes a collaborator, if the user is one. For administrators of the repository.
+   * Removes a collaborator, if the user is one. For administrators of the repository. A user who can
+   * no longer read the repository no longer watches or stars it.
    *
    * Fails with:
    * - REPOSITORY_ACCESS_DENIED, when the caller is not an administrator of the repository.

@@ -34,6 +34,27 @@ describe('a repository', () => {
     expect(loginsOf(await forge.ask(undefined, 'GET', `${path}/subscribers`))).toEqual(['bob'])
   })
 
+  it('is neither watched nor starred by a former collaborator who cannot read it any more', async () => {
+    const countsOf = async (path: string) => {
+      const { watchers_count, stars_count } = await forge.ask(users.bob, 'GET', path)
+      return [watchers_count, stars_count]
+    }
+    for (const [name, isPrivate] of [
+      ['parted', true],
+      ['parted-public', false],
+    ] as const) {
+      const path = await repository(name, { private: isPrivate })
+      const collaborator = `${path}/collaborators/carol`
+      await forge.ask(users.bob, 'PUT', collaborator)
+      await forge.ask(users.carol, 'PUT', `${path}/subscription`)
+      await forge.ask(users.carol, 'PUT', `/user/starred${path.replace('/repos', '')}`)
+      expect(await countsOf(path)).toEqual([2, 1])
+      await forge.ask(users.bob, 'DELETE', collaborator)
+      expect(await countsOf(path)).toEqual(isPrivate ? [1, 0] : [2, 1])
+      await forge.ask(users.bob, 'DELETE', path)
+    }
+  })
+
   it('is watched, ignored and left, and counts its watchers', async () => {
     const path = await repository('watched')
     const subscription = `${path}/subscription`
