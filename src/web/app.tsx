@@ -1,12 +1,15 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import { Component, type ComponentChildren, type VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ApiContext, createApi } from './api/client.ts'
 import { failureOf } from './api/failure.ts'
+import type { Session } from './api/session.ts'
 import { loadPage, type Page } from './pages.ts'
 import { FailureNote } from './parts/failure-note.tsx'
 import { Frame } from './parts/frame.tsx'
 import { useNavigation } from './parts/navigation.ts'
 import { NotFound } from './parts/not-found.tsx'
+import { nextWait, pause } from './parts/waiting.ts'
 import { type Route, routeOf } from './routes.ts'
 
 /** A page that is loaded, with its address. */
@@ -28,7 +31,7 @@ export function App(): VNode {
   useEffect(() => {
     // The server knows whether there may be a session, so that strangers ask for none.
     const hasSession = document.documentElement.dataset.session === 'maybe'
-    const resumed = hasSession ? api.session.resume() : Promise.resolve()
+    const resumed = hasSession ? resume(api.session, setProblem) : Promise.resolve()
     resumed.catch(setProblem).then(() => setReady(true))
   }, [api])
 
@@ -59,6 +62,28 @@ export function App(): VNode {
       </Frame>
     </ApiContext.Provider>
   )
+}
+
+/** Codes of a server that stops, starts or is busy. */
+const PASSING_CODES: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.Unknown,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+])
+
+/** Continues the session of an earlier page, when the server can be reached. */
+async function resume(session: Session, onProblem: (problem: unknown) => void): Promise<void> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      await session.resume()
+      return onProblem(undefined)
+    } catch (error) {
+      if (!PASSING_CODES.has(ConnectError.from(error).code)) throw error
+      onProblem(error)
+      await pause(nextWait(failures))
+    }
+  }
 }
 
 /** A page begins anew for another address, and for another user. */

@@ -53,13 +53,17 @@ function Pull({ repository, name, tab, page }: PullProps): VNode {
   const { of } = useApi()
   const pull = useLoad((signal) => of(PullRequestService).getPullRequest(name, { signal }), [])
   const head = pull.value?.head?.sha ?? ''
-  const { version, checks } = useRepositoryEvents(name, name.index, head, pull.reload)
+  const { version, checks, isCut } = useRepositoryEvents(name, name.index, head, pull.reload)
   useSettledPull(pull.value, pull.reload)
   return (
     <Show of={pull} isPage>
       {(value) => (
         <>
           <PullHeader name={name} pull={value} tab={tab} />
+          <p role="status" class={isCut ? 'note' : 'hidden'}>
+            {isCut &&
+              'The server cannot be reached. The page continues when the server is back. What you have typed stays.'}
+          </p>
           {tab === 'commits' && <Commits key={value.head?.sha} name={name} page={page} />}
           {tab === 'files' && (
             <Later load={loadFiles} with={{ repository, name, pull: value, version }} />
