@@ -1,9 +1,67 @@
 import type { Browser, Page } from 'playwright-core'
-import { expect } from 'vitest'
-import { expectAccessible, expectFits, type Visitor, visit } from './chromium.ts'
+import { afterAll, beforeAll, expect } from 'vitest'
+import {
+  expectAccessible,
+  expectFits,
+  openBrowser,
+  type Visitor,
+  visit,
+  WEB_FOLDER,
+} from './chromium.ts'
+import { type Forge, startForge } from './forge.ts'
 import { PASSWORD } from './server.ts'
 
 const PHONE = { width: 360, height: 740 }
+
+/** Starting a server and a browser takes seconds on a busy machine. */
+const START_TIMEOUT_MS = 120_000
+
+/** The server and the browser of a suite, once it has started. */
+export interface WebSuite {
+  readonly forge: Forge
+  readonly browser: Browser
+  /** Opens a window on a page, as somebody or as a stranger. */
+  open(path: string, username?: string): Promise<Visitor>
+}
+
+/**
+ * Starts a server with the pages and a browser before the first test of a suite, and ends both after
+ * the last one. A suite calls the function at its beginning.
+ *
+ * @param prepare creates what the pages show.
+ */
+export function openWebSuite(prepare?: (forge: Forge) => Promise<unknown>): WebSuite {
+  let started: Pick<WebSuite, 'forge' | 'browser'> | undefined
+  const running = () => {
+    if (!started) throw new Error('the suite has not started')
+    return started
+  }
+  beforeAll(async () => {
+    const forge = await startForge({ webFolder: WEB_FOLDER })
+    started = { forge, browser: await openBrowser() }
+    await prepare?.(forge)
+  }, START_TIMEOUT_MS)
+  afterAll(async () => {
+    await started?.browser.close()
+    await started?.forge.stop()
+  })
+  return {
+    get forge() {
+      return running().forge
+    },
+    get browser() {
+      return running().browser
+    },
+    async open(path, username) {
+      const { browser, forge } = running()
+      const { url } = forge.server
+      if (username !== undefined) return visitAs(browser, url, path, username)
+      const visitor = await visit(browser, url)
+      await visitor.page.goto(path)
+      return visitor
+    },
+  }
+}
 
 /** Opens a window as somebody, who comes to a page through the sign-in. */
 export async function visitAs(

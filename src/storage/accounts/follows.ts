@@ -1,4 +1,4 @@
-import { selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
+import { selectHiddenUsers, type UserViewer, usersOfPage } from '../database/visible-users.ts'
 import type { FollowsTable, User } from '../schema/accounts.ts'
 import type { Db, Tx } from '../schema/schema.ts'
 
@@ -56,21 +56,14 @@ export function listFollows(
   // The index alone skips what is before the page.
   const listed = db
     .selectFrom('follows')
-    .select([`${other} as user_id`, 'create_time as follow_time'])
+    .select([`${other} as user_id`, 'create_time as time'])
     .where(side, '=', userId)
     .where(other, 'not in', (eb) => selectHiddenUsers(eb, viewer))
     .orderBy('create_time')
     .orderBy(other)
     .limit(page.limit)
     .offset(page.offset)
-    .as('listed')
-  return db
-    .selectFrom(listed)
-    .innerJoin('users', 'users.id', 'listed.user_id')
-    .selectAll('users')
-    .orderBy('listed.follow_time')
-    .orderBy('listed.user_id')
-    .execute()
+  return usersOfPage(db, listed)
 }
 
 /** Returns the number of users that such a list would have if the viewer could see them. */

@@ -1,6 +1,7 @@
-import { type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { type AliasableExpression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { User } from '../schema/accounts.ts'
 import type { Visibility } from '../schema/organizations.ts'
-import type { Schema } from '../schema/schema.ts'
+import type { Db, Schema } from '../schema/schema.ts'
 
 /** What decides which users somebody may see in a list. */
 export interface UserViewer {
@@ -23,4 +24,18 @@ export function selectHiddenUsers(
     .where('users.visibility', '<>', sql.lit('public' as const))
     .where('users.visibility', 'not in', visible)
     .where(sql<SqlBool>`users.id <> ${viewerId ?? 0}`)
+}
+
+/** Returns the users of a page of a list, in the order of their times in the list, then by id. */
+export function usersOfPage(
+  db: Db,
+  page: AliasableExpression<{ readonly user_id: number; readonly time: number }>,
+): Promise<User[]> {
+  return db
+    .selectFrom(page.as('page'))
+    .innerJoin('users', 'users.id', 'page.user_id')
+    .selectAll('users')
+    .orderBy('page.time')
+    .orderBy('page.user_id')
+    .execute()
 }

@@ -1,4 +1,4 @@
-import { selectHiddenUsers, type UserViewer } from '../database/visible-users.ts'
+import { selectHiddenUsers, type UserViewer, usersOfPage } from '../database/visible-users.ts'
 import type { User } from '../schema/accounts.ts'
 import type { Repository, StarsTable } from '../schema/repos.ts'
 import type { Db, Tx } from '../schema/schema.ts'
@@ -55,21 +55,14 @@ export function listStargazers(
   // The index alone skips what is before the page.
   const page = db
     .selectFrom('stars')
-    .select(['user_id', 'create_time as star_time'])
+    .select(['user_id', 'create_time as time'])
     .where('repository_id', '=', repositoryId)
     .where('user_id', 'not in', (eb) => selectHiddenUsers(eb, viewer))
     .orderBy('create_time')
     .orderBy('user_id')
     .limit(limit)
     .offset(offset)
-    .as('page')
-  return db
-    .selectFrom(page)
-    .innerJoin('users', 'users.id', 'page.user_id')
-    .selectAll('users')
-    .orderBy('page.star_time')
-    .orderBy('page.user_id')
-    .execute()
+  return usersOfPage(db, page)
 }
 
 /** Returns the number of users who have starred a repository and whom a viewer may not see. */

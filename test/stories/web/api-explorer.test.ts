@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { promisify } from 'node:util'
 import { transform } from 'esbuild'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isInstalled } from '../../clients/program.ts'
 import {
@@ -9,13 +9,9 @@ import {
   expectAccessible,
   expectFits,
   hasChromium,
-  openBrowser,
   type Visitor,
-  visit,
-  WEB_FOLDER,
 } from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
-import { PASSWORD } from '../../support/server.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
 
 const PHONE = { width: 360, height: 740 }
 
@@ -27,36 +23,12 @@ const run = promisify(execFile)
 const hasGofmt = spawnSync('gofmt', [], { input: '' }).status === 0
 
 describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
-  let browser: Browser
-  let forge: Forge
-
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-    await forge.ask(forge.users.bob, 'POST', '/user/repos', { name: 'tools', auto_init: true })
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
-
-  /** Opens a page as bob, or as nobody. */
-  const open = async (path: string, who?: 'bob'): Promise<Visitor> => {
-    const visitor = await visit(browser, forge.server.url)
-    const { page } = visitor
-    if (who === undefined) {
-      await page.goto(path)
-      return visitor
-    }
-    await page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
-    await page.getByLabel('Username').fill(who)
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    return visitor
-  }
+  const web = openWebSuite(({ ask, users }) =>
+    ask(users.bob, 'POST', '/user/repos', { name: 'tools', auto_init: true }),
+  )
 
   it('lead from a search to a method with its path, access, failures and comments', async () => {
-    const { page, faults, leave } = await open('/')
+    const { page, faults, leave } = await web.open('/')
     await page.getByRole('link', { name: 'API', exact: true }).click()
     await page.getByRole('heading', { name: 'API' }).waitFor()
     await page.getByRole('link', { name: 'RepositoryService' }).waitFor()
@@ -85,7 +57,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
   })
 
   it('keep the search and the place on the way back, and after a reload', async () => {
-    const { page, faults, leave } = await open('/-/api')
+    const { page, faults, leave } = await web.open('/-/api')
     await page.getByLabel('Search methods').fill('repository')
     const far = page.getByRole('link', { name: /^RepositoryService\.TransferRepository$/ })
     await far.scrollIntoViewIfNeeded()
@@ -107,7 +79,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
   })
 
   it('call a method as the user, and show the response with its headers', async () => {
-    const { page, faults, leave } = await open(
+    const { page, faults, leave } = await web.open(
       '/-/api/branchline.v1.RepositoryService/GetRepository',
       'bob',
     )
@@ -129,7 +101,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
   })
 
   it('show why a call failed with the details of the error, and keep what was typed', async () => {
-    const { page, faults, leave } = await open(
+    const { page, faults, leave } = await web.open(
       '/-/api/branchline.v1.RepositoryService/GetRepository',
     )
     // The path needs both names, so that the form asks for them first.
@@ -148,7 +120,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
   })
 
   it('write a request with lists, maps, choices and nested messages, as a form and as JSON', async () => {
-    const { page, faults, leave } = await open('/-/api/branchline.v1.AuthService/SignIn')
+    const { page, faults, leave } = await web.open('/-/api/branchline.v1.AuthService/SignIn')
     await page.getByLabel('One of').selectOption('password_credentials')
     await page.getByLabel('username', { exact: true }).fill('bob')
     await page.getByLabel('password', { exact: true }).fill(SECRET_TEXT)
@@ -196,7 +168,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
   })
 
   it('show the messages of a stream as they arrive, and stop it', async () => {
-    const { page, faults, leave } = await open(
+    const { page, faults, leave } = await web.open(
       '/-/api/branchline.v1.RepositoryEventService/WatchRepository',
       'bob',
     )
@@ -204,7 +176,9 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
     await page.getByLabel('repo', { exact: true }).fill('tools')
     await page.getByRole('button', { name: 'Send WatchRepository' }).click()
     await page.getByRole('region', { name: 'Message 1', exact: true }).waitFor()
-    await forge.ask(forge.users.bob, 'PATCH', '/repos/bob/tools', { website: 'https://b.example/' })
+    await web.forge.ask(web.forge.users.bob, 'PATCH', '/repos/bob/tools', {
+      website: 'https://b.example/',
+    })
     await page.getByText('REPOSITORY_EDITED').first().waitFor()
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Stop' }).click()
@@ -218,7 +192,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
     let bob: Visitor
 
     beforeAll(async () => {
-      bob = await open('/-/api/branchline.v1.RepositoryService/EditRepository', 'bob')
+      bob = await web.open('/-/api/branchline.v1.RepositoryService/EditRepository', 'bob')
       await bob.page.getByLabel('owner', { exact: true }).fill('bob')
       await bob.page.getByLabel('repo', { exact: true }).fill('tools')
     })
@@ -233,9 +207,13 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
         expect(text).toContain('TOKEN')
         expect(text).not.toMatch(/eyJ|Bearer (?!\$TOKEN|\{os)/)
         if (!(await isRunnable(language))) return
-        const token = forge.users.bob.authorization.replace('Bearer ', '')
+        const token = web.forge.users.bob.authorization.replace('Bearer ', '')
         await runText(language, text, { TOKEN: token })
-        const { description: stored } = await forge.ask(forge.users.bob, 'GET', '/repos/bob/tools')
+        const { description: stored } = await web.forge.ask(
+          web.forge.users.bob,
+          'GET',
+          '/repos/bob/tools',
+        )
         expect(stored).toBe(description)
       },
     )

@@ -1,18 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  browserSuite,
-  expectAccessible,
-  hasChromium,
-  openBrowser,
-  visit,
-  WEB_FOLDER,
-} from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
+import { describe, expect, it } from 'vitest'
+import { browserSuite, expectAccessible, hasChromium } from '../../support/chromium.ts'
+import type { Forge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
 
 /** Git and a browser on a busy machine. */
 const TIMEOUT_MS = 120_000
@@ -21,24 +14,12 @@ const FILES = 3000
 const LONG = Array.from({ length: 3000 }, (_, i) => `Line ${i}\n`).join('')
 
 describe.skipIf(!hasChromium)(browserSuite('a pull request with thousands of files'), () => {
-  let browser: Browser
-  let forge: Forge
-
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-    await prepare(forge)
-  }, TIMEOUT_MS)
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
+  const web = openWebSuite(prepare)
 
   it('draws the files that the reader comes to, and leads to the others', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    const { page, faults, leave } = await visit(browser, forge.server.url)
-    await page.goto('/bob/many/pulls/1/files')
+    const { page, faults, leave } = await web.open('/bob/many/pulls/1/files')
     await page.getByText('3,001 changed files', { exact: true }).waitFor()
     const drawn = page.getByRole('region', { name: /^Changes of / })
     await drawn.first().waitFor()

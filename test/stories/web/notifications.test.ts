@@ -1,41 +1,17 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Visibility } from '#gen/branchline/v1/memo_pb.ts'
 import { MemoService } from '#gen/branchline/v1/memo_service_pb.ts'
-import {
-  browserSuite,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  openBrowser,
-  visit,
-  WEB_FOLDER,
-} from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
+import type { Forge } from '../../support/forge.ts'
 import { settleNotices } from '../../support/notices.ts'
 import { pullForge } from '../../support/pull-forge.ts'
-import { PASSWORD } from '../../support/server.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the page of notifications'), () => {
-  let browser: Browser
-  let forge: Forge
-
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-    await prepare(forge)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
+  const web = openWebSuite(prepare)
 
   it('lists what others did, leads there, and marks as read', async () => {
-    const { page, faults, leave } = await visit(browser, forge.server.url)
-    await page.goto('/user/login?redirect_to=/notifications')
-    await page.getByLabel('Username').fill('bob')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in' }).click()
+    const { page, faults, leave } = await web.open('/notifications', 'bob')
     await page.getByRole('link', { name: 'First change' }).waitFor()
     await page.getByRole('link', { name: 'Notifications 2' }).waitFor()
     await page.getByText('carol mentioned you: Look').waitFor()
@@ -65,8 +41,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page of notifications'), () => {
   })
 
   it('is for signed-in users', async () => {
-    const { page, faults, leave } = await visit(browser, forge.server.url)
-    await page.goto('/notifications')
+    const { page, faults, leave } = await web.open('/notifications')
     await page.getByText('Notifications are for signed-in users').waitFor()
     await expectAccessible(page)
     expect(faults).toEqual([])
