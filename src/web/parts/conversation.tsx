@@ -10,7 +10,6 @@ import { Checks } from './checks.tsx'
 import { type Entry, EntryView } from './entry.tsx'
 import { Later } from './later.tsx'
 import { Show, useAction, useLoad } from './load.tsx'
-import { PullDetails } from './pull-details.tsx'
 import type { PullName, ReviewWithThreads } from './reviews.ts'
 import { SignInLink } from './sign-in-link.tsx'
 import { useDraft } from './stored.ts'
@@ -27,6 +26,8 @@ interface ConversationProps {
   readonly checks: number
   readonly onChange: () => void
 }
+
+const loadDetails = async () => (await import('./pull-details.tsx')).PullDetails
 
 const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
 
@@ -60,7 +61,7 @@ export function Conversation(props: ConversationProps): VNode {
           </Show>
         )}
       </Show>
-      <PullDetails repository={repository} name={name} pull={pull} onChange={onChange} />
+      <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
       <Checks name={name} sha={head} version={checks} />
       {discussion.value && (
         <Later
@@ -114,18 +115,22 @@ function entriesOf(
       comment: id,
       threads: [],
     })),
-    ...reviews
-      .filter(({ review }) => review.state !== 'PENDING')
-      .map(({ review: { id, user, team, submittedAt, body, state, dismissed }, threads }) => ({
-        key: `review-${id}`,
-        who: user?.login ?? team?.name ?? '',
-        did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
-        at: submittedAt,
-        body,
-        threads,
-      })),
+    ...reviews.filter(({ review }) => review.state !== 'PENDING').map(entryOf),
   ]
   return entries.sort((one, other) => Number((one.at?.seconds ?? 0n) - (other.at?.seconds ?? 0n)))
+}
+
+function entryOf({ review, threads }: ReviewWithThreads): Entry {
+  const { id, user, team, submittedAt, body, state, dismissed } = review
+  return {
+    key: `review-${id}`,
+    who: user?.login ?? team?.name ?? '',
+    did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
+    at: submittedAt,
+    body,
+    threads,
+    ...(state !== 'REQUEST_REVIEW' && { review }),
+  }
 }
 
 function PendingNote(props: { name: PullName; discussion: PullDiscussion }): VNode | null {
