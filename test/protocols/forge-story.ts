@@ -561,6 +561,9 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   bob(reviews.getReviewComment, 'GET /repos/guild/engine/pulls/1/reviews/4/comments/2'),
   bob(reviews.unresolveReviewComment, 'POST /repos/guild/engine/pulls/comments/2/unresolve'),
   bob(reviews.listReviewComments, 'GET /repos/guild/engine/pulls/1/reviews/4/comments'),
+  by('carol', reviews.editReviewComment, 'PATCH /repos/guild/engine/pulls/1/reviews/4/comments/2', {
+    body: 'And what then?',
+  }),
   bob(reviews.deleteReviewComment, 'DELETE /repos/guild/engine/pulls/1/reviews/4/comments/2'),
   bob(reviews.dismissReview, 'POST /repos/guild/engine/pulls/1/reviews/4/dismissals', {
     message: 'Not so fast',
@@ -663,6 +666,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   ),
   bob(notifications.markNotificationThreads, 'PUT /notifications'),
   bob(pullMerges.updatePullRequestHead, 'POST /repos/guild/engine/pulls/1/update'),
+  bob(pullMerges.listMergeMessages, 'GET /repos/guild/engine/pulls/1/merge/messages'),
   bob(pullMerges.mergePullRequest, 'POST /repos/guild/engine/pulls/1/merge', {
     merge_when_checks_succeed: true,
   }),

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/pull_merge_service.proto.
  */
 export const file_branchline_v1_pull_merge_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3B1bGxfbWVyZ2Vfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJLCh1DaGVja1B1bGxSZXF1ZXN0TWVyZ2VkUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDItkDChdNZXJnZVB1bGxSZXF1ZXN0UmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEhYKAmRvGAQgASgJQgb6phkCEAFSAkRvEjIKEW1lcmdlX3RpdGxlX2ZpZWxkGAUgASgJQgb6phkCEAFSD01lcmdlVGl0bGVGaWVsZBI2ChNtZXJnZV9tZXNzYWdlX2ZpZWxkGAYgASgJQgb6phkCEAFSEU1lcmdlTWVzc2FnZUZpZWxkEi4KD21lcmdlX2NvbW1pdF9pZBgHIAEoCUIG+qYZAhABUg1NZXJnZUNvbW1pdElEEiQKDmhlYWRfY29tbWl0X2lkGAggASgJUgxIZWFkQ29tbWl0SUQSHwoLZm9yY2VfbWVyZ2UYCSABKAhSCkZvcmNlTWVyZ2USOQoZbWVyZ2Vfd2hlbl9jaGVja3Nfc3VjY2VlZBgKIAEoCFIWTWVyZ2VXaGVuQ2hlY2tzU3VjY2VlZBI+ChlkZWxldGVfYnJhbmNoX2FmdGVyX21lcmdlGAsgASgISABSFkRlbGV0ZUJyYW5jaEFmdGVyTWVyZ2WIAQFCHAoaX2RlbGV0ZV9icmFuY2hfYWZ0ZXJfbWVyZ2UiLQoYTWVyZ2VQdWxsUmVxdWVzdFJlc3BvbnNlEhEKCXNjaGVkdWxlZBgBIAEoCCJEChZDYW5jZWxBdXRvTWVyZ2VSZXF1ZXN0Eg0KBW93bmVyGAEgASgJEgwKBHJlcG8YAiABKAkSDQoFaW5kZXgYAyABKAMiWQocVXBkYXRlUHVsbFJlcXVlc3RIZWFkUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDEg0KBXN0eWxlGAQgASgJIjAKHVVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlc3BvbnNlEg8KB3VwZGF0ZWQYASABKAgyrwYKEFB1bGxNZXJnZVNlcnZpY2USsgEKFkNoZWNrUHVsbFJlcXVlc3RNZXJnZWQSLC5icmFuY2hsaW5lLnYxLkNoZWNrUHVsbFJlcXVlc3RNZXJnZWRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IlKQAgGCpxkTCAISD3JlYWQ6cmVwb3NpdG9yeYLT5JMCMhIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlEsUBChBNZXJnZVB1bGxSZXF1ZXN0EiYuYnJhbmNobGluZS52MS5NZXJnZVB1bGxSZXF1ZXN0UmVxdWVzdBonLmJyYW5jaGxpbmUudjEuTWVyZ2VQdWxsUmVxdWVzdFJlc3BvbnNlImCQAgD6phkGOAFCAskBgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwI1OgEqIjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vbWVyZ2USpQEKD0NhbmNlbEF1dG9NZXJnZRIlLmJyYW5jaGxpbmUudjEuQ2FuY2VsQXV0b01lcmdlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJTkAICgqcZFAgDEhB3cml0ZTpyZXBvc2l0b3J5gtPkkwIyKjAvYXBpL3YxL3JlcG9zL3tvd25lcn0ve3JlcG99L3B1bGxzL3tpbmRleH0vbWVyZ2USzgEKFVVwZGF0ZVB1bGxSZXF1ZXN0SGVhZBIrLmJyYW5jaGxpbmUudjEuVXBkYXRlUHVsbFJlcXVlc3RIZWFkUmVxdWVzdBosLmJyYW5jaGxpbmUudjEuVXBkYXRlUHVsbFJlcXVlc3RIZWFkUmVzcG9uc2UiWpACAvqmGQI4AYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMyIxL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L3VwZGF0ZRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3B1bGxfbWVyZ2Vfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJLCh1DaGVja1B1bGxSZXF1ZXN0TWVyZ2VkUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIkYKGExpc3RNZXJnZU1lc3NhZ2VzUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlwKGUxpc3RNZXJnZU1lc3NhZ2VzUmVzcG9uc2USLQoIbWVzc2FnZXMYASADKAsyGy5icmFuY2hsaW5lLnYxLk1lcmdlTWVzc2FnZRIQCghoZWFkX3NoYRgCIAEoCSI9CgxNZXJnZU1lc3NhZ2USDQoFc3R5bGUYASABKAkSDQoFdGl0bGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSLZAwoXTWVyZ2VQdWxsUmVxdWVzdFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxIWCgJkbxgEIAEoCUIG+qYZAhABUgJEbxIyChFtZXJnZV90aXRsZV9maWVsZBgFIAEoCUIG+qYZAhABUg9NZXJnZVRpdGxlRmllbGQSNgoTbWVyZ2VfbWVzc2FnZV9maWVsZBgGIAEoCUIG+qYZAhABUhFNZXJnZU1lc3NhZ2VGaWVsZBIuCg9tZXJnZV9jb21taXRfaWQYByABKAlCBvqmGQIQAVINTWVyZ2VDb21taXRJRBIkCg5oZWFkX2NvbW1pdF9pZBgIIAEoCVIMSGVhZENvbW1pdElEEh8KC2ZvcmNlX21lcmdlGAkgASgIUgpGb3JjZU1lcmdlEjkKGW1lcmdlX3doZW5fY2hlY2tzX3N1Y2NlZWQYCiABKAhSFk1lcmdlV2hlbkNoZWNrc1N1Y2NlZWQSPgoZZGVsZXRlX2JyYW5jaF9hZnRlcl9tZXJnZRgLIAEoCEgAUhZEZWxldGVCcmFuY2hBZnRlck1lcmdliAEBQhwKGl9kZWxldGVfYnJhbmNoX2FmdGVyX21lcmdlIi0KGE1lcmdlUHVsbFJlcXVlc3RSZXNwb25zZRIRCglzY2hlZHVsZWQYASABKAgiRAoWQ2FuY2VsQXV0b01lcmdlUmVxdWVzdBINCgVvd25lchgBIAEoCRIMCgRyZXBvGAIgASgJEg0KBWluZGV4GAMgASgDIlkKHFVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlcXVlc3QSDQoFb3duZXIYASABKAkSDAoEcmVwbxgCIAEoCRINCgVpbmRleBgDIAEoAxINCgVzdHlsZRgEIAEoCSIwCh1VcGRhdGVQdWxsUmVxdWVzdEhlYWRSZXNwb25zZRIPCgd1cGRhdGVkGAEgASgIMvUHChBQdWxsTWVyZ2VTZXJ2aWNlErIBChZDaGVja1B1bGxSZXF1ZXN0TWVyZ2VkEiwuYnJhbmNobGluZS52MS5DaGVja1B1bGxSZXF1ZXN0TWVyZ2VkUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJSkAIBgqcZEwgCEg9yZWFkOnJlcG9zaXRvcnmC0+STAjISMC9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9tZXJnZRLDAQoRTGlzdE1lcmdlTWVzc2FnZXMSJy5icmFuY2hsaW5lLnYxLkxpc3RNZXJnZU1lc3NhZ2VzUmVxdWVzdBooLmJyYW5jaGxpbmUudjEuTGlzdE1lcmdlTWVzc2FnZXNSZXNwb25zZSJbkAIBgqcZEwgDEg9yZWFkOnJlcG9zaXRvcnmC0+STAjsSOS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS9tZXJnZS9tZXNzYWdlcxLFAQoQTWVyZ2VQdWxsUmVxdWVzdBImLmJyYW5jaGxpbmUudjEuTWVyZ2VQdWxsUmVxdWVzdFJlcXVlc3QaJy5icmFuY2hsaW5lLnYxLk1lcmdlUHVsbFJlcXVlc3RSZXNwb25zZSJgkAIA+qYZBjgBQgLJAYKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCNToBKiIwL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlEqUBCg9DYW5jZWxBdXRvTWVyZ2USJS5icmFuY2hsaW5lLnYxLkNhbmNlbEF1dG9NZXJnZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiU5ACAoKnGRQIAxIQd3JpdGU6cmVwb3NpdG9yeYLT5JMCMiowL2FwaS92MS9yZXBvcy97b3duZXJ9L3tyZXBvfS9wdWxscy97aW5kZXh9L21lcmdlEs4BChVVcGRhdGVQdWxsUmVxdWVzdEhlYWQSKy5icmFuY2hsaW5lLnYxLlVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlcXVlc3QaLC5icmFuY2hsaW5lLnYxLlVwZGF0ZVB1bGxSZXF1ZXN0SGVhZFJlc3BvbnNlIlqQAgL6phkCOAGCpxkUCAMSEHdyaXRlOnJlcG9zaXRvcnmC0+STAjMiMS9hcGkvdjEvcmVwb3Mve293bmVyfS97cmVwb30vcHVsbHMve2luZGV4fS91cGRhdGUaJfqmGSF6H2JyYW5jaGxpbmUudjEuUmVwb3NpdG9yeVNlcnZpY2VCWAoRY29tLmJyYW5jaGxpbmUudjFQAVoxYnJhbmNobGluZS5leGFtcGxlL2dlbi9icmFuY2hsaW5lL3YxO2JyYW5jaGxpbmV2MaoCDUJyYW5jaGxpbmUuVjFiBnByb3RvMw", [file_branchline_access_v1_access, file_google_api_annotations, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * Request of CheckPullRequestMerged.
@@ -51,6 +51,107 @@ export type CheckPullRequestMergedRequest = Message<"branchline.v1.CheckPullRequ
  */
 export const CheckPullRequestMergedRequestSchema: GenMessage<CheckPullRequestMergedRequest> = /*@__PURE__*/
   messageDesc(file_branchline_v1_pull_merge_service, 0);
+
+/**
+ * Request of ListMergeMessages.
+ *
+ * @generated from message branchline.v1.ListMergeMessagesRequest
+ */
+export type ListMergeMessagesRequest = Message<"branchline.v1.ListMergeMessagesRequest"> & {
+  /**
+   * Name of the owner.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * Name of the repository.
+   *
+   * @generated from field: string repo = 2;
+   */
+  repo: string;
+
+  /**
+   * Number of the pull request.
+   *
+   * @generated from field: int64 index = 3;
+   */
+  index: bigint;
+};
+
+/**
+ * Describes the message branchline.v1.ListMergeMessagesRequest.
+ * Use `create(ListMergeMessagesRequestSchema)` to create a new message.
+ */
+export const ListMergeMessagesRequestSchema: GenMessage<ListMergeMessagesRequest> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_pull_merge_service, 1);
+
+/**
+ * Result of ListMergeMessages.
+ *
+ * @generated from message branchline.v1.ListMergeMessagesResponse
+ */
+export type ListMergeMessagesResponse = Message<"branchline.v1.ListMergeMessagesResponse"> & {
+  /**
+   * One message for each style that the repository allows, in the order `merge`, `rebase`,
+   * `rebase-merge`, `squash`, `fast-forward-only`.
+   *
+   * @generated from field: repeated branchline.v1.MergeMessage messages = 1;
+   */
+  messages: MergeMessage[];
+
+  /**
+   * Id of the head commit that the messages are about, for `head_commit_id` of MergePullRequest.
+   *
+   * @generated from field: string head_sha = 2;
+   */
+  headSha: string;
+};
+
+/**
+ * Describes the message branchline.v1.ListMergeMessagesResponse.
+ * Use `create(ListMergeMessagesResponseSchema)` to create a new message.
+ */
+export const ListMergeMessagesResponseSchema: GenMessage<ListMergeMessagesResponse> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_pull_merge_service, 2);
+
+/**
+ * The message that a merge in one style would write.
+ *
+ * @generated from message branchline.v1.MergeMessage
+ */
+export type MergeMessage = Message<"branchline.v1.MergeMessage"> & {
+  /**
+   * The style, for `Do` of MergePullRequest.
+   *
+   * @generated from field: string style = 1;
+   */
+  style: string;
+
+  /**
+   * First line: from a template of the repository, or from the title of the pull request. Empty if
+   * the commits keep their own messages.
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * The rest, without the empty line after the title. For `squash` with the trailers that credit the
+   * authors of the commits: a merge adds those that the given text lacks. Empty for none.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message branchline.v1.MergeMessage.
+ * Use `create(MergeMessageSchema)` to create a new message.
+ */
+export const MergeMessageSchema: GenMessage<MergeMessage> = /*@__PURE__*/
+  messageDesc(file_branchline_v1_pull_merge_service, 3);
 
 /**
  * Request of MergePullRequest.
@@ -145,7 +246,7 @@ export type MergePullRequestRequest = Message<"branchline.v1.MergePullRequestReq
  * Use `create(MergePullRequestRequestSchema)` to create a new message.
  */
 export const MergePullRequestRequestSchema: GenMessage<MergePullRequestRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_merge_service, 1);
+  messageDesc(file_branchline_v1_pull_merge_service, 4);
 
 /**
  * Result of MergePullRequest.
@@ -166,7 +267,7 @@ export type MergePullRequestResponse = Message<"branchline.v1.MergePullRequestRe
  * Use `create(MergePullRequestResponseSchema)` to create a new message.
  */
 export const MergePullRequestResponseSchema: GenMessage<MergePullRequestResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_merge_service, 2);
+  messageDesc(file_branchline_v1_pull_merge_service, 5);
 
 /**
  * Request of CancelAutoMerge.
@@ -201,7 +302,7 @@ export type CancelAutoMergeRequest = Message<"branchline.v1.CancelAutoMergeReque
  * Use `create(CancelAutoMergeRequestSchema)` to create a new message.
  */
 export const CancelAutoMergeRequestSchema: GenMessage<CancelAutoMergeRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_merge_service, 3);
+  messageDesc(file_branchline_v1_pull_merge_service, 6);
 
 /**
  * Request of UpdatePullRequestHead.
@@ -243,7 +344,7 @@ export type UpdatePullRequestHeadRequest = Message<"branchline.v1.UpdatePullRequ
  * Use `create(UpdatePullRequestHeadRequestSchema)` to create a new message.
  */
 export const UpdatePullRequestHeadRequestSchema: GenMessage<UpdatePullRequestHeadRequest> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_merge_service, 4);
+  messageDesc(file_branchline_v1_pull_merge_service, 7);
 
 /**
  * Result of UpdatePullRequest.
@@ -264,7 +365,7 @@ export type UpdatePullRequestHeadResponse = Message<"branchline.v1.UpdatePullReq
  * Use `create(UpdatePullRequestHeadResponseSchema)` to create a new message.
  */
 export const UpdatePullRequestHeadResponseSchema: GenMessage<UpdatePullRequestHeadResponse> = /*@__PURE__*/
-  messageDesc(file_branchline_v1_pull_merge_service, 5);
+  messageDesc(file_branchline_v1_pull_merge_service, 8);
 
 /**
  * Merges of pull requests, and updates of their heads from their bases.
@@ -292,6 +393,33 @@ export const PullMergeService: GenService<{
     methodKind: "unary";
     input: typeof CheckPullRequestMergedRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Returns the message that a merge of the pull request would write now in each style, so that a
+   * form for a merge can show and change the text. Compatible systems do not have this method.
+   *
+   * For users who may merge into the base branch.
+   *
+   * Fails with:
+   * - REPOSITORY_NOT_FOUND, when the repository does not exist or the caller may not read its pull
+   *   requests.
+   * - REPOSITORY_MOVED, when the repository has another name now.
+   * - REPOSITORY_UNIT_CLOSED, when the caller may not read the code of the repository.
+   * - PULL_REQUEST_NOT_FOUND, when the repository has no pull request of that number.
+   * - PULL_REQUEST_MERGED, when it has been merged.
+   * - PULL_REQUEST_CLOSED, when it is closed.
+   * - MERGE_DENIED, when the caller may not merge into the base branch.
+   * - PULL_REQUEST_NOT_MERGEABLE, when its base does not exist, or has no commit in common with it.
+   * - REF_NOT_FOUND, when the head of the pull request is lost.
+   * - SERVER_BUSY, when too many Git processes run.
+   * - GIT_TIMEOUT, when Git takes too long.
+   *
+   * @generated from rpc branchline.v1.PullMergeService.ListMergeMessages
+   */
+  listMergeMessages: {
+    methodKind: "unary";
+    input: typeof ListMergeMessagesRequestSchema;
+    output: typeof ListMergeMessagesResponseSchema;
   },
   /**
    * Merges a pull request, or schedules the merge for when the pull request is ready.

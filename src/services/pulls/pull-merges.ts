@@ -4,6 +4,7 @@ import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { cancelScheduledMerge } from '../../domain/pulls/merging/auto-merges.ts'
 import { checkMerged, mergePull } from '../../domain/pulls/merging/merge-pull.ts'
+import { proposeMessages } from '../../domain/pulls/merging/proposed-messages.ts'
 import { updatePullHead } from '../../domain/pulls/merging/update-pull.ts'
 import { callerOf, restStatusKey } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
@@ -14,6 +15,12 @@ function pullMergeService(app: App): ServiceImpl<typeof PullMergeService> {
     async checkPullRequestMerged({ owner, repo, index }, context) {
       await checkMerged(app, callerOf(context), { owner, repo, number: Number(index) })
       return {}
+    },
+
+    async listMergeMessages({ owner, repo, index }, context) {
+      const name = { owner, repo, number: Number(index) }
+      const { head, messages } = await proposeMessages(app, signedIn(callerOf(context)), name)
+      return { messages: [...messages], headSha: head }
     },
 
     async mergePullRequest(request, context) {

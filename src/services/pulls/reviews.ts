@@ -12,6 +12,7 @@ import { type Caller, signedIn } from '../../domain/core/access.ts'
 import {
   createReviewComment,
   deleteReviewComment,
+  editReviewComment,
   getReviewComment,
   listReviewComments,
   type ReviewCommentView,
@@ -220,6 +221,17 @@ function commentMethods(app: App): CommentMethods {
         { owner, repo, number: Number(index) },
         Number(id),
         comment,
+      )
+      return commentMessage(app, caller, view)
+    },
+
+    async editReviewComment({ owner, repo, index, id, comment, body }, context) {
+      const caller = signedIn(callerOf(context))
+      const view = await editReviewComment(
+        app,
+        caller,
+        { owner, repo, number: Number(index) },
+        { id: Number(id), commentId: Number(comment), body },
       )
       return commentMessage(app, caller, view)
     },

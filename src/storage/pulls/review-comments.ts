@@ -54,6 +54,20 @@ export async function moveReviewComment(
   await tx.updateTable('review_comments').set(place).where('id', '=', id).execute()
 }
 
+/** Changes the text of a comment. Returns undefined if the comment was deleted. */
+export function updateReviewComment(
+  tx: Tx,
+  id: number,
+  changes: Pick<ReviewComment, 'body' | 'update_time'>,
+): Promise<ReviewComment | undefined> {
+  return tx
+    .updateTable('review_comments')
+    .set(changes)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+}
+
 /**
  * Records who resolved the conversation of a comment. Null for no one. Returns undefined if the
  * comment was deleted.

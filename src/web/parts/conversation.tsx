@@ -27,7 +27,7 @@ interface ConversationProps {
   readonly onChange: () => void
 }
 
-const loadPullDetails = async () => (await import('./pull-details.tsx')).PullDetails
+const loadDetails = async () => (await import('./pull-details.tsx')).PullDetails
 
 const loadMergeBox = async () => (await import('./merge-box.tsx')).MergeBox
 
@@ -61,7 +61,7 @@ export function Conversation(props: ConversationProps): VNode {
           </Show>
         )}
       </Show>
-      <Later load={loadPullDetails} with={{ repository, name, pull, onChange }} />
+      <Later load={loadDetails} with={{ repository, name, pull, onChange }} />
       <Checks name={name} sha={head} version={checks} />
       {discussion.value && (
         <Later
@@ -115,18 +115,22 @@ function entriesOf(
       comment: id,
       threads: [],
     })),
-    ...reviews
-      .filter(({ review }) => review.state !== 'PENDING')
-      .map(({ review: { id, user, team, submittedAt, body, state, dismissed }, threads }) => ({
-        key: `review-${id}`,
-        who: user?.login ?? team?.name ?? '',
-        did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
-        at: submittedAt,
-        body,
-        threads,
-      })),
+    ...reviews.filter(({ review }) => review.state !== 'PENDING').map(entryOf),
   ]
   return entries.sort((one, other) => Number((one.at?.seconds ?? 0n) - (other.at?.seconds ?? 0n)))
+}
+
+function entryOf({ review, threads }: ReviewWithThreads): Entry {
+  const { id, user, team, submittedAt, body, state, dismissed } = review
+  return {
+    key: `review-${id}`,
+    who: user?.login ?? team?.name ?? '',
+    did: `${DID[state] ?? 'reviewed'}${dismissed ? ' (dismissed)' : ''}`,
+    at: submittedAt,
+    body,
+    threads,
+    ...(state !== 'REQUEST_REVIEW' && { review }),
+  }
 }
 
 function PendingNote(props: { name: PullName; discussion: PullDiscussion }): VNode | null {

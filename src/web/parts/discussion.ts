@@ -12,7 +12,9 @@ export interface Discussion {
   readonly pending: PullReview | undefined
   readonly canComment: boolean
   readonly canResolve: boolean
-  /** Whether the user may delete comments of others. */
+  /** Whether the user may dismiss reviews. */
+  readonly canDismiss: boolean
+  /** Whether the user may change and delete comments of others. */
   readonly canModerate: boolean
   /** The beginning of the keys of texts that were not sent. */
   readonly drafts: string

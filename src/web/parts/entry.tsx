@@ -2,16 +2,17 @@ import type { VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { IssueCommentService } from '#gen/branchline/v1/issue_comment_service_pb.ts'
 import type { PullRequest } from '#gen/branchline/v1/pull_request_pb.ts'
+import type { PullReview } from '#gen/branchline/v1/review_pb.ts'
 import { useApi } from '../api/client.ts'
 import { markupBase } from '../text/addresses.ts'
 import { readDiff } from '../text/diff.ts'
+import { CommentEditor } from './comment-editor.tsx'
 import { Confirmed } from './confirmed.tsx'
 import type { Discussion } from './discussion.ts'
-import { useAction } from './load.tsx'
+import { Later } from './later.tsx'
 import { Markup } from './markup.tsx'
 import { type PullName, placeText, type Thread } from './reviews.ts'
 import { Scrolling } from './scrolling.tsx'
-import { TextForm } from './text-form.tsx'
 import { ThreadView } from './thread.tsx'
 import { Time } from './time.tsx'
 
@@ -25,6 +26,8 @@ export interface Entry {
   readonly body: string
   /** The number of the comment, if the entry is one. */
   readonly comment?: bigint
+  /** The submitted review, if the entry is one. */
+  readonly review?: PullReview
   readonly threads: readonly Thread[]
 }
 
@@ -35,10 +38,12 @@ interface EntryProps {
   readonly onChange: () => void
 }
 
+const loadReviewActions = async () => (await import('./review-actions.tsx')).ReviewActions
+
 /** A comment or a review in a conversation. */
 export function EntryView({ name, entry, discussion, onChange }: EntryProps): VNode {
-  const { session } = useApi()
-  const { key, who, did, at, body, comment, threads } = entry
+  const { of, session } = useApi()
+  const { key, who, did, at, body, comment, review, threads } = entry
   const [isEdited, setEdited] = useState(false)
   const place = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -62,14 +67,20 @@ export function EntryView({ name, entry, discussion, onChange }: EntryProps): VN
       </header>
       {comment !== undefined && isEdited ? (
         <CommentEditor
-          name={name}
-          comment={comment}
           body={body}
+          save={async (text) => {
+            const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
+            await of(IssueCommentService).editIssueComment(request)
+            onChange()
+          }}
           onClose={() => setEdited(false)}
-          onChange={onChange}
         />
       ) : (
         body !== '' && <Markup text={body} base={markupBase(name)} />
+      )}
+      {review?.dismissalMessage && <p>Dismissed: {review.dismissalMessage}</p>}
+      {discussion && review && (discussion.canDismiss || session.user?.username === who) && (
+        <Later load={loadReviewActions} with={{ discussion, review }} />
       )}
       {discussion &&
         threads.map((thread) => (
@@ -103,33 +114,6 @@ function CommentActions(props: CommentProps & { onEdit: () => void }): VNode {
       </button>{' '}
       <Confirmed action="Delete" question="The comment is deleted for ever." isSmall act={remove} />
     </>
-  )
-}
-
-function CommentEditor(props: CommentProps & { body: string; onClose: () => void }): VNode {
-  const { of } = useApi()
-  const { name, comment, body, onClose, onChange } = props
-  const [text, setText] = useState(body)
-  const saving = useAction(async () => {
-    const request = { owner: name.owner, repo: name.repo, id: comment, body: text }
-    await of(IssueCommentService).editIssueComment(request)
-    onClose()
-    onChange()
-  })
-  return (
-    <TextForm
-      label="New text of the comment"
-      text={text}
-      submit="Save the comment"
-      isRunning={saving.isRunning}
-      failure={saving.failure}
-      onText={setText}
-      onSend={() => saving.run()}
-    >
-      <button type="button" onClick={onClose}>
-        Cancel
-      </button>
-    </TextForm>
   )
 }
 

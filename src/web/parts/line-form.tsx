@@ -8,8 +8,11 @@ import { type Place, placeKey, placeText } from './reviews.ts'
 import { useDraft } from './stored.ts'
 import { TextForm } from './text-form.tsx'
 
-/** The API demands a text from a pending review. The text is replaced when the review is submitted. */
-const PENDING_TEXT = 'A review that is not submitted yet.'
+/**
+ * The API demands a text from a pending review. Another client that submits the review may keep the
+ * text, so that it is a comment, which readers of Markdown do not see.
+ */
+const PENDING_TEXT = '<!-- A review that is not submitted yet. -->'
 
 interface LineFormProps {
   readonly discussion: Discussion

@@ -1,7 +1,10 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { BranchService } from '#gen/branchline/v1/branch_service_pb.ts'
-import { PullMergeService } from '#gen/branchline/v1/pull_merge_service_pb.ts'
+import {
+  type MergeMessage as MergeMessageOfStyle,
+  PullMergeService,
+} from '#gen/branchline/v1/pull_merge_service_pb.ts'
 import { type PullRequest, PullRequest_Mergeability } from '#gen/branchline/v1/pull_request_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
@@ -89,9 +92,6 @@ const CHECK_NOTES: Readonly<Partial<Record<PullRequest_Mergeability, string>>> =
     'The target branch has all these changes. A merge adds the commits only.',
 }
 
-/** Styles that create a commit, which has a message. */
-const STYLES_WITH_MESSAGE: ReadonlySet<string> = new Set(['merge', 'rebase-merge', 'squash'])
-
 /** The merge styles of a repository, with the names of the API. */
 function stylesOf(repository: Repository): readonly (readonly [style: string, text: string])[] {
   return MERGE_STYLES.filter(([, , setting]) => repository[setting]).map(([style, text]) => [
@@ -107,6 +107,10 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
   const [chosen, setStyle] = useState(repository.defaultMergeStyle)
   const note = CHECK_NOTES[pull.mergeability]
   const style = styles.some(([known]) => known === chosen) ? chosen : (styles[0]?.[0] ?? '')
+  const messages = useLoad(
+    (signal) => of(PullMergeService).listMergeMessages(name, { signal }),
+    [pull.head?.sha, pull.title, pull.body],
+  )
   const merge = useAction(async (form: HTMLFormElement) => {
     await of(PullMergeService).mergePullRequest({
       ...name,
@@ -134,7 +138,14 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
           ))}
         </select>
       </label>
-      <MergeMessage style={style} />
+      <Show of={messages}>
+        {(value) => (
+          <MergeMessage
+            key={`${style} ${value.headSha}`}
+            proposed={value.messages.find((message) => message.style === style)}
+          />
+        )}
+      </Show>
       <label class="choice">
         <input
           type="checkbox"
@@ -157,14 +168,15 @@ function MergeForm(props: MergeProps & { isReady: boolean }): VNode {
   )
 }
 
-function MergeMessage({ style }: { style: string }): VNode {
-  if (!STYLES_WITH_MESSAGE.has(style)) return <p class="hint">The commits keep their messages.</p>
+/** The message that the server would write, which the user can change. */
+function MergeMessage({ proposed }: { proposed: MergeMessageOfStyle | undefined }): VNode {
+  if (!proposed?.title) return <p class="hint">The commits keep their messages.</p>
   return (
     <>
-      <Field label="Title of the commit (empty: the usual one)" name="title" />
+      <Field label="Title of the commit" name="title" defaultValue={proposed.title} required />
       <label>
-        Message of the commit (empty: the usual one)
-        <textarea name="message" rows={3} />
+        Message of the commit
+        <textarea name="message" rows={4} defaultValue={proposed.message} />
       </label>
     </>
   )

@@ -4,6 +4,7 @@ import type { PullReviewComment } from '#gen/branchline/v1/review_pb.ts'
 import { ReviewService } from '#gen/branchline/v1/review_service_pb.ts'
 import { useApi } from '../api/client.ts'
 import { markupBase } from '../text/addresses.ts'
+import { CommentEditor } from './comment-editor.tsx'
 import { Confirmed } from './confirmed.tsx'
 import type { Discussion } from './discussion.ts'
 import { FailureNote } from './failure-note.tsx'
@@ -73,28 +74,51 @@ function LineComment(props: { discussion: Discussion; comment: PullReviewComment
   const { of, session } = useApi()
   const { discussion, comment } = props
   const { id, user, body, createdAt, pullRequestReviewId } = comment
-  const { name, canModerate, reload } = discussion
+  const { name, canComment, canModerate, reload } = discussion
+  const [isEdited, setEdited] = useState(false)
   const remove = async () => {
     const request = { ...name, id: pullRequestReviewId, comment: id }
     await of(ReviewService).deleteReviewComment(request)
     reload()
   }
   const canDelete = canModerate || (session.user && session.user.username === user?.login)
+  const about = `comment on ${comment.path} by ${user?.login}`
+  const edit = async (text: string) => {
+    const request = { ...name, id: pullRequestReviewId, comment: id, body: text }
+    await of(ReviewService).editReviewComment(request)
+    reload()
+  }
   return (
     <div class="said">
       <div class="facts">
         <a href={`/${user?.login}`}>{user?.login}</a> <Time at={createdAt} />{' '}
+        {canDelete && canComment && !isEdited && (
+          <>
+            <button
+              type="button"
+              class="small"
+              aria-label={`Edit: ${about}`}
+              onClick={() => setEdited(true)}
+            >
+              Edit
+            </button>{' '}
+          </>
+        )}
         {canDelete && (
           <Confirmed
             action="Delete"
-            about={`the comment on ${comment.path} by ${user?.login}`}
+            about={`the ${about}`}
             question="The comment is deleted for ever."
             isSmall
             act={remove}
           />
         )}
       </div>
-      <Markup text={body} base={markupBase(name)} />
+      {isEdited ? (
+        <CommentEditor body={body} save={edit} onClose={() => setEdited(false)} />
+      ) : (
+        <Markup text={body} base={markupBase(name)} />
+      )}
     </div>
   )
 }

@@ -37,6 +37,7 @@ export function useDiscussion(subject: Subject): Loaded<PullDiscussion> {
       pending: reviews.find(({ review }) => review.state === 'PENDING')?.review,
       canComment: user !== undefined && !archived && (isWriter || !pull.isLocked),
       canResolve: isWriter || (isAuthor && !archived),
+      canDismiss: permissions?.admin === true && !archived && pull.state === 'open',
       canModerate: isWriter,
       drafts: `draft ${user?.username} ${name.owner}/${name.repo}/${name.index} `,
       reload,

@@ -102,6 +102,11 @@ const mergers: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofCode('write', 'MERGE_DENIED') },
 }
+const mergersWhoLook: RepositoryNeeds = {
+  ...pullReaders,
+  signedIn: true,
+  ofPull: { of: ofCode('write', 'MERGE_DENIED') },
+}
 const pullUpdaters: RepositoryNeeds = {
   ...participants,
   ofPull: { of: ofCode('write', 'PULL_REQUEST_UPDATE_DENIED') },
@@ -298,6 +303,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(pullFiles.listPullRequestFiles, pullReaders, { index: PULL }),
   row(pullFiles.getCommitPullRequest, pullReaders, { sha: NO_OBJECT }),
   row(pullMerges.checkPullRequestMerged, pullReaders, { index: PULL }),
+  row(pullMerges.listMergeMessages, mergersWhoLook, { index: PULL }),
   row(pullMerges.mergePullRequest, mergers, { index: PULL }),
   row(pullMerges.cancelAutoMerge, participants, { index: PULL }),
   // The head has all that the base has.
@@ -316,6 +322,11 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(reviews.listReviewComments, pullReaders, { index: PULL, id: NO_NUMBER }),
   row(reviews.getReviewComment, pullReaders, { index: PULL, id: NO_NUMBER, comment: NO_NUMBER }),
   row(reviews.createReviewComment, participants, { index: PULL, id: NO_NUMBER }),
+  row(reviews.editReviewComment, participants, {
+    index: PULL,
+    id: NO_NUMBER,
+    comment: NO_NUMBER,
+  }),
   row(reviews.deleteReviewComment, participants, {
     index: PULL,
     id: NO_NUMBER,

@@ -50,6 +50,13 @@ interface Proposal {
 /** A text in which `<Name>` stands for a place for something of that name. */
 const placed = (text: string) => text.replaceAll(/<([A-Za-z]+)>/g, (_, name) => `$\{${name}}`)
 
+/** Returns the message that the server has proposed for a style. */
+function proposalIn(proposals: JsonObject, style: unknown = 'merge'): string {
+  const messages = proposals.messages as { style: string; title: string; message: string }[]
+  const { title, message } = messages.find((found) => found.style === style) ?? expect.fail()
+  return [title, ...(message === '' ? [] : [message])].join('\n\n')
+}
+
 /** A pull request of bob's from `topic` to `main`, which has gone on since. */
 async function proposed({
   templates = {},
@@ -87,10 +94,15 @@ async function proposed({
     pull: `${pulls}/1`,
     /** The message of the commit by which it is merged, by ada. */
     async mergedBy(order: JsonObject) {
+      const proposals = await forge.ask(users.ada, 'GET', `${pulls}/1/merge/messages`)
       const { status, body: answer } = await merges.merge(users.ada, `${pulls}/1`, order)
       expect([status, answer]).toEqual([200, {}])
       await git('fetch', '-q', 'origin')
-      return git('log', '-1', '--format=%B', 'origin/main')
+      const written = await git('log', '-1', '--format=%B', 'origin/main')
+      const keepsMessages = order.Do === 'rebase' && Object.keys(templates).length === 0
+      if (Object.keys(order).every((key) => key === 'Do'))
+        expect(proposalIn(proposals, order.Do)).toBe(keepsMessages ? '' : written)
+      return written
     },
   }
 }

@@ -335,6 +335,30 @@ describe('a conversation about a line', () => {
     expect((await forge.ask(users.bob, 'GET', pull.pull)).review_comments ?? 0).toBe(0)
   })
 
+  it('is changed by its author or a writer', async () => {
+    const pull = await pullOfLines('changed')
+    const { id, listed } = await say(users.eve, pull, { path: 'long.txt', new_position: 10 })
+    const comment = `${pull.reviews}/${id}/comments/${listed[0].id}`
+    const edit = (who: Actor, body: unknown) => forge.rest(who, 'PATCH', comment, { body })
+    const edited = await edit(users.eve, 'Anew.')
+    expect([edited.status, edited.body.body, edited.body.position]).toEqual([200, 'Anew.', 10])
+    expect((await edit(users.carol, 'By a writer.')).status).toBe(200)
+    const reply = await forge.ask(
+      users.carol,
+      'POST',
+      `${pull.pull}/comments/${listed[0].id}/replies`,
+      {
+        body: 'Mine.',
+      },
+    )
+    const ofCarol = `${pull.reviews}/${id}/comments/${reply.id}`
+    expect((await forge.rest(users.eve, 'PATCH', ofCarol, { body: 'x' })).status).toBe(403)
+    for (const refused of ['', ' ', 'x'.repeat(65_537)])
+      expect((await edit(users.eve, refused)).status).toBe(422)
+    expect((await forge.rest(users.eve, 'PATCH', `${comment}0`, { body: 'x' })).status).toBe(404)
+    expect((await forge.ask(users.bob, 'GET', comment)).body).toBe('By a writer.')
+  })
+
   it('is hidden from others while its review is pending', async () => {
     const pull = await pullOfLines('unsaid')
     const begun = await forge.review(users.eve, pull, '', 'Later.', {
@@ -348,12 +372,19 @@ describe('a conversation about a line', () => {
         ['GET', comments],
         ['GET', `${comments}/${id}`],
         ['DELETE', `${comments}/${id}`],
+        ['PATCH', `${comments}/${id}`],
         ['POST', `${pull.pull}/comments/${id}/replies`],
         ['POST', `${pull.path}/pulls/comments/${id}/resolve`],
       ] as const) {
         expect(
-          (await forge.rest(who, method, path, method === 'POST' ? { body: 'x' } : undefined))
-            .status,
+          (
+            await forge.rest(
+              who,
+              method,
+              path,
+              method === 'POST' || method === 'PATCH' ? { body: 'x' } : undefined,
+            )
+          ).status,
         ).toBe(404)
       }
     }
@@ -368,6 +399,7 @@ describe('a conversation about a line', () => {
     const writes = [
       ['POST', `${pull.reviews}/${id}/comments`],
       ['POST', `${pull.pull}/comments/${comment}/replies`],
+      ['PATCH', `${pull.reviews}/${id}/comments/${comment}`],
       ['POST', `${pull.path}/pulls/comments/${comment}/resolve`],
       ['POST', `${pull.path}/pulls/comments/${comment}/unresolve`],
       ['DELETE', `${pull.reviews}/${id}/comments/${comment}`],
@@ -377,7 +409,7 @@ describe('a conversation about a line', () => {
     for (const [method, path] of writes)
       expect((await forge.rest(reader, method, path, body)).status).toBe(403)
     await forge.ask(users.bob, 'PUT', '/user/blocks/eve', {})
-    for (const [method, path] of writes.slice(0, 2)) {
+    for (const [method, path] of writes.slice(0, 3)) {
       expect((await forge.rest(users.eve, method, path, body)).body.message).toBe('user is blocked')
     }
     await forge.ask(users.bob, 'DELETE', '/user/blocks/eve')

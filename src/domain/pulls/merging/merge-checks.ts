@@ -141,6 +141,11 @@ function checkStyle(repository: Repository, name: string): MergeStyle {
   return style
 }
 
+/** Returns the styles that a repository allows. */
+export function allowedStyles(repository: Repository): MergeStyle[] {
+  return MERGE_STYLES.filter((style) => repository[SETTINGS[style]] === 1)
+}
+
 function styleNotAllowed(style: string): DomainError {
   return new DomainError('MERGE_STYLE_NOT_ALLOWED', { style: metadataText(style) })
 }

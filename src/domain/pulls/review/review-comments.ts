@@ -125,6 +125,36 @@ export async function replyToReviewComment(
 }
 
 /**
+ * Changes the text of a comment of a review. The author and users with write access to pull
+ * requests may do so.
+ *
+ * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED,
+ *   USER_BLOCKED, CONVERSATION_LOCKED, INVALID_FIELD
+ */
+export async function editReviewComment(
+  app: ReposApp,
+  caller: SignedIn,
+  name: PullName,
+  { id, commentId, body }: { readonly id: number; readonly commentId: number; body: string },
+): Promise<ReviewCommentView> {
+  const open = await openReview(app, caller, name, id, 'take part')
+  const comment = await findIn(app, open, commentId)
+  checkMayChange(caller, open, comment)
+  await checkMaySpeak(app, caller, open)
+  checkCommentText('body', body)
+  if (body === comment.body) return viewComment(app, open, comment)
+  const edited = await changeComments(
+    app,
+    caller,
+    open,
+    (tx, _, now) => rows.updateReviewComment(tx, commentId, { body, update_time: now }),
+    { everybody: false, review: id, mentioned: newMentions([body], comment.body) },
+  )
+  if (!edited) throw missing()
+  return viewComment(app, open, edited)
+}
+
+/**
  * Deletes a comment of a review. The author and users with write access to pull requests may do so.
  *
  * @throws as `openPull`; REVIEW_NOT_FOUND, REVIEW_COMMENT_NOT_FOUND, REVIEW_COMMENT_DENIED
@@ -138,7 +168,7 @@ export async function deleteReviewComment(
 ): Promise<void> {
   const open = await openReview(app, caller, name, id, 'take part')
   const comment = await findIn(app, open, commentId)
-  if (comment.poster_id !== caller.user.id && !suffices(open.access, 'write')) throw denied()
+  checkMayChange(caller, open, comment)
   await changeComments(app, caller, open, async (tx) => {
     if (!(await rows.deleteReviewComment(tx, commentId))) throw missing()
   })
@@ -244,6 +274,15 @@ async function findComment(app: ReposApp, caller: Caller, open: OpenPull, commen
   const review = comment && (await findReview(app.db, open.pull.id, viewer, comment.review_id))
   if (!review) throw missing()
   return { comment, review }
+}
+
+/** @throws REVIEW_COMMENT_DENIED */
+function checkMayChange(
+  { user }: SignedIn,
+  { access }: OpenPull,
+  { poster_id }: ReviewComment,
+): void {
+  if (poster_id !== user.id && !suffices(access, 'write')) throw denied()
 }
 
 function missing(): DomainError {

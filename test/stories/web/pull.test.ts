@@ -1,0 +1,116 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  browserSuite,
+  expectAccessible,
+  expectFits,
+  hasChromium,
+  openBrowser,
+  WEB_FOLDER,
+} from '../../support/chromium.ts'
+import { type Forge, startForge } from '../../support/forge.ts'
+import { visitAs } from '../../support/web-visitors.ts'
+
+/** Two browsers on a busy machine. */
+const STORY_TIMEOUT_MS = 120_000
+
+const PULL = '/repos/bob/garden/pulls/1'
+
+describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => {
+  let browser: Browser
+  let forge: Forge
+
+  beforeAll(async () => {
+    forge = await startForge({ webFolder: WEB_FOLDER })
+    browser = await openBrowser()
+    await prepare(forge)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await forge?.stop()
+  })
+
+  const open = (who: string) => visitAs(browser, forge.server.url, '/bob/garden/pulls/1', who)
+
+  it('lets an administrator dismiss a review, and the reviewer change and delete what was said', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const bob = await open('bob')
+    const rejected = bob.page.getByRole('article', { name: 'carol asked for changes' })
+    await rejected.getByRole('button', { name: 'Dismiss the review of carol' }).click()
+    await rejected.getByLabel('Reason').fill('The plan is another one')
+    await expectReadable(bob.page)
+    await rejected.getByRole('button', { name: 'Dismiss the review', exact: true }).click()
+    const dismissed = bob.page.getByRole('article', { name: 'carol asked for changes (dismissed)' })
+    await dismissed.getByText('Dismissed: The plan is another one').waitFor()
+    await dismissed.getByRole('button', { name: 'Let the review count again' }).click()
+    await rejected.getByRole('button', { name: 'Dismiss the review of carol' }).waitFor()
+    expect(await bob.page.getByRole('button', { name: 'Delete the review' }).count()).toBe(0)
+
+    const carol = await open('carol')
+    const own = carol.page.getByRole('article', { name: 'carol asked for changes' })
+    await own.getByRole('button', { name: 'Edit: comment on plan.txt by carol' }).click()
+    await own.getByLabel('New text of the comment').fill('Water the beans')
+    await expectReadable(carol.page)
+    await own.getByRole('button', { name: 'Save the comment' }).click()
+    await own.getByText('Water the beans').waitFor()
+    await rejected.getByText('Water the beans').waitFor()
+    expect(await own.getByRole('button', { name: /^Dismiss/ }).count()).toBe(0)
+    await own.getByRole('button', { name: 'Delete the review' }).click()
+    await own.getByRole('button', { name: 'Delete the review and its comments' }).click()
+    await own.waitFor({ state: 'detached' })
+    await rejected.waitFor({ state: 'detached' })
+    expect([...bob.faults, ...carol.faults]).toEqual([])
+    await bob.leave()
+    await carol.leave()
+  })
+
+  it('has the message that a merge would write, and says without a reload that there is a conflict', {
+    timeout: STORY_TIMEOUT_MS,
+  }, async () => {
+    const { ask, users } = forge
+    const bob = await open('bob')
+    const box = bob.page.getByRole('region', { name: 'Merge' })
+    const title = box.getByLabel('Title of the commit')
+    await title.waitFor()
+    expect(await title.inputValue()).toBe("Merge pull request 'Grow' (#1) from topic into main")
+    await box.getByLabel('Style').selectOption('One commit (squash)')
+    await expect.poll(() => title.inputValue()).toBe('Grow (#1)')
+    await box.getByLabel('Style').selectOption('Rebase')
+    await box.getByText('The commits keep their messages.').waitFor()
+    await expectReadable(bob.page)
+
+    const content = Buffer.from('stones\n').toString('base64')
+    await ask(users.bob, 'POST', '/repos/bob/garden/contents/plan.txt', { content })
+    await box.getByText('The changes conflict with those of the target branch.').waitFor()
+    await box.getByText('Reason: MERGE_CONFLICT').waitFor()
+    expect(await box.getByRole('button', { name: 'Merge', exact: true }).count()).toBe(0)
+    await expectReadable(bob.page)
+    expect(bob.faults).toEqual([])
+    await bob.leave()
+  })
+})
+
+async function expectReadable(page: Page): Promise<void> {
+  await expectAccessible(page)
+  await page.setViewportSize({ width: 360, height: 740 })
+  await expectFits(page)
+  await page.setViewportSize({ width: 1280, height: 800 })
+}
+
+/** A pull request of bob's to which carol, who may write, has objected. */
+async function prepare({ ask, users }: Forge): Promise<void> {
+  await ask(users.bob, 'POST', '/user/repos', { name: 'garden', auto_init: true })
+  await ask(users.bob, 'PUT', '/repos/bob/garden/collaborators/carol', { permission: 'write' })
+  await ask(users.bob, 'POST', '/repos/bob/garden/contents/plan.txt', {
+    content: Buffer.from('beans\n').toString('base64'),
+    new_branch: 'topic',
+  })
+  const draft = { title: 'Grow', head: 'topic', base: 'main' }
+  await ask(users.bob, 'POST', '/repos/bob/garden/pulls', draft)
+  await ask(users.carol, 'POST', `${PULL}/reviews`, {
+    event: 'REQUEST_CHANGES',
+    body: 'Please water them.',
+    comments: [{ path: 'plan.txt', body: 'How often?', new_position: 1 }],
+  })
+}
