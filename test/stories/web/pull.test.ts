@@ -57,7 +57,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => 
     await rejected.getByText('Water the beans').waitFor()
     expect(await own.getByRole('button', { name: /^Dismiss/ }).count()).toBe(0)
     await own.getByRole('button', { name: 'Delete the review' }).click()
-    await own.getByRole('button', { name: 'Delete the review and its comments' }).click()
+    await own.getByRole('button', { name: 'Yes, delete the review' }).click()
     await own.waitFor({ state: 'detached' })
     await rejected.waitFor({ state: 'detached' })
     expect([...bob.faults, ...carol.faults]).toEqual([])
