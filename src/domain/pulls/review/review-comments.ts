@@ -140,7 +140,7 @@ export async function editReviewComment(
   const open = await openReview(app, caller, name, id, 'take part')
   const comment = await findIn(app, open, commentId)
   checkMayChange(caller, open, comment)
-  await checkMaySpeak(app, caller, open)
+  await checkConversation(app.db, caller, open, 'voice')
   checkCommentText('body', body)
   if (body === comment.body) return viewComment(app, open, comment)
   const edited = await changeComments(
@@ -148,7 +148,10 @@ export async function editReviewComment(
     caller,
     open,
     (tx, _, now) => rows.updateReviewComment(tx, commentId, { body, update_time: now }),
-    { everybody: false, review: id, mentioned: newMentions([body], comment.body) },
+    {
+      needs: 'voice',
+      concerns: { everybody: false, review: id, mentioned: newMentions([body], comment.body) },
+    },
   )
   if (!edited) throw missing()
   return viewComment(app, open, edited)
