@@ -631,6 +631,7 @@ export const STORY: readonly ((props: StoryProps) => Step)[] = [
   by('carol', issueComments.deleteIssueComment, 'DELETE /repos/guild/engine/issues/comments/1'),
   by('carol', subscriptions.setRepositorySubscription, 'PUT /repos/guild/engine/subscription'),
   by('carol', subscriptions.getRepositorySubscription, 'GET /repos/guild/engine/subscription'),
+  by('carol', repositories.getViewerState, 'GET /repos/guild/engine/viewer'),
   bob(subscriptions.listRepositorySubscribers, 'GET /repos/guild/engine/subscribers'),
   by('carol', subscriptions.listMySubscriptions, 'GET /user/subscriptions'),
   bob(subscriptions.listUserSubscriptions, 'GET /users/carol/subscriptions'),

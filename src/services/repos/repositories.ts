@@ -28,6 +28,7 @@ import {
   searchRepositories,
 } from '../../domain/repos/listing/repository-search.ts'
 import type { RepositoryPage } from '../../domain/repos/listing/repository-views.ts'
+import { getViewerState } from '../../domain/repos/listing/viewer-state.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'
 import { readNumberedPage } from '../wire/pages.ts'
@@ -49,6 +50,7 @@ function singleMethods(
   | 'generateRepository'
   | 'getRepository'
   | 'getRepositoryById'
+  | 'getViewerState'
   | 'editRepository'
   | 'deleteRepository'
 > {
@@ -78,6 +80,8 @@ function singleMethods(
       const caller = callerOf(context)
       return repositoryMessage(app, caller, await getRepositoryById(app, caller, Number(id)))
     },
+
+    getViewerState: (name, context) => getViewerState(app, signedIn(callerOf(context)), name),
 
     async editRepository(request, context) {
       const caller = callerOf(context)

@@ -17,7 +17,7 @@ export function Markup({ text, base }: { text: string; base: LinkBase }): VNode 
       const { renderMarkdown } = await import('../text/markdown.ts')
       const rendered = renderMarkdown(text, { page, raw })
       // A browser sends no token for a picture, so that those of private repositories would fail.
-      const held = session.user ? holdPictures(rendered) : []
+      const held = holdPictures(rendered, session.user !== undefined)
       if (!signal.aborted) setContent(rendered)
       if (held.length === 0) return
       await showPictures(held, session, signal)
@@ -50,14 +50,10 @@ async function showPictures(
   signal: AbortSignal,
 ): Promise<void> {
   const token = await session.token()
-  if (token === undefined) return
   await Promise.all(
     held.map(async (picture) => {
-      const blob = await loadPicture(picture, token, signal).catch(() => undefined)
-      if (blob === undefined || signal.aborted) return
-      const href = URL.createObjectURL(blob)
-      signal.addEventListener('abort', () => URL.revokeObjectURL(href))
-      picture.element.src = href
+      const address = await loadPicture(picture, token, signal).catch(() => undefined)
+      if (address !== undefined) picture.element.src = address
     }),
   )
 }

@@ -8,6 +8,7 @@ import { Confirmed } from './confirmed.tsx'
 import { FailureNote } from './failure-note.tsx'
 import { useAction } from './load.tsx'
 import { Markup } from './markup.tsx'
+import { MemoComments } from './memo-comments.tsx'
 import { EditMemo, VISIBILITIES } from './memo-form.tsx'
 import { Time } from './time.tsx'
 
@@ -68,6 +69,7 @@ export function MemoItem({ memo, onChange }: { memo: Memo; onChange: () => void 
           act={remove}
         />
       </div>
+      <MemoComments memo={memo} label={label} />
     </article>
   )
 }

@@ -1,10 +1,9 @@
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Account } from '#gen/branchline/v1/account_pb.ts'
 import { ForkService } from '#gen/branchline/v1/fork_service_pb.ts'
 import { OrganizationService } from '#gen/branchline/v1/organization_service_pb.ts'
 import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { RepositoryService } from '#gen/branchline/v1/repository_service_pb.ts'
 import { StarService } from '#gen/branchline/v1/star_service_pb.ts'
 import { SubscriptionService } from '#gen/branchline/v1/subscription_service_pb.ts'
 import { useApi } from '../api/client.ts'
@@ -27,101 +26,45 @@ interface ActionsProps {
 
 /** What everybody who is signed in can do with a repository. */
 export function RepositoryActions(props: ActionsProps): VNode {
+  const { of } = useApi()
+  const { name, repository, reload } = props
+  const { starsCount, watchersCount } = repository
+  const state = useLoad(
+    (signal) => of(RepositoryService).getViewerState(name, { signal }),
+    [name.owner, name.repo],
+  )
+  const changed = () => {
+    state.reload()
+    reload()
+  }
   return (
     <div class="actions">
-      <Star {...props} />
-      <Watch {...props} />
+      <Show of={state}>
+        {({ starred, watched }) => (
+          <>
+            <ActionButton
+              text={`${starred ? 'Unstar' : 'Star'} (${starsCount.toLocaleString()})`}
+              act={async () => {
+                const service = of(StarService)
+                await (starred ? service.unstarRepository(name) : service.starRepository(name))
+                changed()
+              }}
+            />
+            <ActionButton
+              text={`${watched ? 'Unwatch' : 'Watch'} (${watchersCount.toLocaleString()})`}
+              act={async () => {
+                const service = of(SubscriptionService)
+                await (watched
+                  ? service.deleteRepositorySubscription(name)
+                  : service.setRepositorySubscription(name))
+                changed()
+              }}
+            />
+          </>
+        )}
+      </Show>
       <Fork {...props} />
     </div>
-  )
-}
-
-function Star({ name, repository, user, reload }: ActionsProps): VNode {
-  const service = useApi().of(StarService)
-  const { starsCount } = repository
-  const state = useLoad(
-    (signal) =>
-      isAmong({
-        user,
-        count: starsCount,
-        list: () =>
-          service
-            .listStargazers({ ...name, limit: PAGE }, { signal })
-            .then(({ users, total }) => ({ users, total })),
-        check: () => service.checkStarredRepository(name, { signal }),
-      }),
-    [starsCount],
-  )
-  return (
-    <Show of={state}>
-      {(isStarred) => (
-        <ActionButton
-          text={`${isStarred ? 'Unstar' : 'Star'} (${starsCount.toLocaleString()})`}
-          act={async () => {
-            await (isStarred ? service.unstarRepository(name) : service.starRepository(name))
-            reload()
-          }}
-        />
-      )}
-    </Show>
-  )
-}
-
-function Watch({ name, repository, user, reload }: ActionsProps): VNode {
-  const service = useApi().of(SubscriptionService)
-  const { watchersCount } = repository
-  const state = useLoad(
-    (signal) =>
-      isAmong({
-        user,
-        count: watchersCount,
-        list: () =>
-          service
-            .listRepositorySubscribers({ ...name, limit: PAGE }, { signal })
-            .then(({ subscribers, total }) => ({ users: subscribers, total })),
-        check: () => service.getRepositorySubscription(name, { signal }),
-      }),
-    [watchersCount],
-  )
-  return (
-    <Show of={state}>
-      {(isWatched) => (
-        <ActionButton
-          text={`${isWatched ? 'Unwatch' : 'Watch'} (${watchersCount.toLocaleString()})`}
-          act={async () => {
-            await (isWatched
-              ? service.deleteRepositorySubscription(name)
-              : service.setRepositorySubscription(name))
-            reload()
-          }}
-        />
-      )}
-    </Show>
-  )
-}
-
-/**
- * Returns whether the user is in a list of users. The API answers the question about one user with
- * a failure if the user is not, so that only a list that is too long leads to the question.
- */
-async function isAmong(question: {
-  user: string
-  /** How many users the list had when the page was loaded. */
-  count: bigint
-  list: () => Promise<{ readonly users: readonly Account[]; readonly total: bigint }>
-  check: () => Promise<unknown>
-}): Promise<boolean> {
-  const { user, count, list, check } = question
-  if (count === 0n) return false
-  const { users, total } = await list()
-  if (users.some(({ login }) => login === user)) return true
-  if (total <= PAGE) return false
-  return check().then(
-    () => true,
-    (error: unknown) => {
-      if (ConnectError.from(error).code === Code.NotFound) return false
-      throw error
-    },
   )
 }
 

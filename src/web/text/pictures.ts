@@ -1,3 +1,5 @@
+import { toBase64 } from './bytes.ts'
+
 /** Scripts of such a picture run where it is opened as a page, but not where it is an element. */
 const SVG = 'image/svg+xml'
 
@@ -26,30 +28,56 @@ export interface HeldPicture {
   readonly type: string
 }
 
+/** A drawing that is larger has no place in a text. */
+const MAX_SVG_BYTES = 1024 ** 2
+
 /**
- * Takes the addresses of files from the pictures of a text, so that the browser does not ask for
- * them as a stranger. SVG stays out: an address of a blob belongs to the page, and a script of an
- * SVG that somebody opens under it would be a script of the page.
+ * Takes the addresses of files from the pictures of a text that a browser could not show.
+ *
+ * @param isSignedIn whether the reader may see more than a stranger, as whom the browser would ask.
+ *   A stranger needs the script for SVG only, which the server sends as text.
  */
-export function holdPictures(content: DocumentFragment): readonly HeldPicture[] {
+export function holdPictures(
+  content: DocumentFragment,
+  isSignedIn: boolean,
+): readonly HeldPicture[] {
   return [...content.querySelectorAll('img')].flatMap((element) => {
     const src = element.getAttribute('src') ?? ''
     const { pathname, origin } = new URL(src, location.origin)
     if (origin !== location.origin || !RAW.test(pathname)) return []
-    element.removeAttribute('src')
     const type = pictureType(pathname)
-    return type === undefined || type === SVG ? [] : [{ element, href: src, type }]
+    if (!isSignedIn && type !== SVG) return []
+    element.removeAttribute('src')
+    return type === undefined ? [] : [{ element, href: src, type }]
   })
 }
 
-/** Loads the content of a picture as a user. Returns undefined if there is none. */
+/**
+ * Loads the content of a picture, and returns an address that shows it; undefined if there is none.
+ * The address ends with the signal.
+ *
+ * An address of a blob belongs to the page, and a script of an SVG that somebody opens under it
+ * would be a script of the page. A `data:` address belongs to nobody: no page of the server shares
+ * its origin, and no link leads to it.
+ *
+ * @param token undefined for a stranger.
+ */
 export async function loadPicture(
   { href, type }: HeldPicture,
-  token: string,
+  token: string | undefined,
   signal: AbortSignal,
-): Promise<Blob | undefined> {
-  const headers = { authorization: `Bearer ${token}` }
+): Promise<string | undefined> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const answer = await fetch(href, { headers, signal })
+  if (!answer.ok) return undefined
+  const bytes = await answer.arrayBuffer()
   // The type is ours: the bytes may be anything.
-  return answer.ok ? new Blob([await answer.arrayBuffer()], { type }) : undefined
+  if (type === SVG)
+    return bytes.byteLength > MAX_SVG_BYTES
+      ? undefined
+      : `data:${type};base64,${toBase64(new Uint8Array(bytes))}`
+  if (signal.aborted) return undefined
+  const address = URL.createObjectURL(new Blob([bytes], { type }))
+  signal.addEventListener('abort', () => URL.revokeObjectURL(address))
+  return address
 }

@@ -354,6 +354,7 @@ export const REPOSITORY_ROWS: readonly RepositoryRow[] = [
   row(issues.addIssueDependency, labellers, { index: PULL }),
   row(issues.removeIssueDependency, labellers, { index: PULL }),
   row(subscriptions.getRepositorySubscription, guests),
+  row(repositories.getViewerState, guests),
   row(subscriptions.setRepositorySubscription, forGuests),
   row(subscriptions.deleteRepositorySubscription, forGuests),
   row(subscriptions.listRepositorySubscribers, visitors),

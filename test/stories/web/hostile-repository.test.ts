@@ -34,11 +34,13 @@ ${ATTACK}
 <base href="https://evil.example/">
 <img src="https://evil.example/pixel.png" alt="a badge">
 <img src="picture.png" alt="a picture">
+<img src="picture.svg" alt="a drawing">
 
 The end.
 `
 
-const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(8)</script></svg>'
+const SVG =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"><script>alert(8)</script></svg>'
 
 describe.skipIf(!hasChromium)(browserSuite('a hostile repository'), () => {
   let browser: Browser
@@ -111,6 +113,20 @@ describe.skipIf(!hasChromium)(browserSuite('a hostile repository'), () => {
     await page.getByRole('link', { name: FILE }).click()
     await page.getByText('const hostile').waitFor()
     expect(await page.title()).toContain(FILE)
+  })
+
+  it('shows a drawing to a stranger, and runs no script of it', async () => {
+    const { page, dialogs } = visitor
+    await page.goto('/bob/hostile')
+    const drawing = page.getByRole('img', { name: 'a drawing' })
+    await expect
+      .poll(() => page.evaluate(`document.querySelector('img[alt="a drawing"]').naturalWidth`), {
+        timeout: 20_000,
+      })
+      .toBe(7)
+    expect(await drawing.getAttribute('src')).toMatch(/^data:image\/svg\+xml/)
+    expect(dialogs).toEqual([])
+    expect(foreign).toEqual([])
   })
 
   it.each(['picture.svg', 'page.html', 'code.js'])(

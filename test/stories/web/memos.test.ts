@@ -11,6 +11,7 @@ import {
 } from '../../support/chromium.ts'
 import { type Forge, startForge } from '../../support/forge.ts'
 import { PASSWORD } from '../../support/server.ts'
+import { visitAs } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the page of memos'), () => {
   let browser: Browser
@@ -72,6 +73,34 @@ describe.skipIf(!hasChromium)(browserSuite('the page of memos'), () => {
     await plumber.getByRole('button', { name: 'Delete' }).click()
     await plumber.getByRole('button', { name: 'Yes, delete' }).click()
     await page.getByText('No memos.').waitFor()
+    expect(faults).toEqual([])
+    await leave()
+  })
+
+  it('shows the comments on a memo, sends one and deletes it', async () => {
+    const { ask, users } = forge
+    const memo = { content: 'Call the plumber', visibility: 'PUBLIC' }
+    const { name } = await ask(users.bob, 'POST', '/memos', memo)
+    await ask(users.carol, 'POST', `/${name}/comments`, { content: 'I *can*' })
+    const { page, faults, leave } = await visitAs(browser, forge.server.url, '/memos', 'bob')
+    const plumber = page.getByRole('article', { name: 'Call the plumber' })
+    await plumber.getByText('Comments').click()
+    const carol = plumber.getByRole('article', { name: 'carol commented' })
+    await carol.getByText('I can', { exact: true }).waitFor()
+    expect(await carol.getByRole('button').count()).toBe(0)
+    await plumber.getByRole('textbox', { name: 'Comment' }).fill('Thank **you**')
+    await plumber.getByRole('button', { name: 'Send the comment' }).click()
+    const bob = plumber.getByRole('article', { name: 'bob commented' })
+    await bob.getByText('Thank you', { exact: true }).waitFor()
+    await plumber.getByText('The comment is sent.').waitFor()
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+    await expectAccessible(page)
+    await page.setViewportSize({ width: 360, height: 740 })
+    await expectFits(page)
+    await bob.getByRole('button', { name: 'Delete the comment Thank you' }).click()
+    await bob.getByRole('button', { name: 'Yes, delete the comment Thank you' }).click()
+    await bob.waitFor({ state: 'detached' })
+    await carol.waitFor()
     expect(faults).toEqual([])
     await leave()
   })

@@ -30,7 +30,12 @@ const README = `# Plans
 const DOT =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+/** A drawing that would script, and ask another server. */
+const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7" onload="alert(1)">
+  <script>alert(2)</script>
+  <image href="https://evil.example/pixel.png" width="1" height="1"/>
+  <foreignObject><iframe xmlns="http://www.w3.org/1999/xhtml" src="javascript:alert(3)"/></foreignObject>
+</svg>`
 
 const FILES: Readonly<Record<string, string>> = {
   'README.md': base64(README),
@@ -45,6 +50,8 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
   let browser: Browser
   let forge: Forge
   let bob: Visitor
+  /** The servers that the pages have asked. */
+  const asked: string[] = []
 
   beforeAll(async () => {
     forge = await startForge({ webFolder: WEB_FOLDER })
@@ -61,6 +68,7 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
     })
     browser = await openBrowser()
     bob = await visit(browser, forge.server.url)
+    bob.page.on('request', (request) => asked.push(new URL(request.url()).host))
     await bob.page.goto('/user/login?redirect_to=/bob/plans')
     await bob.page.getByLabel('Username').fill('bob')
     await bob.page.getByLabel('Password').fill(PASSWORD)
@@ -86,14 +94,17 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
     expect(bob.faults).toEqual([])
   })
 
-  it('show the pictures of a README, but no SVG', async () => {
+  it('show the pictures of a README, and run nothing that is in them', async () => {
     const { page } = bob
     await expect.poll(() => widthOf(page, 'a dot'), { timeout: 20_000 }).toBe(1)
     expect(await addressOf(page, 'a dot')).toMatch(/^blob:/)
-    expect(await addressOf(page, 'a drawing')).toBe('')
+    await expect.poll(() => widthOf(page, 'a drawing'), { timeout: 20_000 }).toBe(7)
+    // No page of the server has the origin of such an address.
+    expect(await addressOf(page, 'a drawing')).toMatch(/^data:image\/svg\+xml;base64,/)
     // Its bytes have the type that its name says.
     await expect.poll(() => addressOf(page, 'a lie'), { timeout: 20_000 }).toMatch(/^blob:/)
     expect(await widthOf(page, 'a lie')).toBe(0)
+    expect(asked).not.toContain('evil.example')
     expect(bob.dialogs).toEqual([])
     expect(bob.faults).toEqual([])
   })
@@ -112,6 +123,25 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
     await large.waitFor()
     expect(await large.innerHTML()).not.toContain('hljs-')
     expect(bob.faults).toEqual([])
+  })
+
+  it('have drawings to which no link leads, and whose address has no origin', async () => {
+    const { page, dialogs } = bob
+    await page.goBack()
+    await page.getByRole('img', { name: 'a drawing' }).waitFor()
+    const outcome = await page.evaluate<string>(`(() => {
+      const link = document.createElement('a')
+      link.href = document.querySelector('img[alt="a drawing"]').src
+      const { origin } = new URL(link.href)
+      document.body.append(link)
+      link.click()
+      link.remove()
+      return origin
+    })()`)
+    expect(outcome).toBe('null')
+    await page.getByRole('heading', { name: 'bob / plans' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/bob/plans')
+    expect(dialogs).toEqual([])
   })
 })
 

@@ -1,0 +1,33 @@
+import { starExists } from '../../../storage/repos/stars.ts'
+import { findRepositorySubscription } from '../../../storage/repos/subscriptions.ts'
+import type { SignedIn } from '../../core/access.ts'
+import type { RepositoryName } from '../../core/names.ts'
+import { openRepository } from '../access/permissions.ts'
+import type { ReposApp } from '../ports.ts'
+
+/** What a user has decided about a repository. */
+export interface ViewerState {
+  readonly starred: boolean
+  readonly watched: boolean
+  readonly ignored: boolean
+}
+
+/**
+ * Returns what the caller has decided about a repository.
+ *
+ * @throws as `openRepository`
+ */
+export async function getViewerState(
+  app: ReposApp,
+  caller: SignedIn,
+  name: RepositoryName,
+): Promise<ViewerState> {
+  const { repository } = await openRepository(app, caller, name, 'none')
+  const { id: userId } = caller.user
+  const subscription = await findRepositorySubscription(app.db, repository.id, userId)
+  return {
+    starred: await starExists(app.db, userId, repository.id),
+    watched: subscription?.mode === 'WATCHING',
+    ignored: subscription?.mode === 'IGNORED',
+  }
+}
