@@ -14,7 +14,7 @@ import {
   createCommitStatus,
   getCombinedStatus,
   listCommitStatuses,
-} from '../../domain/repos/reading/commit-statuses.ts'
+} from '../../domain/repos/writing/commit-statuses.ts'
 import { accountMessage } from '../accounts/accounts.ts'
 import { callerOf } from '../wire/call.ts'
 import { defineService } from '../wire/define-service.ts'

@@ -14,7 +14,7 @@ import { type HookEvent, type HookFacts, queueHookEvents } from '../../webhooks/
 import { checkNotArchived } from '../access/permissions.ts'
 import { changeWatched, recordCommitStatus } from '../events/repository-events.ts'
 import type { ReposApp } from '../ports.ts'
-import { findCommitId, notFound } from './git-reading.ts'
+import { findCommitId, notFound } from '../reading/git-reading.ts'
 
 /**
  * The number of statuses that a commit keeps, beside the latest of each context. It bounds the
