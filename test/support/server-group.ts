@@ -15,7 +15,9 @@ export interface ServerGroup {
   /** Returns what all servers, those that are gone included, have logged about failures of their own. */
   failures(): string[]
   /** Returns what `doctor` prints. */
-  doctor(): Promise<string>
+  doctor(...args: string[]): Promise<string>
+  /** Stops the servers. The data stays. */
+  halt(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -67,6 +69,12 @@ export async function startServersOn(
     for (const { child } of servers) child.kill('SIGKILL')
     throw started.reason
   }
+  const halt = async () => {
+    for (const { child, exited } of servers) {
+      child.kill('SIGTERM')
+      await exited
+    }
+  }
   let calls = 0
   const gone: string[] = []
   const failuresOf = (server: ServerProcess | undefined) =>
@@ -85,12 +93,11 @@ export async function startServersOn(
       servers[index] = await start()
     },
     failures: () => [...gone, ...servers.flatMap(failuresOf)],
-    doctor: async () => (await branchline(['doctor', '--data', data, ...place])).stdout,
+    doctor: async (...args) =>
+      (await branchline(['doctor', '--data', data, ...place, ...args])).stdout,
+    halt,
     async stop() {
-      for (const { child, exited } of servers) {
-        child.kill('SIGTERM')
-        await exited
-      }
+      await halt()
       await rm(data, { recursive: true })
     },
   }
