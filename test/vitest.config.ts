@@ -1,12 +1,16 @@
 import { defineConfig } from 'vitest/config'
 
+/** A hang is a failure. A slow machine, or the creation of a database on it, is not. */
+const TIMEOUT_MS = 120_000
+
 export default defineConfig({
   test: {
     root: new URL('.', import.meta.url).pathname,
     include: ['**/*.test.ts'],
-    // Real servers, compilers and browsers start inside tests: a hang is a failure, a slow machine
-    // is not.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: TIMEOUT_MS,
+    hookTimeout: TIMEOUT_MS,
+    // A test often waits for a server, a compiler or a browser that it has started, so that two cores
+    // have time for two tests.
+    maxWorkers: 2,
   },
 })

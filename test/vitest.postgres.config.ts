@@ -14,21 +14,12 @@ const WITHOUT_NEED = [
   'transport/callers/repeated-calls.test.ts',
 ]
 
-/** The creation of a database takes longer than with SQLite in memory. */
-const TIMEOUT_MS = 120_000
-
-/**
- * Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. A test
- * often waits for PostgreSQL, so that two cores have time for two tests.
- */
+/** Runs the tests that use a database on PostgreSQL. The others would only repeat themselves. */
 export default defineConfig({
   test: {
     ...base.test,
-    maxWorkers: 2,
     include: listDatabaseTests(new URL('.', import.meta.url).pathname),
     exclude: WITHOUT_NEED,
-    testTimeout: TIMEOUT_MS,
-    hookTimeout: TIMEOUT_MS,
     globalSetup: ['support/postgres-setup.ts'],
     setupFiles: ['support/postgres-hooks.ts'],
   },
