@@ -12,7 +12,6 @@ import type { User } from '../../domain/accounts/users/users.ts'
 import type { App } from '../../domain/app.ts'
 import { type SignedIn, signedIn } from '../../domain/core/access.ts'
 import { DomainError } from '../../domain/core/errors.ts'
-import { withoutInvisibleCharacters } from '../../domain/core/invisible-characters.ts'
 import { callerOf, ownerOf, secureOf } from '../wire/call.ts'
 import { type ListIdentity, readPageSize, readPageToken, writePageToken } from '../wire/lists.ts'
 import { invalidName, parseOwnedName, userName } from '../wire/names.ts'
@@ -78,8 +77,7 @@ function sessionMessage(
     createTime: atSecond(session.create_time),
     lastUseTime: atSecond(session.token_issued_at),
     expireTime: atSecond(session.expire_time),
-    // Earlier versions stored the header as the client sent it.
-    userAgent: withoutInvisibleCharacters(session.user_agent),
+    userAgent: session.user_agent,
     address: session.address,
     current: session.id === current,
   })

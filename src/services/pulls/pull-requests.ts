@@ -7,7 +7,8 @@ import {
 import type { App } from '../../domain/app.ts'
 import { signedIn } from '../../domain/core/access.ts'
 import { createPull, type PullDraft } from '../../domain/pulls/lifecycle/create-pull.ts'
-import { editPull, type PullEdit } from '../../domain/pulls/lifecycle/edit-pull.ts'
+import { editPull } from '../../domain/pulls/lifecycle/edit-pull.ts'
+import type { PullEdit } from '../../domain/pulls/lifecycle/edit-reading.ts'
 import {
   getPull,
   getPullBetween,

@@ -179,7 +179,7 @@ export interface SessionsTable {
   create_time: number
   /** Unix seconds. */
   expire_time: number
-  /** Of the client that signed in, truncated. Earlier versions kept invisible characters. */
+  /** Of the client that signed in, truncated, without invisible characters. */
   user_agent: string
   /** IP address of the client that signed in; empty if it is not known. */
   address: Generated<string>

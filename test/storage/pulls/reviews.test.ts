@@ -6,8 +6,8 @@ import {
   findNumberOfComment,
   listReviewComments,
 } from '../../../src/storage/pulls/review-comments.ts'
+import { comparedBases, listUncompared } from '../../../src/storage/pulls/review-comparisons.ts'
 import {
-  comparedBases,
   countReviews,
   findPendingReview,
   findReview,
@@ -15,7 +15,6 @@ import {
   listOfficial,
   listReviewRequests,
   listReviews,
-  listUncompared,
   listVotes,
 } from '../../../src/storage/pulls/reviews.ts'
 import { findGrantsTo } from '../../../src/storage/repos/repository-grants.ts'

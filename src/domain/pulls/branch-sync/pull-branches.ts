@@ -1,6 +1,7 @@
 import { HEADS } from '../../../git/core/ref-names.ts'
 import { independentCommits } from '../../../git/history/independent-commits.ts'
 import { deleteAutoMergesInto, wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
+import * as movedRows from '../../../storage/pulls/moved-branches.ts'
 import * as rows from '../../../storage/pulls/pull-heads.ts'
 import { touchPull } from '../../../storage/pulls/pull-requests.ts'
 import { findBranchRename } from '../../../storage/repos/branch-renames.ts'
@@ -53,14 +54,19 @@ export async function followBranches(
     if (newId === undefined) continue
     await wakeAutoMerges(tx, app.clock.now(), repositoryId, { base_branch: branch })
     if (!heads.has(branch)) continue
-    const pulls = await rows.moveHeads(tx, repositoryId, branch, newId)
+    const pulls = await movedRows.moveHeads(tx, repositoryId, branch, newId)
     await recordAll(app, tx, pulls, pusherId, 'PULL_REQUEST_HEAD_MOVED')
     followed.push(...pulls)
   }
   const now = nowSeconds(app.clock)
   for (const { branch, pusherId } of gone) {
     if (heads.has(branch))
-      await pullsClosed(app, tx, await rows.closeHeads(tx, repositoryId, branch, now), pusherId)
+      await pullsClosed(
+        app,
+        tx,
+        await movedRows.closeHeads(tx, repositoryId, branch, now),
+        pusherId,
+      )
   }
   await followBases(app, tx, repositoryId, defaultBranch, gone)
   return followed
@@ -162,10 +168,10 @@ async function retargetPulls(
   repositoryId: number,
   { branch, to, pusherId }: Retarget,
 ): Promise<void> {
-  const closed = await rows.closeBases(tx, repositoryId, branch, to, nowSeconds(app.clock))
+  const closed = await movedRows.closeBases(tx, repositoryId, branch, to, nowSeconds(app.clock))
   await pullsClosed(app, tx, closed, pusherId)
   if (to === undefined) return
-  const moved = await rows.moveBases(tx, repositoryId, branch, to)
+  const moved = await movedRows.moveBases(tx, repositoryId, branch, to)
   for (const pull of moved) {
     await recomputeOfficial(tx, pull)
     const event = { type: 'change_target_branch', oldValue: branch, newValue: to } as const
@@ -182,13 +188,13 @@ export async function renameBranchOfPulls(
   oldName: string,
   newName: string,
 ): Promise<void> {
-  const renamed = await rows.renameHeads(tx, repositoryId, oldName, newName)
+  const renamed = await movedRows.renameHeads(tx, repositoryId, oldName, newName)
   await recordAll(app, tx, renamed, undefined, 'PULL_REQUEST_EDITED')
   // These have a duplicate with the new name.
   await pullsClosed(
     app,
     tx,
-    await rows.closeHeads(tx, repositoryId, oldName, nowSeconds(app.clock)),
+    await movedRows.closeHeads(tx, repositoryId, oldName, nowSeconds(app.clock)),
     undefined,
   )
   await retargetPulls(app, tx, repositoryId, { branch: oldName, to: newName, pusherId: undefined })

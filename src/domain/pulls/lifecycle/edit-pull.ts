@@ -1,6 +1,3 @@
-import { findMergeBase } from '../../../git/history/history.ts'
-import { isRefName } from '../../../git/refs/refs.ts'
-import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import { isUniqueViolation } from '../../../storage/database/database.ts'
 import { assigneesOf } from '../../../storage/pulls/pull-assignees.ts'
 import { insertParticipants } from '../../../storage/pulls/pull-participants.ts'
@@ -10,90 +7,47 @@ import {
   touchPull,
   updatePullRequest,
 } from '../../../storage/pulls/pull-requests.ts'
-import { findBranch } from '../../../storage/repos/branches.ts'
-import type { LabelOwner } from '../../../storage/repos/labels.ts'
-import { findMilestone } from '../../../storage/repos/milestones.ts'
 import { findRepositoryById } from '../../../storage/repos/repositories.ts'
-import type { PullRequest, PullRequestChanges } from '../../../storage/schema/pulls.ts'
+import type { PullRequest } from '../../../storage/schema/pulls.ts'
 import type { Tx } from '../../../storage/schema/schema.ts'
 import type { SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
-import { DomainError, metadataText } from '../../core/errors.ts'
-import { suffices } from '../../core/levels.ts'
+import { DomainError } from '../../core/errors.ts'
 import type { PullName } from '../../core/names.ts'
-import {
-  checkNotArchived,
-  type OpenRepository,
-  openRepositoryById,
-} from '../../repos/access/permissions.ts'
+import { checkNotArchived } from '../../repos/access/permissions.ts'
 import { changeWatched, type PullEventType } from '../../repos/events/repository-events.ts'
 import type { ReposApp } from '../../repos/ports.ts'
-import { reading } from '../../repos/reading/git-reading.ts'
-import { readBranch } from '../../repos/refs/ref-index.ts'
-import { isPoster, type OpenPull, openPull } from '../access/open-pulls.ts'
-import { isWorkInProgress } from '../access/work-in-progress.ts'
+import { type OpenPull, openPull } from '../access/open-pulls.ts'
 import { withPullLock } from '../heads/merge-locks.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
-import { prepareHead } from '../heads/pull-heads.ts'
 import { editEvents, usualEvents } from '../heads/pull-hook-events.ts'
 import { recordTimelineEvents } from '../heads/pull-timeline.ts'
-import { findAssignees, setPullAssignees } from '../listing/assignees.ts'
-import { checkCloseNotBlocked } from '../listing/pull-dependencies.ts'
-import { checkBody, checkTitle, endOfDay } from '../listing/pull-fields.ts'
-import { checkLabelCount, labelOwnersFor, setPullLabels } from '../listing/pull-labels.ts'
+import { setPullAssignees } from '../listing/assignees.ts'
+import { setPullLabels } from '../listing/pull-labels.ts'
 import type { PullView } from '../listing/pull-views.ts'
 import { dropScheduledMerge } from '../merging/dropped-merges.ts'
-import { findCodeOwners, requestCodeOwners } from '../review/code-owners.ts'
-import type { Reviewers } from '../review/review-requests.ts'
-import {
-  compareReviewsSoon,
-  isAvailable,
-  mergeBaseOf,
-  recomputeOfficial,
-} from '../review/review-states.ts'
+import { requestCodeOwners } from '../review/code-owners.ts'
+import { compareReviewsSoon, recomputeOfficial } from '../review/review-states.ts'
 import { pullExists } from './create-pull.ts'
+import {
+  branchGone,
+  changesOfBase,
+  changesOfBody,
+  changesOfState,
+  differing,
+} from './edit-changes.ts'
 import { editConcerns } from './edit-concerns.ts'
+import {
+  checkVersion,
+  checkWelcome,
+  type PullEdit,
+  type ReadEdit,
+  readEdit,
+  requireMilestone,
+  seesHead,
+} from './edit-reading.ts'
 import { timelineOfEdit } from './edit-timeline.ts'
 import { viewWritten } from './pull-records.ts'
-
-/** Changes of a pull request. Undefined, empty and 0 mean no change. */
-export interface PullEdit {
-  readonly title: string
-  /** An empty description is a change. */
-  readonly body: string | undefined
-  /** Number of changes of the description that the caller has seen. */
-  readonly contentVersion: number | undefined
-  /** RFC 3339: the end of that day in its time zone. */
-  readonly dueDate: string
-  readonly unsetDueDate: boolean
-  /** A username, in addition to `assignees`. */
-  readonly assignee: string
-  /** Usernames of all assignees. */
-  readonly assignees: readonly string[] | undefined
-  readonly milestoneId: number
-  /** All labels. */
-  readonly labelIds: readonly number[] | undefined
-  /** `open` or `closed`. */
-  readonly state: string | undefined
-  /** Name of the new base branch. */
-  readonly base: string
-  readonly allowMaintainerEdit: boolean | undefined
-}
-
-/** The part of an edit that can be read without the pull request. */
-interface ReadEdit {
-  readonly title: string
-  /** Null removes it. */
-  readonly dueTime: number | null | undefined
-  readonly state: 'OPEN' | 'CLOSED' | undefined
-  readonly assigneeIds: readonly number[] | undefined
-  readonly labels: { readonly owners: LabelOwner; readonly ids: readonly number[] } | undefined
-  readonly milestoneId: number
-  /** The merge base of the head and the new base. Undefined without a new base. */
-  readonly mergeBase: string | undefined
-  /** The code owners to request because the pull request is ready now. */
-  readonly owners: Reviewers
-}
 
 /**
  * Changes a pull request. Only users who may write to pull requests change assignees, milestone and
@@ -140,161 +94,6 @@ async function change(
   } catch (error) {
     if (!isUniqueViolation(error)) throw error
     throw (await findRival(app, open.pull, edit, headIsSeen)) ?? error
-  }
-}
-
-/** @throws PULL_REQUEST_CHANGED */
-function checkVersion({ contentVersion }: PullEdit, { content_version }: PullRequest): void {
-  if (contentVersion !== undefined && contentVersion !== content_version)
-    throw new DomainError('PULL_REQUEST_CHANGED')
-}
-
-/** Reads and checks what needs no transaction, in the order in which it is applied. */
-async function readEdit(
-  app: ReposApp,
-  caller: SignedIn,
-  open: OpenPull,
-  edit: PullEdit,
-): Promise<ReadEdit> {
-  const writes = suffices(open.access, 'write')
-  await checkWelcome(app.db, caller, open)
-  const title = checkTitle(edit.title)
-  checkBody(edit.body)
-  const dueTime = edit.unsetDueDate
-    ? null
-    : edit.dueDate === ''
-      ? undefined
-      : endOfDay(edit.dueDate)
-  const assigneeIds = writes ? await readAssignees(app, caller, open, edit) : undefined
-  const milestoneId = writes ? edit.milestoneId : 0
-  if (milestoneId > 0) await requireMilestone(app.db, open, milestoneId)
-  const ids = writes ? edit.labelIds : undefined
-  if (ids) checkLabelCount(ids)
-  const labels = ids && { owners: await labelOwnersFor(app, caller, open), ids }
-  const state = readState(edit, open.pull)
-  const mergeBase = await readBase(app, open, edit, state)
-  if (edit.allowMaintainerEdit !== undefined) await checkMayLetEdit(app, caller, open)
-  const owners = await readOwners(app, open, {
-    title: title || open.pull.title,
-    state: state ?? open.pull.state,
-    base_branch: edit.base || open.pull.base_branch,
-  })
-  return { title, dueTime, state, assigneeIds, labels, milestoneId, mergeBase, owners }
-}
-
-/**
- * Returns the code owners of a pull request that becomes ready: it was work in progress, closed, or
- * had another base.
- */
-async function readOwners(
-  app: ReposApp,
-  open: OpenPull,
-  after: Pick<PullRequest, 'title' | 'state' | 'base_branch'>,
-): Promise<Reviewers> {
-  const { pull } = open
-  const isReady = ({ title, state }: typeof after) =>
-    state === 'OPEN' && !isWorkInProgress(app, title)
-  const wasReady = isReady(pull) && after.base_branch === pull.base_branch
-  if (wasReady || !isReady(after) || !(await isAvailable(app, pull)))
-    return { users: [], teams: [] }
-  const mergeBase = await mergeBaseOf(app, { ...pull, ...after }, pull.head_commit)
-  if (mergeBase === undefined) return { users: [], teams: [] }
-  const { poster_id: posterId, head_commit: head } = pull
-  return findCodeOwners(app, open, { posterId, baseBranch: after.base_branch, mergeBase, head })
-}
-
-/** @throws USER_BLOCKED when the owner of the repository blocks a caller without write access. */
-async function checkWelcome(
-  db: ReposApp['db'],
-  { user }: SignedIn,
-  { owner, access }: OpenPull,
-): Promise<void> {
-  if (!suffices(access, 'write') && (await blockExists(db, [owner.id], user.id)))
-    throw new DomainError('USER_BLOCKED')
-}
-
-async function readAssignees(
-  app: ReposApp,
-  caller: SignedIn,
-  open: OpenPull,
-  { assignee, assignees }: PullEdit,
-): Promise<number[] | undefined> {
-  if (assignees === undefined && assignee === '') return undefined
-  const names = [...(assignees ?? []), assignee].filter((name) => name !== '')
-  return findAssignees(app, caller, open, names)
-}
-
-async function requireMilestone(
-  db: ReposApp['db'],
-  { repository }: OpenRepository,
-  id: number,
-): Promise<void> {
-  if (!(await findMilestone(db, repository.id, id))) throw new DomainError('MILESTONE_NOT_FOUND')
-}
-
-/** @throws PULL_REQUEST_STATE_FIXED, INVALID_PULL_REQUEST_STATE */
-function readState({ state }: PullEdit, pull: PullRequest): 'OPEN' | 'CLOSED' | undefined {
-  if (!state) return undefined
-  if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
-  if (state === 'open') return 'OPEN'
-  if (state === 'closed') return 'CLOSED'
-  throw new DomainError('INVALID_PULL_REQUEST_STATE', { state: metadataText(state) })
-}
-
-/**
- * Checks whether a pull request can get another base.
- *
- * @returns the merge base, or an empty text. Undefined when the base does not change.
- */
-async function readBase(
-  app: ReposApp,
-  { repository, pull }: OpenPull,
-  { base }: PullEdit,
-  state: 'OPEN' | 'CLOSED' | undefined,
-): Promise<string | undefined> {
-  if (base === '' || base === pull.base_branch) return undefined
-  if (pull.state === 'MERGED') throw new DomainError('RETARGET_OF_MERGED')
-  const branch = isRefName(base) ? await readBranch(app, repository, base) : undefined
-  if (!branch) throw noBase(base)
-  if ((state ?? pull.state) !== 'OPEN') throw new DomainError('RETARGET_OF_CLOSED')
-  if (isOwnHead(pull, base)) throw new DomainError('PULL_REQUEST_WITHOUT_CHANGES')
-  const head = await prepareHead(app, pull)
-  return (await reading(findMergeBase(app.git, repository.id, branch.commit_id, head))) ?? ''
-}
-
-function noBase(branch: string): DomainError {
-  return new DomainError('NEW_BASE_NOT_FOUND', { branch: metadataText(branch) })
-}
-
-function isOwnHead(
-  { repository_id, head_repository_id, head_branch }: PullRequest,
-  branch: string,
-): boolean {
-  return head_repository_id === repository_id && head_branch === branch
-}
-
-/** Checks that the caller is the author, with write access to the head. */
-async function checkMayLetEdit(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<void> {
-  const head = isPoster(caller, pull) ? await openHeadOf(app, caller, pull) : undefined
-  if (!head || !suffices(head.access, 'write')) throw new DomainError('MAINTAINER_EDIT_DENIED')
-}
-
-async function seesHead(app: ReposApp, caller: SignedIn, { pull }: OpenPull): Promise<boolean> {
-  return (await openHeadOf(app, caller, pull)) !== undefined
-}
-
-/** Opens the head repository, if the caller may read it. */
-async function openHeadOf(
-  app: ReposApp,
-  caller: SignedIn,
-  { head_repository_id }: PullRequest,
-): Promise<OpenRepository | undefined> {
-  if (head_repository_id === null) return undefined
-  try {
-    return await openRepositoryById(app, caller, head_repository_id, 'read')
-  } catch (error) {
-    if (error instanceof DomainError) return undefined
-    throw error
   }
 }
 
@@ -367,14 +166,6 @@ async function apply(
   return edited
 }
 
-/** Returns the changes that differ from the present values. */
-function differing(pull: PullRequest, changes: PullRequestChanges): PullRequestChanges {
-  const before = new Map<string, unknown>(Object.entries(pull))
-  return Object.fromEntries(
-    Object.entries(changes).filter(([column, value]) => before.get(column) !== value),
-  )
-}
-
 /** Returns the events of a change: those of its state and base, or else one about an edit. */
 function eventsOf(before: PullRequest, after: PullRequest): PullEventType[] {
   const types: PullEventType[] = []
@@ -382,65 +173,6 @@ function eventsOf(before: PullRequest, after: PullRequest): PullEventType[] {
     types.push(after.state === 'OPEN' ? 'PULL_REQUEST_REOPENED' : 'PULL_REQUEST_CLOSED')
   if (before.base_branch !== after.base_branch) types.push('PULL_REQUEST_RETARGETED')
   return types.length > 0 ? types : ['PULL_REQUEST_EDITED']
-}
-
-/**
- * @param seen the pull request as the caller saw it.
- * @throws PULL_REQUEST_CHANGED when the description has changed since.
- */
-function changesOfBody(seen: PullRequest, pull: PullRequest, edit: PullEdit): PullRequestChanges {
-  checkVersion(edit, pull)
-  if (edit.body === undefined) return {}
-  if (pull.content_version !== seen.content_version) throw new DomainError('PULL_REQUEST_CHANGED')
-  return edit.body === pull.body
-    ? {}
-    : { body: edit.body, content_version: pull.content_version + 1 }
-}
-
-/** @throws PULL_REQUEST_STATE_FIXED, CLOSE_BLOCKED, PULL_REQUEST_BRANCH_GONE */
-async function changesOfState(
-  app: ReposApp,
-  tx: Tx,
-  pull: PullRequest,
-  { state, mergeBase }: ReadEdit,
-): Promise<PullRequestChanges> {
-  if (state === undefined) return {}
-  if (pull.state === 'MERGED') throw new DomainError('PULL_REQUEST_STATE_FIXED')
-  if (pull.state === state) return {}
-  if (state === 'CLOSED') {
-    await checkCloseNotBlocked(tx, pull)
-    return { state, close_time: nowSeconds(app.clock) }
-  }
-  const { repository_id, base_branch, head_repository_id, head_branch } = pull
-  const head =
-    head_repository_id === null ? undefined : await findBranch(tx, head_repository_id, head_branch)
-  if (!head) throw branchGone(head_branch)
-  // With a new base, the former base need not exist.
-  if (mergeBase === undefined && !(await findBranch(tx, repository_id, base_branch))) {
-    throw branchGone(base_branch)
-  }
-  return { state, close_time: null, head_commit: head.commit_id }
-}
-
-function branchGone(branch: string): DomainError {
-  return new DomainError('PULL_REQUEST_BRANCH_GONE', { branch })
-}
-
-/**
- * @throws RETARGET_OF_MERGED, RETARGET_OF_CLOSED, NEW_BASE_NOT_FOUND when the state or the branch
- *   changed meanwhile.
- */
-async function changesOfBase(
-  tx: Tx,
-  pull: PullRequest,
-  { base }: PullEdit,
-  { mergeBase, state }: ReadEdit,
-): Promise<PullRequestChanges> {
-  if (mergeBase === undefined || base === pull.base_branch) return {}
-  if (pull.state === 'MERGED') throw new DomainError('RETARGET_OF_MERGED')
-  if ((state ?? pull.state) !== 'OPEN') throw new DomainError('RETARGET_OF_CLOSED')
-  if (!(await findBranch(tx, pull.repository_id, base))) throw noBase(base)
-  return { base_branch: base, merge_base: mergeBase }
 }
 
 /** Returns the error about the open pull request between the same branches. */

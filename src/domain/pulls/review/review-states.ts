@@ -3,6 +3,7 @@ import { inspectObjects } from '../../../git/objects/objects.ts'
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { findPullRequestById, touchPull } from '../../../storage/pulls/pull-requests.ts'
+import * as comparisons from '../../../storage/pulls/review-comparisons.ts'
 import * as rows from '../../../storage/pulls/reviews.ts'
 import { listBranchProtections } from '../../../storage/repos/branch-protections.ts'
 import { findBranch } from '../../../storage/repos/branches.ts'
@@ -56,16 +57,16 @@ export async function compareReviews(
   reviews: 'all' | 'official' = 'all',
 ): Promise<void> {
   if (pull.state !== 'OPEN') return
-  const bases = await rows.comparedBases(app.db, pull.id)
+  const bases = await comparisons.comparedBases(app.db, pull.id)
   if (bases.length === 0 || !(await isAvailable(app, pull))) return
   const tip = (await findBranch(app.db, pull.repository_id, pull.base_branch))?.commit_id
   const found =
     tip && (await reading(findMergeBase(app.git, pull.repository_id, tip, pull.head_commit)))
   const mergeBase = found ?? ''
   if (bases.some((base) => base !== mergeBase)) {
-    await transaction(app.db, (tx) => rows.forgetOtherBases(tx, pull.id, mergeBase))
+    await transaction(app.db, (tx) => comparisons.forgetOtherBases(tx, pull.id, mergeBase))
   }
-  const uncompared = await rows.listUncompared(
+  const uncompared = await comparisons.listUncompared(
     app.db,
     pull.id,
     pull.head_commit,
@@ -150,7 +151,13 @@ async function recordComparison(
       present?.head_commit === pull.head_commit && present.base_branch === pull.base_branch
     const base = await findBranch(tx, pull.repository_id, pull.base_branch)
     if (!isAsCompared || base?.commit_id !== tip) return
-    await rows.setCompared(tx, pull.id, reviewed, { head: pull.head_commit, mergeBase }, isStale)
+    await comparisons.setCompared(
+      tx,
+      pull.id,
+      reviewed,
+      { head: pull.head_commit, mergeBase },
+      isStale,
+    )
     const dismisses = isStale && (await findRule(tx, pull))?.dismiss_stale_approvals
     if (dismisses && (await rows.dismissApprovals(tx, pull.id, reviewed))) {
       await touchPull(tx, pull.id, nowSeconds(app.clock))
@@ -175,7 +182,7 @@ export async function findRule(
  */
 export async function recomputeOfficial(tx: Tx, pull: PullRequest): Promise<void> {
   // Pending reviews lose their results, too: they were compared with the old base.
-  await rows.forgetComparisons(tx, pull.id)
+  await comparisons.forgetComparisons(tx, pull.id)
   const votes = await rows.listVotes(tx, pull.id)
   const requests = await rows.listReviewRequests(tx, [pull.id])
   if (votes.length + requests.length === 0) return

@@ -9,6 +9,7 @@ import {
   findAutoMerge,
   insertAutoMerge,
 } from '../../../../src/storage/pulls/auto-merges.ts'
+import * as movedRows from '../../../../src/storage/pulls/moved-branches.ts'
 import * as rows from '../../../../src/storage/pulls/pull-heads.ts'
 import { putBranchRename } from '../../../../src/storage/repos/branch-renames.ts'
 import { insertPendingRefUpdate, putBranches } from '../../../../src/storage/repos/branches.ts'
@@ -166,11 +167,11 @@ describe('open pull requests', () => {
         await rows.openBaseBranches(watched, 1, ['a', 'b'])
         await rows.isBaseOfOpenPull(watched, 1, 'a')
         await rows.isHeadOfPullsElsewhere(watched, 1)
-        await rows.moveHeads(watched, 1, 'a', COMMIT)
-        await rows.closeHeads(watched, 1, 'a', 0)
-        await rows.closeBases(watched, 1, 'a', 'b', 0)
-        await rows.moveBases(watched, 1, 'a', 'b')
-        await rows.renameHeads(watched, 1, 'a', 'b')
+        await movedRows.moveHeads(watched, 1, 'a', COMMIT)
+        await movedRows.closeHeads(watched, 1, 'a', 0)
+        await movedRows.closeBases(watched, 1, 'a', 'b', 0)
+        await movedRows.moveBases(watched, 1, 'a', 'b')
+        await movedRows.renameHeads(watched, 1, 'a', 'b')
         await rows.pullsBehind(watched, 1, 10)
         await rows.pullsBehindHead(watched, 1)
         await rows.nextPullBehind(watched, [1, 2])
