@@ -431,6 +431,7 @@ const CASES: readonly Case[] = [
           login: 'Eve',
           full_name: 'Eve',
           html_url: expect.stringMatching(/\/Eve$/),
+          created: expect.any(String),
         },
       },
     },

@@ -394,7 +394,7 @@ describe('the mergeability of a pull request', () => {
   }
 
   const failedChecks = () =>
-    server.logged.filter((line) => line.work === 'mergeability check').length
+    server.logged.filter(({ msg }) => msg === 'a mergeability check failed').length
 
   it('is known after creation, and again after head or base has moved', async () => {
     const { path, pull, number } = await proposal(undefined)
