@@ -26,9 +26,10 @@ export const PASSWORD = 'correct horse battery'
  * @returns {Promise<ClientServer>}
  */
 export async function startClientServer(accounts, { tokenName = 'clients', options = [] } = {}) {
-  const data = await mkdtemp(join(tmpdir(), 'branchline-clients-'))
+  const folder = await mkdtemp(join(tmpdir(), 'branchline-clients-'))
   const args = [
-    ...['--data', data, '--listen', '127.0.0.1:0', '--git-hooks', 'on'],
+    ...['--data', join(folder, 'data'), '--mail-dir', join(folder, 'mail')],
+    ...['--listen', '127.0.0.1:0', '--git-hooks', 'on'],
     ...['--webhook-allowed-hosts', '127.0.0.1,localhost', '--log-level', 'error'],
     ...options,
   ]
@@ -40,7 +41,7 @@ export async function startClientServer(accounts, { tokenName = 'clients', optio
       child.kill('SIGTERM')
       await once(child, 'exit')
     }
-    await rm(data, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
   }
   try {
     const url = await readyUrl(child.stdout)

@@ -78,6 +78,11 @@ function BlameTable(props: {
   return (
     <table class="blame">
       <caption class="hidden">Lines and the commits that wrote them</caption>
+      <colgroup>
+        <col class="commit" />
+        <col class="line" />
+        <col />
+      </colgroup>
       <thead class="hidden">
         <tr>
           <th scope="col">Commit</th>

@@ -41,7 +41,7 @@ export function Chart(props: {
         ))}
       </svg>
       <details>
-        <summary>Values of {title.toLowerCase()}</summary>
+        <summary>Values: {title}</summary>
         <Values chart={chart} timesMs={timesMs} />
       </details>
     </figure>

@@ -138,11 +138,11 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of administrators'), () =>
     await page.getByRole('img', { name: /^Curves: Memory/ }).waitFor()
     const methods = page.getByRole('region', { name: 'Table of methods' })
     await methods.getByText('AuthService/SignIn').waitFor()
-    await page.getByText('Values of memory').click()
+    await page.getByText('Values: Memory').click()
     const values = page.getByRole('region', { name: 'Table: Memory' }).getByRole('row')
     // A row for the names, one for each measurement, and one more when the next arrives.
     await values.nth(2).waitFor()
-    await page.getByText('Values of memory').click()
+    await page.getByText('Values: Memory').click()
     await expectReadable(page)
     expect(faults).toEqual([])
     await leave()

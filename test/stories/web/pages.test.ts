@@ -249,16 +249,14 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await reader.leave()
   })
 
-  it('say why a pull request cannot be merged, and keep what was typed', async () => {
-    const bob = await open('/bob/tools/pulls/2', 'bob')
-    await bob.page.getByLabel('Title of the commit').fill('My title')
-    await bob.page.getByRole('button', { name: 'Merge', exact: true }).click()
-    const refusal = bob.page.getByRole('alert')
-    await refusal.getByText('Reason: MERGE_CONFLICT').waitFor()
-    await refusal.getByText('resolve the conflicts').waitFor()
-    expect(await bob.page.getByLabel('Title of the commit').inputValue()).toBe('My title')
-    await expectAccessible(bob.page)
-    await bob.leave()
+  it('say why a pull request cannot be merged', async () => {
+    const { page, faults, leave } = await open('/bob/tools/pulls/2', 'bob')
+    const box = page.getByRole('region', { name: 'Merge' })
+    await box.getByText('Reason: MERGE_CONFLICT').waitFor()
+    await box.getByText('resolve the conflicts').waitFor()
+    await expectAccessible(page)
+    expect(faults).toEqual([])
+    await leave()
   })
 
   it('show the comment that a link names', async () => {
@@ -278,7 +276,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await leave()
   })
 
-  it('open a pull request from the comparison of two branches', async () => {
+  it('open a pull request from the comparison of two branches, and keep what was typed for its merge', async () => {
     const { page, faults, leave } = await open('/bob/tools/branches', 'bob')
     await page.getByRole('link', { name: 'Compare small' }).click()
     await page.getByRole('heading', { name: '1 commit', exact: true }).waitFor()
@@ -287,6 +285,14 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     await page.getByRole('button', { name: 'Open a pull request' }).click()
     await page.getByRole('heading', { name: 'A small change #3' }).waitFor()
     expect(faults).toEqual([])
+    await page.getByLabel('Title of the commit').fill('My title')
+    const allow = (isAllowed: boolean) =>
+      forge.ask(forge.users.bob, 'PATCH', '/repos/bob/tools', { allow_merge_commits: isAllowed })
+    await allow(false)
+    await page.getByRole('button', { name: 'Merge', exact: true }).click()
+    await page.getByRole('alert').getByText('Reason: MERGE_STYLE_NOT_ALLOWED').waitFor()
+    expect(await page.getByLabel('Title of the commit').inputValue()).toBe('My title')
+    await allow(true)
     await leave()
   })
 })
