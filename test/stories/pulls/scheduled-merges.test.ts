@@ -73,6 +73,8 @@ async function watch({ name, path }: ReviewedPull) {
     for (;;) {
       const { event } = await watcher.next()
       if (event?.type === RepositoryEvent_Type.REPOSITORY_EDITED) return told
+      // A check ends at any time.
+      if (event?.type === RepositoryEvent_Type.MERGEABILITY_CHECKED) continue
       if (event) told.push(`${RepositoryEvent_Type[event.type]} ${event.actor?.login ?? 'nobody'}`)
     }
   }
