@@ -3792,7 +3792,7 @@ export const comments: ReadonlyMap<string, string> = new Map([
   ["branchline.v1.ServerVersion", "The version of the server."],
   ["branchline.v1.ServerVersion.version", "A semantic version: that of the compatible forge API, followed by a plus sign and the version\nof Branchline, such as `1.24.0+branchline-0.1.0`."],
   ["branchline.v1.Session", "A session: what a sign-in starts in a browser or another program.\n\nIts refresh token and its access tokens are secrets, and no message about sessions has them. Only\nthe owner and administrators see the sessions of an account."],
-  ["branchline.v1.Session.address", "IP address of the client at the sign-in: that of the connection, or the one that a trusted\nreverse proxy named. Empty for sessions of earlier versions and where the server does not know\nthe address, such as behind a Unix socket."],
+  ["branchline.v1.Session.address", "IP address of the client at the sign-in: that of the connection, or the one that a trusted\nreverse proxy named. Empty where the server does not know the address, such as behind a Unix\nsocket."],
   ["branchline.v1.Session.create_time", "Time of the sign-in."],
   ["branchline.v1.Session.current", "Whether the access token of this call belongs to the session. False in all sessions for a call\nwith a password."],
   ["branchline.v1.Session.expire_time", "Time of expiry: 30 days after the last use. The session of the page that signs users in to\nOAuth2 applications expires 12 hours after the sign-in."],

@@ -66,8 +66,8 @@ export type Session = Message<"branchline.v1.Session"> & {
 
   /**
    * IP address of the client at the sign-in: that of the connection, or the one that a trusted
-   * reverse proxy named. Empty for sessions of earlier versions and where the server does not know
-   * the address, such as behind a Unix socket.
+   * reverse proxy named. Empty where the server does not know the address, such as behind a Unix
+   * socket.
    *
    * @generated from field: string address = 6;
    */
