@@ -113,6 +113,25 @@ async function repeated<T>(
   })
 }
 
+/**
+ * Runs a statement that is a transaction of its own. One whose triggers and foreign keys lock several
+ * rows may wait for a transaction that waits for the statement. PostgreSQL then ends one of them
+ * (https://www.postgresql.org/docs/15/explicit-locking.html#LOCKING-DEADLOCKS).
+ *
+ * @throws DatabaseUnavailableError when that happens each time; any other failure of the statement.
+ */
+export async function statementAlone<T>(run: () => Promise<T>): Promise<T> {
+  const failures = new Failures()
+  for (;;) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!isCollision(error)) throw error
+      await failures.add(error)
+    }
+  }
+}
+
 /** The failures of one transaction. */
 class Failures {
   #violations = 0

@@ -6,6 +6,7 @@ import type { Db } from '../schema/schema.ts'
 import { PostgresCompiler } from './postgres-compiler.ts'
 import { asUnavailable, DatabaseUnavailableError } from './postgres-failures.ts'
 import { PostgresHandle } from './postgres-handle.ts'
+import { statementAlone } from './postgres-transactions.ts'
 
 /** The address of a PostgreSQL database. */
 export interface PostgresAddress {
@@ -234,6 +235,10 @@ function encodeValue(value: unknown): unknown {
 const MAX_BIGINT = 2n ** 63n - 1n
 const MIN_BIGINT = -(2n ** 63n)
 
+/** The statements by which Kysely begins and ends transactions. */
+const BEGINS_TRANSACTION = /^(?:begin|start transaction)\b/i
+const ENDS_TRANSACTION = /^(?:commit|rollback)$/i
+
 /** The maximum number of prepared statements of a connection, each of which takes its memory. */
 const MAX_PREPARED_STATEMENTS = 512
 
@@ -267,10 +272,17 @@ function withPreparedStatements(pool: pg.Pool): PostgresPool {
       if (known) return known
       // The query in progress fails too, and the pool drops the connection when it is released.
       client.on('error', () => {})
-      const query = (text: string, values: readonly unknown[]) =>
+      const run = (text: string, values: readonly unknown[]) =>
         client
           .query({ name: nameOf(text), text, values: values.map(encodeValue) })
           .catch(asUnavailable)
+      let isInTransaction = false
+      const query = (text: string, values: readonly unknown[]) => {
+        if (BEGINS_TRANSACTION.test(text)) isInTransaction = true
+        else if (ENDS_TRANSACTION.test(text)) isInTransaction = false
+        else if (!isInTransaction) return statementAlone(() => run(text, values))
+        return run(text, values)
+      }
       const named: PostgresPoolClient = {
         // Kysely passes a text, or a cursor when a query is streamed, which no query is.
         query: query as unknown as PostgresPoolClient['query'],

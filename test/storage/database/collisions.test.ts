@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { transaction } from '../../../src/storage/database/database.ts'
+import type { Db } from '../../../src/storage/schema/schema.ts'
 import { openTestDatabase } from '../../support/database.ts'
 
 const LIMIT = 20
@@ -46,5 +48,28 @@ it('a slow transaction succeeds beside a stream of short ones that change the sa
     isOver = true
     await Promise.all(streams)
   }
+  await db.destroy()
+})
+
+it('a statement without a transaction succeeds although it and a transaction wait for each other', async () => {
+  const db = await openTestDatabase()
+  // In this order, in which PostgreSQL changes them.
+  for (const id of ['second', 'first']) await db.insertInto('data_folders').values({ id }).execute()
+  const mark = (handle: Db, id: string, text: string) =>
+    handle
+      .updateTable('data_folders')
+      .set({ id: sql`id || ${sql.lit(text)}` })
+      .where('id', 'like', id)
+      .execute()
+  await Promise.all([
+    transaction(db, async (tx) => {
+      await mark(tx, 'first%', ' a')
+      await sleep(200)
+      await mark(tx, 'second%', ' a')
+    }),
+    sleep(100).then(() => mark(db, '%', ' b')),
+  ])
+  const ids = await db.selectFrom('data_folders').select('id').orderBy('id').execute()
+  expect(ids).toEqual([{ id: 'first a b' }, { id: 'second a b' }])
   await db.destroy()
 })
