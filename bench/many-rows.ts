@@ -46,6 +46,7 @@ export async function insertManyRows(
       select 1000 + i, ${FIRST_ACCOUNT_ID} + i / ${REPOSITORIES_OF_ACCOUNT}, 'listed-' || lpad(i::text, 6, '0'),
       'listed-' || lpad(i::text, 6, '0'), 0, 'main', ${time}, ${time}, '', 'About it'
       from generate_series(0, ${repositories - 1}) as i`,
+    `update repository_counts set count = count + ${repositories} where private = 0`,
     `insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
       head_repository_id, head_branch, head_commit, head_ref_commit, allow_maintainer_edit,
       create_time, update_time, close_time, body)

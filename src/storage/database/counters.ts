@@ -97,6 +97,12 @@ const COUNTERS: readonly Counter[] = [
     key: 'state',
     counted: count('users', 'state', sql`1 = 1`),
   },
+  {
+    table: 'repository_counts',
+    column: 'count',
+    key: 'private',
+    counted: count('repositories', 'private', sql`1 = 1`),
+  },
 ]
 
 /** The maximum number of wrong counters of a kind that are reported at a time. */

@@ -41,13 +41,11 @@ export function readableBy(
   const { userId, needsSignIn, restricted, publicOnly, administrator } = reader
   return (eb) => {
     if (needsSignIn) return sql<SqlBool>`false`
-    const isOpen = () => eb.and([isPublic(eb), isOwnerVisibleTo(eb, ['public'])])
+    const isOpen = () => isOpenTo(eb, 'everybody')
     const given = () => {
       if (administrator !== 'none') return sql<SqlBool>`true`
       if (userId === undefined) return isOpen()
-      const openToAll = restricted
-        ? []
-        : [eb.and([isPublic(eb), isOwnerVisibleTo(eb, ['public', 'limited'])])]
+      const openToAll = restricted ? [] : [isOpenTo(eb, 'accounts')]
       const openToMembers = restricted
         ? []
         : [eb.and([isPublic(eb), isOfOrganizationOf(eb, userId)])]
@@ -64,15 +62,49 @@ export function readableBy(
   }
 }
 
+/** Who reads a public repository without a grant, by the visibility of its owner. */
+export type OpenTo = 'everybody' | 'accounts'
+
+const VISIBLE_OWNERS: Readonly<Record<OpenTo, readonly ('public' | 'limited')[]>> = {
+  everybody: ['public'],
+  accounts: ['public', 'limited'],
+}
+
+/** The condition for the repositories that some readers need no grant for. */
+export function isOpenTo(eb: Repositories, readers: OpenTo): Expression<SqlBool> {
+  const hidden = hiddenOwners(eb, readers)
+  return eb.and([isPublic(eb), eb('repositories.owner_id', 'not in', hidden)])
+}
+
+/** The condition for the public repositories that some readers need a grant for. */
+export function isHiddenFrom(eb: Repositories, readers: OpenTo): Expression<SqlBool> {
+  const hidden = hiddenOwners(eb, readers)
+  return eb.and([isPublic(eb), eb('repositories.owner_id', 'in', hidden)])
+}
+
+/**
+ * The condition for the repositories of the owners, collaborations and teams of a user. All that a
+ * user reads and that is not open to all accounts is among them. Indexes find them.
+ */
+export function isNearTo(eb: Repositories, userId: number): Expression<SqlBool> {
+  const owned = eb
+    .selectFrom('repositories as near')
+    .select('near.id')
+    .where(({ eb: of }) =>
+      of.or([
+        of('near.owner_id', '=', userId),
+        of('near.owner_id', 'in', teamsOf(eb, userId).select('teams.organization_id')),
+      ]),
+    )
+  return eb('repositories.id', 'in', owned.unionAll(sharedWith(eb, userId)))
+}
+
 function isPublic(eb: Repositories): Expression<SqlBool> {
   return eb('repositories.private', '=', sql.lit(0))
 }
 
 /** Owners with limited visibility are few. Indexes find them with one query. */
-function isOwnerVisibleTo(
-  eb: Repositories,
-  visible: readonly ('public' | 'limited')[],
-): Expression<SqlBool> {
+function hiddenOwners(eb: Repositories, readers: OpenTo) {
   const hidden = (table: 'users' | 'organizations') =>
     eb
       .selectFrom(table)
@@ -81,20 +113,18 @@ function isOwnerVisibleTo(
       .where(
         'visibility',
         'not in',
-        visible.map((visibility) => sql.lit(visibility)),
+        VISIBLE_OWNERS[readers].map((visibility) => sql.lit(visibility)),
       )
-  return eb.and([
-    eb('repositories.owner_id', 'not in', hidden('users')),
-    eb('repositories.owner_id', 'not in', hidden('organizations')),
-  ])
+  return hidden('users').unionAll(hidden('organizations'))
+}
+
+/** The repositories that are shared with a user as a collaborator. */
+function sharedWith(eb: Repositories, userId: number) {
+  return eb.selectFrom('collaborators').select('repository_id as id').where('user_id', '=', userId)
 }
 
 function isSharedWith(eb: Repositories, userId: number): Expression<SqlBool> {
-  const shared = eb
-    .selectFrom('collaborators')
-    .select('repository_id')
-    .where('user_id', '=', userId)
-  return eb('repositories.id', 'in', shared)
+  return eb('repositories.id', 'in', sharedWith(eb, userId))
 }
 
 function isOfOrganizationOf(eb: Repositories, userId: number): Expression<SqlBool> {

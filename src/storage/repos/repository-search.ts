@@ -11,7 +11,8 @@ import { either, positionOf } from '../dialects/dialects.ts'
 import type { Repository } from '../schema/repos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 import { findRepositoriesByIds } from './repositories.ts'
-import { type RepositoryReader, readableBy } from './repository-readers.ts'
+import { countReadable } from './repository-counts.ts'
+import { isNearTo, type RepositoryReader, readableBy } from './repository-readers.ts'
 
 /**
  * The number of repositories, newest first, that one search examines for a text. It bounds the time
@@ -108,6 +109,9 @@ export async function countRepositories(db: Db, search: RepositorySearch): Promi
 }
 
 function countOf(db: Db, search: RepositorySearch) {
+  const { reader, ...restrictions } = search
+  if (Object.values(restrictions).every((value) => value === undefined))
+    return countReadable(db, reader)
   return db
     .selectFrom(matching(db, search).as('found'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -189,6 +193,10 @@ type Found = SelectQueryBuilder<Schema, 'repositories', { id: number }>
 function matching(db: Db, search: RepositorySearch): Found {
   const { reader, ownerId, participant, teamId, starredBy, texts, topics } = search
   let result = db.selectFrom('repositories').select('repositories.id').where(readableBy(reader))
+  // Indexes find what the reader has a grant for, so that the search does not read all others.
+  const { userId, administrator, restricted } = reader
+  if (userId !== undefined && administrator === 'none' && (restricted || search.private))
+    result = result.where((eb) => isNearTo(eb, userId))
   if (ownerId !== undefined) result = result.where('repositories.owner_id', '=', ownerId)
   if (participant) result = result.where(isPartOf(participant))
   if (teamId !== undefined) result = result.where(isOfTeam(teamId, reader))

@@ -316,6 +316,13 @@ export interface RepositoryTransfersTable {
 
 export type RepositoryTransfer = Selectable<RepositoryTransfersTable>
 
+/** The number of repositories. Maintained by triggers. */
+export interface RepositoryCountsTable {
+  /** 0 for the public repositories, 1 for the private ones. */
+  private: 0 | 1
+  count: number
+}
+
 /** Repositories that users have starred. */
 export interface StarsTable {
   user_id: number

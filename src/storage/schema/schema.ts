@@ -91,6 +91,7 @@ import type {
   MirrorsTable,
   PushMirrorsTable,
   RepositoriesTable,
+  RepositoryCountsTable,
   RepositoryRedirectsTable,
   RepositoryTopicsTable,
   RepositoryTransfersTable,
@@ -166,6 +167,7 @@ export interface Schema {
   release_assets: ReleaseAssetsTable
   releases: ReleasesTable
   repositories: RepositoriesTable
+  repository_counts: RepositoryCountsTable
   repository_event_logs: RepositoryEventLogsTable
   repository_events: RepositoryEventsTable
   repository_redirects: RepositoryRedirectsTable

@@ -12,6 +12,7 @@ import {
 } from '../../../../src/domain/repos/access/permissions.ts'
 import { findOwnerById } from '../../../../src/storage/accounts/owners.ts'
 import { claimNames } from '../../../../src/storage/accounts/users.ts'
+import { wrongCounters } from '../../../../src/storage/database/counters.ts'
 import { transaction } from '../../../../src/storage/database/database.ts'
 import { putCollaborator } from '../../../../src/storage/repos/collaborators.ts'
 import { moveRepository } from '../../../../src/storage/repos/repositories.ts'
@@ -20,6 +21,10 @@ import {
   type RepositoryReader,
   readableBy,
 } from '../../../../src/storage/repos/repository-readers.ts'
+import {
+  countRepositories,
+  searchRepositories,
+} from '../../../../src/storage/repos/repository-search.ts'
 import type { Owner, User } from '../../../../src/storage/schema/accounts.ts'
 import type { Repository } from '../../../../src/storage/schema/repos.ts'
 import type { Db } from '../../../../src/storage/schema/schema.ts'
@@ -469,6 +474,21 @@ async function populate(app: TestApp, random: Random): Promise<User[]> {
   return users
 }
 
+/** Changes whether repositories are public and who owns them, and deletes some. */
+async function rearrange(app: TestApp, random: Random): Promise<void> {
+  const rows = await app.db.selectFrom('repositories').select(['id', 'owner_id']).execute()
+  await transaction(app.db, async (tx) => {
+    for (const { id } of rows) {
+      const repository = tx.updateTable('repositories').where('id', '=', id)
+      const { owner_id } = random.pick(rows as [(typeof rows)[0], ...typeof rows])
+      const change = random.below(6)
+      if (change === 0) await tx.deleteFrom('repositories').where('id', '=', id).execute()
+      if (change === 1) await repository.set({ private: random.below(2) }).execute()
+      if (change === 2) await repository.set({ owner_id }).execute()
+    }
+  })
+}
+
 describe('a list', () => {
   let app: TestApp
   afterEach(() => app.db.destroy())
@@ -509,6 +529,48 @@ describe('a list', () => {
       expect(count).toBeLessThan(callers.length * 55)
     },
   )
+
+  it.each([11, 12, 13, 14])('has the right total for every reader: rows %i', async (seed) => {
+    app = await testApp()
+    const random = seededRandom(seed)
+    const users = await populate(app, random)
+    const callers = [
+      ANYBODY,
+      ...users.flatMap((user) => [session(user), token(user, 'all', 'public-only')]),
+    ]
+    for (let round = 0; round < 3; round++) {
+      for (const caller of callers) {
+        const reader = repositoryReader(app, caller)
+        for (const flag of [undefined, true, false]) {
+          const search = { reader, private: flag }
+          const listed = await app.db
+            .selectFrom('repositories')
+            .select('id')
+            .where(readableBy(reader))
+            .$if(flag !== undefined, (query) => query.where('private', '=', flag ? 1 : 0))
+            .orderBy('id')
+            .execute()
+          const order = { column: 'id', direction: 'asc' } as const
+          const found = await searchRepositories(app.db, search, order, 0, 100)
+          expect(found.map(({ id }) => id)).toEqual(listed.map(({ id }) => id))
+          expect(await countRepositories(app.db, search)).toBe(listed.length)
+        }
+      }
+      await rearrange(app, random)
+    }
+    for await (const wrong of wrongCounters(app.db))
+      expect(wrong.table).not.toBe('repository_counts')
+    await app.db
+      .deleteFrom('accounts')
+      .where('id', '=', users[1]?.id ?? 0)
+      .execute()
+    for await (const wrong of wrongCounters(app.db))
+      expect(wrong.table).not.toBe('repository_counts')
+    await app.db.destroy()
+    app = await testApp({ privateInstance: true })
+    await populate(app, random)
+    expect(await countRepositories(app.db, { reader: repositoryReader(app, ANYBODY) })).toBe(0)
+  })
 
   it('is empty for strangers on a private instance', async () => {
     app = await testApp({ privateInstance: true })
