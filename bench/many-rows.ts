@@ -46,6 +46,9 @@ export async function insertManyRows(
       select 1000 + i, ${FIRST_ACCOUNT_ID} + i / ${REPOSITORIES_OF_ACCOUNT}, 'listed-' || lpad(i::text, 6, '0'),
       'listed-' || lpad(i::text, 6, '0'), 0, 'main', ${time}, ${time}, '', 'About it'
       from generate_series(0, ${repositories - 1}) as i`,
+    `insert into repository_name_ends (name_end, repository_id)
+      select substr(name_key, start::integer), id from repositories, name_starts
+      where id >= 1000 and start <= length(name_key)`,
     `update repository_counts set count = count + ${repositories} where private = 0`,
     `insert into pull_requests (repository_id, number, poster_id, title, state, base_branch,
       head_repository_id, head_branch, head_commit, head_ref_commit, allow_maintainer_edit,

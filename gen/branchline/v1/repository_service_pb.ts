@@ -1249,7 +1249,9 @@ export const RepositoryService: GenService<{
   /**
    * Lists the repositories that the caller may read and that match the request.
    *
-   * A search by text covers the newest 50,000 repositories.
+   * A search for one text covers all names if at most 1,000 places in them have the text.
+   * Otherwise, and for topics, descriptions, owners and several texts, a search by text covers
+   * the newest 50,000 repositories.
    *
    * Fails with:
    * - INVALID_REPOSITORY_SEARCH, when mode, sort or order has an unknown value, or q has

@@ -39,6 +39,7 @@ import * as pushMirrors from './0037-push-mirrors.ts'
 import * as repositoryComments from './0038-repository-comments.ts'
 import * as sessionAddresses from './0040-session-addresses.ts'
 import * as repositoryCounts from './0041-repository-counts.ts'
+import * as repositoryNameEnds from './0042-repository-name-ends.ts'
 
 /** One step of the schema. `down` reverts `up`. Both run in a transaction. */
 export interface Migration {
@@ -94,4 +95,5 @@ export const migrations: readonly Migration[] = [
   { name: '0038-repository-comments', ...repositoryComments },
   { name: '0040-session-addresses', ...sessionAddresses },
   { name: '0041-repository-counts', ...repositoryCounts },
+  { name: '0042-repository-name-ends', ...repositoryNameEnds },
 ]

@@ -1,24 +1,11 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type SelectQueryBuilder,
-  type SqlBool,
-  sql,
-} from 'kysely'
-import { containsSql } from '../database/database.ts'
+import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely'
 import { prepareFirst, prepareQuery } from '../database/prepared.ts'
-import { either, positionOf } from '../dialects/dialects.ts'
 import type { Repository } from '../schema/repos.ts'
 import type { Db, Schema } from '../schema/schema.ts'
 import { findRepositoriesByIds } from './repositories.ts'
 import { countReadable } from './repository-counts.ts'
 import { isNearTo, type RepositoryReader, readableBy } from './repository-readers.ts'
-
-/**
- * The number of repositories, newest first, that one search examines for a text. It bounds the time
- * that a search blocks the process.
- */
-const MAX_SEARCHED = 50_000
+import { findNamed, hasText, isNamed, type SearchedText } from './repository-texts.ts'
 
 /**
  * A search for repositories that the reader can access. Undefined fields do not restrict the
@@ -33,6 +20,8 @@ export interface RepositorySearch {
   readonly starredBy?: number | undefined
   /** Texts, at least one of which matches. */
   readonly texts?: readonly SearchedText[] | undefined
+  /** The ids of the repositories whose names contain the only text, as a JSON array. */
+  readonly named?: string | undefined
   /** Topics, at least one of which the repository has. */
   readonly topics?: readonly string[] | undefined
   readonly private?: boolean | undefined
@@ -51,19 +40,6 @@ export interface Participant {
   readonly withHiddenMemberships: boolean
 }
 
-/** A lowercase text that a repository is searched for. */
-export interface SearchedText {
-  /** A substring of the name, or of a topic. */
-  readonly name: string
-  /**
-   * The end of the owner's name. The text is then the start of the repository's name, and topics do
-   * not match.
-   */
-  readonly ownerEnding: string | undefined
-  /** A substring of the description, which also matches. */
-  readonly description: string | undefined
-}
-
 /** The sort key of a list. Repositories with equal keys are sorted by id. */
 export interface RepositoryOrder {
   readonly column:
@@ -79,6 +55,18 @@ export interface RepositoryOrder {
   readonly firstOwnerId?: number | undefined
 }
 
+/**
+ * Returns a search with the repositories that the index of names finds for its text. The search is
+ * unchanged without a text, with several, with one that does not stand for names alone, and with one
+ * that too many names contain.
+ */
+export async function narrowByName(db: Db, search: RepositorySearch): Promise<RepositorySearch> {
+  const [text, ...others] = search.texts ?? []
+  if (!text || others.length > 0 || !isPlain(text)) return search
+  const ids = await findNamed(db, text.name)
+  return ids ? { ...search, named: JSON.stringify(ids) } : search
+}
+
 /** Returns a page of the repositories that match a search. */
 export async function searchRepositories(
   db: Db,
@@ -90,7 +78,7 @@ export async function searchRepositories(
   const usual = usualSearch(search)
   const page =
     usual && order.column === 'name_key' && order.direction === 'asc' && !order.firstOwnerId
-      ? await usual.page(db, search.reader.userId ?? 0, onlyName(search), offset, limit)
+      ? await usual.page(db, ...valuesOf(search), offset, limit)
       : await ordered(matching(db, search), order).limit(limit).offset(offset).execute()
   const found = await findRepositoriesByIds(
     db,
@@ -103,7 +91,7 @@ export async function searchRepositories(
 export async function countRepositories(db: Db, search: RepositorySearch): Promise<number> {
   const usual = usualSearch(search)
   const found = usual
-    ? await usual.total(db, search.reader.userId ?? 0, onlyName(search))
+    ? await usual.total(db, ...valuesOf(search))
     : await countOf(db, search).executeTakeFirst()
   return found?.count ?? 0
 }
@@ -117,32 +105,43 @@ function countOf(db: Db, search: RepositorySearch) {
     .select(({ fn }) => fn.countAll<number>().as('count'))
 }
 
+/** The values of a search without filters: the id of the reader, the text, and what names have it. */
+type Values = [userId: number, name: string, named: string]
+
+function valuesOf(search: RepositorySearch): Values {
+  return [search.reader.userId ?? 0, onlyName(search), search.named ?? '[]']
+}
+
+/** How a search without filters finds a text. */
+type TextKind = 'no text' | 'text' | 'named'
+
 /** The queries of a search without filters, of a kind of readers, by name. */
 interface UsualSearch {
   readonly page: (
     db: Db,
-    userId: number,
-    name: string,
-    offset: number,
-    limit: number,
+    ...values: [...Values, offset: number, limit: number]
   ) => Promise<{ id: number }[]>
-  readonly total: (db: Db, userId: number, name: string) => Promise<{ count: number } | undefined>
+  readonly total: (db: Db, ...values: Values) => Promise<{ count: number } | undefined>
 }
 
-function prepareSearch(kind: RepositoryReader, hasName: boolean): UsualSearch {
-  const searchOf = (userId: number, name: string): RepositorySearch => ({
+function prepareSearch(kind: RepositoryReader, text: TextKind): UsualSearch {
+  const searchOf = ([userId, name, named]: Values): RepositorySearch => ({
     reader: { ...kind, userId: kind.userId === undefined ? undefined : userId },
-    texts: hasName ? [{ name, ownerEnding: undefined, description: undefined }] : undefined,
+    texts:
+      text === 'no text' ? undefined : [{ name, ownerEnding: undefined, description: undefined }],
+    named: text === 'named' ? named : undefined,
   })
   return {
-    page: prepareQuery((db, userId: number, name: string, offset: number, limit: number) =>
-      ordered(matching(db, searchOf(userId, name)), { column: 'name_key', direction: 'asc' })
+    page: prepareQuery((db, ...[id, name, named, offset, limit]: [...Values, number, number]) =>
+      ordered(matching(db, searchOf([id, name, named])), BY_NAME)
         .limit(limit)
         .offset(offset),
     ),
-    total: prepareFirst((db, userId: number, name: string) => countOf(db, searchOf(userId, name))),
+    total: prepareFirst((db, ...values: Values) => countOf(db, searchOf(values))),
   }
 }
+
+const BY_NAME: RepositoryOrder = { column: 'name_key', direction: 'asc' }
 
 const ANYONE: RepositoryReader = {
   userId: undefined,
@@ -162,25 +161,33 @@ const USUAL_READERS: readonly RepositoryReader[] = [
 
 const USUAL_SEARCHES = new Map(
   USUAL_READERS.flatMap((reader) =>
-    [true, false].map((hasName) => [usualKey(reader, hasName), prepareSearch(reader, hasName)]),
+    (['no text', 'text', 'named'] as const).map((text) => [
+      usualKey(reader, text),
+      prepareSearch(reader, text),
+    ]),
   ),
 )
 
-function usualKey({ userId, ...rights }: RepositoryReader, hasName: boolean): string {
+function usualKey({ userId, ...rights }: RepositoryReader, text: TextKind): string {
   const { needsSignIn, restricted, publicOnly, administrator } = rights
   const isUser = userId !== undefined
-  return [isUser, needsSignIn, restricted, publicOnly, administrator, hasName].join(' ')
+  return [isUser, needsSignIn, restricted, publicOnly, administrator, text].join(' ')
 }
 
 /**
  * Returns the queries of a search. Undefined if it has filters, several texts or an unusual reader.
  */
-function usualSearch({ reader, texts, ...filters }: RepositorySearch): UsualSearch | undefined {
+function usualSearch(search: RepositorySearch): UsualSearch | undefined {
+  const { reader, texts = [], named, ...filters } = search
   const isFiltered = Object.values(filters).some((value) => value !== undefined)
-  const [text, ...others] = texts ?? []
-  const isPlain = text?.ownerEnding === undefined && text?.description === undefined
-  if (isFiltered || !isPlain || others.length > 0) return undefined
-  return USUAL_SEARCHES.get(usualKey(reader, text !== undefined))
+  if (isFiltered || texts.length > 1 || !texts.every(isPlain)) return undefined
+  if (texts.length === 0) return USUAL_SEARCHES.get(usualKey(reader, 'no text'))
+  return USUAL_SEARCHES.get(usualKey(reader, named === undefined ? 'text' : 'named'))
+}
+
+/** Whether a text stands for the names and topics of repositories only. */
+function isPlain({ ownerEnding, description }: SearchedText): boolean {
+  return ownerEnding === undefined && description === undefined
 }
 
 /** Returns the name in a usual search. Empty if the search has no text. */
@@ -191,7 +198,7 @@ function onlyName({ texts }: RepositorySearch): string {
 type Found = SelectQueryBuilder<Schema, 'repositories', { id: number }>
 
 function matching(db: Db, search: RepositorySearch): Found {
-  const { reader, ownerId, participant, teamId, starredBy, texts, topics } = search
+  const { reader, ownerId, participant, teamId, starredBy, texts, named, topics } = search
   let result = db.selectFrom('repositories').select('repositories.id').where(readableBy(reader))
   // Indexes find what the reader has a grant for, so that the search does not read all others.
   const { userId, administrator, restricted } = reader
@@ -212,7 +219,7 @@ function matching(db: Db, search: RepositorySearch): Found {
   if (search.fork !== undefined)
     result = result.where('repositories.parent_id', search.fork ? 'is not' : 'is', null)
   if (!texts) return result
-  return result.where(isAmongNewest).where((eb) => eb.or(texts.map((text) => hasText(text)(eb))))
+  return result.where(named ? isNamed(named, onlyName(search)) : hasText(texts))
 }
 
 function ordered(query: Found, { column, direction, firstOwnerId }: RepositoryOrder): Found {
@@ -295,61 +302,6 @@ function hasOneOf(topics: readonly string[]): Condition {
       .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
       .select('repository_topics.repository_id')
       .where('topics.name', 'in', topics)
-    return eb('repositories.id', 'in', having)
-  }
-}
-
-const isAmongNewest: Condition = (eb) => isNewest(eb.ref('repositories.id'), eb)
-
-/** The condition for the id of one of the newest repositories. */
-function isNewest(
-  id: Expression<number>,
-  eb: ExpressionBuilder<Schema, 'repositories'>,
-): Expression<SqlBool> {
-  const newest = eb.selectFrom('repositories as all').select(({ fn }) => fn.max('all.id').as('id'))
-  return sql`${id} > ${newest} - ${MAX_SEARCHED}`
-}
-
-/** Returns as many of the last characters of a text as another text has. */
-function lastCharacters(text: Expression<string>, other: string): Expression<string> {
-  return either({
-    sqlite: sql`substr(${text}, -length(${other}))`,
-    postgres: sql`right(${text}, length(${other}))`,
-  })
-}
-
-function hasText({ name, ownerEnding, description }: SearchedText): Condition {
-  return (eb) => {
-    const key = eb.ref('repositories.name_key')
-    if (ownerEnding !== undefined) {
-      const begins = sql<SqlBool>`substr(${key}, 1, length(${name})) = ${name}`
-      const owners = eb
-        .selectFrom('account_names')
-        .select('account_id')
-        .where(
-          ({ ref }) =>
-            sql<SqlBool>`${lastCharacters(ref('name_key'), ownerEnding)} = ${ownerEnding}`,
-        )
-      return ownerEnding === ''
-        ? begins
-        : eb.and([begins, eb('repositories.owner_id', 'in', owners)])
-    }
-    const inName = sql<SqlBool>`${positionOf(sql`${name}`, key)} > 0`
-    const inText = eb.or([inName, hasTopicLike(name)(eb)])
-    if (description === undefined) return inText
-    return eb.or([inText, containsSql(eb.ref('repositories.description'), description)])
-  }
-}
-
-/** The condition for the repositories among the newest that have a topic with a substring. */
-function hasTopicLike(text: string): Condition {
-  return (eb) => {
-    const having = eb
-      .selectFrom('repository_topics')
-      .innerJoin('topics', 'topics.id', 'repository_topics.topic_id')
-      .select('repository_topics.repository_id')
-      .where(({ ref }) => isNewest(ref('repository_topics.repository_id'), eb))
-      .where(({ ref }) => sql<SqlBool>`${positionOf(sql`${text}`, ref('topics.name'))} > 0`)
     return eb('repositories.id', 'in', having)
   }
 }

@@ -323,6 +323,13 @@ export interface RepositoryCountsTable {
   count: number
 }
 
+/** All ends of the names of repositories, for searches. Maintained by triggers. */
+export interface RepositoryNameEndsTable {
+  /** The name, folded for comparison, from one of its characters on. */
+  name_end: string
+  repository_id: number
+}
+
 /** Repositories that users have starred. */
 export interface StarsTable {
   user_id: number

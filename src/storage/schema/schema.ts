@@ -92,6 +92,7 @@ import type {
   PushMirrorsTable,
   RepositoriesTable,
   RepositoryCountsTable,
+  RepositoryNameEndsTable,
   RepositoryRedirectsTable,
   RepositoryTopicsTable,
   RepositoryTransfersTable,
@@ -170,6 +171,7 @@ export interface Schema {
   repository_counts: RepositoryCountsTable
   repository_event_logs: RepositoryEventLogsTable
   repository_events: RepositoryEventsTable
+  repository_name_ends: RepositoryNameEndsTable
   repository_redirects: RepositoryRedirectsTable
   repository_subscriptions: RepositorySubscriptionsTable
   repository_topics: RepositoryTopicsTable

@@ -1,5 +1,6 @@
 import { findOwnerById } from '../../../storage/accounts/owners.ts'
 import * as rows from '../../../storage/repos/repository-search.ts'
+import type { SearchedText } from '../../../storage/repos/repository-texts.ts'
 import { getOwner, maySeeOwner } from '../../accounts/users/owners.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -144,7 +145,8 @@ async function list(
   order: rows.RepositoryOrder,
   { offset, limit }: Page,
 ): Promise<RepositoryPage> {
-  const search = { ...narrowed, reader: repositoryReader(app, caller) }
+  const reader = repositoryReader(app, caller)
+  const search = await rows.narrowByName(app.db, { ...narrowed, reader })
   const found = await rows.searchRepositories(app.db, search, order, offset, limit)
   const opened = await openRepositories(app, caller, found)
   return {
@@ -196,7 +198,7 @@ function readTopics({ q }: RepositoryQuery): string[] | undefined {
  * Returns the texts of a search. Repository names have no slash, so a text with a slash is the end
  * of an owner's name and the start of a repository's name.
  */
-function readTexts({ q, includeDesc }: RepositoryQuery): rows.SearchedText[] | undefined {
+function readTexts({ q, includeDesc }: RepositoryQuery): SearchedText[] | undefined {
   const words = wordsOf(q)
   if (words.length > MAX_TEXTS) throw invalidSearch('q', q)
   if (words.length === 0) return undefined

@@ -96,7 +96,7 @@ describe('a page', () => {
   it.each([
     ['pull requests', 15, 20],
     ['releases', 5, 6],
-    ['repositories of a search', 7, 10],
+    ['repositories of a search', 8, 11],
   ])(
     'of %s takes as many queries for two rows as for twenty',
     async (name, anonymous, signedIn) => {
