@@ -174,7 +174,7 @@ describe.skipIf(!hasChromium)(browserSuite('the settings of a repository'), () =
     await expectAccessible(page)
     const before = receiver.received.length
     await delivery.getByRole('button', { name: 'Deliver again push' }).click()
-    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBeGreaterThan(before)
+    await expect.poll(() => receiver.received.length).toBeGreaterThan(before)
     await page.getByText('Change the webhook').click()
     await page.getByLabel('Active').uncheck()
     await page.getByRole('button', { name: 'Save the webhook' }).click()

@@ -334,7 +334,7 @@ describe('a process', () => {
     const started = await firstStart
     request.destroy()
     await started.exited
-    await expect.poll(() => ended.length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => ended.length).toBe(1)
     expect(errors).toEqual([])
   })
 
