@@ -402,8 +402,10 @@ describe('the mergeability of a pull request', () => {
 
   it('is known after creation, and again after head or base has moved', async () => {
     const { path, pull, number } = await proposal(undefined)
-    const { body } = await rest(users.bob, 'GET', `${path}/pulls`)
-    expect(body).toMatchObject([{ number, mergeable: true }])
+    // The list starts no check.
+    await expect
+      .poll(() => ask(users.bob, 'GET', `${path}/pulls`))
+      .toMatchObject([{ number, mergeable: true }])
     await write(users.bob, path, 'beds.txt', 'thistles\n', { branch: 'main' })
     expect(await mergeabilityOf(users.bob, pull)).toEqual([false, false])
     await ask(users.bob, 'DELETE', `${path}/contents/beds.txt`, {
@@ -456,7 +458,9 @@ describe('the mergeability of a pull request', () => {
       head: 'beds',
       base: 'main',
     })
-    expect(made.mergeable).toBe(true)
+    const isMergeable = async () =>
+      (await ask(users.carol, 'GET', `/repos/carol/mine/pulls/${made.number}`)).mergeable
+    await expect.poll(isMergeable).toBe(true)
     release()
     expect((await mergeabilityOf(users.bob, pull))[1]).toBe(true)
   })
