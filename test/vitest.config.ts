@@ -9,6 +9,8 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     testTimeout: TIMEOUT_MS,
     hookTimeout: TIMEOUT_MS,
+    // Polling ends as soon as a promise holds. With the default of one second, a slow machine fails.
+    expect: { poll: { timeout: TIMEOUT_MS / 2 } },
     // A test often waits for a server, a compiler or a browser that it has started, so that two cores
     // have time for two tests.
     maxWorkers: 2,

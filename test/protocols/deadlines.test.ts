@@ -134,7 +134,11 @@ describe.each(CALLS)('a deadline over %s', (_, call) => {
   it('that passes during a change reports that the change was made', async () => {
     const memoId = crypto.randomUUID()
     holdsUp = true
-    const outcome = await call('MemoService/CreateMemo', { memo: { content: 'made' }, memoId }, 200)
+    const outcome = await call(
+      'MemoService/CreateMemo',
+      { memo: { content: 'made' }, memoId },
+      1_000,
+    )
     holdsUp = false
     expect(outcome).toMatchObject({ ...PASSED, metadata: { committed: 'true' } })
     expect(

@@ -139,7 +139,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
     reads.mockRestore()
     const before = ended(bob).length
     watcher.leave()
-    await vi.waitFor(() => expect(ended(bob).slice(before)).toMatchObject([{ code: 'Canceled' }]))
+    await expect.poll(() => ended(bob).slice(before)).toMatchObject([{ code: 'Canceled' }])
   })
 
   it('log a line and release their slot when the reader disconnects', async () => {
@@ -154,7 +154,7 @@ describe.each(WATCH_PROTOCOLS)('events by %s', (protocol) => {
       watcher.leave()
       await expect(waiting).rejects.toThrow()
     }
-    await vi.waitFor(() => expect(ended(carol)).toHaveLength(before + open.length))
+    await expect.poll(() => ended(carol)).toHaveLength(before + open.length)
     expect(new Set(ended(carol).map(({ code }) => code))).toEqual(
       new Set(['InvalidArgument', 'Canceled']),
     )

@@ -15,7 +15,7 @@ export function browserSuite(name: string): string {
 /** The web pages as they are shipped. `npm test` bundles them before the tests run. */
 export const WEB_FOLDER = new URL('../../dist/web', import.meta.url).pathname
 
-const STEP_TIMEOUT_MS = 20_000
+const STEP_TIMEOUT_MS = 60_000
 
 /** A person with a browser of their own. */
 export interface Visitor {

@@ -5,7 +5,7 @@ import type { GitProcesses } from '../../src/git/processes/running-processes.ts'
 import { PROCESS_SPAWNER } from './process.ts'
 
 /** What a busy machine takes to start one more process. */
-const PATIENCE = { timeout: 20_000, interval: 5 }
+const PATIENCE = { timeout: 60_000, interval: 5 }
 
 /** Waits until something is so. */
 export const eventually = <T>(check: () => T): Promise<T> => vi.waitFor(check, PATIENCE)

@@ -20,6 +20,9 @@ const MARKUP_PROGRAM = fileURLToPath(new URL('./markup-program.js', import.meta.
  */
 const SHUTDOWN_GRACE_MS = 20_000
 
+/** The longest time that this process takes to end after everything is closed. */
+const MAX_ENDING_MS = 2_000
+
 const STOP_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
 
 /** Serves until a signal. */
@@ -89,10 +92,21 @@ function stopOnSignal(server: Server, delayMs: number, log: Logger): void {
 function drain(server: Server, log: Logger, signal?: NodeJS.Signals): void {
   log.info({ signal }, 'finishing the calls in flight')
   server.close(SHUTDOWN_GRACE_MS).then(
-    () => process.exit(0),
+    () => end(0),
     (err: unknown) => {
       log.error({ err }, 'the shutdown failed')
-      process.exit(1)
+      end(1)
     },
   )
+}
+
+/**
+ * Ends this process, in which nothing is left to do. `process.exit` frees the memory of nodegit
+ * while threads of nodegit still use that memory: a thread reports the end of its work before it
+ * releases its locks. Node waits for these threads only when a process ends by itself.
+ */
+function end(code: number): void {
+  process.exitCode = code
+  process.channel?.unref()
+  setTimeout(() => process.exit(code), MAX_ENDING_MS).unref()
 }

@@ -46,6 +46,7 @@ describe('a comment', () => {
       .selectFrom('user_events')
       .selectAll()
       .where('resource', '=', 'a')
+      .orderBy('id')
       .execute()
     expect(events.map(({ user_id, type }) => [user_id, type])).toEqual([
       [carol.id, 'MEMO_CREATED'],

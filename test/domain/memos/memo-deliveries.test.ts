@@ -56,6 +56,7 @@ async function queuedFor(owner: User): Promise<string[][]> {
     .selectFrom('user_webhooks')
     .selectAll()
     .where('user_id', '=', owner.id)
+    .orderBy('id')
     .execute()
   return Promise.all(
     webhooks.map(async (webhook) => {

@@ -147,7 +147,8 @@ describe.each(['bubblewrap', 'plain'] as const)('a hook (%s)', async (kind) => {
   test('is stopped with all its processes after the time limit', async () => {
     const { run } = await machine(kind)
     const sleeper = 'trap "" TERM INT HUP; sleep 1000 & echo started; read line; wait'
-    expect(await run(sleeper, { timeoutMs: 300 })).toMatchObject({
+    // Longer than a busy machine takes to start the script.
+    expect(await run(sleeper, { timeoutMs: 3_000 })).toMatchObject({
       ending: 'timeout',
       output: 'started\n',
     })

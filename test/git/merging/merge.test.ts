@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { independentCommits } from '../../../src/git/history/independent-commits.ts'
 import type { Merges } from '../../../src/git/merging/merge.ts'
 import { mergeCommits } from '../../../src/git/merging/merge.ts'
@@ -259,7 +259,7 @@ describe('successive merges in a repository', () => {
       const processes = processesIn(repositories)
       expect(processes.length).toBe(1)
       for (const pid of processes) process.kill(pid, signal)
-      await vi.waitFor(() => expect(processesIn(repositories)).toEqual([]))
+      await expect.poll(() => processesIn(repositories)).toEqual([])
       await expectMerged(repositories, 'b1')
     },
   )

@@ -79,7 +79,7 @@ describe('the deletion of a head branch after its merge', () => {
         const statusOf = async (at: string) =>
           (await restAt(second.url)(bob, 'GET', `${path}${at}`)).status
         expect(await statusOf('/pulls/1/merge')).toBe(204)
-        await expect.poll(() => statusOf('/branches/beds'), { timeout: 20_000 }).toBe(404)
+        await expect.poll(() => statusOf('/branches/beds')).toBe(404)
         second.child.kill('SIGTERM')
         expect(await second.exited).toBe(0)
         expect((await branchline(['doctor', '--data', data])).stdout).toBe('nothing is wrong\n')

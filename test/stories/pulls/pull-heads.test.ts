@@ -9,7 +9,6 @@ import { createPullTestUsers, type PullTestUsers, pullForge } from '../../suppor
 import { PASSWORD, startTestServer, type TestServer } from '../../support/server.ts'
 
 /** Patience for background work on a busy machine. */
-const PATIENCE = { timeout: 20_000 }
 
 let server: TestServer
 let users: PullTestUsers
@@ -84,7 +83,7 @@ const rowOf = (id: number, number: number) =>
 
 /** Waits until the server has moved the ref of a pull request to its head, which it does by itself. */
 async function recorded(id: number, number: number, commit: string): Promise<void> {
-  await expect.poll(async () => (await rowOf(id, number)).head_ref_commit, PATIENCE).toBe(commit)
+  await expect.poll(async () => (await rowOf(id, number)).head_ref_commit).toBe(commit)
 }
 
 describe('the head of a pull request', () => {

@@ -4,6 +4,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_DELETION } from '../../../src/domain/pulls/merging/open-merges.ts'
 import { repositoryPath } from '../../../src/git/repositories/repositories.ts'
+import { transaction } from '../../../src/storage/database/database.ts'
 import { type GitClient, openGitClient, remoteOf } from '../../support/git-client.ts'
 import { createPullTestUsers, type PullTestUsers, pullForge } from '../../support/pull-forge.ts'
 import { pullMerges } from '../../support/pull-merges.ts'
@@ -316,31 +317,34 @@ describe('a merge', () => {
 })
 
 describe('a merge that a failure has interrupted', () => {
-  /** What a merge writes down before Git is asked, as a failure leaves it. */
+  /**
+   * What a merge writes down before Git is asked, as a failure leaves it. On PostgreSQL, a worker of
+   * the server may read that at once, so that Git comes first here.
+   */
   async function note(
     { id, pullId, head, mergeBase }: Awaited<ReturnType<typeof proposed>>,
     commit: string,
   ) {
-    const { db } = server.app
     const [merger_id, time] = [(await forge.ask(users.bob, 'GET', '/user')).id, now / 1000]
-    const pending = { repository_id: id, create_time: time }
-    const { id: note_id } = await db
-      .insertInto('pending_ref_updates')
-      .values(pending)
-      .returning('id')
-      .executeTakeFirstOrThrow()
-    const attempt = {
-      pull_request_id: pullId,
-      note_id,
-      merger_id,
-      merge_base: mergeBase,
-      head_commit: head,
-      time,
-    }
-    await db
-      .insertInto('pull_merge_attempts')
-      .values({ ...attempt, ...NO_DELETION, base_commit: null, merge_commit: commit })
-      .execute()
+    await transaction(server.app.db, async (tx) => {
+      const { id: note_id } = await tx
+        .insertInto('pending_ref_updates')
+        .values({ repository_id: id, create_time: time })
+        .returning('id')
+        .executeTakeFirstOrThrow()
+      const attempt = {
+        pull_request_id: pullId,
+        note_id,
+        merger_id,
+        merge_base: mergeBase,
+        head_commit: head,
+        time,
+      }
+      await tx
+        .insertInto('pull_merge_attempts')
+        .values({ ...attempt, ...NO_DELETION, base_commit: null, merge_commit: commit })
+        .execute()
+    })
   }
 
   /** The commit of a merge, in the repository of the server. */
@@ -354,8 +358,8 @@ describe('a merge that a failure has interrupted', () => {
   it('is complete for the next reader if Git has moved the branch', async () => {
     const made = await proposed()
     const { git, commit } = await mergeCommit(made)
-    await note(made, commit)
     await git('update-ref', 'refs/heads/main', commit)
+    await note(made, commit)
     expect(await forge.ask(users.eve, 'GET', made.pull)).toMatchObject({
       merged: true,
       merge_commit_sha: commit,
@@ -368,9 +372,9 @@ describe('a merge that a failure has interrupted', () => {
   it('is complete if another push has followed', async () => {
     const made = await proposed()
     const { git, commit } = await mergeCommit(made)
-    await note(made, commit)
     const later = await git('commit-tree', `${commit}^{tree}`, '-p', commit, '-m', 'later')
     await git('update-ref', 'refs/heads/main', later)
+    await note(made, commit)
     expect(await forge.ask(users.eve, 'GET', made.pull)).toMatchObject({
       merged: true,
       merge_commit_sha: commit,

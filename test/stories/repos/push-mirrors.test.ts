@@ -74,10 +74,11 @@ describe('a push mirror', () => {
     await ask(bob, 'POST', `${mirrors}-sync`)
     await ask(bob, 'POST', '/repos/bob/garden/contents/oak.txt', { content: base64('old') })
     await pushed(name, ({ last_error }) => last_error !== '')
-    await vi.waitFor(async () => {
+    const untilNext = async () => {
       const [row] = await server.app.db.selectFrom('push_mirrors').selectAll().execute()
-      expect(row?.next_sync_time).toBeGreaterThan(server.app.clock.now())
-    })
+      return (row?.next_sync_time ?? 0) - server.app.clock.now()
+    }
+    await expect.poll(untilNext).toBeGreaterThan(0)
     await other.ask(other.users.carol, 'PATCH', '/repos/carol/copy', { archived: false })
     await ask(bob, 'POST', `${mirrors}-sync`)
     await pushed(name, ({ last_error }) => last_error === '')

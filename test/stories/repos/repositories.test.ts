@@ -266,13 +266,13 @@ describe('refs that are missing in the database', () => {
     }
     // As if the process had been killed after Git moved the refs of a push, and before anything was
     // recorded.
+    const path = join(crashing.data, 'repositories', id.toString(16).padStart(2, '0'), `${id}.git`)
+    execFileSync('git', ['-C', path, 'update-ref', 'refs/heads/pushed', 'main'])
+    execFileSync('git', ['-C', path, 'update-ref', '-d', 'refs/heads/main'])
     await crashing.app.db
       .insertInto('pending_ref_updates')
       .values({ repository_id: id, create_time: 0 })
       .execute()
-    const path = join(crashing.data, 'repositories', id.toString(16).padStart(2, '0'), `${id}.git`)
-    execFileSync('git', ['-C', path, 'update-ref', 'refs/heads/pushed', 'main'])
-    execFileSync('git', ['-C', path, 'update-ref', '-d', 'refs/heads/main'])
     await crashing.close(0)
     const restarted = await startTestServer({ data: crashing.data })
     const healed = await (await fetch(`${restarted.url}/api/v1/repos/bob/engine`)).json()

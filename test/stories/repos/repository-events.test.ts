@@ -266,10 +266,8 @@ describe('the events of a repository', () => {
         })
       }
     })
-    await vi.waitFor(async () => {
-      const log = await findRepositoryEventLog(app.db, id)
-      expect(log.count).toBe(MAX_REPOSITORY_EVENTS)
-    })
+    const count = async () => (await findRepositoryEventLog(app.db, id)).count
+    await expect.poll(count).toBe(MAX_REPOSITORY_EVENTS)
     const late = watchRepository(server.url, 'gRPC', owner, { owner: 'bob', repo: 'long', cursor })
     watchers.push(late)
     await expect(late.next()).rejects.toMatchObject({

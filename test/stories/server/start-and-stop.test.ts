@@ -146,15 +146,24 @@ describe('a server whose log has no reader', () => {
 })
 
 describe('a server with --stop-delay', () => {
-  it('is not ready after SIGTERM, but takes calls until the delay has passed, and ends with 0', () =>
+  it('is not ready after SIGTERM, but takes calls until the delay has passed', () =>
     withFolder(async (data) => {
-      const server = await serveProcess(data, ['--stop-delay', '2s'])
+      const server = await serveProcess(data, ['--stop-delay', '5m'])
       const get = async (path: string) => (await fetch(server.url + path)).status
       expect(await get('/readyz')).toBe(200)
       server.child.kill('SIGTERM')
       await server.logged('not ready')
       expect([await get('/readyz'), await get('/api/v1/users/nobody')]).toEqual([503, 404])
       expect(server.linesSoFar('finishing the calls in flight')).toEqual([])
+      server.child.kill('SIGKILL')
+      await server.exited
+    }))
+
+  it('ends with 0 after the delay', () =>
+    withFolder(async (data) => {
+      const server = await serveProcess(data, ['--stop-delay', '100ms'])
+      server.child.kill('SIGTERM')
+      await server.logged('not ready')
       expect(await server.exited).toBe(0)
     }))
 

@@ -180,7 +180,7 @@ describe.skipIf(!postgresPrograms)(TITLE, { timeout: TIMEOUT_MS }, () => {
   it('takes calls until the stop delay has passed', async () => {
     const delayed = await serveProcess(data, [
       ...place,
-      ...['--workers', String(WORKERS), '--stop-delay', '2s'],
+      ...['--workers', String(WORKERS), '--stop-delay', '10s'],
     ])
     const pids = workersOf(delayed)
     // As service managers do that signal all processes of a service.

@@ -233,7 +233,7 @@ describe.skipIf(!hasChromium)(browserSuite('the pages of the API'), () => {
 })
 
 async function expectPlace(page: Page, place: number): Promise<void> {
-  await expect.poll(() => page.evaluate<number>('scrollY'), { timeout: 20_000 }).toBe(place)
+  await expect.poll(() => page.evaluate<number>('scrollY')).toBe(place)
 }
 
 async function copyOf(page: Page, language: string): Promise<string> {

@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)(browserSuite('the first run'), () => {
     const { page, faults, leave } = await visit(browser, server.url)
     await page.goto('/')
     await page.getByRole('heading', { name: 'Branchline' }).waitFor()
-    expect(await page.getByRole('main').getByRole('link', { name: 'Sign in' }).count()).toBe(1)
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()
     expect(faults).toEqual([])
     await leave()
   })

@@ -96,13 +96,13 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
 
   it('show the pictures of a README, and run nothing that is in them', async () => {
     const { page } = bob
-    await expect.poll(() => widthOf(page, 'a dot'), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => widthOf(page, 'a dot')).toBe(1)
     expect(await addressOf(page, 'a dot')).toMatch(/^blob:/)
-    await expect.poll(() => widthOf(page, 'a drawing'), { timeout: 20_000 }).toBe(7)
+    await expect.poll(() => widthOf(page, 'a drawing')).toBe(7)
     // No page of the server has the origin of such an address.
     expect(await addressOf(page, 'a drawing')).toMatch(/^data:image\/svg\+xml;base64,/)
     // Its bytes have the type that its name says.
-    await expect.poll(() => addressOf(page, 'a lie'), { timeout: 20_000 }).toMatch(/^blob:/)
+    await expect.poll(() => addressOf(page, 'a lie')).toMatch(/^blob:/)
     expect(await widthOf(page, 'a lie')).toBe(0)
     expect(asked).not.toContain('evil.example')
     expect(bob.dialogs).toEqual([])
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)(browserSuite('the files of a private repository'),
     await page.getByRole('link', { name: 'second.ts', exact: true }).click()
     await worker
     const source = page.getByRole('region', { name: 'Content of second.ts' })
-    await expect.poll(() => source.innerHTML(), { timeout: 20_000 }).toContain('hljs-keyword')
+    await expect.poll(() => source.innerHTML()).toContain('hljs-keyword')
     expect(await source.textContent()).toContain('export const second = 2')
     await page.goBack()
     await page.getByRole('link', { name: 'large.ts' }).click()

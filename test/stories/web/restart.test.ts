@@ -122,5 +122,5 @@ function textOf(page: Page): Locator {
 }
 
 async function expectSignedIn(page: Page): Promise<void> {
-  expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(1)
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
 }

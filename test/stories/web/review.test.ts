@@ -20,7 +20,6 @@ import { PASSWORD } from '../../support/server.ts'
 const STORY_TIMEOUT_MS = 120_000
 
 /** As patient as the steps of a page. */
-const POLL = { timeout: 20_000 }
 
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 360, height: 740 }
@@ -293,7 +292,7 @@ async function commentAndDelete(page: Page, changes: Locator): Promise<void> {
   await page.getByRole('button', { name: 'Discard the pending review' }).click()
   await page.getByRole('button', { name: 'Yes, discard the pending review' }).click()
   const deletion = changes.getByRole('button', { name: 'Delete the comment on code.txt by bob' })
-  await expect.poll(() => deletion.count(), POLL).toBe(1)
+  await expect.poll(() => deletion.count()).toBe(1)
   await deletion.click()
   await changes.getByRole('button', { name: 'Yes, delete the comment on code' }).click()
   await changes.getByText('Written by keys').waitFor({ state: 'detached' })

@@ -150,6 +150,7 @@ describe('the header of a proxy', () => {
     const rows = await app.db
       .selectFrom('users')
       .select(['username', 'email', 'display_name'])
+      .orderBy('id')
       .execute()
     expect(rows.slice(1)).toEqual([
       { username: 'zoe-0', email: 'zoe-0@example.org', display_name: 'Zoë, the 2nd' },

@@ -155,7 +155,7 @@ describe('a response that ends before its request, on HTTP/1.1', () => {
     )
     await Promise.all(clients.map(({ closed }) => closed))
     // The one that asks.
-    await expect.poll(openConnections, { timeout: 20_000 }).toBe(1)
+    await expect.poll(openConnections).toBe(1)
   })
 })
 

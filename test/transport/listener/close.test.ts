@@ -112,10 +112,10 @@ describe('close', () => {
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 1, holdRequestHeaders))
     const { response } = await next()
     const closed = close(longGraceMs)
-    await expect.poll(() => ofType(frameType.ping), { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(() => ofType(frameType.ping)).toHaveLength(1)
     client.socket.write(frame(frameType.headers, endHeaders | endStream, 3, getRequestHeaders))
     client.socket.write(frame(frameType.ping, ack, 0, ofType(frameType.ping)[0]?.payload))
-    await expect.poll(() => ofType(frameType.goaway), { timeout: 20_000 }).toHaveLength(2)
+    await expect.poll(() => ofType(frameType.goaway)).toHaveLength(2)
     expect(ofType(frameType.goaway).map(({ payload }) => payload.readUInt32BE(0))).toEqual([
       2 ** 31 - 1,
       1,
@@ -144,7 +144,7 @@ describe('close', () => {
     )
     expect(await http1.closed).toMatch(/^HTTP\/1\.1 200 .*Connection: close\r\n/is)
     await expect
-      .poll(() => framesOf(http2.received()).map(({ type }) => type), { timeout: 20_000 })
+      .poll(() => framesOf(http2.received()).map(({ type }) => type))
       .toContain(frameType.headers)
     http2.socket.destroy()
     await closed

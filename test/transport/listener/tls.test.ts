@@ -117,7 +117,7 @@ describe('one port with a certificate', () => {
       })
       const client = await connectRaw(url, bytes)
       await client.closed
-      await expect.poll(connections, { timeout: 20_000 }).toBe(0)
+      await expect.poll(connections).toBe(0)
     },
   )
 
