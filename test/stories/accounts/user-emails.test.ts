@@ -197,8 +197,8 @@ describe('the settings of a user', () => {
       website: '',
       description: '',
       location: '',
-      language: 'en',
-      theme: '',
+      language: '',
+      theme: 'gitea-auto',
       diff_view_style: '',
       hide_email: false,
       hide_activity: false,
@@ -227,7 +227,13 @@ describe('the settings of a user', () => {
       expect((await rest(users.bob, 'PATCH', '/user/settings', body)).status).toBe(422)
     }
     expect((await rest(users.bob, 'GET', '/user/settings')).body).toEqual({ ...before, ...change })
-    const reset = await rest(users.bob, 'PATCH', '/user/settings', { theme: '', website: '' })
-    expect(reset.body).toMatchObject({ theme: '', website: '', location: 'Bern' })
+    const cleared = { theme: '', website: '', language: '' }
+    const reset = await rest(users.bob, 'PATCH', '/user/settings', cleared)
+    const defaults = { theme: 'gitea-auto', website: '', language: '' }
+    expect(reset.body).toMatchObject({ ...defaults, location: 'Bern' })
+    // A client that sends back what it has read changes nothing.
+    await rest(users.bob, 'PATCH', '/user/settings', defaults)
+    const stored = await rest(users.bob, 'GET', '/users/bob/settings/GENERAL')
+    expect(stored.body.generalSetting).toMatchObject({ theme: '', locale: 'en' })
   })
 })
