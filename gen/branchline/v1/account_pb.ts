@@ -80,7 +80,8 @@ export type Account = Message<"branchline.v1.Account"> & {
   htmlUrl: string;
 
   /**
-   * Preferred language of the caller. Empty for other accounts and in lists.
+   * Preferred language of the caller. Empty when the caller has not chosen one, for other accounts,
+   * and in lists.
    *
    * @generated from field: string language = 9;
    */

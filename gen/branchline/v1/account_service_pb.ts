@@ -484,14 +484,14 @@ export type AccountSettings = Message<"branchline.v1.AccountSettings"> & {
   location: string;
 
   /**
-   * Preferred language.
+   * Preferred language. Empty when the user has not chosen one.
    *
    * @generated from field: string language = 5;
    */
   language: string;
 
   /**
-   * Name of a theme. Empty for the default.
+   * Name of a theme. `gitea-auto`, which clients know, for the default.
    *
    * @generated from field: string theme = 6;
    */
@@ -568,7 +568,7 @@ export type UpdateAccountSettingsRequest = Message<"branchline.v1.UpdateAccountS
   language?: string | undefined;
 
   /**
-   * Name of a theme. Empty for the default.
+   * Name of a theme. Empty, or `gitea-auto`, for the default.
    *
    * @generated from field: optional string theme = 6;
    */

@@ -133,7 +133,8 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
   /**
    * `comment`, `review`, `close`, `reopen`, `merge_pull`, `pull_push`, `pull_scheduled_merge`,
    * `pull_cancel_scheduled_merge`, `change_title`, `change_target_branch`, `label`, `milestone`,
-   * `assignees`, `review_request`, `lock` or `unlock`.
+   * `assignees`, `review_request`, `dismiss_review`, `added_deadline`, `modified_deadline`,
+   * `removed_deadline`, `lock` or `unlock`.
    *
    * @generated from field: string type = 2;
    */
@@ -168,8 +169,10 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
   user?: Account | undefined;
 
   /**
-   * Text of a comment or a review in Markdown, or the reason of a lock. Of `label`, `1` when the
-   * label was added and empty when the label was removed.
+   * Text of a comment or a review in Markdown, or the reason of a lock or of `dismiss_review`. Of
+   * `label`, `1` when the label was added and empty when the label was removed. Of `added_deadline`
+   * the new due date in UTC, such as `2026-05-31`; of `removed_deadline` the former one; of
+   * `modified_deadline` the new one, `|`, and the former one.
    *
    * @generated from field: string body = 7;
    */
@@ -225,7 +228,8 @@ export type TimelineComment = Message<"branchline.v1.TimelineComment"> & {
   refCommitSha: string;
 
   /**
-   * Number of the review of `review`. Otherwise 0.
+   * Number of the review of `review`, or of the one that `dismiss_review` is about, which may be
+   * deleted since. Otherwise 0.
    *
    * @generated from field: int64 review_id = 15;
    */

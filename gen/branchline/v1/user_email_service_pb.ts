@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file branchline/v1/user_email_service.proto.
  */
 export const file_branchline_v1_user_email_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZicmFuY2hsaW5lL3YxL3VzZXJfZW1haWxfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJgCglVc2VyRW1haWwSDQoFZW1haWwYASABKAkSEAoIdmVyaWZpZWQYAiABKAgSDwoHcHJpbWFyeRgDIAEoCBIPCgd1c2VyX2lkGAQgASgDEhAKCHVzZXJuYW1lGAUgASgJIjYKClVzZXJFbWFpbHMSKAoGZW1haWxzGAEgAygLMhguYnJhbmNobGluZS52MS5Vc2VyRW1haWwiFwoVTGlzdFVzZXJFbWFpbHNSZXF1ZXN0IisKFEFkZFVzZXJFbWFpbHNSZXF1ZXN0EhMKBmVtYWlscxgBIAMoCUID4EECIikKF0RlbGV0ZVVzZXJFbWFpbHNSZXF1ZXN0Eg4KBmVtYWlscxgBIAMoCSIsChZWZXJpZnlVc2VyRW1haWxSZXF1ZXN0EhIKBXRva2VuGAEgASgJQgPgQQIy/QQKEFVzZXJFbWFpbFNlcnZpY2USjAEKDkxpc3RVc2VyRW1haWxzEiQuYnJhbmNobGluZS52MS5MaXN0VXNlckVtYWlsc1JlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlVzZXJFbWFpbHMiOZACAYKnGQ8IAxIJcmVhZDp1c2VyKAGC0+STAh1iBmVtYWlscxITL2FwaS92MS91c2VyL2VtYWlscxKVAQoNQWRkVXNlckVtYWlscxIjLmJyYW5jaGxpbmUudjEuQWRkVXNlckVtYWlsc1JlcXVlc3QaGS5icmFuY2hsaW5lLnYxLlVzZXJFbWFpbHMiRJACAPqmGQMIyQGCpxkQCAMSCndyaXRlOnVzZXIoAYLT5JMCIDoBKmIGZW1haWxzIhMvYXBpL3YxL3VzZXIvZW1haWxzEokBChBEZWxldGVVc2VyRW1haWxzEiYuYnJhbmNobGluZS52MS5EZWxldGVVc2VyRW1haWxzUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI1kAICgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAhg6ASoqEy9hcGkvdjEvdXNlci9lbWFpbHMSjgEKD1ZlcmlmeVVzZXJFbWFpbBIlLmJyYW5jaGxpbmUudjEuVmVyaWZ5VXNlckVtYWlsUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI8kAIAgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAh86ASoiGi9hcGkvdjEvdXNlci9lbWFpbHMvdmVyaWZ5GiX6phkheh9icmFuY2hsaW5lLnYxLlJlcG9zaXRvcnlTZXJ2aWNlQlgKEWNvbS5icmFuY2hsaW5lLnYxUAFaMWJyYW5jaGxpbmUuZXhhbXBsZS9nZW4vYnJhbmNobGluZS92MTticmFuY2hsaW5ldjGqAg1CcmFuY2hsaW5lLlYxYgZwcm90bzM", [file_branchline_access_v1_access, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
+  fileDesc("CiZicmFuY2hsaW5lL3YxL3VzZXJfZW1haWxfc2VydmljZS5wcm90bxINYnJhbmNobGluZS52MSJgCglVc2VyRW1haWwSDQoFZW1haWwYASABKAkSEAoIdmVyaWZpZWQYAiABKAgSDwoHcHJpbWFyeRgDIAEoCBIPCgd1c2VyX2lkGAQgASgDEhAKCHVzZXJuYW1lGAUgASgJIjYKClVzZXJFbWFpbHMSKAoGZW1haWxzGAEgAygLMhguYnJhbmNobGluZS52MS5Vc2VyRW1haWwiFwoVTGlzdFVzZXJFbWFpbHNSZXF1ZXN0IjsKFEFkZFVzZXJFbWFpbHNSZXF1ZXN0EhMKBmVtYWlscxgBIAMoCUID4EECEg4KBnJlc2VuZBgCIAEoCCIpChdEZWxldGVVc2VyRW1haWxzUmVxdWVzdBIOCgZlbWFpbHMYASADKAkiLAoWVmVyaWZ5VXNlckVtYWlsUmVxdWVzdBISCgV0b2tlbhgBIAEoCUID4EECMv0EChBVc2VyRW1haWxTZXJ2aWNlEowBCg5MaXN0VXNlckVtYWlscxIkLmJyYW5jaGxpbmUudjEuTGlzdFVzZXJFbWFpbHNSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5Vc2VyRW1haWxzIjmQAgGCpxkPCAMSCXJlYWQ6dXNlcigBgtPkkwIdYgZlbWFpbHMSEy9hcGkvdjEvdXNlci9lbWFpbHMSlQEKDUFkZFVzZXJFbWFpbHMSIy5icmFuY2hsaW5lLnYxLkFkZFVzZXJFbWFpbHNSZXF1ZXN0GhkuYnJhbmNobGluZS52MS5Vc2VyRW1haWxzIkSQAgD6phkDCMkBgqcZEAgDEgp3cml0ZTp1c2VyKAGC0+STAiA6ASpiBmVtYWlscyITL2FwaS92MS91c2VyL2VtYWlscxKJAQoQRGVsZXRlVXNlckVtYWlscxImLmJyYW5jaGxpbmUudjEuRGVsZXRlVXNlckVtYWlsc1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiNZACAoKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwIYOgEqKhMvYXBpL3YxL3VzZXIvZW1haWxzEo4BCg9WZXJpZnlVc2VyRW1haWwSJS5icmFuY2hsaW5lLnYxLlZlcmlmeVVzZXJFbWFpbFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiPJACAIKnGRAIAxIKd3JpdGU6dXNlcigBgtPkkwIfOgEqIhovYXBpL3YxL3VzZXIvZW1haWxzL3ZlcmlmeRol+qYZIXofYnJhbmNobGluZS52MS5SZXBvc2l0b3J5U2VydmljZUJYChFjb20uYnJhbmNobGluZS52MVABWjFicmFuY2hsaW5lLmV4YW1wbGUvZ2VuL2JyYW5jaGxpbmUvdjE7YnJhbmNobGluZXYxqgINQnJhbmNobGluZS5WMWIGcHJvdG8z", [file_branchline_access_v1_access, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_rest_v1_rest]);
 
 /**
  * An e-mail address of a user.
@@ -116,6 +116,14 @@ export type AddUserEmailsRequest = Message<"branchline.v1.AddUserEmailsRequest">
    * @generated from field: repeated string emails = 1;
    */
   emails: string[];
+
+  /**
+   * Whether addresses may be those of the caller already: one that waits for its verification gets
+   * a new mail, and others are left alone. Default: false.
+   *
+   * @generated from field: bool resend = 2;
+   */
+  resend: boolean;
 };
 
 /**
@@ -194,8 +202,8 @@ export const UserEmailService: GenService<{
     output: typeof UserEmailsSchema;
   },
   /**
-   * Adds addresses and mails a token to each, which verifies it for three hours. An address that
-   * waits for its verification gets a new mail. Returns all addresses of the caller.
+   * Adds addresses and mails a token to each, which verifies it for three hours. With `resend`, an
+   * address that waits for its verification gets a new mail. Returns all addresses of the caller.
    *
    * The answer does not tell whether another account has an address.
    *
@@ -203,6 +211,7 @@ export const UserEmailService: GenService<{
    * - INVALID_FIELD, when there is no address, or there are more than 20.
    * - INVALID_EMAIL, when an address is malformed.
    * - MAIL_NOT_CONFIGURED, when the instance sends no mail.
+   * - EMAIL_ALREADY_ADDED, when the account has an address already, and `resend` is false.
    * - TOO_MANY_EMAILS, when the account would have more than 20 additional addresses.
    * - RATE_LIMITED, when the caller has asked for more than 20 mails in a day.
    *

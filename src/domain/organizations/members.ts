@@ -2,6 +2,7 @@ import { transaction } from '../../storage/database/database.ts'
 import * as rows from '../../storage/organizations/organizations.ts'
 import { deleteFromTeams, findOnlyOwned } from '../../storage/organizations/team-members.ts'
 import { findOrganizationRights, findTeamPermissions } from '../../storage/organizations/teams.ts'
+import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { Team } from '../../storage/schema/organizations.ts'
 import type { Tx } from '../../storage/schema/schema.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
@@ -128,6 +129,7 @@ export async function removeMember(
     await checkOwnerRemains(tx, user.id, id)
     await deleteFromTeams(tx, id, user.id)
     await rows.deleteMembersWithoutTeam(tx, id, user.id)
+    await forgetUnreadable(tx, { ownerId: id, userIds: [user.id] })
   })
 }
 

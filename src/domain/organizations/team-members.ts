@@ -6,6 +6,7 @@ import {
   insertMember,
 } from '../../storage/organizations/organizations.ts'
 import * as rows from '../../storage/organizations/team-members.ts'
+import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type { User } from '../../storage/schema/accounts.ts'
 import type { AccountsApp } from '../accounts/ports.ts'
 import { getUserByUsername, type NumberedUserPage } from '../accounts/users/owners.ts'
@@ -94,5 +95,6 @@ export async function removeTeamMember(
     if (team.permission === 'owner') await checkOwnerRemains(tx, user.id, organization.id)
     if (!(await rows.deleteTeamMember(tx, id, user.id))) throw new DomainError('MEMBER_NOT_FOUND')
     await deleteMembersWithoutTeam(tx, organization.id, user.id)
+    await forgetUnreadable(tx, { ownerId: organization.id, userIds: [user.id] })
   })
 }

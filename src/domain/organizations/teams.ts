@@ -4,8 +4,9 @@ import {
   findOrganizationById,
   findOrganizationsByIds,
 } from '../../storage/organizations/organizations.ts'
-import { isTeamMember } from '../../storage/organizations/team-members.ts'
+import { isTeamMember, listTeamMemberIds } from '../../storage/organizations/team-members.ts'
 import * as rows from '../../storage/organizations/teams.ts'
+import { forgetUnreadable } from '../../storage/repos/lost-access.ts'
 import type {
   NewTeam,
   Organization,
@@ -210,9 +211,15 @@ export async function editTeam(
     transaction(app.db, async (tx) => {
       // Missing rights depend on the current row.
       const present = await rows.findTeamById(tx, id)
-      return (
-        present && rows.updateTeam(tx, id, { ...changes, ...readChangedRights(request, present) })
-      )
+      if (!present) return undefined
+      const rights = readChangedRights(request, present)
+      const edited = await rows.updateTeam(tx, id, { ...changes, ...rights })
+      if (edited && reachesLess(edited, present))
+        await forgetUnreadable(tx, {
+          ownerId: organization.id,
+          userIds: await listTeamMemberIds(tx, id),
+        })
+      return edited
     }),
   )
   if (!edited) throw new DomainError('TEAM_NOT_FOUND')
@@ -228,9 +235,21 @@ export async function deleteTeam(app: AccountsApp, caller: SignedIn, id: number)
   const { team, organization } = await openTeam(app, caller, id, 'owner')
   if (team.permission === 'owner') throw new DomainError('OWNERS_TEAM_FIXED')
   await transaction(app.db, async (tx) => {
+    const userIds = await listTeamMemberIds(tx, id)
     await rows.deleteTeam(tx, id)
     await deleteMembersWithoutTeam(tx, organization.id)
+    await forgetUnreadable(tx, { ownerId: organization.id, userIds })
   })
+}
+
+/** Returns whether the members of a team may have lost access to repositories. */
+function reachesLess(edited: Team, present: Team): boolean {
+  const { includes_all_repositories, permission, units } = present
+  return (
+    edited.includes_all_repositories < includes_all_repositories ||
+    edited.permission !== permission ||
+    edited.units !== units
+  )
 }
 
 /** @throws INVALID_TEAM_NAME */

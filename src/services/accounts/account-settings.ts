@@ -15,6 +15,9 @@ export type AccountSettingsMethods = Pick<
   'getAccountSettings' | 'updateAccountSettings'
 >
 
+/** The name that clients of compatible systems know for the default theme. */
+const DEFAULT_THEME = 'gitea-auto'
+
 /** Implements the settings methods of AccountService. */
 export function accountSettingsMethods(app: App): AccountSettingsMethods {
   return {
@@ -25,8 +28,9 @@ export function accountSettingsMethods(app: App): AccountSettingsMethods {
     async updateAccountSettings(request, context) {
       const caller = signedIn(callerOf(context))
       const { fullName, website, location, description, language, theme, hideEmail } = request
-      const texts = { fullName, website, location, description, language, theme }
-      return settingsMessage(await updateAccountSettings(app, caller, { ...texts, hideEmail }))
+      const texts = { fullName, website, location, description, language }
+      const changes = { ...texts, theme: theme === DEFAULT_THEME ? '' : theme, hideEmail }
+      return settingsMessage(await updateAccountSettings(app, caller, changes))
     },
   }
 }
@@ -38,7 +42,7 @@ function settingsMessage({ user, preferences }: AccountSettings) {
     description: user.description,
     location: user.location,
     language: preferences.locale,
-    theme: preferences.theme,
+    theme: preferences.theme || DEFAULT_THEME,
     hideEmail: preferences.keep_email_private,
   }
 }

@@ -7,6 +7,7 @@ import {
   UserSettingSchema,
 } from '#gen/branchline/v1/user_setting_pb.ts'
 import {
+  DEFAULT_LOCALE,
   getUserSettings,
   type Preferences,
   type UserSettingField,
@@ -125,7 +126,7 @@ async function settingMessage(app: App, owner: User, key: Key): Promise<UserSett
 function generalMessage(owner: User, preferences: Preferences): UserSetting {
   const { locale, memo_visibility, theme, keep_email_private, email_notifications } = preferences
   const value = create(UserSetting_GeneralSettingSchema, {
-    locale,
+    locale: locale || DEFAULT_LOCALE,
     memoVisibility: memo_visibility,
     theme,
     // Omitted for clients that do not know the fields.

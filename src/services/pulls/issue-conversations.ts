@@ -78,7 +78,7 @@ function timelineMessage(app: App, viewer: Caller, view: TimelineView): Timeline
     oldRef: isBase ? entry.old_value : '',
     newRef: isBase ? entry.new_value : '',
     refCommitSha: hasCommit ? entry.new_value : '',
-    reviewId: entry.type === 'review' ? BigInt(entry.id) : 0n,
+    reviewId: reviewIdOf(view),
     ...(oldMilestone && { oldMilestone: milestoneMessage(oldMilestone) }),
     ...(milestone && { milestone: milestoneMessage(milestone) }),
     ...(label && { label: labelMessagesIn(app, open, [label])[0] }),
@@ -88,8 +88,30 @@ function timelineMessage(app: App, viewer: Caller, view: TimelineView): Timeline
   })
 }
 
+function reviewIdOf({ entry }: TimelineView): bigint {
+  if (entry.type === 'review') return BigInt(entry.id)
+  return entry.type === 'dismiss_review' ? BigInt(entry.old_value) : 0n
+}
+
 function bodyOf({ entry, isRemoved }: TimelineView): string {
-  if (entry.type === 'lock') return entry.new_value
-  if (entry.type === 'label') return isRemoved ? '' : '1'
-  return entry.body
+  switch (entry.type) {
+    case 'lock':
+    case 'dismiss_review':
+      return entry.new_value
+    case 'label':
+      return isRemoved ? '' : '1'
+    case 'added_deadline':
+      return dateOf(entry.new_value)
+    case 'modified_deadline':
+      return `${dateOf(entry.new_value)}|${dateOf(entry.old_value)}`
+    case 'removed_deadline':
+      return dateOf(entry.old_value)
+    default:
+      return entry.body
+  }
+}
+
+/** Returns the day of a time in Unix seconds, in UTC. */
+function dateOf(seconds: string): string {
+  return new Date(Number(seconds) * 1000).toISOString().slice(0, 10)
 }

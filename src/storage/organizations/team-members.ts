@@ -30,6 +30,16 @@ export async function findMembersOf(
   return new Set(found.map(({ user_id }) => user_id))
 }
 
+/** Returns the ids of all members of a team. */
+export async function listTeamMemberIds(tx: Tx, teamId: number): Promise<number[]> {
+  const found = await tx
+    .selectFrom('team_members')
+    .select('user_id')
+    .where('team_id', '=', teamId)
+    .execute()
+  return found.map(({ user_id }) => user_id)
+}
+
 /** Lists the members of a team by id; only public members of the organisation if `publicOnly`. */
 export function listTeamMembers(
   db: Db,

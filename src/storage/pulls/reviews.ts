@@ -270,13 +270,13 @@ export async function listReviewerIds(db: Db, pullId: number): Promise<number[]>
   return found.flatMap(({ reviewer_id }) => reviewer_id ?? [])
 }
 
-/** Dismisses the approvals of a reviewed commit. @returns whether there were any. */
+/** Dismisses the approvals of a reviewed commit. @returns their ids, in order. */
 export async function dismissApprovals(
   tx: Tx,
   pullId: number,
   reviewed: Reviewed,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+): Promise<number[]> {
+  const dismissed = await tx
     .updateTable('reviews')
     .set({ dismissed: 1 })
     .where('pull_request_id', '=', pullId)
@@ -284,8 +284,9 @@ export async function dismissApprovals(
     .where('merge_base', '=', reviewed.merge_base)
     .where('state', '=', sql.lit('APPROVED' as const))
     .where('dismissed', '=', 0)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+    .returning('id')
+    .execute()
+  return dismissed.map(({ id }) => id).sort((one, other) => one - other)
 }
 
 /** Makes some votes of a pull request official, and all others unofficial. */

@@ -45,18 +45,7 @@ export function readableBy(
     const given = () => {
       if (administrator !== 'none') return sql<SqlBool>`true`
       if (userId === undefined) return isOpen()
-      const openToAll = restricted ? [] : [isOpenTo(eb, 'accounts')]
-      const openToMembers = restricted
-        ? []
-        : [eb.and([isPublic(eb), isOfOrganizationOf(eb, userId)])]
-      return eb.or([
-        eb('repositories.owner_id', '=', userId),
-        ...openToAll,
-        ...openToMembers,
-        isSharedWith(eb, userId),
-        isOfTeamThatHasAll(eb, userId, unit),
-        isOfTeam(eb, userId, unit),
-      ])
+      return readableToUser(userId, restricted ? 'restricted' : 'unrestricted', unit)(eb)
     }
     return publicOnly ? eb.and([isOpen(), given()]) : given()
   }
@@ -99,6 +88,30 @@ export function isNearTo(eb: Repositories, userId: number): Expression<SqlBool> 
   return eb('repositories.id', 'in', owned.unionAll(sharedWith(eb, userId)))
 }
 
+/** The id of a user, or the column that has the id. */
+type UserId = number | Expression<number>
+
+/**
+ * Returns the condition under which a row of `repositories` is readable to a user who is no
+ * administrator.
+ */
+export function readableToUser(
+  userId: UserId,
+  kind: 'restricted' | 'unrestricted',
+  unit?: TeamUnit,
+): (eb: Repositories) => Expression<SqlBool> {
+  return (eb) => {
+    const open = [isOpenTo(eb, 'accounts'), eb.and([isPublic(eb), isOfOrganizationOf(eb, userId)])]
+    return eb.or([
+      eb('repositories.owner_id', '=', userId),
+      ...(kind === 'restricted' ? [] : open),
+      isSharedWith(eb, userId),
+      isOfTeamThatHasAll(eb, userId, unit),
+      isOfTeam(eb, userId, unit),
+    ])
+  }
+}
+
 function isPublic(eb: Repositories): Expression<SqlBool> {
   return eb('repositories.private', '=', sql.lit(0))
 }
@@ -119,21 +132,21 @@ function hiddenOwners(eb: Repositories, readers: OpenTo) {
 }
 
 /** The repositories that are shared with a user as a collaborator. */
-function sharedWith(eb: Repositories, userId: number) {
+function sharedWith(eb: Repositories, userId: UserId) {
   return eb.selectFrom('collaborators').select('repository_id as id').where('user_id', '=', userId)
 }
 
-function isSharedWith(eb: Repositories, userId: number): Expression<SqlBool> {
+function isSharedWith(eb: Repositories, userId: UserId): Expression<SqlBool> {
   return eb('repositories.id', 'in', sharedWith(eb, userId))
 }
 
-function isOfOrganizationOf(eb: Repositories, userId: number): Expression<SqlBool> {
+function isOfOrganizationOf(eb: Repositories, userId: UserId): Expression<SqlBool> {
   return eb('repositories.owner_id', 'in', teamsOf(eb, userId).select('teams.organization_id'))
 }
 
 function isOfTeamThatHasAll(
   eb: Repositories,
-  userId: number,
+  userId: UserId,
   unit: TeamUnit | undefined,
 ): Expression<SqlBool> {
   const organizations = teamsOf(eb, userId)
@@ -149,7 +162,7 @@ function isOfTeamThatHasAll(
 
 function isOfTeam(
   eb: Repositories,
-  userId: number,
+  userId: UserId,
   unit: TeamUnit | undefined,
 ): Expression<SqlBool> {
   const assigned = teamsOf(eb, userId)
@@ -165,7 +178,7 @@ function isOfTeam(
   return eb('repositories.id', 'in', assigned)
 }
 
-function teamsOf(eb: Repositories, userId: number) {
+function teamsOf(eb: Repositories, userId: UserId) {
   return eb
     .selectFrom('team_members')
     .innerJoin('teams', 'teams.id', 'team_members.team_id')

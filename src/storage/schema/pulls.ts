@@ -177,6 +177,10 @@ export interface PullTimelineTable {
     | 'milestone'
     | 'assignees'
     | 'review_request'
+    | 'dismiss_review'
+    | 'added_deadline'
+    | 'modified_deadline'
+    | 'removed_deadline'
     | 'lock'
     | 'unlock'
   /** Null for the server, or when the account is gone. */
@@ -185,12 +189,14 @@ export interface PullTimelineTable {
   create_time: number
   /**
    * The former title or base branch; the id of the former milestone, or of the label or user that
-   * was removed, with `team:` before that of a team; empty for other types.
+   * was removed, with `team:` before that of a team; the id of the review that was dismissed; the
+   * former due date in Unix seconds; empty for other types.
    */
   old_value: string
   /**
-   * The new title or base branch, the commit of a merge or of a push, the reason of a lock; the id of
-   * the new milestone, or of what was added, as above; empty for other types.
+   * The new title or base branch, the commit of a merge or of a push, the reason of a lock or of a
+   * dismissal; the id of the new milestone, or of what was added, as above; the new due date in Unix
+   * seconds; empty for other types.
    */
   new_value: string
 }

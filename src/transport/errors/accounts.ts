@@ -19,6 +19,12 @@ export const ACCOUNTS = {
     code: Code.PermissionDenied,
     message: 'only administrators may change display names on this instance',
   },
+  EMAIL_ALREADY_ADDED: {
+    code: Code.AlreadyExists,
+    message: 'the account has this e-mail address already',
+    restStatus: 422,
+    field: 'emails',
+  },
   EMAIL_NOT_FOUND: { code: Code.NotFound, message: 'the account has no such e-mail address' },
   EMAIL_NOT_VERIFIABLE: {
     reason: 'MAIL_NOT_CONFIGURED',

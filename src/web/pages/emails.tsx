@@ -95,7 +95,7 @@ function Addresses(): VNode {
   const { of } = useApi()
   const list = useLoad((signal) => of(UserEmailService).listUserEmails({}, { signal }), [])
   const add = async (form: HTMLFormElement) => {
-    await of(UserEmailService).addUserEmails({ emails: [fieldOf(form, 'email')] })
+    await of(UserEmailService).addUserEmails({ emails: [fieldOf(form, 'email')], resend: true })
     list.reload()
   }
   return (

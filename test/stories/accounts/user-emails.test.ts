@@ -121,6 +121,27 @@ describe('an additional address', () => {
     now = startTime
   })
 
+  it('is added once, and gets another mail on request', async () => {
+    await add(users.carol, 'twice@example.org')
+    const first = await tokenFor('twice@example.org')
+    for (const known of ['Twice@example.org', 'carol@example.org']) {
+      const again = await add(users.carol, 'unheard@example.org', known)
+      expect([again.status, again.body.message]).toEqual([
+        422,
+        'the account has this e-mail address already',
+      ])
+    }
+    expect(await list(users.carol)).not.toContain('unheard@example.org')
+    const body = { emails: ['twice@example.org', 'carol@example.org'], resend: true }
+    expect((await rest(users.carol, 'POST', '/user/emails', body)).status).toBe(201)
+    const second = await tokenFor('twice@example.org')
+    expect((await verify(users.carol, first)).status).toBe(422)
+    expect((await verify(users.carol, second)).status).toBe(204)
+    expect((await rest(users.carol, 'POST', '/user/emails', body)).status).toBe(201)
+    expect(await list(users.carol)).toContain('twice@example.org verified')
+    expect((await remove(users.carol, 'twice@example.org')).status).toBe(204)
+  })
+
   it('belongs to whoever verifies it first, and to no other account from then on', async () => {
     // Both wait for the same mailbox, whose owner answers one of the mails.
     await add(users.bob, 'shared@example.org')
@@ -197,8 +218,8 @@ describe('the settings of a user', () => {
       website: '',
       description: '',
       location: '',
-      language: 'en',
-      theme: '',
+      language: '',
+      theme: 'gitea-auto',
       diff_view_style: '',
       hide_email: false,
       hide_activity: false,
@@ -227,7 +248,13 @@ describe('the settings of a user', () => {
       expect((await rest(users.bob, 'PATCH', '/user/settings', body)).status).toBe(422)
     }
     expect((await rest(users.bob, 'GET', '/user/settings')).body).toEqual({ ...before, ...change })
-    const reset = await rest(users.bob, 'PATCH', '/user/settings', { theme: '', website: '' })
-    expect(reset.body).toMatchObject({ theme: '', website: '', location: 'Bern' })
+    const cleared = { theme: '', website: '', language: '' }
+    const reset = await rest(users.bob, 'PATCH', '/user/settings', cleared)
+    const defaults = { theme: 'gitea-auto', website: '', language: '' }
+    expect(reset.body).toMatchObject({ ...defaults, location: 'Bern' })
+    // A client that sends back what it has read changes nothing.
+    await rest(users.bob, 'PATCH', '/user/settings', defaults)
+    const stored = await rest(users.bob, 'GET', '/users/bob/settings/GENERAL')
+    expect(stored.body.generalSetting).toMatchObject({ theme: '', locale: 'en' })
   })
 })

@@ -552,6 +552,11 @@ describe('a review of an earlier commit', () => {
     expect((await forge.ask(users.eve, 'GET', `${pull.reviews}/${rejected.id}`)).dismissed).toBe(
       false,
     )
+    const timeline = await forge.ask(users.eve, 'GET', `${pull.path}/issues/1/timeline?limit=50`)
+    const told = timeline.filter(({ type }: { type: string }) => type === 'dismiss_review')
+    expect(told).toMatchObject([
+      { review_id: approved.id, user: { login: 'Ghost' }, body: expect.stringMatching('changed') },
+    ])
     await forge.ask(users.bob, 'PATCH', `${pull.path}/branch_protections/main`, {
       dismiss_stale_approvals: false,
     })

@@ -18,6 +18,7 @@ interface Entry {
   readonly id: number
   readonly type: string
   readonly body: string
+  readonly review_id: number
   readonly user: { readonly login: string }
   readonly label: { readonly name: string } | null
   readonly assignee: { readonly login: string } | null
@@ -151,6 +152,33 @@ describe('the timeline of a pull request', () => {
       ['carol', 'eve', false],
       ['carol', 'eve', true],
     ])
+  })
+
+  it('has due dates that come, move and go', async () => {
+    const pull = await forge.pull('due')
+    const edit = (fields: object) => forge.ask(users.bob, 'PATCH', pull.pull, fields)
+    await edit({ due_date: '2026-05-31T10:00:00Z' })
+    // The same day is no change, nor is another title.
+    await edit({ due_date: '2026-05-31T12:00:00Z', title: 'Another title' })
+    await edit({ due_date: '2026-06-01T00:00:00Z' })
+    await edit({ unset_due_date: true })
+    await edit({ unset_due_date: true })
+    const told = async (type: string) =>
+      (await entriesOf(undefined, pull, type)).map(({ user, body }) => [user.login, body])
+    expect(await told('added_deadline')).toEqual([['bob', '2026-05-31']])
+    expect(await told('modified_deadline')).toEqual([['bob', '2026-06-01|2026-05-31']])
+    expect(await told('removed_deadline')).toEqual([['bob', '2026-06-01']])
+  })
+
+  it('has the dismissals of reviews, with their reasons', async () => {
+    const pull = await forge.pull('dismissed')
+    const { id } = await forge.review(users.bob, pull, 'APPROVED')
+    const dismiss = `${pull.reviews}/${id}/dismissals`
+    await forge.ask(users.bob, 'POST', dismiss, { message: 'too early' })
+    await forge.ask(users.bob, 'POST', `${pull.reviews}/${id}/undismissals`)
+    const told = await entriesOf(undefined, pull, 'dismiss_review')
+    expect(told).toMatchObject([{ body: 'too early', review_id: id, user: { login: 'bob' } }])
+    expect(await entriesOf(undefined, pull, 'review')).toMatchObject([{ review_id: id }])
   })
 
   it('names a team only to those who may see the team', async () => {

@@ -62,7 +62,7 @@ describe('a new repository starts from templates', () => {
       issue_labels: 'Default',
     })
     expect(made.status).toBe(201)
-    expect(await fileOf('garden', 'README.md')).toBe('# garden\n')
+    expect(await fileOf('garden', 'README.md')).toBe('# garden\n\n')
     const gitignore = await fileOf('garden', '.gitignore')
     expect(gitignore).toMatch(/^# ---> Go\n[\s\S]*# ---> Node\nnode_modules\/\n/)
     const year = new Date(forge.server.app.clock.now()).getUTCFullYear()

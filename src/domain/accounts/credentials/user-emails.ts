@@ -55,15 +55,18 @@ export async function listEmails(
 
 /**
  * Adds addresses to the account of the caller and sends a mail to each, with the token that
- * verifies it. An address that waits for its verification gets a new mail. Addresses that the caller
- * has already are left alone. Nothing tells whether another account has an address.
+ * verifies it. Nothing tells whether another account has an address.
  *
- * @throws INVALID_FIELD, INVALID_EMAIL, MAIL_NOT_CONFIGURED, TOO_MANY_EMAILS, RATE_LIMITED
+ * @param resend mails an address again that waits for its verification, and leaves others alone that
+ *   the caller has already.
+ * @throws INVALID_FIELD, INVALID_EMAIL, MAIL_NOT_CONFIGURED, TOO_MANY_EMAILS, RATE_LIMITED;
+ *   EMAIL_ALREADY_ADDED without `resend`
  */
 export async function addEmails(
   app: AccountsApp,
   caller: SignedIn,
   emails: readonly string[],
+  resend: boolean,
 ): Promise<void> {
   const wanted = new Map(emails.map((email) => [emailKey(email), email]))
   if (wanted.size === 0 || wanted.size > MAX_EMAILS)
@@ -73,7 +76,9 @@ export async function addEmails(
   await transaction(app.db, async (tx) => {
     const user = await requirePresent(tx, caller.user)
     const present = await rows.listUserEmails(tx, user.id)
-    const known = new Set(present.map(({ email_key }) => email_key))
+    const known = new Set([user.email_key, ...present.map(({ email_key }) => email_key)])
+    const isRepeated = [...wanted.keys()].some((key) => known.has(key))
+    if (isRepeated && !resend) throw new DomainError('EMAIL_ALREADY_ADDED')
     const verified = new Set(
       present.flatMap(({ email_key, verify_time }) => (verify_time === null ? [] : email_key)),
     )

@@ -1,6 +1,7 @@
 import * as rows from '../../../storage/accounts/users.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMergesBy } from '../../../storage/pulls/auto-merges.ts'
+import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
 import type { User, UserChanges } from '../../../storage/schema/accounts.ts'
 import { actsAsAdministrator, type Caller, type SignedIn } from '../../core/access.ts'
 import { nowSeconds } from '../../core/core.ts'
@@ -88,6 +89,8 @@ export async function updateUser(
       token_version,
       email_by_token: emailByToken(caller, present, changes),
     })
+    if (updated.role !== present.role || updated.restricted !== present.restricted)
+      await forgetUnreadable(tx, { userIds: [user.id] })
     if (changes.username !== undefined) await rows.claimNames(tx, user.id, namesOf(updated))
     return updated
   })

@@ -3,6 +3,7 @@ import * as rows from '../../../storage/accounts/user-blocks.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { findMembership } from '../../../storage/organizations/organizations.ts'
 import { deleteCollaborationsWith } from '../../../storage/repos/collaborators.ts'
+import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
 import { deleteStarsOn } from '../../../storage/repos/stars.ts'
 import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -94,6 +95,7 @@ export async function blockUser(
       await deleteCollaborationsWith(tx, one, other)
       await deleteStarsOn(tx, one, other)
       await deleteFollow(tx, one, other)
+      await forgetUnreadable(tx, { ownerId: one, userIds: [other] })
     }
   })
 }

@@ -24,9 +24,12 @@ export interface WrittenPreferences extends Readonly<Record<keyof UserSettings, 
   readonly keep_email_private: boolean
 }
 
+/** The language of accounts that have not chosen one, whose `locale` is empty. */
+export const DEFAULT_LOCALE = 'en'
+
 /** Values for accounts that have never stored a preference. */
 const DEFAULTS: UserSettings = {
-  locale: 'en',
+  locale: '',
   memo_visibility: 'PRIVATE',
   theme: '',
   email_notifications: 'enabled',

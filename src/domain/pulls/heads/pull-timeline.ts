@@ -73,6 +73,11 @@ export function milestoneEvent(before: number | null, after: number | null): Tim
   return { type: 'milestone', oldValue: textOf(before), newValue: textOf(after) }
 }
 
+/** Returns the event of the dismissal of a review. */
+export function dismissalEvent(reviewId: number, message: string): TimelineEvent {
+  return { type: 'dismiss_review', oldValue: String(reviewId), newValue: message }
+}
+
 /** Returns the value of an event about a user or a team who is asked for a review. */
 export function reviewerValue(
   reviewer: { readonly userId: number } | { readonly teamId: number },

@@ -8,7 +8,7 @@ import { milestoneEvent, type TimelineEvent } from '../heads/pull-timeline.ts'
  * @param pull the pull request before the edit.
  */
 export function timelineOfEdit(
-  { title, base_branch, milestone_id }: PullRequest,
+  { title, base_branch, milestone_id, due_time }: PullRequest,
   changes: PullRequestChanges,
 ): TimelineEvent[] {
   const events: TimelineEvent[] = []
@@ -22,5 +22,13 @@ export function timelineOfEdit(
     })
   if (changes.milestone_id !== undefined)
     events.push(milestoneEvent(milestone_id, changes.milestone_id))
+  if (changes.due_time !== undefined) events.push(deadlineEvent(due_time, changes.due_time))
   return events
+}
+
+/** Null for no due date. One of the two is a date. */
+function deadlineEvent(before: number | null, after: number | null): TimelineEvent {
+  const values = { oldValue: String(before ?? ''), newValue: String(after ?? '') }
+  if (before === null) return { type: 'added_deadline', ...values }
+  return { type: after === null ? 'removed_deadline' : 'modified_deadline', ...values }
 }

@@ -7,6 +7,7 @@ import { suffices } from '../../core/levels.ts'
 import type { PullName } from '../../core/names.ts'
 import type { ReposApp } from '../../repos/ports.ts'
 import { openPull } from '../access/open-pulls.ts'
+import { dismissalEvent, recordTimeline } from '../heads/pull-timeline.ts'
 import { MAX_TEXT_CHARACTERS } from './comment-lines.ts'
 import { changeReviews } from './review-changes.ts'
 import { isVote } from './review-rules.ts'
@@ -46,6 +47,7 @@ export async function dismissReview(
       const { reviewer_id } = open.review
       if (priors && reviewer_id !== null)
         await rows.dismissVotes(tx, pull.id, reviewer_id, open.review, changes)
+      await recordTimeline(app, tx, caller.user.id, pull.id, dismissalEvent(id, message))
       return present(await rows.updateReview(tx, id, { ...changes, dismissed: 1 }))
     },
   )

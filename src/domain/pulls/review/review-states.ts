@@ -18,6 +18,7 @@ import { type BranchRule, effectiveRule, inOrder } from '../../repos/protection/
 import { reading } from '../../repos/reading/git-reading.ts'
 import { recordPullChange } from '../heads/pull-changes.ts'
 import { prepareHead } from '../heads/pull-heads.ts'
+import { dismissalEvent, recordTimelineEvents } from '../heads/pull-timeline.ts'
 import { sameChanges } from './diff-hunks.ts'
 import { findOfficials, type Home } from './official-reviewers.ts'
 import { officialVotes } from './review-rules.ts'
@@ -39,6 +40,10 @@ import { officialVotes } from './review-rules.ts'
  * unknown.
  */
 const MAX_COMPARED = 50
+
+/** What the timeline says of an approval that a rule dismisses. */
+const STALE_APPROVAL =
+  'The pull request has changed since, and the rule of its base dismisses such approvals.'
 
 /** Time limit of the comparison, for callers that wait. */
 const MAX_COMPARING_MS = 20_000
@@ -159,7 +164,11 @@ async function recordComparison(
       isStale,
     )
     const dismisses = isStale && (await findRule(tx, pull))?.dismiss_stale_approvals
-    if (dismisses && (await rows.dismissApprovals(tx, pull.id, reviewed))) {
+    if (!dismisses) return
+    const ids = await rows.dismissApprovals(tx, pull.id, reviewed)
+    const events = ids.map((id) => dismissalEvent(id, STALE_APPROVAL))
+    await recordTimelineEvents(app, tx, { pullId: pull.id, actorId: undefined }, events)
+    if (ids.length > 0) {
       await touchPull(tx, pull.id, nowSeconds(app.clock))
       await recordPullChange(app, tx, undefined, present, 'PULL_REQUEST_REVIEWED')
     }

@@ -2,8 +2,7 @@ import { blockExists } from '../../../storage/accounts/user-blocks.ts'
 import { transaction } from '../../../storage/database/database.ts'
 import { wakeAutoMerges } from '../../../storage/pulls/auto-merges.ts'
 import * as rows from '../../../storage/repos/collaborators.ts'
-import { deleteStar } from '../../../storage/repos/stars.ts'
-import { deleteRepositorySubscription } from '../../../storage/repos/subscriptions.ts'
+import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
 import type { User } from '../../../storage/schema/accounts.ts'
 import { findUserByUsername, type NumberedUserPage } from '../../accounts/users/owners.ts'
 import type { Caller, SignedIn } from '../../core/access.ts'
@@ -94,17 +93,12 @@ export async function removeCollaborator(
   name: RepositoryName,
   username: string,
 ): Promise<void> {
-  const { repository, owner } = await openRepository(app, caller, name, 'admin')
+  const { repository } = await openRepository(app, caller, name, 'admin')
   checkNotArchived(repository)
   const user = await requireUser(app, username)
   await transaction(app.db, async (tx) => {
     await rows.deleteCollaborator(tx, repository.id, user.id)
-    // The user may read by a team, or as everybody.
-    const units = await accessOfUser({ ...app, db: tx }, user, repository, owner)
-    if (Object.values(units).every((level) => level === 'none')) {
-      await deleteRepositorySubscription(tx, repository.id, user.id)
-      await deleteStar(tx, user.id, repository.id)
-    }
+    await forgetUnreadable(tx, { repositoryIds: [repository.id], userIds: [user.id] })
     // Merges that the user scheduled must be checked again.
     await wakeAutoMerges(tx, app.clock.now(), repository.id)
   })

@@ -34,7 +34,7 @@ export async function firstFiles(
 ): Promise<FirstFiles> {
   const { name, description, readme, license } = request
   if (readme !== '' && readme !== DEFAULT_README) throw notFound('readme', readme)
-  const files = new Map([['README.md', `# ${name}\n${description && `\n${description}\n`}`]])
+  const files = new Map([['README.md', readmeOf(name, description)]])
   const gitignore = readGitignores(request.gitignores)
   if (gitignore !== '') files.set('.gitignore', gitignore)
   if (license === '') return files
@@ -47,6 +47,14 @@ export async function firstFiles(
     year: by.year,
   }
   return files.set('LICENSE', `${fillLicense(text, values).trimEnd()}\n`)
+}
+
+/**
+ * Returns the README that compatible systems write, to the byte: clients compare its content and
+ * its object id.
+ */
+function readmeOf(name: string, description: string): string {
+  return `# ${name}\n\n${description.replaceAll('\r\n', '\n')}`
 }
 
 function readGitignores(list: string): string {

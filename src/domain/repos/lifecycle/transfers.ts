@@ -11,6 +11,7 @@ import {
   putCollaborator,
 } from '../../../storage/repos/collaborators.ts'
 import { findForkOf } from '../../../storage/repos/forks.ts'
+import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
 import {
   findRepositoryById,
   moveRepository,
@@ -129,7 +130,9 @@ export async function rejectTransfer(
 /** Removes the read access that the transfer gave to its recipient, unless it was raised since. */
 async function endLook(tx: Tx, { repository_id, recipient_id }: RepositoryTransfer): Promise<void> {
   const given = await findCollaborator(tx, repository_id, recipient_id)
-  if (given?.level === 'read') await deleteCollaborator(tx, repository_id, recipient_id)
+  if (given?.level !== 'read') return
+  await deleteCollaborator(tx, repository_id, recipient_id)
+  await forgetUnreadable(tx, { repositoryIds: [repository_id], userIds: [recipient_id] })
 }
 
 /**
@@ -213,7 +216,7 @@ interface Handover {
 
 /**
  * Changes the owner of a repository, and gives teams of the new owner access. Teams of the former
- * owner lose access.
+ * owner lose access. Whoever can no longer read a private repository watches and stars it no more.
  *
  * @param asOffered `offered` if this accepts a pending transfer, which must still exist.
  */
@@ -238,6 +241,7 @@ async function handOver(
       await deleteCollaborator(tx, id, place.owner.id)
       for (const teamId of teamIds) await insertTeamRepository(tx, teamId, id)
       await grantCreator(tx, place, caller.user.id, id)
+      if (present.private === 1) await forgetUnreadable(tx, { repositoryIds: [id] })
     })
   } catch (error) {
     throw isUniqueViolation(error) ? await takenError(app, repository, place.owner) : error

@@ -1,6 +1,8 @@
 import { transaction } from '../../../storage/database/database.ts'
 import { findOrganizationById } from '../../../storage/organizations/organizations.ts'
+import { listTeamMemberIds } from '../../../storage/organizations/team-members.ts'
 import * as rows from '../../../storage/organizations/teams.ts'
+import { forgetUnreadable } from '../../../storage/repos/lost-access.ts'
 import type { Repository } from '../../../storage/schema/repos.ts'
 import { type Caller, type SignedIn, seesPublicDataOnly } from '../../core/access.ts'
 import { DomainError } from '../../core/errors.ts'
@@ -182,12 +184,21 @@ async function has(app: ReposApp, team: Team, repository: Repository): Promise<b
   return team.includes_all_repositories === 1 || rows.hasRepository(app.db, team.id, repository.id)
 }
 
-/** @throws TEAM_NOT_ADDED */
+/**
+ * Members who can no longer read the repository watch and star it no more.
+ *
+ * @throws TEAM_NOT_ADDED
+ */
 async function remove(app: ReposApp, team: Team, repository: Repository): Promise<void> {
   // A team with access to all repositories cannot lose one.
   const had =
     team.includes_all_repositories === 0 &&
-    (await transaction(app.db, (tx) => rows.deleteTeamRepository(tx, team.id, repository.id)))
+    (await transaction(app.db, async (tx) => {
+      if (!(await rows.deleteTeamRepository(tx, team.id, repository.id))) return false
+      const userIds = await listTeamMemberIds(tx, team.id)
+      await forgetUnreadable(tx, { repositoryIds: [repository.id], userIds })
+      return true
+    }))
   if (!had) throw new DomainError('TEAM_NOT_ADDED', { team: team.name })
 }
 

@@ -12,7 +12,7 @@ import type { User } from '../../../../src/storage/schema/accounts.ts'
 import { addUser, type TestApp, testApp } from '../../../support/app.ts'
 
 const DEFAULTS = {
-  locale: 'en',
+  locale: '',
   memo_visibility: 'PRIVATE',
   theme: '',
   keep_email_private: false,
