@@ -6,8 +6,13 @@ import { type ServerProcess, serveProcess, withFolder } from '../../support/proc
 import { PASSWORD, signIn, transportTo } from '../../support/server.ts'
 import { watchEvents } from '../../support/watch.ts'
 
+/** Five servers start, one after the other, which takes a minute or two on a busy machine. */
+const TIMEOUT_MS = 300_000
+
 describe('a stream of events', () => {
-  it('contains every memo once and in order, even when the server is repeatedly killed', async () => {
+  it('contains every memo once and in order, even when the server is repeatedly killed', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     await withFolder(async (data) => {
       const received: string[] = []
       /** By writer, in the order of the writes. */

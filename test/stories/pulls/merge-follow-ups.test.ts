@@ -19,7 +19,7 @@ import {
 } from '../../support/server.ts'
 
 /** Two servers start and end, and a hook between them. */
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 describe('the deletion of a head branch after its merge', () => {
   it.each(['waits for its checks', 'happens at once'])(

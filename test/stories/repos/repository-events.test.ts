@@ -18,6 +18,9 @@ import { restAt, type SendRest } from '../../support/rest.ts'
 import { type Actor, createTestUsers, PASSWORD, signIn } from '../../support/server.ts'
 import { type Watcher, watchRepository } from '../../support/watch.ts'
 
+/** Four servers start, one after the other, which takes a minute or two on a busy machine. */
+const TIMEOUT_MS = 300_000
+
 const watchers: Watcher<WatchRepositoryResponse>[] = []
 
 const { server, users, rest, client } = await openForge()
@@ -278,7 +281,9 @@ describe('the events of a repository', () => {
     expect(summary(await take(now, 1))).toEqual(['REPOSITORY_EDITED bob/long'])
   })
 
-  it('arrive once and in order, even if the server is killed repeatedly', async () => {
+  it('arrive once and in order, even if the server is killed repeatedly', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     await withFolder(async (data) => {
       let process = await serveProcess(data)
       try {
