@@ -30,7 +30,7 @@ export interface ShellHints {
 /**
  * Only the scripts of this server run, styles are files, and no other server is asked for anything.
  * Texts become HTML only through the sanitiser. The other policy of Trusted Types permits the address
- * of one worker, which colours files.
+ * of one worker, which colours files and changes.
  *
  * Pictures may be blobs, which are the pictures of private repositories: the script loads them with
  * the token. It gives them a type of a picture without scripts, and a page cannot be made of them,

@@ -6,6 +6,7 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, sizeText, textOf } from '../text/bytes.ts'
+import { elementsOf } from '../text/coloured.ts'
 import { pictureType } from '../text/pictures.ts'
 import { Download, useIsPublic } from './download.tsx'
 import { Fragment } from './fragment.tsx'
@@ -137,8 +138,8 @@ function Source({ text, path }: { text: string; path: string }): VNode {
     const ended = new AbortController()
     const colour = async () => {
       const { highlight } = await import('../text/highlight.ts')
-      const coloured = await highlight(shown, path, ended.signal)
-      if (!ended.signal.aborted) setColours(coloured)
+      const [lines] = (await highlight([shown], path, ended.signal)) ?? []
+      if (!ended.signal.aborted) setColours(lines && elementsOf(lines))
     }
     // The plain text stays.
     if (shown.length <= MAX_COLOURED_CHARACTERS) colour().catch(() => undefined)

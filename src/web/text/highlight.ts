@@ -1,5 +1,4 @@
-import type { HighlightRequest } from './highlight-worker.ts'
-import { sanitisedSpans } from './sanitised.ts'
+import type { HighlightAnswer, HighlightRequest } from './highlight-worker.ts'
 
 const NAMES: Readonly<Record<string, string>> = {
   dockerfile: 'bash',
@@ -13,6 +12,8 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** A text that takes longer stays plain. A hostile one may take forever. */
 const MAX_MS = 10_000
+
+const MODULE: WorkerOptions = { type: 'module' }
 
 /** What the page uses of Trusted Types, which not every browser has. */
 declare const trustedTypes:
@@ -37,35 +38,55 @@ const policy =
         },
       })
 
+/** The worker of this page, until a text takes too long or nobody wants its colours any more. */
+let worker: Worker | undefined
+
+/** The end of all earlier requests, since the worker answers one at a time. */
+let earlier: Promise<unknown> = Promise.resolve()
+
 /**
- * Returns the coloured text of a file; undefined if its language is not known or the colours take
- * too long. A worker looks for them, so that the page can be used meanwhile.
+ * Returns the colours of texts, each of which is a part of one file; undefined if the language is not
+ * known or the colours take too long. A worker looks for them, so that the page can be used meanwhile.
  *
+ * @param path of the file, whose end says the language.
  * @param signal ends the search.
  */
-export async function highlight(
-  text: string,
+export function highlight(
+  texts: readonly string[],
   path: string,
   signal: AbortSignal,
-): Promise<DocumentFragment | undefined> {
+): Promise<HighlightAnswer> {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
   const extension = name.slice(name.lastIndexOf('.') + 1)
-  const html = await askWorker({ text, language: NAMES[extension] ?? extension }, signal)
-  return html === undefined ? undefined : sanitisedSpans(html)
+  const request = { texts, language: NAMES[extension] ?? extension }
+  const answer = earlier.then(() => (signal.aborted ? undefined : askWorker(request, signal)))
+  earlier = answer.catch(() => undefined)
+  return answer
 }
 
-function askWorker(request: HighlightRequest, signal: AbortSignal): Promise<string | undefined> {
-  const address = policy?.createScriptURL(workerUrl) ?? workerUrl
-  const worker = new Worker(address, { type: 'module' })
+function askWorker(request: HighlightRequest, signal: AbortSignal): Promise<HighlightAnswer> {
+  const asked = worker ?? new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, MODULE)
+  worker = asked
+  const settled = new AbortController()
+  const options = { signal: settled.signal }
   return new Promise((resolve) => {
-    const finish = (html: string | undefined) => {
-      worker.terminate()
-      resolve(html)
+    const finish = (answer: HighlightAnswer) => {
+      settled.abort()
+      resolve(answer)
     }
-    const stop = () => finish(undefined)
-    AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]).addEventListener('abort', stop)
-    worker.addEventListener('error', stop)
-    worker.addEventListener('message', ({ data }: MessageEvent<string | undefined>) => finish(data))
-    worker.postMessage(request)
+    const stop = () => {
+      asked.terminate()
+      worker = undefined
+      finish(undefined)
+    }
+    const timer = AbortSignal.timeout(MAX_MS)
+    for (const end of [signal, timer]) end.addEventListener('abort', stop, options)
+    asked.addEventListener('error', stop, options)
+    asked.addEventListener(
+      'message',
+      ({ data }: MessageEvent<HighlightAnswer>) => finish(data),
+      options,
+    )
+    asked.postMessage(request)
   })
 }
