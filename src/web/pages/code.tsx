@@ -105,7 +105,7 @@ function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode
         label="Command that clones the repository"
         text={`git clone ${repository.cloneUrl}`}
       />
-      <div class="names">
+      <div class="buttons">
         <Archive repository={repository} at={at} format="zip">
           ZIP archive
         </Archive>
