@@ -12,6 +12,7 @@ import { Scrolling } from './scrolling.tsx'
 import { draftKeys } from './stored.ts'
 import { ThreadView } from './thread.tsx'
 import { useColours } from './use-colours.ts'
+import type { LoadHighlighter } from './use-highlighter.ts'
 
 /** A file with more lines is closed at first. */
 export const MAX_OPEN_LINES = 500
@@ -23,6 +24,8 @@ const MAX_SHOWN_LINES = 10_000
 export interface DiffView {
   readonly layout: 'unified' | 'split'
   readonly whiteSpace: WhiteSpace
+  /** What colours the changes. */
+  readonly highlighter: LoadHighlighter
 }
 
 interface FileProps {
@@ -93,7 +96,7 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
   const entry = useMemo(() => lines.find((line) => placeOf(line, path)), [lines, path])
   const remarks: Remarks = { path, entry, threads: byLine, ...forms }
   const [place, isNear] = useNearView()
-  const colours = useColours(file, isNear)
+  const colours = useColours(file, isNear, view.highlighter)
   const Table = view.layout === 'split' ? SplitTable : UnifiedTable
   return (
     <>

@@ -13,6 +13,7 @@ import { Fragment } from './fragment.tsx'
 import { Markup } from './markup.tsx'
 import { saveFile } from './save-file.ts'
 import { Scrolling } from './scrolling.tsx'
+import { useHighlighter } from './use-highlighter.ts'
 
 /** Larger files have no colours, since these would take more than a moment. */
 const MAX_COLOURED_CHARACTERS = 200_000
@@ -134,17 +135,18 @@ function LineNumbers({ count }: { count: number }): VNode {
 function Source({ text, path }: { text: string; path: string }): VNode {
   const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
   const [colours, setColours] = useState<DocumentFragment>()
+  const load = useHighlighter()
   useEffect(() => {
     const ended = new AbortController()
     const colour = async () => {
-      const { highlight } = await import('../text/highlight.ts')
-      const [lines] = (await highlight([shown], path, ended.signal)) ?? []
+      const highlighter = await load()
+      const [lines] = (await highlighter.highlight([shown], path, ended.signal)) ?? []
       if (!ended.signal.aborted) setColours(lines && elementsOf(lines))
     }
     // The plain text stays.
     if (shown.length <= MAX_COLOURED_CHARACTERS) colour().catch(() => undefined)
     return () => ended.abort()
-  }, [shown, path])
+  }, [shown, path, load])
   const count = shown.replace(/\n$/, '').split('\n').length
   return (
     <>

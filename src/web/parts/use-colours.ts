@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { FileDiff } from '../text/diff.ts'
-import type { DiffColours } from '../text/diff-colours.ts'
+import { coloursOf, type DiffColours } from '../text/diff-colours.ts'
+import type { LoadHighlighter } from './use-highlighter.ts'
 
 /** Longer changes have no colours, since a browser takes more than a moment to draw them. */
 const MAX_LINES = 2000
@@ -11,7 +12,11 @@ const MAX_CHARACTERS = 200_000
  *
  * @param isWanted whether the reader has come near. Colours of thousands of files take minutes.
  */
-export function useColours({ path, lines }: FileDiff, isWanted: boolean): DiffColours | undefined {
+export function useColours(
+  { path, lines }: FileDiff,
+  isWanted: boolean,
+  load: LoadHighlighter,
+): DiffColours | undefined {
   const [colours, setColours] = useState<DiffColours>()
   useEffect(() => {
     setColours(undefined)
@@ -19,13 +24,12 @@ export function useColours({ path, lines }: FileDiff, isWanted: boolean): DiffCo
     if (!isWanted || lines.length > MAX_LINES || characters > MAX_CHARACTERS) return
     const ended = new AbortController()
     const colour = async () => {
-      const { coloursOf } = await import('../text/diff-colours.ts')
-      const found = await coloursOf(lines, path, ended.signal)
+      const found = await coloursOf(await load(), lines, path, ended.signal)
       if (!ended.signal.aborted) setColours(found)
     }
     // The plain text stays.
     colour().catch(() => undefined)
     return () => ended.abort()
-  }, [path, lines, isWanted])
+  }, [path, lines, isWanted, load])
   return colours
 }

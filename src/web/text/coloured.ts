@@ -1,7 +1,7 @@
-import type { Lines } from './runs.ts'
+import type { ColouredLines } from './runs.ts'
 
 /** Returns the elements of a text with colours. */
-export function elementsOf(lines: Lines): DocumentFragment {
+export function elementsOf(lines: ColouredLines): DocumentFragment {
   const content = document.createDocumentFragment()
   for (const [i, runs] of lines.entries()) {
     if (i > 0) content.append('\n')

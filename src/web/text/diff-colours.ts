@@ -1,6 +1,6 @@
 import type { DiffLine } from './diff.ts'
 import { passagesOf } from './diff-passages.ts'
-import { highlight } from './highlight.ts'
+import type { Highlighter } from './highlight.ts'
 import { type Run, textOfRuns } from './runs.ts'
 
 /** The colours of the lines of a diff. */
@@ -16,13 +16,14 @@ export interface DiffColours {
  * middle of a comment or a text of several lines can have other colours than in the whole file.
  */
 export async function coloursOf(
+  highlighter: Highlighter,
   lines: readonly DiffLine[],
   path: string,
   signal: AbortSignal,
 ): Promise<DiffColours | undefined> {
   const passages = passagesOf(lines)
   const texts = passages.map((passage) => passage.map(({ text }) => text).join('\n'))
-  const coloured = await highlight(texts, path, signal)
+  const coloured = await highlighter.highlight(texts, path, signal)
   if (!coloured) return undefined
   const byLine = new Map<string, readonly Run[]>()
   for (const [i, passage] of passages.entries())

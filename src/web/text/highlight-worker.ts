@@ -1,4 +1,4 @@
-import { type Lines, linesOf, textOfRuns } from './runs.ts'
+import { type ColouredLines, colouredLinesOf, textOfRuns } from './runs.ts'
 
 /** Texts of one language that get colours. */
 export interface HighlightRequest {
@@ -7,7 +7,7 @@ export interface HighlightRequest {
 }
 
 /** The texts with colours, in the order of the request; undefined if there are none. */
-export type HighlightAnswer = readonly Lines[] | undefined
+export type HighlightAnswer = readonly ColouredLines[] | undefined
 
 /** The address of this script. A page loads the script for that alone, and a worker runs it. */
 export const workerUrl = import.meta.url
@@ -22,7 +22,9 @@ async function highlighted({ texts, language }: HighlightRequest): Promise<Highl
   const { default: highlighter } = await import('highlight.js/lib/common')
   if (!highlighter.getLanguage(language)) return undefined
   return texts.map((text) => {
-    const lines = linesOf(highlighter.highlight(text, { language, ignoreIllegals: true }).value)
+    const lines = colouredLinesOf(
+      highlighter.highlight(text, { language, ignoreIllegals: true }).value,
+    )
     // A page never shows another text than that of the file.
     if (lines.map(textOfRuns).join('\n') !== text) throw new Error('the text has changed')
     return lines

@@ -38,55 +38,60 @@ const policy =
         },
       })
 
-/** The worker of this page, until a text takes too long or nobody wants its colours any more. */
-let worker: Worker | undefined
+/** Colours texts, by a worker, so that the page can be used meanwhile. */
+export class Highlighter {
+  /** Undefined before the first text, and after a text that took too long or nobody wants any more. */
+  #worker: Worker | undefined
+  /** The end of all earlier requests, since the worker answers one at a time. */
+  #earlier: Promise<unknown> = Promise.resolve()
 
-/** The end of all earlier requests, since the worker answers one at a time. */
-let earlier: Promise<unknown> = Promise.resolve()
-
-/**
- * Returns the colours of texts, each of which is a part of one file; undefined if the language is not
- * known or the colours take too long. A worker looks for them, so that the page can be used meanwhile.
- *
- * @param path of the file, whose end says the language.
- * @param signal ends the search.
- */
-export function highlight(
-  texts: readonly string[],
-  path: string,
-  signal: AbortSignal,
-): Promise<HighlightAnswer> {
-  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
-  const extension = name.slice(name.lastIndexOf('.') + 1)
-  const request = { texts, language: NAMES[extension] ?? extension }
-  const answer = earlier.then(() => (signal.aborted ? undefined : askWorker(request, signal)))
-  earlier = answer.catch(() => undefined)
-  return answer
-}
-
-function askWorker(request: HighlightRequest, signal: AbortSignal): Promise<HighlightAnswer> {
-  const asked = worker ?? new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, MODULE)
-  worker = asked
-  const settled = new AbortController()
-  const options = { signal: settled.signal }
-  return new Promise((resolve) => {
-    const finish = (answer: HighlightAnswer) => {
-      settled.abort()
-      resolve(answer)
-    }
-    const stop = () => {
-      asked.terminate()
-      worker = undefined
-      finish(undefined)
-    }
-    const timer = AbortSignal.timeout(MAX_MS)
-    for (const end of [signal, timer]) end.addEventListener('abort', stop, options)
-    asked.addEventListener('error', stop, options)
-    asked.addEventListener(
-      'message',
-      ({ data }: MessageEvent<HighlightAnswer>) => finish(data),
-      options,
+  /**
+   * Returns the colours of texts, each of which is a part of one file; undefined if the language is
+   * not known or the colours take too long.
+   *
+   * @param path of the file, whose end says the language.
+   * @param signal ends the search.
+   */
+  highlight(texts: readonly string[], path: string, signal: AbortSignal): Promise<HighlightAnswer> {
+    const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
+    const extension = name.slice(name.lastIndexOf('.') + 1)
+    const request = { texts, language: NAMES[extension] ?? extension }
+    const answer = this.#earlier.then(() =>
+      signal.aborted ? undefined : this.#ask(request, signal),
     )
-    asked.postMessage(request)
-  })
+    this.#earlier = answer.catch(() => undefined)
+    return answer
+  }
+
+  /** Ends the worker. */
+  end(): void {
+    this.#worker?.terminate()
+    this.#worker = undefined
+  }
+
+  #ask(request: HighlightRequest, signal: AbortSignal): Promise<HighlightAnswer> {
+    this.#worker ??= new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, MODULE)
+    const worker = this.#worker
+    const settled = new AbortController()
+    const options = { signal: settled.signal }
+    return new Promise((resolve) => {
+      const finish = (answer: HighlightAnswer) => {
+        settled.abort()
+        resolve(answer)
+      }
+      const stop = () => {
+        this.end()
+        finish(undefined)
+      }
+      const timer = AbortSignal.timeout(MAX_MS)
+      for (const end of [signal, timer]) end.addEventListener('abort', stop, options)
+      worker.addEventListener('error', stop, options)
+      worker.addEventListener(
+        'message',
+        ({ data }: MessageEvent<HighlightAnswer>) => finish(data),
+        options,
+      )
+      worker.postMessage(request)
+    })
+  }
 }

@@ -5,7 +5,7 @@ export interface Run {
 }
 
 /** The parts of the lines of a text. */
-export type Lines = readonly (readonly Run[])[]
+export type ColouredLines = readonly (readonly Run[])[]
 
 /** All that the output of highlight.js consists of. */
 const TOKEN = /<span class="([^"]*)">|<\/span>|&(amp|lt|gt|quot|#x27);|\n|[^<&\n]+/g
@@ -19,7 +19,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /** Reads the output of highlight.js, so that a page needs no HTML to show colours. */
-export function linesOf(html: string): Lines {
+export function colouredLinesOf(html: string): ColouredLines {
   const lines: Run[][] = [[]]
   const classes: string[] = []
   let text = ''

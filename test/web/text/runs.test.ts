@@ -2,7 +2,12 @@ import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { readDiff } from '../../../src/web/text/diff.ts'
 import { passagesOf } from '../../../src/web/text/diff-passages.ts'
-import { divideRuns, type Lines, linesOf, textOfRuns } from '../../../src/web/text/runs.ts'
+import {
+  type ColouredLines,
+  colouredLinesOf,
+  divideRuns,
+  textOfRuns,
+} from '../../../src/web/text/runs.ts'
 
 /** What the test uses of highlight.js, whose types would add those of browsers to all tests. */
 interface Highlighter {
@@ -13,9 +18,9 @@ const load = createRequire(import.meta.url)
 const highlighter = load('highlight.js/lib/common') as Highlighter
 
 const highlighted = (text: string, language: string) =>
-  linesOf(highlighter.highlight(text, { language, ignoreIllegals: true }).value)
+  colouredLinesOf(highlighter.highlight(text, { language, ignoreIllegals: true }).value)
 
-const textOf = (lines: Lines) => lines.map(textOfRuns).join('\n')
+const textOf = (lines: ColouredLines) => lines.map(textOfRuns).join('\n')
 
 describe('the colours of a text', () => {
   it.each([
