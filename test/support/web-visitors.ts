@@ -9,7 +9,7 @@ import {
   WEB_FOLDER,
 } from './chromium.ts'
 import { type Forge, startForge } from './forge.ts'
-import { PASSWORD } from './server.ts'
+import { PASSWORD, type TestServerOptions } from './server.ts'
 
 const PHONE = { width: 360, height: 740 }
 
@@ -29,15 +29,19 @@ export interface WebSuite {
  * the last one. A suite calls the function at its beginning.
  *
  * @param prepare creates what the pages show.
+ * @param options those of the server.
  */
-export function openWebSuite(prepare?: (forge: Forge) => Promise<unknown>): WebSuite {
+export function openWebSuite(
+  prepare?: (forge: Forge) => Promise<unknown>,
+  options: TestServerOptions = {},
+): WebSuite {
   let started: Pick<WebSuite, 'forge' | 'browser'> | undefined
   const running = () => {
     if (!started) throw new Error('the suite has not started')
     return started
   }
   beforeAll(async () => {
-    const forge = await startForge({ webFolder: WEB_FOLDER })
+    const forge = await startForge({ webFolder: WEB_FOLDER, ...options })
     started = { forge, browser: await openBrowser() }
     await prepare?.(forge)
   }, START_TIMEOUT_MS)

@@ -68,7 +68,8 @@ export function createWebPages(app: App, options: WebOptions): WebPages {
         if ('location' in answer) return redirect(response, answer)
         const session = proxySignsIn || readRefreshCookie(cookiesOf(asked)) !== undefined
         const { status, content, firstRun } = answer
-        const hints = { session, firstRun, isMissing: status === 404 }
+        const isPrivateInstance = app.settings.privateInstance
+        const hints = { session, firstRun, isMissing: status === 404, isPrivateInstance }
         send(response, status, printShell(bundle, content, hints))
       } catch (error) {
         const refusal = outsideError(error)

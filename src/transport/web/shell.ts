@@ -23,12 +23,14 @@ export interface ShellHints {
   readonly firstRun?: 'here' | 'elsewhere' | undefined
   /** Whether the address shows nothing to a stranger. */
   readonly isMissing: boolean
+  /** Whether the instance shows strangers no repository. */
+  readonly isPrivateInstance: boolean
 }
 
 /**
  * Only the scripts of this server run, styles are files, and no other server is asked for anything.
  * Texts become HTML only through the sanitiser. The other policy of Trusted Types permits the address
- * of one worker, which colours files.
+ * of one worker, which colours files and changes.
  *
  * Pictures may be blobs, which are the pictures of private repositories: the script loads them with
  * the token. It gives them a type of a picture without scripts, and a page cannot be made of them,
@@ -65,7 +67,7 @@ export const MISSING: ShellContent = {
 export function printShell(
   { scripts, style, icon }: WebBundle,
   { title, description, url, main }: ShellContent,
-  { session, firstRun, isMissing }: ShellHints,
+  { session, firstRun, isMissing, isPrivateInstance }: ShellHints,
 ): string {
   const [entry = '', ...imported] = scripts
   const name = title === undefined ? 'Branchline' : `${title} · Branchline`
@@ -80,7 +82,7 @@ export function printShell(
           ...(description ? [property('og:description', description)] : []),
         ]
   return html`<!doctype html>
-<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}" data-page="${isMissing ? 'missing' : 'found'}">
+<html lang="en" data-session="${session ? 'maybe' : 'none'}" data-first-run="${firstRun ?? 'no'}" data-page="${isMissing ? 'missing' : 'found'}" data-instance="${isPrivateInstance ? 'private' : 'open'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

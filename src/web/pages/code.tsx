@@ -5,6 +5,7 @@ import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { Breadcrumbs } from '../parts/breadcrumbs.tsx'
 import { Command } from '../parts/command.tsx'
+import { Download, useIsPublic } from '../parts/download.tsx'
 import { FileView } from '../parts/file-view.tsx'
 import { FolderView } from '../parts/folder-view.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
@@ -84,7 +85,7 @@ function Contents({
           </div>
           {path === '' && <CloneAndDownload repository={repository} at={ref} />}
           {entry ? (
-            <FileView name={name} at={ref} entry={entry} />
+            <FileView repository={repository} at={ref} entry={entry} />
           ) : (
             <FolderView name={name} place={{ ref, path }} entries={entries} isCut={truncated} />
           )}
@@ -94,10 +95,9 @@ function Contents({
   )
 }
 
-/** How a reader gets all files. A download says nobody who asks, so private ones have no link. */
+/** How a reader gets all files. */
 function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode {
   const { repository, at } = props
-  const archive = `/${repository.fullName}/archive/${encodePath(at.name)}`
   return (
     <details>
       <summary>Clone or download</summary>
@@ -105,16 +105,35 @@ function CloneAndDownload(props: { repository: Repository; at: RefName }): VNode
         label="Command that clones the repository"
         text={`git clone ${repository.cloneUrl}`}
       />
-      {!repository.private && (
-        <p class="names">
-          <a href={`${archive}.zip`} download>
-            ZIP archive
-          </a>
-          <a href={`${archive}.tar.gz`} download>
-            tar.gz archive
-          </a>
-        </p>
-      )}
+      <div class="buttons">
+        <Archive repository={repository} at={at} format="zip">
+          ZIP archive
+        </Archive>
+        <Archive repository={repository} at={at} format="tar.gz">
+          tar.gz archive
+        </Archive>
+      </div>
     </details>
   )
+}
+
+function Archive(props: {
+  repository: Repository
+  at: RefName
+  format: 'zip' | 'tar.gz'
+  children: string
+}): VNode {
+  const { of } = useApi()
+  const { repository, at, format, children } = props
+  const isPublic = useIsPublic(repository)
+  const name = { owner: repository.owner?.login ?? '', repo: repository.name }
+  const archive = `${at.name}.${format}`
+  const file = {
+    name: `${repository.name}-${at.name.replaceAll('/', '-')}.${format}`,
+    href: `${repositoryHref(name)}/archive/${encodePath(archive)}`,
+    bytes: undefined,
+    isPublic,
+    open: (signal: AbortSignal) => of(ContentService).getArchive({ ...name, archive }, { signal }),
+  }
+  return <Download file={file}>{children}</Download>
 }

@@ -1,8 +1,10 @@
 import type { VNode } from 'preact'
-import type { Release } from '#gen/branchline/v1/release_pb.ts'
+import type { Attachment, Release } from '#gen/branchline/v1/release_pb.ts'
 import { ReleaseService } from '#gen/branchline/v1/release_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
 import { useApi } from '../api/client.ts'
 import { AssetUpload } from '../parts/asset-upload.tsx'
+import { Download, useIsPublic } from '../parts/download.tsx'
 import { Show, useLoad } from '../parts/load.tsx'
 import { Markup } from '../parts/markup.tsx'
 import { Pager, pageOf } from '../parts/pager.tsx'
@@ -18,12 +20,12 @@ export default function ReleasesPage({ owner, repo, rest, query }: PageProps): V
   const tag = rest[0] === 'tag' ? rest.slice(1).join('/') : undefined
   return (
     <RepositoryFrame {...name} tab="Releases" title={tag ?? 'Releases'}>
-      {({ permissions, archived }) => {
-        const canWrite = permissions?.push === true && !archived
+      {(repository) => {
+        const place = { name, repository }
         return tag === undefined ? (
-          <Releases name={name} canWrite={canWrite} page={pageOf(query)} />
+          <Releases {...place} page={pageOf(query)} />
         ) : (
-          <OneRelease name={name} canWrite={canWrite} tag={tag} />
+          <OneRelease {...place} tag={tag} />
         )
       }}
     </RepositoryFrame>
@@ -32,8 +34,7 @@ export default function ReleasesPage({ owner, repo, rest, query }: PageProps): V
 
 interface Place {
   readonly name: { readonly owner: string; readonly repo: string }
-  /** Whether the user may add files. */
-  readonly canWrite: boolean
+  readonly repository: Repository
 }
 
 function Releases({ page, ...place }: Place & { page: number }): VNode {
@@ -78,8 +79,10 @@ function OneRelease({ tag, ...place }: Place & { tag: string }): VNode {
 }
 
 function ReleaseView(props: Place & { release: Release; onChange: () => void }): VNode {
-  const { name, canWrite, release, onChange } = props
+  const { name, repository, release, onChange } = props
+  const canWrite = repository.permissions?.push === true && !repository.archived
   const { tagName, draft, prerelease, assets, author, publishedAt, body } = release
+  const isPublic = useIsPublic(repository)
   const title = release.name || tagName
   const base = {
     page: codeHref(name, { kind: 'tag', name: tagName }, ''),
@@ -98,12 +101,9 @@ function ReleaseView(props: Place & { release: Release; onChange: () => void }):
       {body !== '' && <Markup text={body} base={base} />}
       {assets.length > 0 && (
         <ul>
-          {assets.map(({ uuid, name: file, size, browserDownloadUrl }) => (
-            <li key={uuid}>
-              <a href={browserDownloadUrl} download>
-                {file}
-              </a>{' '}
-              ({sizeText(size)})
+          {assets.map((asset) => (
+            <li key={asset.uuid}>
+              <Asset asset={asset} isPublic={isPublic && !draft} /> ({sizeText(asset.size)})
             </li>
           ))}
         </ul>
@@ -113,4 +113,17 @@ function ReleaseView(props: Place & { release: Release; onChange: () => void }):
       )}
     </article>
   )
+}
+
+function Asset({ asset, isPublic }: { asset: Attachment; isPublic: boolean }): VNode {
+  const { of } = useApi()
+  const { uuid, name, size, browserDownloadUrl } = asset
+  const file = {
+    name,
+    href: browserDownloadUrl,
+    bytes: Number(size),
+    isPublic,
+    open: (signal: AbortSignal) => of(ReleaseService).getAttachment({ uuid }, { signal }),
+  }
+  return <Download file={file}>{name}</Download>
 }

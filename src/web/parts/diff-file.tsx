@@ -6,10 +6,13 @@ import { linesToShow, type MarkedLine, type WhiteSpace } from '../text/diff-rows
 import { placeOf, type Remarks, SplitTable, UnifiedTable } from './diff-table.tsx'
 import { DiscussionContext } from './discussion.ts'
 import { LineForm } from './line-form.tsx'
+import { useNearView } from './near-view.ts'
 import { type Place, placeKey, placeOfKey, type Thread } from './reviews.ts'
 import { Scrolling } from './scrolling.tsx'
 import { draftKeys } from './stored.ts'
 import { ThreadView } from './thread.tsx'
+import { useColours } from './use-colours.ts'
+import type { LoadHighlighter } from './use-highlighter.ts'
 
 /** A file with more lines is closed at first. */
 export const MAX_OPEN_LINES = 500
@@ -21,6 +24,8 @@ const MAX_SHOWN_LINES = 10_000
 export interface DiffView {
   readonly layout: 'unified' | 'split'
   readonly whiteSpace: WhiteSpace
+  /** What colours the changes. */
+  readonly highlighter: LoadHighlighter
 }
 
 interface FileProps {
@@ -90,12 +95,16 @@ function FileLines(props: { file: FileDiff; view: DiffView; threads: readonly Th
   const forms = useForms(path, discussion?.drafts)
   const entry = useMemo(() => lines.find((line) => placeOf(line, path)), [lines, path])
   const remarks: Remarks = { path, entry, threads: byLine, ...forms }
+  const [place, isNear] = useNearView()
+  const colours = useColours(file, isNear, view.highlighter)
   const Table = view.layout === 'split' ? SplitTable : UnifiedTable
   return (
     <>
       {lines.length > 0 && (
         <Scrolling label={`Changes of ${path}`}>
-          <Table lines={lines} remarks={remarks} />
+          <div ref={place}>
+            <Table lines={lines} colours={colours} remarks={remarks} />
+          </div>
         </Scrolling>
       )}
       {file.lines.length > MAX_SHOWN_LINES && (

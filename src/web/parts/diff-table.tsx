@@ -1,7 +1,9 @@
-import { Fragment as Group, type VNode } from 'preact'
+import { type ComponentChild, Fragment as Group, type VNode } from 'preact'
 import { useContext, useMemo } from 'preact/hooks'
 import type { DiffLine } from '../text/diff.ts'
+import type { DiffColours } from '../text/diff-colours.ts'
 import { type MarkedLine, type SplitRow, sideBySide } from '../text/diff-rows.ts'
+import { divideRuns, type Run } from '../text/runs.ts'
 import { DiscussionContext } from './discussion.ts'
 import { LineForm } from './line-form.tsx'
 import { type Place, placeKey, placeText, type Thread } from './reviews.ts'
@@ -21,11 +23,13 @@ export interface Remarks {
 
 interface TableProps {
   readonly lines: readonly MarkedLine[]
+  /** Absent until the colours are there. */
+  readonly colours: DiffColours | undefined
   readonly remarks: Remarks
 }
 
 /** Old and new lines below each other. */
-export function UnifiedTable({ lines, remarks }: TableProps): VNode {
+export function UnifiedTable({ lines, colours, remarks }: TableProps): VNode {
   return (
     <table class="diff" onKeyDown={moveAmongLines}>
       <tbody>
@@ -46,7 +50,7 @@ export function UnifiedTable({ lines, remarks }: TableProps): VNode {
                   <LineNumber line={line} side="new" remarks={remarks} />
                 </td>
                 <td class="sign">{SIGNS[line.kind]}</td>
-                <LineText line={line} />
+                <LineText line={line} colours={colours} />
               </tr>
               {place && <RemarkRow places={[place]} remarks={remarks} />}
             </Group>
@@ -58,14 +62,18 @@ export function UnifiedTable({ lines, remarks }: TableProps): VNode {
 }
 
 /** Old lines on the left, new ones on the right. */
-export function SplitTable({ lines, remarks }: TableProps): VNode {
+export function SplitTable({ lines, colours, remarks }: TableProps): VNode {
   const rows = useMemo(() => sideBySide(lines), [lines])
   return (
     <table class="diff split" onKeyDown={moveAmongLines}>
       <tbody>
         {rows.map((row, i) => (
           <Group key={rowKey(row, remarks.path) ?? i}>
-            {'whole' in row ? <WholeRow line={row.whole} /> : <Pair row={row} remarks={remarks} />}
+            {'whole' in row ? (
+              <WholeRow line={row.whole} />
+            ) : (
+              <Pair row={row} colours={colours} remarks={remarks} />
+            )}
           </Group>
         ))}
       </tbody>
@@ -89,8 +97,10 @@ function WholeRow({ line }: { line: MarkedLine }): VNode {
   )
 }
 
-function Pair(props: { row: Exclude<SplitRow, { whole: unknown }>; remarks: Remarks }): VNode {
-  const { row, remarks } = props
+function Pair(
+  props: Omit<TableProps, 'lines'> & { row: Exclude<SplitRow, { whole: unknown }> },
+): VNode {
+  const { row, colours, remarks } = props
   const { left, right } = row
   const places = (left === right ? [right] : [left, right])
     .map((line) => line && placeOf(line, remarks.path))
@@ -105,11 +115,11 @@ function Pair(props: { row: Exclude<SplitRow, { whole: unknown }>; remarks: Rema
             left?.oldNumber
           )}
         </td>
-        <LineText line={left} />
+        <LineText line={left} colours={colours} />
         <td class={`number ${right?.kind ?? 'absent'}`}>
           {right && <LineNumber line={right} side="new" remarks={remarks} />}
         </td>
-        <LineText line={right} />
+        <LineText line={right} colours={colours} />
       </tr>
       <RemarkRow places={places} remarks={remarks} />
     </>
@@ -124,15 +134,47 @@ const SIGNS: Readonly<Record<DiffLine['kind'], string>> = {
   note: ' ',
 }
 
-function LineText({ line }: { line: MarkedLine | undefined }): VNode {
+function LineText(props: {
+  line: MarkedLine | undefined
+  colours: DiffColours | undefined
+}): VNode {
+  const { line, colours } = props
   return (
     <td class={`text ${line?.kind ?? 'absent'}`}>
-      {line?.parts
-        ? line.parts.map(({ text, isChanged }, i) =>
-            isChanged ? <mark key={i}>{text}</mark> : text,
-          )
-        : line?.text}
+      {line && <Words line={line} runs={colours?.of(line)} />}
     </td>
+  )
+}
+
+/** The text of a line. Words that differ have the colour of plain text, which their mark is for. */
+function Words(props: { line: MarkedLine; runs: readonly Run[] | undefined }): VNode {
+  const { line, runs } = props
+  const parts = line.parts ?? [{ text: line.text, isChanged: false }]
+  if (!runs)
+    return (
+      <>{parts.map(({ text, isChanged }, i) => (isChanged ? <mark key={i}>{text}</mark> : text))}</>
+    )
+  const divided = divideRuns(
+    runs,
+    parts.map(({ text }) => text.length),
+  )
+  return (
+    <>
+      {parts.map(({ text, isChanged }, i) =>
+        isChanged ? <mark key={i}>{text}</mark> : divided[i]?.map(colouredText),
+      )}
+    </>
+  )
+}
+
+function colouredText({ text, classes }: Run, index: number): ComponentChild {
+  return classes.reduceRight<ComponentChild>(
+    (inner, name) => (
+      <span key={index} class={name}>
+        {inner}
+      </span>
+    ),
+    text,
   )
 }
 

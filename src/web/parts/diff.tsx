@@ -8,6 +8,7 @@ import { DiffFile, type DiffView, fileFragment, MAX_OPEN_LINES } from './diff-fi
 import { Field } from './field.tsx'
 import { useNearView } from './near-view.ts'
 import { useChoice } from './stored.ts'
+import { useHighlighter } from './use-highlighter.ts'
 
 /** Files that appear together when the reader comes near. */
 const FILES_OF_A_GROUP = 10
@@ -22,7 +23,11 @@ const [SUMMARY_REM, LINE_REM] = [4.5, 1.22]
 export function Diff({ files, isCut, isComplete }: DiffFiles): VNode {
   const [layout, setLayout] = useChoice('diff-layout', ['unified', 'split'])
   const [whiteSpace, setWhiteSpace] = useState<WhiteSpace>('')
-  const view = useMemo(() => ({ layout, whiteSpace }), [layout, whiteSpace])
+  const highlighter = useHighlighter()
+  const view = useMemo(
+    () => ({ layout, whiteSpace, highlighter }),
+    [layout, whiteSpace, highlighter],
+  )
   const [target, setTarget] = useState(targetOfAddress)
   const groups = useMemo(() => groupsOf(files), [files])
   if (files.length === 0) return isComplete ? <p>No file differs.</p> : <p>Loading…</p>

@@ -1,12 +1,19 @@
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { ContentsResponse } from '#gen/branchline/v1/content_pb.ts'
+import { ContentService } from '#gen/branchline/v1/content_service_pb.ts'
+import type { Repository } from '#gen/branchline/v1/repository_pb.ts'
+import { useApi } from '../api/client.ts'
 import { codeHref, encodePath, type RefName, repositoryHref } from '../text/addresses.ts'
 import { fromBase64, sizeText, textOf } from '../text/bytes.ts'
+import { elementsOf } from '../text/coloured.ts'
 import { pictureType } from '../text/pictures.ts'
+import { Download, useIsPublic } from './download.tsx'
 import { Fragment } from './fragment.tsx'
 import { Markup } from './markup.tsx'
+import { saveFile } from './save-file.ts'
 import { Scrolling } from './scrolling.tsx'
+import { useHighlighter } from './use-highlighter.ts'
 
 /** Larger files have no colours, since these would take more than a moment. */
 const MAX_COLOURED_CHARACTERS = 200_000
@@ -21,13 +28,13 @@ const MAX_LINKED_LINES = 10_000
 const LINE_FRAGMENT = /^#L\d+$/
 
 interface FileProps {
-  readonly name: { readonly owner: string; readonly repo: string }
+  readonly repository: Repository
   readonly at: RefName
   readonly entry: ContentsResponse
 }
 
 /** A file: text with colours, a picture, or a download. */
-export function FileView({ name, at, entry }: FileProps): VNode {
+export function FileView({ repository, at, entry }: FileProps): VNode {
   const bytes = useMemo(
     () => (entry.content === undefined ? undefined : fromBase64(entry.content)),
     [entry.content],
@@ -35,37 +42,57 @@ export function FileView({ name, at, entry }: FileProps): VNode {
   return (
     <section aria-label={entry.path}>
       <p class="facts">
-        {sizeText(entry.size)} {bytes && <Download name={entry.name} bytes={bytes} />}
+        {sizeText(entry.size)} {bytes && <SaveButton name={entry.name} bytes={bytes} />}
       </p>
       {entry.type === 'symlink' && <p>A symbolic link to {entry.target}.</p>}
       {entry.type === 'file' && bytes === undefined && (
-        <p class="note">The file is too large to show here. A clone has it.</p>
+        <LargeFile repository={repository} at={at} entry={entry} />
       )}
       {entry.type === 'file' && bytes && (
-        <Content name={name} at={at} entry={entry} bytes={bytes} />
+        <Content repository={repository} at={at} entry={entry} bytes={bytes} />
       )}
     </section>
   )
 }
 
 /** Saves the bytes that the page has already, since a link could not say who the user is. */
-function Download({ name, bytes }: { name: string; bytes: Uint8Array<ArrayBuffer> }): VNode {
-  const save = () => {
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([bytes]))
-    link.download = name
-    link.click()
-    URL.revokeObjectURL(link.href)
-  }
+function SaveButton({ name, bytes }: { name: string; bytes: Uint8Array<ArrayBuffer> }): VNode {
   return (
-    <button type="button" onClick={save}>
+    <button type="button" onClick={() => saveFile(name, new Blob([bytes]))}>
       Download
     </button>
   )
 }
 
+function nameOf({ owner, name }: Repository): { owner: string; repo: string } {
+  return { owner: owner?.login ?? '', repo: name }
+}
+
+/** A file that the API does not send with its facts. */
+function LargeFile({ repository, at, entry }: FileProps): VNode {
+  const { of } = useApi()
+  const isPublic = useIsPublic(repository)
+  const name = nameOf(repository)
+  const raw = `${repositoryHref(name)}/raw/commit/${encodeURIComponent(at.name)}`
+  const file = {
+    name: entry.name,
+    href: `${raw}/${encodePath(entry.path)}`,
+    bytes: Number(entry.size),
+    isPublic,
+    open: (signal: AbortSignal) =>
+      of(ContentService).getRawFile({ ...name, ref: at.name, path: entry.path }, { signal }),
+  }
+  return (
+    <div class="note">
+      <p>The file is too large to show here.</p>
+      <Download file={file}>Download {entry.name}</Download>
+    </div>
+  )
+}
+
 function Content(props: FileProps & { bytes: Uint8Array }): VNode {
-  const { name, at, entry, bytes } = props
+  const { repository, at, entry, bytes } = props
+  const name = nameOf(repository)
   const picture = pictureType(entry.name)
   const text = textOf(bytes)
   if (picture !== undefined)
@@ -108,17 +135,18 @@ function LineNumbers({ count }: { count: number }): VNode {
 function Source({ text, path }: { text: string; path: string }): VNode {
   const shown = text.slice(0, MAX_SHOWN_CHARACTERS)
   const [colours, setColours] = useState<DocumentFragment>()
+  const load = useHighlighter()
   useEffect(() => {
     const ended = new AbortController()
     const colour = async () => {
-      const { highlight } = await import('../text/highlight.ts')
-      const coloured = await highlight(shown, path, ended.signal)
-      if (!ended.signal.aborted) setColours(coloured)
+      const highlighter = await load()
+      const [lines] = (await highlighter.highlight([shown], path, ended.signal)) ?? []
+      if (!ended.signal.aborted) setColours(lines && elementsOf(lines))
     }
     // The plain text stays.
     if (shown.length <= MAX_COLOURED_CHARACTERS) colour().catch(() => undefined)
     return () => ended.abort()
-  }, [shown, path])
+  }, [shown, path, load])
   const count = shown.replace(/\n$/, '').split('\n').length
   return (
     <>

@@ -1,5 +1,4 @@
-import type { HighlightRequest } from './highlight-worker.ts'
-import { sanitisedSpans } from './sanitised.ts'
+import type { HighlightAnswer, HighlightRequest } from './highlight-worker.ts'
 
 const NAMES: Readonly<Record<string, string>> = {
   dockerfile: 'bash',
@@ -13,6 +12,8 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** A text that takes longer stays plain. A hostile one may take forever. */
 const MAX_MS = 10_000
+
+const MODULE: WorkerOptions = { type: 'module' }
 
 /** What the page uses of Trusted Types, which not every browser has. */
 declare const trustedTypes:
@@ -37,35 +38,60 @@ const policy =
         },
       })
 
-/**
- * Returns the coloured text of a file; undefined if its language is not known or the colours take
- * too long. A worker looks for them, so that the page can be used meanwhile.
- *
- * @param signal ends the search.
- */
-export async function highlight(
-  text: string,
-  path: string,
-  signal: AbortSignal,
-): Promise<DocumentFragment | undefined> {
-  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
-  const extension = name.slice(name.lastIndexOf('.') + 1)
-  const html = await askWorker({ text, language: NAMES[extension] ?? extension }, signal)
-  return html === undefined ? undefined : sanitisedSpans(html)
-}
+/** Colours texts, by a worker, so that the page can be used meanwhile. */
+export class Highlighter {
+  /** Undefined before the first text, and after a text that took too long or nobody wants any more. */
+  #worker: Worker | undefined
+  /** The end of all earlier requests, since the worker answers one at a time. */
+  #earlier: Promise<unknown> = Promise.resolve()
 
-function askWorker(request: HighlightRequest, signal: AbortSignal): Promise<string | undefined> {
-  const address = policy?.createScriptURL(workerUrl) ?? workerUrl
-  const worker = new Worker(address, { type: 'module' })
-  return new Promise((resolve) => {
-    const finish = (html: string | undefined) => {
-      worker.terminate()
-      resolve(html)
-    }
-    const stop = () => finish(undefined)
-    AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]).addEventListener('abort', stop)
-    worker.addEventListener('error', stop)
-    worker.addEventListener('message', ({ data }: MessageEvent<string | undefined>) => finish(data))
-    worker.postMessage(request)
-  })
+  /**
+   * Returns the colours of texts, each of which is a part of one file; undefined if the language is
+   * not known or the colours take too long.
+   *
+   * @param path of the file, whose end says the language.
+   * @param signal ends the search.
+   */
+  highlight(texts: readonly string[], path: string, signal: AbortSignal): Promise<HighlightAnswer> {
+    const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
+    const extension = name.slice(name.lastIndexOf('.') + 1)
+    const request = { texts, language: NAMES[extension] ?? extension }
+    const answer = this.#earlier.then(() =>
+      signal.aborted ? undefined : this.#ask(request, signal),
+    )
+    this.#earlier = answer.catch(() => undefined)
+    return answer
+  }
+
+  /** Ends the worker. */
+  end(): void {
+    this.#worker?.terminate()
+    this.#worker = undefined
+  }
+
+  #ask(request: HighlightRequest, signal: AbortSignal): Promise<HighlightAnswer> {
+    this.#worker ??= new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, MODULE)
+    const worker = this.#worker
+    const settled = new AbortController()
+    const options = { signal: settled.signal }
+    return new Promise((resolve) => {
+      const finish = (answer: HighlightAnswer) => {
+        settled.abort()
+        resolve(answer)
+      }
+      const stop = () => {
+        this.end()
+        finish(undefined)
+      }
+      const timer = AbortSignal.timeout(MAX_MS)
+      for (const end of [signal, timer]) end.addEventListener('abort', stop, options)
+      worker.addEventListener('error', stop, options)
+      worker.addEventListener(
+        'message',
+        ({ data }: MessageEvent<HighlightAnswer>) => finish(data),
+        options,
+      )
+      worker.postMessage(request)
+    })
+  }
 }

@@ -37,15 +37,6 @@ export function sanitisedMarkup(html: string, base: LinkBase): DocumentFragment 
   return safe
 }
 
-/** Returns the colours of a highlighted text. It consists of nothing but spans with classes. */
-export function sanitisedSpans(html: string): DocumentFragment {
-  return DOMPurify.sanitize(html, {
-    ALLOWED_TAGS: ['span'],
-    ALLOWED_ATTR: ['class'],
-    RETURN_DOM_FRAGMENT: true,
-  })
-}
-
 function adaptAddresses(element: Element, base: LinkBase): void {
   const [href, src] = [element.getAttribute('href'), element.getAttribute('src')]
   if (href !== null && !href.startsWith('#')) {

@@ -1,34 +1,13 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  browserSuite,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  openBrowser,
-  visit,
-  WEB_FOLDER,
-} from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
+import { describe, expect, it } from 'vitest'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
 import { PASSWORD } from '../../support/server.ts'
-import { visitAs } from '../../support/web-visitors.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
 
 describe.skipIf(!hasChromium)(browserSuite('the page of memos'), () => {
-  let browser: Browser
-  let forge: Forge
-
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
+  const web = openWebSuite()
 
   it('writes, finds, changes, archives and deletes memos', async () => {
-    const { page, faults, leave } = await visit(browser, forge.server.url)
-    await page.goto('/memos')
+    const { page, faults, leave } = await web.open('/memos')
     await page.getByText('Memos are for signed-in users').waitFor()
     await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
     await page.getByLabel('Username').fill('bob')
@@ -78,11 +57,11 @@ describe.skipIf(!hasChromium)(browserSuite('the page of memos'), () => {
   })
 
   it('shows the comments on a memo, sends one and deletes it', async () => {
-    const { ask, users } = forge
+    const { ask, users } = web.forge
     const memo = { content: 'Call the plumber', visibility: 'PUBLIC' }
     const { name } = await ask(users.bob, 'POST', '/memos', memo)
     await ask(users.carol, 'POST', `/${name}/comments`, { content: 'I *can*' })
-    const { page, faults, leave } = await visitAs(browser, forge.server.url, '/memos', 'bob')
+    const { page, faults, leave } = await web.open('/memos', 'bob')
     const plumber = page.getByRole('article', { name: 'Call the plumber' })
     await plumber.getByText('Comments').click()
     const carol = plumber.getByRole('article', { name: 'carol commented' })

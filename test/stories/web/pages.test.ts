@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TwoFactorService } from '#gen/branchline/v1/two_factor_service_pb.ts'
 import { systemClock } from '../../../src/server/app.ts'
@@ -10,15 +9,13 @@ import {
   expectAccessible,
   expectFits,
   hasChromium,
-  openBrowser,
   type Visitor,
-  visit,
-  WEB_FOLDER,
 } from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
+import type { Forge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { passcodeAt } from '../../support/passcodes.ts'
 import { PASSWORD, transportTo } from '../../support/server.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
 
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 360, height: 740 }
@@ -27,31 +24,10 @@ const PHONE = { width: 360, height: 740 }
 const SOURCE = 'export const greeting = "hello"\n'
 
 describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
-  let browser: Browser
-  let forge: Forge
-
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-    await prepare(forge)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
-
-  /** Opens a window as somebody, on a page that somebody has a link to. */
-  const open = async (path: string, who?: string): Promise<Visitor> => {
-    const visitor = await visit(browser, forge.server.url)
-    if (who !== undefined) {
-      await visitor.page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
-      await signIn(visitor, who)
-    } else await visitor.page.goto(path)
-    return visitor
-  }
+  const web = openWebSuite(prepare)
 
   it('take a user with a second factor through the sign-in, and out again', async () => {
-    const { server, users } = forge
+    const { server, users } = web.forge
     const asCarol = createClient(
       TwoFactorService,
       transportTo(server.url, 'Connect JSON', users.carol.authorization),
@@ -59,7 +35,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     const name = 'users/carol/twoFactor'
     const { secret } = await asCarol.enrollTwoFactor({ name, password: PASSWORD })
     await asCarol.confirmTwoFactor({ name, passcode: passcodeAt(secret, systemClock) })
-    const visitor = await open('/explore')
+    const visitor = await web.open('/explore')
     const { page, leave } = visitor
     await page.getByRole('link', { name: 'Sign in' }).click()
     await signIn(visitor, 'carol')
@@ -80,7 +56,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('show a private repository to its owner, and to a stranger nothing', async () => {
-    const stranger = await open('/bob/secret')
+    const stranger = await web.open('/bob/secret')
     await stranger.page.getByRole('heading', { name: 'Page not found' }).waitFor()
     expect(await stranger.page.title()).toBe('Page not found · Branchline')
     // The navigation itself. The script knows what the server said, and asks for nothing.
@@ -99,7 +75,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     let bob: Visitor
 
     beforeAll(async () => {
-      bob = await open('/', 'bob')
+      bob = await web.open('/', 'bob')
       await bob.page.getByRole('heading', { name: 'Your repositories' }).waitFor()
     })
     afterAll(() => bob?.leave())
@@ -141,7 +117,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('lead from the list of repositories to a file, and back', async () => {
-    const { page, faults, leave } = await open('/explore')
+    const { page, faults, leave } = await web.open('/explore')
     await page.getByLabel('Search repositories').fill('tools')
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByRole('link', { name: 'bob/tools' }).click()
@@ -158,7 +134,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('lead to the same file on another branch, and to one of its lines', async () => {
-    const { page, faults, leave } = await open('/bob/tools/src/branch/main/README.md')
+    const { page, faults, leave } = await web.open('/bob/tools/src/branch/main/README.md')
     await page.getByText('branch main').click()
     const branches = page.getByRole('list', { name: 'Branches' })
     await branches.getByRole('link', { name: 'main' }).waitFor()
@@ -173,7 +149,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('show who wrote the lines of a file', async () => {
-    const { page, faults, leave } = await open(
+    const { page, faults, leave } = await web.open(
       '/bob/tools/src/branch/feature%2Fgreeting/src/greeting.ts',
     )
     await page.getByRole('link', { name: 'Blame' }).click()
@@ -189,9 +165,9 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('say how to get all files', async () => {
-    const { page, faults, leave } = await open('/bob/tools')
+    const { page, faults, leave } = await web.open('/bob/tools')
     await page.getByText('Clone or download').click()
-    await page.getByText(`git clone ${forge.server.url}/bob/tools.git`).waitFor()
+    await page.getByText(`git clone ${web.forge.server.url}/bob/tools.git`).waitFor()
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: 'tar.gz archive' }).click()
     expect((await download).suggestedFilename()).toBe('tools-main.tar.gz')
@@ -201,9 +177,9 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('show a user and what the user has starred', async () => {
-    const { ask, users } = forge
+    const { ask, users } = web.forge
     await ask(users.carol, 'PUT', '/user/starred/bob/tools')
-    const { page, faults, leave } = await open('/carol')
+    const { page, faults, leave } = await web.open('/carol')
     await page.getByText('Joined').waitFor()
     await page.getByRole('link', { name: 'Starred' }).click()
     await page.getByRole('link', { name: 'bob/tools' }).waitFor()
@@ -213,7 +189,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('show one commit with its changes', async () => {
-    const { page, faults, leave } = await open('/bob/tools/commits/branch/feature%2Fgreeting')
+    const { page, faults, leave } = await web.open('/bob/tools/commits/branch/feature%2Fgreeting')
     await page.getByRole('link', { name: 'Add a greeting' }).click()
     await page.getByRole('heading', { name: 'Add a greeting' }).waitFor()
     const changes = page.getByRole('region', { name: 'Changes of src/greeting.ts' })
@@ -224,19 +200,24 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('show what others do to a pull request without a reload, and merge it', async () => {
-    const bob = await open('/bob/tools/pulls/1', 'bob')
+    const bob = await web.open('/bob/tools/pulls/1', 'bob')
     await bob.page.getByText('No system has reported a check.').waitFor()
-    const reader = await open('/bob/tools/pulls/1')
+    const reader = await web.open('/bob/tools/pulls/1')
     await reader.page.getByRole('heading', { name: 'Merge' }).waitFor()
     await reader.page.getByText('Somebody who may write to the repository can merge.').waitFor()
     await bob.page.getByLabel('Comment').fill('Shall we **ship** this?')
     await bob.page.getByRole('button', { name: 'Send the comment' }).click()
     await reader.page.getByText('Shall we ship this?').waitFor()
-    await forge.ask(forge.users.bob, 'POST', `/repos/bob/tools/statuses/${await headOf(forge)}`, {
-      state: 'success',
-      context: 'ci/build',
-    })
-    await forge.ask(forge.users.ada, 'POST', '/repos/bob/tools/issues/1/comments', {
+    await web.forge.ask(
+      web.forge.users.bob,
+      'POST',
+      `/repos/bob/tools/statuses/${await headOf(web.forge)}`,
+      {
+        state: 'success',
+        context: 'ci/build',
+      },
+    )
+    await web.forge.ask(web.forge.users.ada, 'POST', '/repos/bob/tools/issues/1/comments', {
       body: 'The build is green.',
     })
     await bob.page.getByText('The build is green.').waitFor()
@@ -250,7 +231,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('say why a pull request cannot be merged', async () => {
-    const { page, faults, leave } = await open('/bob/tools/pulls/2', 'bob')
+    const { page, faults, leave } = await web.open('/bob/tools/pulls/2', 'bob')
     const box = page.getByRole('region', { name: 'Merge' })
     await box.getByText('Reason: MERGE_CONFLICT').waitFor()
     await box.getByText('resolve the conflicts').waitFor()
@@ -260,15 +241,15 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('show the comment that a link names', async () => {
-    const { ask, users } = forge
+    const { ask, users } = web.forge
     const long = Array.from({ length: 80 }, (_, i) => `Line ${i}\n`).join('\n')
     const comment = (body: string) =>
       ask(users.bob, 'POST', '/repos/bob/tools/issues/2/comments', { body })
     await comment(long)
     const { html_url } = await comment('The one that matters')
     await comment(long)
-    const { page, faults, leave } = await open(
-      new URL(html_url).href.slice(forge.server.url.length),
+    const { page, faults, leave } = await web.open(
+      new URL(html_url).href.slice(web.forge.server.url.length),
     )
     await page.getByText('The one that matters').waitFor()
     await page.waitForFunction('scrollY > 500')
@@ -277,7 +258,7 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
   })
 
   it('open a pull request from the comparison of two branches, and keep what was typed for its merge', async () => {
-    const { page, faults, leave } = await open('/bob/tools/branches', 'bob')
+    const { page, faults, leave } = await web.open('/bob/tools/branches', 'bob')
     await page.getByRole('link', { name: 'Compare small' }).click()
     await page.getByRole('heading', { name: '1 commit', exact: true }).waitFor()
     await page.getByRole('region', { name: 'Changed files' }).getByText('1 changed file').waitFor()
@@ -287,7 +268,9 @@ describe.skipIf(!hasChromium)(browserSuite('the web pages'), () => {
     expect(faults).toEqual([])
     await page.getByLabel('Title of the commit').fill('My title')
     const allow = (isAllowed: boolean) =>
-      forge.ask(forge.users.bob, 'PATCH', '/repos/bob/tools', { allow_merge_commits: isAllowed })
+      web.forge.ask(web.forge.users.bob, 'PATCH', '/repos/bob/tools', {
+        allow_merge_commits: isAllowed,
+      })
     await allow(false)
     await page.getByRole('button', { name: 'Merge', exact: true }).click()
     await page.getByRole('alert').getByText('Reason: MERGE_STYLE_NOT_ALLOWED').waitFor()

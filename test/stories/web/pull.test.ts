@@ -1,15 +1,8 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  browserSuite,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  openBrowser,
-  WEB_FOLDER,
-} from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
-import { visitAs } from '../../support/web-visitors.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
+import type { Forge } from '../../support/forge.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
 
 /** Two browsers on a busy machine. */
 const STORY_TIMEOUT_MS = 120_000
@@ -17,20 +10,9 @@ const STORY_TIMEOUT_MS = 120_000
 const PULL = '/repos/bob/garden/pulls/1'
 
 describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => {
-  let browser: Browser
-  let forge: Forge
+  const web = openWebSuite(prepare)
 
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-    await prepare(forge)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
-
-  const open = (who: string) => visitAs(browser, forge.server.url, '/bob/garden/pulls/1', who)
+  const open = (who: string) => web.open('/bob/garden/pulls/1', who)
 
   it('lets an administrator dismiss a review, and the reviewer change and delete what was said', {
     timeout: STORY_TIMEOUT_MS,
@@ -68,7 +50,7 @@ describe.skipIf(!hasChromium)(browserSuite('the page of a pull request'), () => 
   it('has the message that a merge would write, and says without a reload that there is a conflict', {
     timeout: STORY_TIMEOUT_MS,
   }, async () => {
-    const { ask, users } = forge
+    const { ask, users } = web.forge
     const bob = await open('bob')
     const box = bob.page.getByRole('region', { name: 'Merge' })
     const title = box.getByLabel('Title of the commit')

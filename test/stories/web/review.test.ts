@@ -1,20 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  browserSuite,
-  expectAccessible,
-  expectFits,
-  hasChromium,
-  openBrowser,
-  type Visitor,
-  visit,
-  WEB_FOLDER,
-} from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
+import type { Locator, Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { browserSuite, expectAccessible, expectFits, hasChromium } from '../../support/chromium.ts'
+import type { Forge } from '../../support/forge.ts'
 import { remoteOf } from '../../support/git-client.ts'
 import { PASSWORD } from '../../support/server.ts'
+import { openWebSuite } from '../../support/web-visitors.ts'
 
 /** Two browsers on a busy machine. */
 const STORY_TIMEOUT_MS = 120_000
@@ -30,38 +22,17 @@ const AFTER =
 const FIXED = AFTER.replace('width - height', 'width * height')
 
 describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () => {
-  let browser: Browser
-  let forge: Forge
-
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-    await prepare(forge)
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
-
-  const open = async (path: string, who: string): Promise<Visitor> => {
-    const visitor = await visit(browser, forge.server.url)
-    const { page } = visitor
-    await page.goto(`/user/login?redirect_to=${encodeURIComponent(path)}`)
-    await page.getByLabel('Username').fill(who)
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    return visitor
-  }
+  const web = openWebSuite(prepare)
 
   it('goes from a comparison through a rejection and a fix to the merge, without a reload', {
     timeout: STORY_TIMEOUT_MS,
   }, async () => {
-    const bob = await open('/bob/geometry/compare/main...area', 'bob')
+    const bob = await web.open('/bob/geometry/compare/main...area', 'bob')
     await bob.page.getByLabel('Title').fill('Compute areas')
     await bob.page.getByRole('button', { name: 'Open a pull request' }).click()
     await bob.page.getByRole('heading', { name: 'Compute areas #1' }).waitFor()
 
-    const carol = await open('/bob/geometry/pulls/1/files', 'carol')
+    const carol = await web.open('/bob/geometry/pulls/1/files', 'carol')
     await beginReview(carol.page)
 
     // A pending review is for its author only.
@@ -85,8 +56,8 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
     await carol.page.getByText('Right, a fix follows.').waitFor()
     await expectAccessible(bob.page)
 
-    await commit(forge, 'geometry', 'Multiply', { 'src/area.ts': FIXED })
-    await push(forge, 'geometry')
+    await commit(web.forge, 'geometry', 'Multiply', { 'src/area.ts': FIXED })
+    await push(web.forge, 'geometry')
     await carol.page.getByText('return width * height').waitFor()
     await bob.page.getByText('return width * height').waitFor()
     await bob.page.getByRole('button', { name: 'Resolve: line 2 of src/area.ts' }).click()
@@ -112,14 +83,14 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
   it('says before a merge what is missing, schedules the merge, and cancels it', {
     timeout: STORY_TIMEOUT_MS,
   }, async () => {
-    const { ask, users } = forge
+    const { ask, users } = web.forge
     await ask(users.bob, 'POST', '/repos/bob/rules/branch_protections', {
       rule_name: 'main',
       required_approvals: 1,
       enable_status_check: true,
       status_check_contexts: ['ci/build'],
     })
-    const bob = await open('/bob/rules/pulls/1', 'bob')
+    const bob = await web.open('/bob/rules/pulls/1', 'bob')
     const { page } = bob
     const box = page.getByRole('region', { name: 'Merge' })
     await box.getByText('Does not have enough approvals: 0 of 1.').waitFor()
@@ -155,7 +126,7 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
   it('shows changes side by side, with marked words, and without white space', {
     timeout: STORY_TIMEOUT_MS,
   }, async () => {
-    const bob = await open('/bob/rules/pulls/2/files', 'bob')
+    const bob = await web.open('/bob/rules/pulls/2/files', 'bob')
     const { page } = bob
     const changes = page.getByRole('region', { name: 'Changes of code.txt' })
     await changes.waitFor()
@@ -193,11 +164,11 @@ describe.skipIf(!hasChromium)(browserSuite('the review of a pull request'), () =
   it('changes labels, reviewers, the draft mark, the texts, and comments', {
     timeout: STORY_TIMEOUT_MS,
   }, async () => {
-    await forge.ask(forge.users.bob, 'POST', '/repos/bob/rules/labels', {
+    await web.forge.ask(web.forge.users.bob, 'POST', '/repos/bob/rules/labels', {
       name: 'urgent',
       color: '#aa0000',
     })
-    const bob = await open('/bob/rules/pulls/2', 'bob')
+    const bob = await web.open('/bob/rules/pulls/2', 'bob')
     const { page } = bob
     const details = page.getByRole('region', { name: 'Details' })
     await details.getByRole('button', { name: 'Change labels' }).click()

@@ -1,29 +1,17 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { browserName } from '../../../src/web/text/browsers.ts'
-import { browserSuite, hasChromium, openBrowser, WEB_FOLDER } from '../../support/chromium.ts'
-import { type Forge, startForge } from '../../support/forge.ts'
+import { browserSuite, hasChromium } from '../../support/chromium.ts'
 import { signIn } from '../../support/server.ts'
-import { expectReadable, visitAs } from '../../support/web-visitors.ts'
+import { expectReadable, openWebSuite } from '../../support/web-visitors.ts'
 
 const PATH = '/user/settings/sessions'
 
 describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
-  let browser: Browser
-  let forge: Forge
-
-  beforeAll(async () => {
-    forge = await startForge({ webFolder: WEB_FOLDER })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await forge?.stop()
-  })
+  const web = openWebSuite()
 
   it('are listed, and ended one by one', async () => {
-    const other = await visitAs(browser, forge.server.url, '/memos', 'bob')
-    const { page, faults, leave } = await visitAs(browser, forge.server.url, PATH, 'bob')
+    const other = await web.open('/memos', 'bob')
+    const { page, faults, leave } = await web.open(PATH, 'bob')
     const items = page.getByRole('main').getByRole('listitem')
     const here = items.filter({ hasText: 'this browser' })
     await here.getByText('Chrome on Linux').waitFor()
@@ -44,10 +32,10 @@ describe.skipIf(!hasChromium)(browserSuite('the sessions of a user'), () => {
   })
 
   it('are ended all at once, except for this one', async () => {
-    const { url } = forge.server
+    const { url } = web.forge.server
     await Promise.all([signIn(url, 'carol'), signIn(url, 'carol')])
-    const other = await visitAs(browser, url, '/memos', 'carol')
-    const { page, faults, leave } = await visitAs(browser, url, PATH, 'carol')
+    const other = await web.open('/memos', 'carol')
+    const { page, faults, leave } = await web.open(PATH, 'carol')
     await page.getByRole('button', { name: 'End all other sessions' }).click()
     await page.getByRole('button', { name: 'Yes, end all other sessions' }).click()
     await page.getByText('There are no other sessions.').waitFor()
