@@ -69,7 +69,7 @@ async function walkOnce(
   timeoutMs: number,
 ): Promise<void> {
   const stop = new AbortController()
-  const options = { timeoutMs, signal: stop.signal }
+  const options = { timeoutMs, signal: stop.signal, isBuffered: true }
   const pairs: Pair[] = []
   // The list starts when the other process has started, which takes one slot for both.
   const input = Readable.from(

@@ -2,7 +2,7 @@ import type { TreeEntry } from '../objects/trees.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { type RepositoryResults, resultsOf } from '../repositories/repository-results.ts'
 import { findFarChanges } from './far-changes.ts'
-import { findNearChanges } from './near-changes.ts'
+import { findNearChanges, type NearLimits } from './near-changes.ts'
 import { type LastChanges, PendingEntries } from './pending-entries.ts'
 
 export type { LastChanges } from './pending-entries.ts'
@@ -11,8 +11,18 @@ export type { LastChanges } from './pending-entries.ts'
 const MAX_LAST_CHANGES_BYTES = 16 * 1024 ** 2
 const CHANGE_BYTES = 150
 
+/** Memory of the paths of folders that were searched. */
+const MAX_SEARCHED_BYTES = 1024 ** 2
+
 /** Longest paths of a directory, together, whose last changes are cached. */
 const MAX_CACHED_CHARACTERS = 256 * 1024
+
+/**
+ * Limits of a search without Git, which needs two processes. They cost as much as a hundred reads.
+ * Such a search is likely to end only at a commit whose answers are known.
+ */
+const AFTER_SEARCH: NearLimits = { reads: 100, bytes: 2 * 1024 ** 2 }
+const FIRST_SEARCH: NearLimits = { reads: 30, bytes: 256 * 1024 }
 
 /**
  * Returns the last commits that changed the entries of a directory, as `git log -1 -- path` does
@@ -92,8 +102,11 @@ async function search(
   { commitId, folder, below, paths, knownAt }: Search,
 ): Promise<LastChanges> {
   const pending = new PendingEntries(commitId, paths)
-  await findNearChanges(repositories, id, folder, pending, knownAt)
+  const searched = resultsOf<boolean>(repositories, 'searched folders', MAX_SEARCHED_BYTES)
+  const limits = searched.peek(id, folder) ? AFTER_SEARCH : FIRST_SEARCH
+  await findNearChanges(repositories, id, { folder, pending, knownAt, limits })
   await findFarChanges(repositories, id, { below, pending, knownAt })
+  searched.set(id, folder, true)
   return pending.found
 }
 

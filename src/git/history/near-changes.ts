@@ -5,9 +5,11 @@ import { changedNames, folderIn } from '../objects/tree-changes.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import type { LastChanges, PendingEntries } from './pending-entries.ts'
 
-/** Objects that a walk reads, and their bytes. The two Git processes of a longer walk cost as much. */
-const MAX_READS = 100
-const MAX_BYTES = 2 * 1024 ** 2
+/** Objects that a walk reads, and their bytes. */
+export interface NearLimits {
+  readonly reads: number
+  readonly bytes: number
+}
 
 /** A commit that was read. */
 interface Node {
@@ -19,21 +21,26 @@ interface Node {
 /** What the entries differ in between a commit and one of its parents. */
 type Changed = ReadonlySet<string> | 'all'
 
+/** What a walk looks for. */
+export interface NearSearch {
+  /** The folder of the entries. */
+  readonly folder: string
+  readonly pending: PendingEntries
+  /** Returns the answers that are known for a commit. */
+  readonly knownAt: (commitId: string) => LastChanges | undefined
+  readonly limits: NearLimits
+}
+
 /**
  * Finds last changes without a Git process, as far as a few commits suffice: those since the last
  * search, or all of a short history. Leaves the other entries pending.
- *
- * @param folder path of the folder of the entries.
- * @param knownAt returns the answers that are known for a commit.
  */
 export async function findNearChanges(
   repositories: Repositories,
   id: number,
-  folder: string,
-  pending: PendingEntries,
-  knownAt: (commitId: string) => LastChanges | undefined,
+  { folder, pending, knownAt, limits }: NearSearch,
 ): Promise<void> {
-  const reader = new FolderReader(repositories, id, folder)
+  const reader = new FolderReader(repositories, id, folder, limits)
   try {
     while (!pending.isEmpty) {
       const commitId = reader.latestOf(pending.commitIds)
@@ -64,10 +71,12 @@ class FolderReader {
   readonly #names: readonly Buffer[]
   readonly #nodes = new Map<string, Node>()
   readonly #trees = new Map<string, Buffer>()
-  #reads = 0
-  #bytes = 0
+  #readsLeft: number
+  #bytesLeft: number
 
-  constructor(repositories: Repositories, id: number, folder: string) {
+  constructor(repositories: Repositories, id: number, folder: string, limits: NearLimits) {
+    this.#readsLeft = limits.reads
+    this.#bytesLeft = limits.bytes
     this.#files = new ObjectFiles(repositories, id)
     this.#prefix = folder === '' ? '' : `${folder}/`
     this.#names = folder === '' ? [] : folder.split('/').map((name) => Buffer.from(name))
@@ -125,11 +134,11 @@ class FolderReader {
   }
 
   #read(objectId: string, type: 'commit' | 'tree'): Buffer {
-    this.#reads += 1
-    if (this.#reads > MAX_READS || this.#bytes > MAX_BYTES) giveUp()
+    if (this.#readsLeft <= 0 || this.#bytesLeft <= 0) giveUp()
+    this.#readsLeft -= 1
     const object = this.#files.read(objectId)
     if (object?.type !== type) giveUp()
-    this.#bytes += object.bytes
+    this.#bytesLeft -= object.bytes
     return object.content
   }
 }

@@ -68,8 +68,8 @@ interface Entry {
   readonly dataAt: number
 }
 
-/** An object that deltas apply to. */
-interface Base {
+/** An object, to which deltas may apply. */
+interface PackedObject {
   readonly type: ObjectType
   readonly content: Buffer
 }
@@ -78,7 +78,7 @@ interface Base {
 interface Chain {
   readonly entries: readonly Entry[]
   /** Undefined when the last entry is no delta. */
-  readonly base: Base | undefined
+  readonly base: PackedObject | undefined
 }
 
 /**
@@ -89,7 +89,7 @@ export class PackFiles {
   readonly #folder: string
   #packs: readonly Pack[] | undefined
   /** By pack and position. */
-  #bases: LRUCache<string, Base> | undefined
+  #bases: LRUCache<string, PackedObject> | undefined
 
   /** @param folder `objects` of a repository. */
   constructor(folder: string) {
@@ -119,8 +119,8 @@ export class PackFiles {
     return { type, bytes: sizeAfterDelta(start) }
   }
 
-  /** Returns the content of an object. Undefined when the object or a base exceeds the limit. */
-  read(place: Place, maxBytes: number): Buffer | undefined {
+  /** Returns an object. Undefined when the object or a base exceeds the limit. */
+  read(place: Place, maxBytes: number): PackedObject | undefined {
     const chain = this.#chainOf(place)
     const type = typeOf(chain)
     let content = chain.base?.content
@@ -135,7 +135,7 @@ export class PackFiles {
       })
       this.#bases.set(keyOf(place.pack, entry.at), { type, content })
     }
-    return content
+    return content && { type, content }
   }
 
   close(): void {

@@ -16,6 +16,8 @@ const madeRef = (n: number) => `refs/heads/made-${n}`
 
 const unknown = () => undefined
 
+const limits = { reads: 40, bytes: 1024 ** 2 }
+
 /**
  * Commits on few paths with few contents, so that many commits restore what others changed, and
  * sides of a merge have equal entries.
@@ -100,7 +102,7 @@ describe('the last changes of a folder of a random history', () => {
           PendingEntries,
         ]
         await findFarChanges(repositories, 1, { below: folder, pending: far, knownAt: unknown })
-        await findNearChanges(repositories, 1, folder, near, unknown)
+        await findNearChanges(repositories, 1, { folder, pending: near, knownAt: unknown, limits })
         const cached = await lastChanges(repositories, 1, commitId, folder, entries)
         for (const found of [far.found, cached]) expect(sorted(found)).toEqual(sorted(expected))
         for (const [path, changeId] of near.found) expect(changeId).toBe(expected.get(path))
