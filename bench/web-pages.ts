@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext } from 'playwright-core'
 import { hasChromium, openBrowser } from '../test/support/chromium-program.ts'
 import { type Credentials, makeAdministrator, signInBody } from './accounts.ts'
 import { http1 } from './http1-load.ts'
@@ -23,10 +23,16 @@ interface WebPage {
   readonly path: string
   /** Paths of REST that answer what the page reads from the repository. */
   readonly calls: readonly string[]
-  /** Waits until the reader can use the first part of the content. */
-  usable(page: Page): Promise<void>
-  /** Waits until the page is complete. */
-  complete(page: Page): Promise<void>
+  /** The first part of the content, which a reader can use when it receives clicks. */
+  readonly usable: Part
+  /** The last part of the content. */
+  readonly complete: Part
+}
+
+/** The element that matches a selector and has a text, of its own or as its label. */
+interface Part {
+  readonly selector: string
+  readonly text: string
 }
 
 /** What one visit takes. */
@@ -111,8 +117,8 @@ function firstPage(name: string, { repository, folder }: WebRepository): WebPage
     name,
     path: `/ada/${repository}`,
     calls: [api, `${api}/contents`, `${api}/contents/README.md`],
-    usable: (page) => page.getByRole('link', { name: `${folder}/`, exact: true }).click(TRIAL),
-    complete: (page) => page.getByRole('heading', { name: 'What it is' }).waitFor(),
+    usable: { selector: 'a', text: `${folder}/` },
+    complete: { selector: 'h2', text: 'What it is' },
   }
 }
 
@@ -122,34 +128,28 @@ function flatFolder(name: string, { repository }: WebRepository): WebPage {
     name,
     path: `/ada/${repository}/src/branch/main/${FLAT_FOLDER}`,
     calls: [api, `${api}/contents/${FLAT_FOLDER}`],
-    usable: (page) => page.getByRole('link', { name: 'file-0000', exact: true }).click(TRIAL),
-    complete: (page) => page.getByText('Only the first 1,000 entries').waitFor(),
+    usable: { selector: 'a', text: 'file-0000' },
+    complete: {
+      selector: 'p',
+      text: 'Only the first 1,000 entries are shown. A clone has all of them.',
+    },
   }
 }
 
 function changedFiles(name: string, changes: WebRepository): WebPage {
   const { repository, pull, changedFiles, folder } = changes
   const api = `/api/v1/repos/ada/${repository}`
-  const first = `${folder}/file-00`
   return {
     name,
     path: `/ada/${repository}/pulls/${pull}/files`,
     calls: [api, `${api}/pulls/${pull}`, `${api}/pulls/${pull}.diff`],
-    async usable(page) {
-      await page.getByRole('region', { name: `Changes of ${first}` }).waitFor()
-      // A change of a page in use opens a form for a comment.
-      await page.getByText(first, { exact: true }).first().click(TRIAL)
+    usable: { selector: 'section', text: `Changes of ${folder}/file-00` },
+    complete: {
+      selector: '[role=status]',
+      text: `${changedFiles.toLocaleString('en')} changed files`,
     },
-    complete: (page) =>
-      page
-        .getByRole('status')
-        .getByText(new RegExp(`^${changedFiles.toLocaleString('en')} changed files$`))
-        .waitFor(),
   }
 }
-
-/** Waits until an element is visible, does not move and receives clicks; does not click. */
-const TRIAL = { trial: true }
 
 /** Opens a page on a server that has just started, in a new browser, and in the same again. */
 async function visitThrice(server: RunningServer, page: WebPage): Promise<[State, Visit][]> {
@@ -177,24 +177,52 @@ async function signedIn({ browser, branchline }: RunningServer): Promise<Browser
 async function visit(
   context: BrowserContext,
   { branchline }: RunningServer,
-  { path, usable, complete }: WebPage,
+  webPage: WebPage,
 ): Promise<Visit> {
   const page = await context.newPage()
+  // In the page, since Playwright waits up to half a second between two looks at a page.
+  await page.addInitScript({ content: watchParts(webPage) })
   page.setDefaultTimeout(TIMEOUT_MS)
   const devtools = await context.newCDPSession(page)
   // CPU time of the main thread, rather than the time that passes.
   await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
   const cpuBeforeMs = branchline.cpuMs() ?? Number.NaN
-  const startedMs = performance.now()
-  const elapsed = (until: Promise<void>) => until.then(() => performance.now() - startedMs)
-  await page.goto(path, { waitUntil: 'commit' })
-  const [usableMs, completeMs] = await Promise.all([elapsed(usable(page)), elapsed(complete(page))])
+  await page.goto(webPage.path, { waitUntil: 'commit' })
+  const times = await page.evaluate<Pick<Visit, 'usableMs' | 'completeMs'>>('benchTimes')
   const { metrics } = await devtools.send('Performance.getMetrics')
   const taskSeconds = metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN
   const serverCpuMs = (branchline.cpuMs() ?? Number.NaN) - cpuBeforeMs
   await page.close()
-  return { usableMs, completeMs, serverCpuMs, browserCpuMs: taskSeconds * 1000 }
+  return { ...times, serverCpuMs, browserCpuMs: taskSeconds * 1000 }
 }
+
+/**
+ * Runs in the page: promises the times, from the start of the navigation, at which the first part
+ * receives clicks and the last part is there.
+ */
+const watchParts = ({
+  usable,
+  complete,
+}: WebPage) => `globalThis.benchTimes = new Promise((found) => {
+  const find = ({ selector, text }) =>
+    [...document.querySelectorAll(selector)].find(
+      (element) => element.textContent.trim() === text || element.ariaLabel === text,
+    )
+  const receivesClicks = (element) => {
+    const { left, top, width } = element.getBoundingClientRect()
+    // The first line of a long element is visible.
+    return element.contains(document.elementFromPoint(left + width / 2, top + 5))
+  }
+  let usableMs
+  const look = () => {
+    const first = usableMs === undefined ? find(${JSON.stringify(usable)}) : undefined
+    if (first && receivesClicks(first)) usableMs = performance.now()
+    const isComplete = usableMs !== undefined && find(${JSON.stringify(complete)})
+    if (isComplete) found({ usableMs, completeMs: performance.now() })
+    else requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+})`
 
 /** Returns how long the calls of a page take, one after the other, right after the page. */
 async function timeCalls(

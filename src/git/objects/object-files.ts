@@ -73,10 +73,8 @@ export class ObjectFiles {
 
   #readPacked(objectId: string): StoredObject | undefined {
     const place = this.#packs.find(objectId)
-    const info = place && this.#packs.inspect(place)
-    if (!info || info.bytes > MAX_READ_BYTES) return undefined
-    const content = this.#packs.read(place, MAX_READ_BYTES)
-    return content && { id: objectId, type: info.type, bytes: content.length, content }
+    const object = place && this.#packs.read(place, MAX_READ_BYTES)
+    return object && { id: objectId, ...object, bytes: object.content.length }
   }
 
   /** Returns the beginning of the file of an object. */

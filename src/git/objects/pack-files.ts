@@ -1,6 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { constants, inflateSync } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 import type { ObjectType } from '../core/object-ids.ts'
 import { applyDelta, sizeAfterDelta } from './deltas.ts'
 
@@ -37,6 +38,9 @@ const DELTA_TO_ID = 7
 /** The longest header: a size of ten bytes and the id of a base. */
 const MAX_HEADER_BYTES = 32
 
+/** Memory of the objects that a later delta may apply to: the versions of a tree are a chain. */
+const MAX_BASES_BYTES = 2 * 1024 ** 2
+
 /** Compressed bytes that contain the two sizes at the start of a delta. */
 const DELTA_START_BYTES = 64
 
@@ -55,12 +59,26 @@ interface Place {
 
 /** An entry of a pack without its data. */
 interface Entry {
+  readonly at: number
   readonly type: number
   /** Length of the data after decompression. */
   readonly bytes: number
   /** Position of the entry that a delta applies to. */
   readonly baseAt: number | undefined
   readonly dataAt: number
+}
+
+/** An object, to which deltas may apply. */
+interface PackedObject {
+  readonly type: ObjectType
+  readonly content: Buffer
+}
+
+/** An entry, the entry that its delta applies to, and so on, up to one that was read before. */
+interface Chain {
+  readonly entries: readonly Entry[]
+  /** Undefined when the last entry is no delta. */
+  readonly base: PackedObject | undefined
 }
 
 /**
@@ -70,6 +88,8 @@ interface Entry {
 export class PackFiles {
   readonly #folder: string
   #packs: readonly Pack[] | undefined
+  /** By pack and position. */
+  #bases: LRUCache<string, PackedObject> | undefined
 
   /** @param folder `objects` of a repository. */
   constructor(folder: string) {
@@ -89,26 +109,33 @@ export class PackFiles {
 
   /** Returns type and size of an object. */
   inspect(place: Place): { type: ObjectType; bytes: number } | undefined {
-    const chain = chainOf(place)
-    const [outer] = chain
-    const type = TYPES.get(chain.at(-1)?.type ?? 0)
-    if (!outer || type === undefined) return undefined
+    const chain = this.#chainOf(place)
+    const type = typeOf(chain)
+    const [outer] = chain.entries
+    if (!outer) return chain.base && { type, bytes: chain.base.content.length }
     if (outer.baseAt === undefined) return { type, bytes: outer.bytes }
     const compressed = readAt(dataOf(place.pack), outer.dataAt, DELTA_START_BYTES)
     const start = inflateSync(compressed, { finishFlush: constants.Z_SYNC_FLUSH })
     return { type, bytes: sizeAfterDelta(start) }
   }
 
-  /** Returns the content of an object. Undefined when the object or a base exceeds the limit. */
-  read(place: Place, maxBytes: number): Buffer | undefined {
-    let content: Buffer | undefined
-    for (const entry of chainOf(place).reverse()) {
+  /** Returns an object. Undefined when the object or a base exceeds the limit. */
+  read(place: Place, maxBytes: number): PackedObject | undefined {
+    const chain = this.#chainOf(place)
+    const type = typeOf(chain)
+    let content = chain.base?.content
+    for (const entry of chain.entries.toReversed()) {
       if (entry.bytes > maxBytes) return undefined
       const data = inflateAt(dataOf(place.pack), entry)
       content = content ? applyDelta(content, data, maxBytes) : data
       if (!content) return undefined
+      this.#bases ??= new LRUCache({
+        maxSize: MAX_BASES_BYTES,
+        sizeCalculation: (base) => Math.max(base.content.length, 1),
+      })
+      this.#bases.set(keyOf(place.pack, entry.at), { type, content })
     }
-    return content
+    return content && { type, content }
   }
 
   close(): void {
@@ -118,6 +145,27 @@ export class PackFiles {
     }
     this.#packs = undefined
   }
+
+  #chainOf({ pack, offset }: Place): Chain {
+    const entries: Entry[] = []
+    for (let at: number | undefined = offset; at !== undefined; at = entries.at(-1)?.baseAt) {
+      const base = this.#bases?.get(keyOf(pack, at))
+      if (base) return { entries, base }
+      if (entries.length > MAX_DELTAS) throw new Error('a long chain of deltas')
+      entries.push(entryAt(pack, at))
+    }
+    return { entries, base: undefined }
+  }
+}
+
+function typeOf({ entries, base }: Chain): ObjectType {
+  const type = base?.type ?? TYPES.get(entries.at(-1)?.type ?? 0)
+  if (type === undefined) throw new Error('a delta without a base')
+  return type
+}
+
+function keyOf({ path }: Pack, offset: number): string {
+  return `${path} ${offset}`
 }
 
 function packsOf(folder: string): Pack[] {
@@ -171,16 +219,6 @@ function positionIn(ids: Buffer, id: Buffer): number | undefined {
   return undefined
 }
 
-/** Returns an entry, the entry that its delta applies to, and so on. */
-function chainOf({ pack, offset }: Place): Entry[] {
-  const chain: Entry[] = []
-  for (let at: number | undefined = offset; at !== undefined; at = chain.at(-1)?.baseAt) {
-    if (chain.length > MAX_DELTAS) throw new Error('a long chain of deltas')
-    chain.push(entryAt(pack, at))
-  }
-  return chain
-}
-
 function entryAt(pack: Pack, offset: number): Entry {
   const header = readAt(dataOf(pack), offset, MAX_HEADER_BYTES)
   let position = 0
@@ -208,7 +246,7 @@ function entryAt(pack: Pack, offset: number): Entry {
   } else if (!TYPES.has(type)) {
     throw new Error('an unknown type of entry')
   }
-  return { type, bytes, baseAt, dataAt: offset + position }
+  return { at: offset, type, bytes, baseAt, dataAt: offset + position }
 }
 
 function inflateAt(data: number, { bytes, dataAt }: Entry): Buffer {

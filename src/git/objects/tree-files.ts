@@ -75,7 +75,7 @@ function addEntries(
     if (entries.length === limits.maxEntries || entry.path.length > MAX_PATH_CHARACTERS)
       return false
     entries.push(entry)
-    const isEntered = limits.recursive && (entry.mode & FORMAT_BITS) === FOLDER
+    const isEntered = limits.recursive && isFolder(entry.mode)
     const below = { treeId: entry.id, prefix: `${entry.path}/` }
     if (isEntered && !addEntries(files, below, limits, entries)) return false
   }
@@ -102,8 +102,13 @@ function parseTree(content: Buffer): ListedEntry[] | undefined {
   return entries
 }
 
+/** Returns whether a mode is that of a folder. */
+export function isFolder(mode: number): boolean {
+  return (mode & FORMAT_BITS) === FOLDER
+}
+
 /** Returns the mode that Git shows (`canon_mode` in object.h). */
-function canonicalMode(mode: number): number {
+export function canonicalMode(mode: number): number {
   const format = mode & FORMAT_BITS
   if (format === FILE) return (mode & 0o100) === 0 ? 0o100644 : 0o100755
   return format === FOLDER || format === SYMBOLIC_LINK ? format : SUBMODULE

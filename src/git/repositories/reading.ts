@@ -65,6 +65,8 @@ export interface ReadOptions {
   /** Memory limit of each process. */
   readonly maxMemoryBytes?: number
   readonly priority?: Priority
+  /** Whether Git collects short records before it writes them, which costs both sides less. */
+  readonly isBuffered?: boolean
 }
 
 /**
@@ -214,6 +216,7 @@ function start(
     // Paths come from clients and must not be read as patterns.
     GIT_LITERAL_PATHSPECS: options.hasPathPatterns ? '0' : '1',
     ...(workTree === undefined ? {} : { GIT_WORK_TREE: workTree }),
+    ...(options.isBuffered ? { GIT_FLUSH: '0' } : {}),
     ...(scratch === undefined ? {} : { GIT_OBJECT_DIRECTORY: scratch }),
     ...alternatesOf([
       ...(scratch === undefined ? [] : [join(repository, 'objects')]),

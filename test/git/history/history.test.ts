@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { findMergeBase, lastChanges, readCommits } from '../../../src/git/history/history.ts'
+import { findMergeBase, readCommits } from '../../../src/git/history/history.ts'
 import { readHistory } from '../../../src/git/history/history-pages.ts'
+import { lastChanges } from '../../../src/git/history/last-changes.ts'
 import { listTree } from '../../../src/git/objects/trees.ts'
 import type { Repositories } from '../../../src/git/repositories/repositories.ts'
 import { ADA, git, testRepositories, writeHistory } from '../fixture.ts'

@@ -4,8 +4,9 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { diffCommits } from '../../../src/git/diffs/commit-diffs.ts'
 import { diffTrees } from '../../../src/git/diffs/diff.ts'
 import { countLines } from '../../../src/git/diffs/pair-diffs.ts'
-import { findMergeBase, lastChanges, readCommits } from '../../../src/git/history/history.ts'
+import { findMergeBase, readCommits } from '../../../src/git/history/history.ts'
 import { readHistory } from '../../../src/git/history/history-pages.ts'
+import { lastChanges } from '../../../src/git/history/last-changes.ts'
 import { inspectObjects, readObject } from '../../../src/git/objects/objects.ts'
 import { listTree, sizesOf } from '../../../src/git/objects/trees.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type Repositories,
   repositoryPath,
 } from '../../../src/git/repositories/repositories.ts'
+import type { ScriptedCommit } from '../../support/histories.ts'
 import { git, settleFiles, testRepositories, writeHistory } from '../fixture.ts'
 
 const spawned = vi.hoisted(() => ({ count: 0 }))
@@ -122,28 +124,43 @@ it('a small file in the cache keeps no larger buffer in memory', async () => {
 })
 
 describe('the last changes of a folder', () => {
-  const readerOf = async (names: readonly string[]) => {
+  const readerOf = async (names: readonly string[], later: readonly ScriptedCommit[]) => {
     const paths = names.map((name) => `new/${name}`)
     const files = Object.fromEntries(paths.map((path) => [path, '3']))
-    writeHistory(repositories, ENGINE, [{ message: 'three', files }])
-    const commitId = git(repositories, ENGINE, 'rev-parse', 'main')
+    writeHistory(repositories, ENGINE, [{ message: 'three', files }, ...later])
+    const changeId = git(repositories, ENGINE, 'rev-parse', `main~${later.length}`)
     const treeId = git(repositories, ENGINE, 'rev-parse', 'main:new')
     const { entries } = await listTree(repositories, ENGINE, treeId, WHOLE)
     const placed = entries.map((entry) => ({ ...entry, path: `new/${entry.path}` }))
     return async () => {
+      const commitId = git(repositories, ENGINE, 'rev-parse', 'main')
       const changes = await lastChanges(repositories, ENGINE, commitId, 'new', placed)
-      expect(changes).toEqual(new Map(paths.map((path) => [path, commitId])))
+      expect(changes).toEqual(new Map(paths.map((path) => [path, changeId])))
     }
   }
 
-  it('are cached', async () => {
-    const read = await readerOf(['a', 'b'])
-    expect([await processesOf(read), await processesOf(read)]).toEqual([1, 0])
+  /** More commits than are read without Git. */
+  const many = Array.from({ length: 100 }, (_, n) => ({ message: `${n}`, files: { n: `${n}` } }))
+
+  it('are found without Git in few commits', async () => {
+    const read = await readerOf(['a', 'b'], [])
+    expect(await processesOf(read)).toBe(0)
+  })
+
+  it('are cached, also for the next commits', async () => {
+    const read = await readerOf(['a', 'b'], many)
+    expect([await processesOf(read), await processesOf(read)]).toEqual([2, 0])
+    const parents = [git(repositories, ENGINE, 'rev-parse', 'main')]
+    writeHistory(repositories, ENGINE, [{ message: 'next', parents }, ...many.slice(0, 20)])
+    expect(await processesOf(read)).toBe(0)
   })
 
   it('are not cached for very long names, which would fill the memory', async () => {
-    const read = await readerOf([...'abcde'].map((letter) => letter.repeat(60_000)))
-    expect([await processesOf(read), await processesOf(read)]).toEqual([1, 1])
+    const read = await readerOf(
+      [...'abcde'].map((letter) => letter.repeat(60_000)),
+      many,
+    )
+    expect([await processesOf(read), await processesOf(read)]).toEqual([2, 2])
   })
 })
 

@@ -1,4 +1,5 @@
-import { type LastChanges, lastChanges, readCommits } from '../../../git/history/history.ts'
+import { readCommits } from '../../../git/history/history.ts'
+import { type LastChanges, lastChangeOf, lastChanges } from '../../../git/history/last-changes.ts'
 import { type ObjectInfo, readObject, streamBlob } from '../../../git/objects/objects.ts'
 import type { RawCommit } from '../../../git/objects/raw-objects.ts'
 import { MAX_GITMODULES_BYTES, parseSubmodules } from '../../../git/objects/submodules.ts'
@@ -216,7 +217,7 @@ async function viewEntry(app: ReposApp, place: Place, entry: TreeEntry): Promise
   const blob = isBlob
     ? await reading(readObject(app.git, id, entry.id, inlineBytesToRead))
     : undefined
-  const changes = await reading(lastChanges(app.git, id, place.commitId, entry.path, [entry]))
+  const changes = await reading(lastChangeOf(app.git, id, place.commitId, entry))
   const [view] = await viewEntries(
     app,
     place,
