@@ -102,14 +102,9 @@ export async function applyUpdates(
   origin?: Origin,
 ): Promise<void> {
   const push = origin && { pusherId: origin.pusherId, updates }
-  const lease = await app.coordination.lease()
+  const move = await prepareMove(app)
   const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
-  const move = async () => {
-    // Others have ended the pending update of a server that was stopped for long.
-    lease.check()
-    await updateRefs(app.git, repositoryId, updates)
-  }
-  const failure = await move().then(
+  const failure = await move(repositoryId, updates).then(
     () => undefined,
     (error: unknown) => ({ error }),
   )
@@ -123,6 +118,22 @@ export async function applyUpdates(
     app.log.error({ err, repository: repositoryId }, 'ref updates could not be recorded')
   }
   if (failure) throw failure.error
+}
+
+/** Moves refs of a repository, all of them or none. */
+export type Move = (repositoryId: number, updates: readonly RefUpdate[]) => Promise<void>
+
+/**
+ * Returns what moves refs after a pending update was recorded. The caller then records the result.
+ * Called before the pending update is recorded: others end that of a server that was stopped for
+ * long, and the server must not move refs then.
+ */
+export async function prepareMove(app: ReposApp): Promise<Move> {
+  const lease = await app.coordination.lease()
+  return async (repositoryId, updates) => {
+    lease.check()
+    await updateRefs(app.git, repositoryId, updates)
+  }
 }
 
 /**
