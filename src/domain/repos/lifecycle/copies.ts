@@ -9,7 +9,7 @@ import { nowSeconds } from '../../core/core.ts'
 import { DomainError } from '../../core/errors.ts'
 import { repositoryNameKey } from '../access/names.ts'
 import type { ReposApp } from '../ports.ts'
-import { recordCreationIn } from '../refs/pending-ref-updates.ts'
+import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
 import { recordAllRefs } from '../refs/ref-updates.ts'
 import { removeRepository } from './repositories.ts'
 
@@ -53,23 +53,31 @@ export async function publishCopy(
   { creatorId, describe, addRows }: CopyRows,
 ): Promise<number> {
   let copy: Copy | undefined
-  const inserted = await transaction(app.db, async (tx) => {
-    copy = await describe(tx)
-    const id = await insertRepository(tx, rowOf(app, copy))
-    await addRows(tx, id)
-    return { id, updateId: await recordCreationIn(app, tx, id, creatorId) }
-  }).catch(async (error: unknown) => {
+  const insert = async () => {
+    const lease = await app.coordination.lease()
+    return transaction(app.db, async (tx) => {
+      copy = await describe(tx)
+      const id = await insertRepository(tx, rowOf(app, copy))
+      await addRows(tx, id)
+      return { lease, id, updateId: await recordCreationIn(app, tx, id, creatorId) }
+    })
+  }
+  const { lease, id, updateId } = await insert().catch(async (error: unknown) => {
     await discardDraft(draft)
     throw copy && isUniqueViolation(error) ? await takenError(app, copy) : error
   })
-  const { id, updateId } = inserted
   try {
+    // Others remove the repository of a server that was stopped for long.
+    lease.check()
     await publishDraft(app.git, draft, id)
     await recordAllRefs(app, id, updateId)
     return id
   } catch (error) {
+    await discardDraft(draft)
     await removeRepository(app, id)
     throw error
+  } finally {
+    endPendingUpdate(app, updateId)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Lease } from '../../../concurrency/leases.ts'
 import { HEADS, type RefUpdate } from '../../../git/core/ref-names.ts'
 import { storeBlob } from '../../../git/objects/object-writes.ts'
 import { editTree, type TreeEdit } from '../../../git/objects/tree-edits.ts'
@@ -19,7 +20,7 @@ import type { RepositoryView } from '../listing/repository-views.ts'
 import type { ReposApp } from '../ports.ts'
 import { gitIdentity } from '../reading/git-identity.ts'
 import { endPendingUpdate, recordCreationIn } from '../refs/pending-ref-updates.ts'
-import { type Move, prepareMove, recordUpdates } from '../refs/ref-updates.ts'
+import { moveRefs, recordUpdates } from '../refs/ref-updates.ts'
 import { storeServerCommit } from '../writing/server-commits.ts'
 import { type FirstFiles, firstFiles } from './first-files.ts'
 import { findLabelSet } from './label-templates.ts'
@@ -175,7 +176,7 @@ export async function createRepositoryIn(
   const defaultBranch = draft.defaultBranch || DEFAULT_BRANCH
   checkDraft(draft, defaultBranch)
   const now = nowSeconds(app.clock)
-  const move = await prepareMove(app)
+  const lease = await app.coordination.lease()
   const { id, updateId } = await withUniqueName(app, draft.name, async (tx) => {
     const inserted = await rows.insertRepository(tx, {
       owner_id: place.owner.id,
@@ -199,7 +200,7 @@ export async function createRepositoryIn(
     }
   })
   try {
-    const updates = await createFolder(app, caller, { id, defaultBranch, content }, move)
+    const updates = await createFolder(app, caller, { id, defaultBranch, content }, lease)
     await recordUpdates(app, id, updateId, updates)
   } catch (error) {
     await removeRepository(app, id)
@@ -251,16 +252,19 @@ async function writeFiles(app: ReposApp, id: number, files: FirstFiles): Promise
 /**
  * Creates the folder of a repository, with a first commit where there are files.
  *
+ * @param lease taken before the row was inserted. Others remove the repository of a server that was
+ *   stopped for long.
  * @returns the refs that exist then.
  */
 async function createFolder(
   app: ReposApp,
   caller: SignedIn,
   created: { readonly id: number; readonly defaultBranch: string; readonly content: NewContent },
-  move: Move,
+  lease: Pick<Lease, 'check'>,
 ): Promise<readonly RefUpdate[]> {
   const { id, defaultBranch, content } = created
   if (!content.writeTree) {
+    lease.check()
     await git.createRepository(app.git, id, defaultBranch)
     return []
   }
@@ -274,7 +278,7 @@ async function createFolder(
     message: 'Initial commit\n',
   })
   const updates = [{ name: `${HEADS}${defaultBranch}`, from: undefined, to }]
-  await move(id, updates)
+  await moveRefs(app, lease, id, updates)
   await finish(app.git, id)
   return updates
 }

@@ -1,3 +1,4 @@
+import type { Lease } from '../../../concurrency/leases.ts'
 import { GitError } from '../../../git/core/errors.ts'
 import type { RefUpdate } from '../../../git/core/ref-names.ts'
 import { updateRefs } from '../../../git/refs/refs.ts'
@@ -102,9 +103,9 @@ export async function applyUpdates(
   origin?: Origin,
 ): Promise<void> {
   const push = origin && { pusherId: origin.pusherId, updates }
-  const move = await prepareMove(app)
+  const lease = await app.coordination.lease()
   const updateId = await recordPendingUpdate(app, repositoryId, push, origin?.also)
-  const failure = await move(repositoryId, updates).then(
+  const failure = await moveRefs(app, lease, repositoryId, updates).then(
     () => undefined,
     (error: unknown) => ({ error }),
   )
@@ -120,20 +121,20 @@ export async function applyUpdates(
   if (failure) throw failure.error
 }
 
-/** Moves refs of a repository, all of them or none. */
-export type Move = (repositoryId: number, updates: readonly RefUpdate[]) => Promise<void>
-
 /**
- * Returns what moves refs after a pending update was recorded. The caller then records the result.
- * Called before the pending update is recorded: others end that of a server that was stopped for
- * long, and the server must not move refs then.
+ * Moves refs, all of them or none. The caller has recorded a pending update, and records the result.
+ *
+ * @param lease taken before the pending update was recorded. Others end the pending update of a
+ *   server that was stopped for long, and such a server must not move refs.
  */
-export async function prepareMove(app: ReposApp): Promise<Move> {
-  const lease = await app.coordination.lease()
-  return async (repositoryId, updates) => {
-    lease.check()
-    await updateRefs(app.git, repositoryId, updates)
-  }
+export async function moveRefs(
+  app: ReposApp,
+  lease: Pick<Lease, 'check'>,
+  repositoryId: number,
+  updates: readonly RefUpdate[],
+): Promise<void> {
+  lease.check()
+  await updateRefs(app.git, repositoryId, updates)
 }
 
 /**
